@@ -1,0 +1,61 @@
+/** The arrows of the house (docs/architecture.md). A rule that cannot fail is no rule: test/structure proves that each fires. */
+const own = '^(src/|worker|client)';
+const only = (name, from, allowed) => ({
+  name,
+  severity: 'error',
+  from: { path: from },
+  to: { path: own, pathNot: [from, ...allowed].map((p) => p) },
+});
+
+module.exports = {
+  forbidden: [
+    only('shared-alone', '^src/shared/', []),
+    only('edits-pure', '^src/edits/', ['^src/shared/']),
+    only('job-pure', '^src/job/', ['^src/shared/']),
+    only('plan-pure', '^src/plan/', ['^src/shared/']),
+    only('model-port', '^src/model/', ['^src/shared/', '^src/edits/', '^src/workspace/']),
+    only('workspace-port', '^src/workspace/', ['^src/shared/', '^src/edits/']),
+    only('activities-arrows', '^src/activities/', [
+      '^src/shared/',
+      '^src/edits/',
+      '^src/job/',
+      '^src/plan/',
+      '^src/model/',
+      '^src/workspace/',
+    ]),
+    only('temporal-port', '^src/temporal/', ['^src/shared/', '^src/workspace/']),
+    only('client-arrows', '^src/client/', ['^src/shared/', '^src/job/', '^src/workspace/', '^src/temporal/']),
+    only('workflows-arrows', '^src/workflows/', ['^src/shared/', '^src/activities/']),
+    {
+      name: 'sandbox-no-builtins',
+      comment: 'shared and workflows load in the workflow sandbox',
+      severity: 'error',
+      from: { path: '^src/(shared|workflows)/' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'edits-no-io',
+      comment: 'the edit engine is pure: bytes in, bytes out',
+      severity: 'error',
+      from: { path: '^src/(edits|plan|job)/' },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|path)$' },
+    },
+    {
+      name: 'activities-as-types',
+      comment: 'a value import of an activity would pull Node into the sandbox',
+      severity: 'error',
+      from: { path: '^src/workflows/' },
+      to: { path: '^src/activities/', dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.build.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+  },
+};

@@ -1,0 +1,32 @@
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+const node = { process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', Buffer: 'readonly' };
+
+export default defineConfig(
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'test/scenarios/', 'demo/answers/'] },
+  { files: ['**/*.js', '**/*.cjs'], extends: [js.configs.recommended], languageOptions: { globals: { ...node, module: 'writable' } } },
+  {
+    files: ['**/*.ts'],
+    extends: [js.configs.recommended, tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      // Numbers in messages are what our messages are made of.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // Data shapes read better as `type` where they are unions, as `interface` where they are records; both are in use.
+      '@typescript-eslint/consistent-type-definitions': 'off',
+      '@typescript-eslint/no-import-type-side-effects': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      // jest's matchers and our fakes are async by contract, not by need.
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+);

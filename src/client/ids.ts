@@ -1,0 +1,22 @@
+/** Names of runs. ◆ Both rules are kept for ever: stores and histories depend on them. */
+import { createHash, randomBytes } from 'node:crypto';
+import { BOUNDS } from '../shared/limits.js';
+import type { StepKey } from '../shared/refs.js';
+
+/** 128 random bits as 32 hex digits. */
+export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
+
+/**
+ * `emend-<first 16 hex digits of sha-256(workspace NUL job path)>`. The workspace is a real path; the job path is relative to it, with
+ * `/`, where the job lies inside, else absolute.
+ */
+export const workflowIdOf = (workspace: string, jobPath: string): string =>
+  `emend-${createHash('sha256').update(`${workspace}\0${jobPath}`).digest('hex').slice(0, 16)}`;
+
+/** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
+export const besideId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
+
+/** A run as people see and type it: the first 8 digits of its stepKey. */
+export const shownKey = (stepKey: StepKey): string => stepKey.slice(0, BOUNDS.shownKey_chars);
+
+export const looksLikeWorkflowId = (text: string): boolean => text.startsWith('emend-');

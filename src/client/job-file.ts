@@ -1,0 +1,130 @@
+/** Reads a job and all that can be checked of it before a run starts: nothing is written, every problem is told at once. */
+import { lstat, readFile, realpath, stat } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import { parseConfig } from '../job/config.js';
+import { parseJob } from '../job/job.js';
+import type { Job } from '../job/types.js';
+import { fail, problem, ProblemError } from '../shared/problems.js';
+import type { Problem, ProblemCode } from '../shared/problems.js';
+import { pathInWorkspace, workspaceOf } from './workspace-of.js';
+
+/** A job is a few pages of text; anything near this bound is a mistake. */
+const MAX_JOB_BYTES = 4 * 1024 * 1024;
+
+export interface JobFile {
+  readonly job: Job;
+  readonly bytes: Uint8Array;
+  /** Real path. */
+  readonly workspace: string;
+  /** Relative to the workspace where it lies inside, else absolute. */
+  readonly jobPath: string;
+}
+
+/** Several problems on their way to the one place that prints them; `problem` is the first. */
+export class ProblemsError extends ProblemError {
+  readonly problems: readonly Problem[];
+  constructor(problems: readonly [Problem, ...Problem[]]) {
+    super(problems[0]);
+    this.name = 'ProblemsError';
+    this.problems = problems;
+  }
+}
+
+export interface JobFileRequest {
+  readonly jobPath: string;
+  /** Null: the nearest git top level above the job file, else its directory. */
+  readonly workspace: string | null;
+  readonly cwd: string;
+}
+
+/** Throws ProblemError (`job_not_found`, `usage`) or ProblemsError (all of `job_invalid`, `config_invalid`, `target_*`). */
+export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => {
+  const typed = request.jobPath;
+  const path = resolve(request.cwd, typed);
+  const bytes = await readJob(path, typed);
+  const source = decode(bytes, typed);
+  const workspace = await workspaceOf(path, request.workspace, request.cwd);
+  const parsed = parseJob(source, typed);
+  const config = parseConfig(await configOf(workspace), 'emend.yaml');
+  const problems = [
+    ...(parsed.ok ? await targetProblems(parsed.value, workspace) : parsed.problems),
+    ...(config.ok ? [] : config.problems),
+  ];
+  const [first, ...others] = problems;
+  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  if (!parsed.ok) return fail('job_invalid', `${typed}: the job could not be read.`);
+  const jobPath = pathInWorkspace(workspace, await realpath(path));
+  return { job: { ...parsed.value, path: jobPath }, bytes, workspace, jobPath };
+};
+
+const readJob = async (path: string, typed: string): Promise<Uint8Array> => {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return fail('job_not_found', `There is no job file ${typed} (looked for ${path}).`);
+  if (!found.isFile()) return fail('job_not_found', `${typed} is not a file; expected a Markdown job file.`);
+  if (found.size > MAX_JOB_BYTES)
+    return fail('job_invalid', `${typed} has ${found.size} bytes; a job file may have ${MAX_JOB_BYTES}.`);
+  return readFile(path).catch((error: unknown) =>
+    fail('job_not_found', `${typed} cannot be read: ${error instanceof Error ? error.message : String(error)}`),
+  );
+};
+
+const decode = (bytes: Uint8Array, typed: string): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return fail('job_invalid', `${typed} is not UTF-8 text; expected a Markdown job file.`);
+  }
+};
+
+const configOf = (workspace: string): Promise<string | null> =>
+  readFile(join(workspace, 'emend.yaml'), 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    return fail('config_invalid', `emend.yaml cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  });
+
+/** What the disk says about the paths of a job: preflight checks again, but here nothing has been started yet. */
+const targetProblems = async (job: Job, workspace: string): Promise<readonly Problem[]> => {
+  const groups: [key: string, paths: readonly string[], mayBeNew: boolean][] = [
+    ['target_files', job.targetFiles, false],
+    ['context_files', job.contextFiles, false],
+    ['output_files', job.outputFiles, true],
+  ];
+  const found = groups.flatMap(([key, paths, mayBeNew]) =>
+    paths.map(async (path, index) => {
+      const fault = await pathFault(workspace, path, mayBeNew);
+      if (fault === null) return [];
+      const line = job.lines[`${key}.${index}`] ?? job.lines[key] ?? job.lines.output_file ?? 1;
+      return [problem(fault.code, `${job.path}:${line}: ${key}: ${fault.why}`)];
+    }),
+  );
+  return (await Promise.all(found)).flat();
+};
+
+interface PathFault {
+  readonly code: ProblemCode;
+  readonly why: string;
+}
+const pathFault = async (workspace: string, path: string, mayBeNew: boolean): Promise<PathFault | null> => {
+  const full = join(workspace, path);
+  const link = await lstat(full).catch(() => null);
+  const target = link === null ? null : await realpath(full).catch(() => null);
+  // For a file that is not there yet, the nearest directory above it that is.
+  const anchor = target ?? (await nearestExisting(full));
+  if (!isInside(workspace, anchor))
+    return { code: 'target_outside', why: `${path} leads out of the workspace, to ${anchor}; expected a file inside ${workspace}` };
+  if (target === null)
+    return mayBeNew && link === null ? null : { code: 'target_missing', why: `expected an existing file, there is no ${path} in ${workspace}` };
+  const found = await stat(target);
+  if (found.isFile()) return null;
+  return { code: 'target_not_a_file', why: `expected a file, ${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}` };
+};
+
+const nearestExisting = async (path: string): Promise<string> => {
+  for (let above = path; ; above = join(above, '..')) {
+    const real = await realpath(above).catch(() => null);
+    if (real !== null) return real;
+  }
+};
+
+const isInside = (workspace: string, path: string): boolean =>
+  path === workspace || path.startsWith(workspace.endsWith(sep) ? workspace : workspace + sep);

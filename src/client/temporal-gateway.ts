@@ -1,0 +1,223 @@
+/** The one place where the client functions speak to Temporal. */
+import type { Client, Connection, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  QueryRejectedError,
+  ServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import { fail, problem, ProblemError } from '../shared/problems.js';
+import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/protocol.js';
+import type { DecideOutcome, DecisionRequest, EditStepInput, StepResult } from '../shared/protocol.js';
+import { ensureSearchAttributes } from '../temporal/search-attributes.js';
+import { historyChanges } from './history-changes.js';
+import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
+
+/** grpc status numbers (grpc-js is not a dependency of ours). */
+const CANCELLED = 1;
+const DEADLINE_EXCEEDED = 4;
+const FAILED_PRECONDITION = 9;
+const UNAVAILABLE = 14;
+
+/** A worker polls anew at least once a minute; one that has not for this long is gone. */
+const POLLER_FRESH_MS = 90_000;
+/** `temporal.api.enums.v1.TaskQueueType`: workflow. */
+const WORKFLOW_QUEUE = 1;
+/** Every call that does not wait on purpose is answered within this time, or the server counts as gone. */
+const CALL_MS = 10_000;
+
+const key = {
+  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
+  stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
+  workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
+};
+
+export const createTemporalGateway = (client: Client, connection: Connection, namespace: string): RunGateway => {
+  const handleOf = ({ workflowId, runId }: RunRef) => client.workflow.getHandle(workflowId, runId ?? undefined);
+  const within = <T>(ms: number, call: () => Promise<T>): Promise<T> =>
+    connection.withDeadline(Date.now() + ms, call).catch((error: unknown) => {
+      throw asProblem(error);
+    });
+
+  return {
+    start: async (request) => {
+      try {
+        const handle = await within(CALL_MS, () => client.workflow.start(WORKFLOWS.editStep, startOptions(request)));
+        return { outcome: 'started', runId: handle.firstExecutionRunId };
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return { outcome: 'exists' };
+        throw error;
+      }
+    },
+
+    describe: async (ref) => {
+      try {
+        return described(await within(CALL_MS, () => handleOf(ref).describe()));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      }
+    },
+
+    list: (filter, limit) =>
+      within(CALL_MS, async () => {
+        const found: DescribedRun[] = [];
+        for await (const info of client.workflow.list({ query: filter, pageSize: Math.min(limit, 200) })) {
+          found.push(described(info));
+          if (found.length >= limit) break;
+        }
+        return found;
+      }),
+
+    query: async <T>(ref: RunRef, name: string, args: readonly unknown[], timeout_ms: number): Promise<T> => {
+      try {
+        return await connection.withDeadline(Date.now() + timeout_ms, () => handleOf(ref).query<T, unknown[]>(name, ...args));
+      } catch (error) {
+        throw queryProblem(error, ref);
+      }
+    },
+
+    update: (ref, request, accept_ms) => sendUpdate(client, connection, ref, request, accept_ms),
+
+    signal: async (ref, name, payload) => {
+      try {
+        await within(CALL_MS, () => handleOf(ref).signal(name, payload));
+        return true;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return false;
+        throw error;
+      }
+    },
+
+    polled: (queue) =>
+      within(CALL_MS, async () => {
+        const answer = await connection.workflowService.describeTaskQueue({
+          namespace,
+          taskQueue: { name: queue },
+          taskQueueType: WORKFLOW_QUEUE,
+        });
+        return answer.pollers.some((poller) => Date.now() - Number(poller.lastAccessTime?.seconds ?? 0) * 1000 < POLLER_FRESH_MS);
+      }),
+
+    changes: (ref, after, signal) => historyChanges(connection, namespace, ref, after, signal),
+
+    closed: async (ref) => {
+      const description = await within(CALL_MS, () => handleOf(ref).describe());
+      return closedRun(client, description);
+    },
+
+    searchAttributes: () => ensureSearchAttributes(connection, namespace),
+  };
+};
+
+const startOptions = ({ workflowId, input, memo, summary, details }: StartRequest) => ({
+  workflowId,
+  taskQueue: input.queues.workflow,
+  args: [input] satisfies [EditStepInput],
+  // While one is open a second start must fail, and a finished one must not stand in the way. No time-out is ever set.
+  workflowIdConflictPolicy: 'FAIL' as const,
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
+  memo: { ...memo },
+  staticSummary: summary,
+  staticDetails: details,
+  ...(input.searchAttributes
+    ? {
+        typedSearchAttributes: new TypedSearchAttributes([
+          { key: key.state, value: 'running' },
+          { key: key.stepKey, value: input.stepKey },
+          { key: key.workspace, value: input.workspace },
+        ]),
+      }
+    : {}),
+});
+
+const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): DescribedRun => ({
+  workflowId: info.workflowId,
+  runId: info.runId,
+  status: info.status.name,
+  open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
+  memo: memoOf(info.memo),
+  historyLength: info.historyLength,
+  startedAt: info.startTime,
+  closedAt: info.closeTime ?? null,
+  queue: info.taskQueue,
+});
+
+const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
+  const { stepKey, jobPath, title, workspace } = memo ?? {};
+  const all = [stepKey, jobPath, title, workspace].every((value) => typeof value === 'string');
+  return all ? ({ stepKey, jobPath, title, workspace } as RunMemo) : null;
+};
+
+const closedRun = async (client: Client, description: WorkflowExecutionDescription): Promise<ClosedRun> => {
+  const status = description.status.name;
+  try {
+    const result = (await client.workflow.result(description.workflowId, description.runId)) as StepResult;
+    return { status: 'COMPLETED', result, message: null };
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw asProblem(error);
+    return { status, result: null, message: error.cause?.message ?? error.message };
+  }
+};
+
+const sendUpdate = async (
+  client: Client,
+  connection: Connection,
+  { workflowId, runId }: RunRef,
+  request: DecisionRequest,
+  accept_ms: number,
+): Promise<UpdateOutcome> => {
+  let accepted = false;
+  try {
+    const handle = await connection.withDeadline(Date.now() + accept_ms, () =>
+      client.workflow.getHandle(workflowId, runId ?? undefined).startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, {
+        args: [request],
+        updateId: request.requestId,
+        waitForStage: 'ACCEPTED',
+      }),
+    );
+    accepted = true;
+    return { kind: 'answered', outcome: await connection.withDeadline(Date.now() + CALL_MS, () => handle.result()) };
+  } catch (error) {
+    if (error instanceof WorkflowUpdateFailedError) return { kind: 'refused', message: error.cause?.message ?? error.message };
+    if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isCode(error, DEADLINE_EXCEEDED, CANCELLED))
+      return { kind: accepted ? 'accepted' : 'not_accepted' };
+    throw asProblem(error);
+  }
+};
+
+const grpcCode = (error: unknown): number | null => {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) ? cause.code : null;
+};
+const isCode = (error: unknown, ...codes: readonly number[]): boolean => {
+  const code = grpcCode(error);
+  return code !== null && codes.includes(code);
+};
+
+/** What the connection itself does is an expected failure; anything else stays as it is. */
+const asProblem = (error: unknown): unknown =>
+  isCode(error, DEADLINE_EXCEEDED, UNAVAILABLE)
+    ? new ProblemError(problem('no_server', 'The Temporal server stopped answering.', 'Start it again (`emend dev`), then see `emend list`: runs are where they were.'))
+    : error;
+
+const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
+  if (isCode(error, DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION))
+    return new ProblemError(problem('no_worker', `No worker answers for ${workflowId}.`));
+  if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError)
+    return new ProblemError(
+      problem('version_unknown', `${workflowId} does not know this query; its worker runs another version of Emend.`),
+    );
+  return asProblem(error);
+};
+
+/** Throws ProblemError with the reason when there is no server. */
+export const needRuns = (emend: { readonly runs: RunGateway | null; readonly unreachable: { readonly message: string; readonly next?: string } | null }): RunGateway =>
+  emend.runs ?? fail('no_server', emend.unreachable?.message ?? 'No Temporal server answers.', emend.unreachable?.next);

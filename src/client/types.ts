@@ -1,0 +1,100 @@
+/** What the client functions work with: the stores of this machine and, where a server answers, the runs on it. */
+import type { Problem } from '../shared/problems.js';
+import type { DecideOutcome, DecisionRequest, EditStepInput, Queues, StepResult } from '../shared/protocol.js';
+import type { StepKey } from '../shared/refs.js';
+import type { Timings } from '../shared/limits.js';
+import type { Archive, BlobStore } from '../workspace/types.js';
+
+/** One run on the server. `runId` null: the newest run of the workflow id. */
+export interface RunRef {
+  readonly workflowId: string;
+  readonly runId: string | null;
+}
+
+/** What a run carries in its memo, readable with no worker. */
+export interface RunMemo {
+  readonly stepKey: StepKey;
+  readonly jobPath: string;
+  readonly title: string;
+  readonly workspace: string;
+}
+
+export interface DescribedRun {
+  readonly workflowId: string;
+  readonly runId: string;
+  /** Temporal's word: RUNNING, COMPLETED, FAILED, CANCELLED, TERMINATED… */
+  readonly status: string;
+  readonly open: boolean;
+  /** Null for a run that our client did not start. */
+  readonly memo: RunMemo | null;
+  readonly historyLength: number;
+  readonly startedAt: Date;
+  readonly closedAt: Date | null;
+  readonly queue: string;
+}
+
+/** How a run ended. `result` null: it was terminated, cancelled from outside or failed; `message` says how. */
+export interface ClosedRun {
+  readonly status: string;
+  readonly result: StepResult | null;
+  readonly message: string | null;
+}
+
+export interface StartRequest {
+  readonly workflowId: string;
+  readonly input: EditStepInput;
+  readonly memo: RunMemo;
+  readonly summary: string;
+  readonly details: string;
+}
+
+export type UpdateOutcome =
+  | { readonly kind: 'answered'; readonly outcome: DecideOutcome }
+  /** The validator said no; its words. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Accepted, so it is in the history; its answer did not come in time. */
+  | { readonly kind: 'accepted' }
+  /** No worker took it in time. It is not withdrawn: it may still arrive. */
+  | { readonly kind: 'not_accepted' }
+  | { readonly kind: 'closed' };
+
+/** The Temporal server as the client functions need it. The one adapter is temporal-gateway.ts; tests use a fake. */
+export interface RunGateway {
+  /** `exists`: a run of this workflow id is open. */
+  start(request: StartRequest): Promise<{ readonly outcome: 'started'; readonly runId: string } | { readonly outcome: 'exists' }>;
+  /** Null: the server knows no such run (never did, or no longer). */
+  describe(ref: RunRef): Promise<DescribedRun | null>;
+  /** Newest first, at most `limit`; `filter` is a visibility query. */
+  list(filter: string, limit: number): Promise<readonly DescribedRun[]>;
+  /** Throws ProblemError `no_worker` when nobody answers within `timeout_ms`. One action. */
+  query<T>(ref: RunRef, name: string, args: readonly unknown[], timeout_ms: number): Promise<T>;
+  update(ref: RunRef, request: DecisionRequest, accept_ms: number): Promise<UpdateOutcome>;
+  /** False: the run is closed or unknown. */
+  signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
+  /** Has a workflow worker asked this task queue for work lately? No action. */
+  polled(queue: string): Promise<boolean>;
+  /** One value each time the run's history has grown past `after` events in a way that can change its state; ends when the run closes. No action. */
+  changes(ref: RunRef, after: number, signal: AbortSignal): AsyncIterable<void>;
+  /** Waits for the end of a closed (or closing) run. */
+  closed(ref: RunRef): Promise<ClosedRun>;
+  /** Are the four search attributes registered (created here where that is allowed)? */
+  searchAttributes(): Promise<boolean>;
+}
+
+/** The stores of one `EMEND_HOME` and, where one answers, the server. */
+export interface Emend {
+  readonly home: string;
+  readonly archive: Archive;
+  readonly blobs: BlobStore;
+  readonly timings: Timings;
+  readonly queues: Queues;
+  readonly namespace: string;
+  readonly address: string;
+  /** Base address of the Temporal UI; null where none is known. */
+  readonly uiUrl: string | null;
+  /** Null: no server answers; `unreachable` says why. */
+  readonly runs: RunGateway | null;
+  readonly unreachable: Problem | null;
+  close(): Promise<void>;
+}
+

@@ -1,0 +1,92 @@
+/**
+ * Line diff with a bounded cost. (1) Common lines at both ends are taken off. (2) The rest goes to jsdiff, which finds a shortest edit
+ * of up to `MAX_EDITS` lines. (3) Past that, lines that stand once on both sides are anchors (the longest run of them in order), and
+ * step 1 is done between anchors: n log n, whatever the input. The outcome depends on the two sides alone.
+ */
+import { diffArrays } from 'diff';
+
+const MAX_EDITS = 1_000;
+
+/** A stretch of both sides: base [b0, b1), result [r0, r1). */
+type Stretch = readonly [b0: number, b1: number, r0: number, r1: number];
+
+/** For each result line the 0-based base line that it keeps, or -1; rising along the result. */
+export const lineOrigins = (base: readonly string[], result: readonly string[]): number[] => {
+  const origins = new Array<number>(result.length).fill(-1);
+  const [b0, b1, r0, r1] = trimCommon(base, result, [0, base.length, 0, result.length], origins);
+  if (b0 === b1 || r0 === r1) return origins;
+  if (shortestEdit(base.slice(b0, b1), result.slice(r0, r1), b0, r0, origins)) return origins;
+  let before: readonly [number, number] = [b0, r0];
+  for (const [b, r] of [...anchors(base, result, [b0, b1, r0, r1]), [b1, r1] as const]) {
+    trimCommon(base, result, [before[0], b, before[1], r], origins);
+    if (r < r1) origins[r] = b;
+    before = [b + 1, r + 1];
+  }
+  return origins;
+};
+
+/** Writes the origins of lines that are equal at both ends of the stretch and returns what lies between. */
+const trimCommon = (
+  base: readonly string[],
+  result: readonly string[],
+  stretch: Stretch,
+  origins: number[],
+): Stretch => {
+  let [b0, b1, r0, r1] = stretch;
+  while (b0 < b1 && r0 < r1 && base[b0] === result[r0]) origins[r0++] = b0++;
+  while (b0 < b1 && r0 < r1 && base[b1 - 1] === result[r1 - 1]) origins[--r1] = --b1;
+  return [b0, b1, r0, r1];
+};
+
+const shortestEdit = (base: string[], result: string[], b0: number, r0: number, origins: number[]): boolean => {
+  if (Math.abs(base.length - result.length) > MAX_EDITS) return false;
+  const changes = diffArrays(base, result, { maxEditLength: MAX_EDITS });
+  if (changes === undefined) return false;
+  let [b, r] = [b0, r0];
+  for (const change of changes) {
+    if (change.removed) b += change.count;
+    else if (change.added) r += change.count;
+    else for (let n = 0; n < change.count; n += 1) origins[r++] = b++;
+  }
+  return true;
+};
+
+/** Pairs [base, result] of lines that stand once on each side, rising on both. */
+const anchors = (base: readonly string[], result: readonly string[], [b0, b1, r0, r1]: Stretch): [number, number][] => {
+  const unique = (lines: readonly string[], from: number, to: number): Map<string, number> => {
+    const places = new Map<string, number>();
+    for (let at = from; at < to; at += 1) places.set(lines[at] ?? '', places.has(lines[at] ?? '') ? -1 : at);
+    return places;
+  };
+  const inResult = unique(result, r0, r1);
+  const pairs: [number, number][] = [];
+  for (const [line, b] of unique(base, b0, b1)) {
+    const r = inResult.get(line) ?? -1;
+    if (b >= 0 && r >= 0) pairs.push([b, r]);
+  }
+  pairs.sort((x, y) => x[0] - y[0]);
+  return longestRising(pairs);
+};
+
+/** The longest subsequence that rises in its second parts (patience sorting). */
+const longestRising = (pairs: readonly [number, number][]): [number, number][] => {
+  const tops: number[] = [];
+  const previous = new Array<number>(pairs.length).fill(-1);
+  const second = (pair: number): number => pairs[pair]?.[1] ?? 0;
+  for (const [at, pair] of pairs.entries()) {
+    let [low, high] = [0, tops.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (second(tops[middle] ?? 0) < pair[1]) low = middle + 1;
+      else high = middle;
+    }
+    previous[at] = low > 0 ? (tops[low - 1] ?? -1) : -1;
+    tops[low] = at;
+  }
+  const run: [number, number][] = [];
+  for (let at = tops.at(-1) ?? -1; at >= 0; at = previous[at] ?? -1) {
+    const pair = pairs[at];
+    if (pair !== undefined) run.push(pair);
+  }
+  return run.reverse();
+};

@@ -1,0 +1,73 @@
+/**
+ * From an answer to its outcome, all or nothing (design section 4.3):
+ *
+ *   stop reason                        marker             parses              outcome
+ *   cut (max_tokens, …, none)          any                any                 truncated
+ *   refusal                                                                   declined
+ *   end_turn, stop_sequence            right              yes                 edited, unchanged or refused
+ *                                      right              no                  invalid
+ *                                      missing or wrong   yes                 unmarked
+ *                                      missing or wrong   ends inside a block truncated
+ *                                      missing or wrong   otherwise no        invalid
+ */
+import type { Format } from '../shared/formats.js';
+import type { FoundMarker } from './marker.js';
+import { findMarker } from './marker.js';
+import { compose, decodeOffered } from './outcome-compose.js';
+import { searchReplace } from './search-replace.js';
+import { structuredEdit } from './structured-edit.js';
+import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, FormatModule, NotEdited, Reading, Reason, StopReason } from './types.js';
+import { unifiedDiff } from './unified-diff.js';
+import { wholeFile } from './whole-file.js';
+
+const MODULES: Readonly<Record<Format, FormatModule>> = {
+  'whole-file': wholeFile,
+  'unified-diff': unifiedDiff,
+  'structured-edit': structuredEdit,
+  'search-replace': searchReplace,
+};
+
+const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
+
+export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
+  const { format, answer, files, options } = input;
+  const stopped = judgeStop(options.stopReason);
+  if (stopped !== null) return stopped;
+
+  const found = findMarker(format, answer, options.nonce);
+  const offered = decodeOffered(files);
+  const { reading, files: fileCount, edits } = MODULES[format].read(found.body, { files: offered, options });
+  const unusable = judgeMarker(found, reading, options);
+  if (unusable !== null) return unusable;
+  if (reading.kind === 'invalid') return not('invalid', reading.reasons);
+  const { counts } = found;
+  if (counts !== undefined && reading.kind === 'plans' && (counts.files !== fileCount || counts.edits !== edits))
+    return not('invalid', [
+      {
+        code: 'marker_counts',
+        message: `The last line counts ${counts.files} files and ${counts.edits} edits; the answer holds ${fileCount} and ${edits}.`,
+      },
+    ]);
+  return compose(reading, offered, options, found.notes);
+};
+
+/** Null: the model ended by itself, as far as the API says. An unknown stop reason proves no end. */
+const judgeStop = (stopReason: StopReason | undefined): NotEdited | null => {
+  if (stopReason === undefined || stopReason === 'end_turn' || stopReason === 'stop_sequence') return null;
+  if (stopReason === 'refusal')
+    return not('declined', [{ code: 'declined', message: 'The model declined to answer.' }]);
+  const message =
+    stopReason === null ? 'The answer has no stop reason: its stream ended early.' : `The answer was cut off (stop reason ${stopReason}).`;
+  return not('truncated', [{ code: 'stop_reason', message }]);
+};
+
+/** Null: the marker is right, or not asked for and the answer not open. */
+const judgeMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions): NotEdited | null => {
+  const faults = found.notes.filter((note) => note.code.startsWith('marker_'));
+  const reasons = [...faults, ...(reading.kind === 'invalid' ? reading.reasons : [])];
+  const fence = { code: 'cut_inside_fence', message: 'A fence round the answer was opened and not closed.' };
+  if (found.openFence) return not('truncated', [...reasons, fence]);
+  if (found.marker === 'right') return null;
+  if (reading.kind === 'invalid') return not(reading.open ? 'truncated' : 'invalid', reasons);
+  return options.requireMarker ? not('unmarked', reasons) : null;
+};

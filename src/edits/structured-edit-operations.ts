@@ -1,0 +1,161 @@
+/** Reads the JSON of a structured edit into operations, each checked for its keys and types; a fault names the operation's index. */
+import type { Json } from './structured-edit-json.js';
+import { isJsonObject } from './structured-edit-json.js';
+import { answerLines } from './text.js';
+import type { Reason } from './types.js';
+
+/** A line as the answer names it: its 1-based number and, where quoted, the check of the listing. */
+export interface QuotedLine {
+  readonly line: number;
+  readonly check: string | null;
+}
+
+interface Common {
+  /** 0-based place in the answer. */
+  readonly index: number;
+  readonly path: string;
+  /** Adjacent lines as the answer quotes them; null: not given. */
+  readonly before: readonly string[] | null;
+  readonly after: readonly string[] | null;
+}
+export type Operation =
+  | (Common & { readonly type: 'insert'; readonly at: QuotedLine; readonly content: readonly string[] })
+  | (Common & {
+      readonly type: 'replace';
+      readonly start: QuotedLine;
+      readonly end: QuotedLine;
+      readonly content: readonly string[];
+    })
+  | (Common & { readonly type: 'delete'; readonly start: QuotedLine; readonly end: QuotedLine })
+  | (Common & { readonly type: 'append' | 'prepend'; readonly content: readonly string[] });
+
+export type OperationsRead =
+  | { readonly kind: 'operations'; readonly operations: readonly Operation[]; readonly summary: string | null }
+  | { readonly kind: 'invalid'; readonly reasons: readonly Reason[] }
+  | { readonly kind: 'refused'; readonly reasons: readonly Reason[] };
+
+const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
+  insert: ['line', 'content'],
+  replace: ['start_line', 'end_line', 'content'],
+  delete: ['start_line', 'end_line'],
+  append: ['content'],
+  prepend: ['content'],
+};
+const COMMON_KEYS = ['type', 'file_path', 'context_before', 'context_after'];
+const TOP_KEYS = ['summary', 'operations', 'complete', 'nonce'];
+
+type Fields = Readonly<Record<string, Json>>;
+/** A fault on its way to its operation's reason. */
+class Fault extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const readOperations = (value: Json): OperationsRead => {
+  const invalid = (code: string, message: string): OperationsRead => ({
+    kind: 'invalid',
+    reasons: [{ code, message }],
+  });
+  if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object.');
+  const unknown = Object.keys(value).find((key) => !TOP_KEYS.includes(key));
+  if (unknown !== undefined)
+    return invalid(
+      'unknown_key',
+      `The object has the unknown key ${JSON.stringify(unknown)}; known are ${TOP_KEYS.join(', ')}.`,
+    );
+  const { operations, summary } = value;
+  if (!Array.isArray(operations)) return invalid('no_operations', 'The object has no array `operations`.');
+  if (summary !== undefined && summary !== null && typeof summary !== 'string')
+    return invalid('wrong_type', '`summary` must be a string.');
+
+  const read: Operation[] = [];
+  const reasons: Reason[] = [];
+  let unsupported = true;
+  for (const [index, item] of (operations as readonly Json[]).entries()) {
+    try {
+      read.push(readOperation(item, index));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      unsupported &&= error.code === 'symbol_unsupported';
+      const path = isJsonObject(item) && typeof item.file_path === 'string' ? { path: item.file_path } : {};
+      reasons.push({ code: error.code, ...path, index, message: error.message });
+    }
+  }
+  if (reasons.length > 0) return { kind: unsupported ? 'refused' : 'invalid', reasons };
+  return { kind: 'operations', operations: read, summary: summary ?? null };
+};
+
+const readOperation = (item: Json, index: number): Operation => {
+  if (!isJsonObject(item)) throw new Fault('wrong_type', 'The operation is not an object.');
+  const { type } = item;
+  if (typeof type !== 'string' || !Object.hasOwn(KEYS, type))
+    throw new Fault(
+      'unknown_operation',
+      `The operation's \`type\` is ${JSON.stringify(type ?? null)}; it must be one of ${Object.keys(KEYS).join(', ')}.`,
+    );
+  const kind = type as Operation['type'];
+  const given = Object.keys(item).filter((key) => item[key] !== null);
+  if (given.includes('at'))
+    throw new Fault(
+      'symbol_unsupported',
+      'Places by symbol (`at`) are not supported. Quote line numbers with their checks from the listing.',
+    );
+  const allowed = [...COMMON_KEYS, ...KEYS[kind]];
+  const unknown = given.find((key) => !allowed.includes(key));
+  if (unknown !== undefined)
+    throw new Fault(
+      'unknown_key',
+      `A ${kind} operation has no key ${JSON.stringify(unknown)}; it has ${allowed.join(', ')}.`,
+    );
+  const path = text(item, 'file_path');
+  if (path === null || path === '') throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
+  const common = { index, path, before: context(item, 'context_before'), after: context(item, 'context_after') };
+  if (kind === 'insert') return { ...common, type: kind, at: quotedLine(item, 'line'), content: content(item, kind) };
+  if (kind === 'append' || kind === 'prepend') return { ...common, type: kind, content: content(item, kind) };
+  const start = quotedLine(item, 'start_line');
+  const end = quotedLine(item, 'end_line');
+  if (start.line > end.line)
+    throw new Fault('wrong_range', `\`start_line\` ${start.line} lies after \`end_line\` ${end.line}.`);
+  return kind === 'delete'
+    ? { ...common, type: kind, start, end }
+    : { ...common, type: kind, start, end, content: content(item, kind) };
+};
+
+const text = (item: Fields, key: string): string | null => {
+  const value = item[key] ?? null;
+  if (value !== null && typeof value !== 'string') throw new Fault('wrong_type', `\`${key}\` must be a string.`);
+  return value;
+};
+
+/** Adjacent lines; an empty string quotes nothing. */
+const context = (item: Fields, key: string): readonly string[] | null => {
+  const lines = answerLines(text(item, key) ?? '');
+  return lines.length > 0 ? lines : null;
+};
+
+const content = (item: Fields, kind: Operation['type']): readonly string[] => {
+  const value = text(item, 'content');
+  if (value === null) throw new Fault('missing_key', `The ${kind} operation needs \`content\`.`);
+  if (value === '' && kind !== 'replace')
+    throw new Fault('empty_content', `The \`content\` of ${kind} is empty; \`"\\n"\` is one empty line.`);
+  return answerLines(value);
+};
+
+/** `1200`, `"1200"` or `"1200:k3f"` as the listing shows it. */
+const quotedLine = (item: Fields, key: string): QuotedLine => {
+  const value = item[key] ?? null;
+  if (value === null) throw new Fault('missing_key', `The operation needs \`${key}\`.`);
+  const quoted = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  const match = /^(\d{1,9})(?::([0-9a-z]{3}))?\|?$/.exec(quoted);
+  if (match?.[1] === undefined)
+    throw new Fault(
+      'wrong_type',
+      `\`${key}\` must be a line as the listing shows it, like "1200:k3f"; it is ${JSON.stringify(value)}.`,
+    );
+  const line = Number(match[1]);
+  if (line < 1) throw new Fault('out_of_range', `\`${key}\` is 0; lines count from 1.`);
+  return { line, check: match[2] ?? null };
+};

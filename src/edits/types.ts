@@ -1,0 +1,170 @@
+/** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
+import type { Finding, Format, Rung, RungSettings } from '../shared/formats.js';
+
+/** A file as it was offered to the model. */
+export interface OfferedFile {
+  /** Exact bytes; `null`: the file does not exist yet and may be created. */
+  readonly bytes: Uint8Array | null;
+  /** POSIX mode bits (0o777 part), where known. */
+  readonly mode?: number;
+  /** Encoding named by configuration for a file that is neither UTF-8 nor UTF-16 with BOM. */
+  readonly encoding?: string;
+  /** 1-based inclusive ranges of lines that the model was shown; absent: the whole file. */
+  readonly seen?: readonly (readonly [number, number])[];
+}
+
+export type StopReason =
+  | 'end_turn'
+  | 'stop_sequence'
+  | 'max_tokens'
+  | 'length'
+  | 'model_context_window_exceeded'
+  | 'refusal'
+  | 'tool_use'
+  | 'pause_turn'
+  | (string & {})
+  | null;
+
+export interface ApplyOptions {
+  /** The nonce that the request asked for; absent: the answer's marker lines carry none. */
+  readonly nonce?: string;
+  /** Refuse to use an answer without its completeness marker (`unmarked`). */
+  readonly requireMarker: boolean;
+  /** The API's stop reason; absent: not known (a file on disk), taken as `end_turn`. */
+  readonly stopReason?: StopReason;
+  /** Which rungs may be used; absent ones have their default. */
+  readonly rungs?: RungSettings;
+  /** sha-256 (hex) that a file must have, by path; another base is `refused` with dimension `base`. */
+  readonly base?: ReadonlyMap<string, string>;
+  /** `final_newline:` of the job; absent: as the base, and a new file ends with one. */
+  readonly finalNewline?: boolean;
+  /** What new files end their lines with (from .editorconfig, .gitattributes, siblings); default LF. */
+  readonly newFileEol?: '\n' | '\r\n';
+  /** May the answer delete files? Default false: a deletion is `refused`. */
+  readonly allowDelete?: boolean;
+  /** May the answer create files that were not offered, below these workspace-relative directories ('' = anywhere)? Default none. */
+  readonly mayCreateUnder?: readonly string[];
+}
+
+/** Replace the bytes [start, end) of the base by `bytes`. Splices of a file are in order and do not overlap. */
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Why something in an answer was not used: data that a model can act on and a person can read. */
+export interface Reason {
+  /** Stable word, for example `find_absent`, `find_repeated`, `context_mismatch`, `out_of_range`, `overlap`, `unseen_lines`,
+   *  `file_not_offered`, `bad_path`, `not_json`, `unknown_operation`, `no_edits`, `marker_missing`, `cut_inside_string`. */
+  readonly code: string;
+  readonly path?: string;
+  /** 0-based index of the operation, hunk or block in the answer. */
+  readonly index?: number;
+  /** One or more sentences: what was looked for, nearest place, first line that differs (expected, found), what to send instead. */
+  readonly message: string;
+}
+
+export interface UsedRung {
+  readonly rung: Rung;
+  readonly path: string;
+  readonly index?: number;
+  /** 1-based line of the base where it was used. */
+  readonly line?: number;
+}
+
+export interface ResultFile {
+  readonly bytes: Uint8Array;
+  readonly mode?: number;
+}
+
+export interface Edited {
+  readonly outcome: 'edited';
+  /** Only files that changed. `'absent'`: deleted. */
+  readonly files: ReadonlyMap<string, ResultFile | 'absent'>;
+  readonly moves: readonly { readonly from: string; readonly to: string }[];
+  readonly splices: ReadonlyMap<string, readonly Splice[]>;
+  readonly rungs: readonly UsedRung[];
+  readonly findings: readonly Finding[];
+  /** Harmless oddities: blocks skipped because FIND equals REPLACE, `already_present`, prose around the answer. */
+  readonly notes: readonly Reason[];
+  /** The answer's own one-line summary, where the format has one. */
+  readonly summary?: string;
+}
+export interface NotEdited {
+  readonly outcome: 'unchanged' | 'truncated' | 'unmarked' | 'invalid' | 'refused' | 'declined';
+  readonly reasons: readonly Reason[];
+}
+/** The outcome of one answer (design section 4.3): whole or not at all. */
+export type AnswerOutcome = Edited | NotEdited;
+
+export interface ApplyAnswerInput {
+  readonly format: Format;
+  readonly answer: string;
+  readonly files: ReadonlyMap<string, OfferedFile>;
+  readonly options: ApplyOptions;
+}
+
+// ---------------------------------------------------------------------------------------------- between the engine's own modules
+
+/** A file's text, decoded once; `lines[i]` is line i+1 without its end. */
+export interface Text {
+  readonly lines: readonly string[];
+  /** The end of each line as it stands in the file: '\n', '\r\n', '\r', or '' for a last line without end. */
+  readonly ends: readonly string[];
+}
+
+/** What a format module makes of an answer for one file: the result's lines, before `settle` gives them bytes. */
+export type FilePlan =
+  | {
+      readonly kind: 'lines';
+      readonly path: string;
+      /** Result lines without ends. */
+      readonly lines: readonly string[];
+      /** Where each result line comes from: the 0-based index of the base line it keeps byte for byte, or -1 for a new one.
+       *  Absent: not known (whole-file, blocks), `settle` finds it by a line diff. */
+      readonly origins?: readonly number[];
+      /** Only a diff's `\ No newline at end of file` on one side says so; absent: as `settle`'s rules. */
+      readonly finalNewline?: boolean;
+      /** New mode from a diff header. */
+      readonly mode?: number;
+    }
+  | { readonly kind: 'delete'; readonly path: string }
+  | { readonly kind: 'move'; readonly from: string; readonly path: string };
+
+/** What each format module returns. */
+export type Reading =
+  | {
+      readonly kind: 'plans';
+      readonly plans: readonly FilePlan[];
+      readonly rungs: readonly UsedRung[];
+      readonly notes: readonly Reason[];
+      readonly summary?: string;
+    }
+  /** The grammar of the format is broken. `open`: the text ends inside an open block, string or bracket (a cut answer). */
+  | { readonly kind: 'invalid'; readonly open: boolean; readonly reasons: readonly Reason[] }
+  /** Well formed, but does not fit these bytes. */
+  | { readonly kind: 'refused'; readonly reasons: readonly Reason[] };
+
+/** The body of an answer after its marker was looked for (`marker.ts`). */
+export interface MarkedBody {
+  readonly body: string;
+  /** `right`: present, with the right nonce and counts; `none`: the format asks for none here. */
+  readonly marker: 'right' | 'missing' | 'wrong';
+  /** Files and edits that the marker counts, where it does; a reader whose counts differ answers `invalid` (`marker_counts`). */
+  readonly counts?: { readonly files: number; readonly edits: number };
+}
+
+export interface FormatContext {
+  readonly files: ReadonlyMap<string, OfferedFile & { readonly text: Text | null }>;
+  readonly options: ApplyOptions;
+  /** The completeness marker was right: the body is known to be whole, so wrong counts at its end are a slip, not a cut. */
+  readonly whole?: boolean;
+}
+
+/** One module per format, the same function in each; one contract suite runs against all. */
+export interface FormatModule {
+  readonly format: Format;
+  /** Reads an answer's body: grammar, then locating in the offered files. Counts of files and edits for the marker's check. */
+  read(body: string, context: FormatContext): { readonly reading: Reading; readonly files: number; readonly edits: number };
+}

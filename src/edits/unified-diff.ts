@@ -1,0 +1,158 @@
+/**
+ * unified-diff: the edit as a diff against the files as they were shown.
+ *
+ *   answer   = *( prose / fence / file )
+ *   file     = [ "diff --git " name " " name NL *extended ] [ "--- " name NL "+++ " name NL 1*hunk ]
+ *   extended = ( "old mode " / "new mode " / "new file mode " / "deleted file mode " ) mode NL
+ *            / ( "rename from " / "rename to " ) name NL / ( "similarity index " / "index " … ) NL
+ *   hunk     = "@@ -" start [ "," count ] " +" start [ "," count ] " @@" [ " " heading ] NL 1*line
+ *   line     = ( " " / "-" / "+" ) text NL [ "\ No newline at end of file" NL ]
+ *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes
+ *
+ * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
+ * empty or new file). Rungs: counts, line_drift, lost_blank, line_endings, trailing_space, lookalikes.
+ * Edits, for the marker: hunks.
+ */
+import { type Located, HunkLocator } from './unified-diff-locate.js';
+import { type FileDiff, parseDiff } from './unified-diff-parse.js';
+import { type Target, targetOf } from './unified-diff-target.js';
+import { lineOrigins } from './diff-lines.js';
+import type { FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
+import type { HunkLine } from './unified-diff-hunk.js';
+
+export const unifiedDiff: FormatModule = {
+  format: 'unified-diff',
+  read(body, context) {
+    const parsed = parseDiff(body, context.whole ?? false);
+    const edits = parsed.files.reduce((sum, file) => sum + file.hunks.length, 0);
+    const reading: Reading = parsed.ok
+      ? readFiles(parsed.files, parsed.notes, context)
+      : { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] };
+    return { reading, files: parsed.files.length, edits };
+  },
+};
+
+const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context: FormatContext): Reading => {
+  const plans: FilePlan[] = [];
+  const rungs: UsedRung[] = [];
+  const reasons: Reason[] = [];
+  const taken = new Set<string>();
+  let index = 0;
+  for (const file of files) {
+    const target = targetOf(file, context, index, taken);
+    if (target.ok) {
+      const made = planFile(file, target.target, context, index, rungs);
+      if (Array.isArray(made)) reasons.push(...made);
+      else plans.push(...made.plans);
+    } else reasons.push(target.reason);
+    index += file.hunks.length;
+  }
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes };
+};
+
+const NO_TEXT: Text = { lines: [], ends: [] };
+
+/** The plans of one file, or why it is refused. `first`: the number of its first hunk in the answer. */
+const planFile = (
+  file: FileDiff,
+  target: Target,
+  context: FormatContext,
+  first: number,
+  rungs: UsedRung[],
+): { readonly plans: readonly FilePlan[] } | Reason[] => {
+  const text = target.text ?? NO_TEXT;
+  const { path } = target;
+  const locator = new HunkLocator(text, file.hunks, context.options.rungs);
+  const located: Located[] = [];
+  const reasons: Reason[] = [];
+  for (const [i, hunk] of file.hunks.entries()) {
+    const location = locator.locate(hunk);
+    if (location.ok) {
+      located.push(location.located);
+      for (const rung of location.located.rungs)
+        rungs.push({ rung, path: target.from ?? path, index: first + i, line: location.located.at + 1 });
+    } else
+      reasons.push({
+        code: location.code,
+        path,
+        index: first + i,
+        message: `Hunk ${first + i + 1} (${path}, line ${hunk.answerLine} of the answer): ${location.message}`,
+      });
+  }
+  if (reasons.length > 0) return reasons;
+  const result = compose(text, located);
+  if (target.kind === 'delete') {
+    if (result.lines.length === 0) return { plans: [{ kind: 'delete', path }] };
+    return [
+      {
+        code: 'delete_leaves_text',
+        path,
+        index: first,
+        message: `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`,
+      },
+    ];
+  }
+  const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
+  const mode = target.mode === undefined ? {} : { mode: target.mode };
+  if (located.length > 0 || target.kind === 'create' || target.mode !== undefined)
+    plans.push({ kind: 'lines', path, ...result, ...mode });
+  return { plans };
+};
+
+interface Composed {
+  readonly lines: readonly string[];
+  readonly origins: readonly number[];
+  readonly finalNewline?: boolean;
+}
+
+/** The result's lines. Context, and lines that a hunk removes and adds again, keep their base lines. */
+const compose = (text: Text, located: readonly Located[]): Composed => {
+  const lines: string[] = [];
+  const origins: number[] = [];
+  let next = 0;
+  const keep = (upTo: number): void => {
+    for (; next < upTo; next++) {
+      lines.push(text.lines[next] ?? '');
+      origins.push(next);
+    }
+  };
+  let ending: boolean | undefined;
+  for (const { hunk, at } of located) {
+    keep(at);
+    let removed: HunkLine[] = [];
+    let added: HunkLine[] = [];
+    const flush = (): void => {
+      const from = next;
+      for (const [j, origin] of lineOrigins(
+        removed.map((l) => l.text),
+        added.map((l) => l.text),
+      ).entries()) {
+        const base = origin < 0 ? undefined : text.lines[from + origin];
+        lines.push(base ?? added[j]?.text ?? '');
+        origins.push(base === undefined ? -1 : from + origin);
+      }
+      next += removed.length;
+      removed = [];
+      added = [];
+    };
+    for (const line of hunk.lines) {
+      if (line.sign === '-') removed.push(line);
+      else if (line.sign === '+') added.push(line);
+      else {
+        flush();
+        keep(next + 1);
+      }
+    }
+    flush();
+    ending = newEnding(hunk.lines) ?? ending;
+  }
+  keep(text.lines.length);
+  return { lines, origins, ...(ending === undefined ? {} : { finalNewline: ending }) };
+};
+
+/** What `\ No newline at end of file` on one side only says about the result's end. */
+const newEnding = (lines: readonly HunkLine[]): boolean | undefined => {
+  const old = lines.some((line) => line.noNewline && line.sign !== '+');
+  const now = lines.some((line) => line.noNewline && line.sign !== '-');
+  return old === now ? undefined : !now;
+};

@@ -1,0 +1,13 @@
+/** Models put a file's content into a fence of its own. It is taken off only where it cannot be content. */
+
+const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc|txt)$|(^|\/)readme[^/]*$/i;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+
+/** The body without a fence round all of it, or the same array. Never in Markdown-like files, nor where the base or body holds other fences. */
+export const stripBodyFence = (path: string, body: readonly string[], base: readonly string[]): readonly string[] => {
+  const opening = /^(`{3,}|~{3,})[\w+#.-]*\s*$/.exec(body[0] ?? '')?.[1];
+  if (opening === undefined || body.length < 2 || body.at(-1)?.trimEnd() !== opening) return body;
+  if (MARKDOWN_LIKE.test(path)) return body;
+  const inner = body.slice(1, -1);
+  return inner.some((line) => FENCE.test(line)) || base.some((line) => FENCE.test(line)) ? body : inner;
+};

@@ -1,0 +1,120 @@
+/**
+ * whole-file: the new content of each file.
+ *
+ *   { FILE <path> <nonce>        { FILE <path>
+ *     body                         body
+ *     END FILE <nonce> }           END FILE }            (an answer without nonces)
+ *   DELETE <path> <nonce>        DELETE <path>
+ *
+ * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous. Between entries only
+ * blank lines and fences may stand, and prose where a nonce tells it from an entry.
+ */
+import { lookUp } from './paths.js';
+import { answerLines } from './text.js';
+import type { FilePlan, FormatContext, FormatModule, Reading, Reason } from './types.js';
+import { stripBodyFence } from './whole-file-fence.js';
+
+interface Entry {
+  readonly kind: 'file' | 'delete';
+  readonly path: string;
+  readonly body: readonly string[];
+}
+type Parsed =
+  | { readonly ok: true; readonly entries: readonly Entry[]; readonly notes: readonly Reason[] }
+  | { readonly ok: false; readonly open: boolean; readonly reason: Reason };
+
+export const wholeFile: FormatModule = {
+  format: 'whole-file',
+  read: (body, context) => {
+    const parsed = parse(answerLines(body), context.options.nonce);
+    if (!parsed.ok) return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, files: 0, edits: 0 };
+    const count = parsed.entries.length;
+    return { reading: plan(parsed.entries, parsed.notes, context), files: count, edits: count };
+  },
+};
+
+const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
+  const entries: Entry[] = [];
+  const notes: Reason[] = [];
+  const bad = (code: string, message: string, open = false): Parsed => ({ ok: false, open, reason: { code, index: entries.length, message } });
+  const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
+  let at = 0;
+  while (at < lines.length) {
+    const line = lines[at] ?? '';
+    const header = readHeader(line, nonce);
+    if (header === null) {
+      const harmless = line.trim() === '' || /^ {0,3}(`{3,}|~{3,})/.test(line);
+      if (!harmless && nonce === undefined)
+        return bad('ambiguous', `Line ${at + 1} (${JSON.stringify(line.slice(0, 80))}) stands outside every file; a body may hold no marker line.`);
+      if (!harmless) notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
+      at += 1;
+      continue;
+    }
+    at += 1;
+    if (header.kind === 'delete') {
+      entries.push({ ...header, body: [] });
+      continue;
+    }
+    const from = at;
+    while (at < lines.length && !isEnd(lines[at] ?? '')) {
+      const inner = lines[at] ?? '';
+      if (nonce !== undefined && readHeader(inner, nonce) !== null)
+        return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
+      if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
+        return bad('ambiguous', `The body of ${header.path} holds the marker line ${JSON.stringify(inner.slice(0, 80))}, which cannot be told from a real one.`);
+      at += 1;
+    }
+    if (at >= lines.length) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
+    entries.push({ ...header, body: lines.slice(from, at) });
+    at += 1;
+  }
+  if (entries.length === 0)
+    return bad('no_edits', `The answer holds no \`FILE <path>${nonce === undefined ? '' : ` ${nonce}`}\` line.`);
+  return { ok: true, entries, notes: notes.slice(0, 3) };
+};
+
+/** `FILE <path> <nonce>` or `DELETE <path> <nonce>`; paths may hold blanks. */
+const readHeader = (line: string, nonce: string | undefined): { kind: 'file' | 'delete'; path: string } | null => {
+  const match = /^(FILE|DELETE) (.*\S)\s*$/.exec(line);
+  if (match?.[2] === undefined) return null;
+  const kind = match[1] === 'FILE' ? 'file' : 'delete';
+  if (nonce === undefined) return { kind, path: match[2] };
+  return match[2].endsWith(` ${nonce}`) ? { kind, path: match[2].slice(0, -nonce.length - 1).trim() } : null;
+};
+
+const plan = (entries: readonly Entry[], notes: readonly Reason[], context: FormatContext): Reading => {
+  const plans: FilePlan[] = [];
+  const reasons: Reason[] = [];
+  const stripped: Reason[] = [];
+  const taken = new Set<string>();
+  for (const [index, entry] of entries.entries()) {
+    const found = lookUp(entry.path, context, index);
+    if (!found.ok) {
+      reasons.push(found.reason);
+      continue;
+    }
+    const { path, file } = found;
+    if (taken.has(path)) {
+      reasons.push({ code: 'file_twice', path, index, message: `${path} is answered twice. Send each file once.` });
+      continue;
+    }
+    taken.add(path);
+    if (entry.kind === 'delete') {
+      const refusal = deletionRefusal(path, file.bytes === null, context.options.allowDelete ?? false, index);
+      if (refusal === null) plans.push({ kind: 'delete', path });
+      else reasons.push(refusal);
+      continue;
+    }
+    const lines = stripBodyFence(path, entry.body, file.text?.lines ?? []);
+    if (lines !== entry.body)
+      stripped.push({ code: 'fence_stripped', path, index, message: `The fence round the content of ${path} was left out.` });
+    plans.push({ kind: 'lines', path, lines });
+  }
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs: [], notes: [...notes, ...stripped] };
+};
+
+const deletionRefusal = (path: string, absent: boolean, allowed: boolean, index: number): Reason | null => {
+  if (absent) return { code: 'delete_absent', path, index, message: `${path} does not exist, so it cannot be deleted.` };
+  if (allowed) return null;
+  return { code: 'delete_not_allowed', path, index, message: `${path} may not be deleted here. Send its new content instead.` };
+};

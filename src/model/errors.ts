@@ -1,0 +1,72 @@
+/** Every expected failure of a model call, in one shape: what it was, whether trying again helps, and whether an answer had begun. */
+import { problem } from '../shared/problems.js';
+import type { Problem } from '../shared/problems.js';
+
+export type ModelErrorKind =
+  | 'overloaded'
+  | 'rate_limit'
+  | 'server'
+  | 'timeout'
+  | 'network'
+  | 'dropped'
+  | 'idle'
+  | 'auth'
+  | 'bad_request'
+  | 'context'
+  | 'not_found'
+  | 'too_large'
+  | 'malformed'
+  | 'cancelled';
+
+/** Whether the same request may succeed later. An `x-should-retry` header overrides it. */
+const RETRYABLE: Record<ModelErrorKind, boolean> = {
+  overloaded: true,
+  rate_limit: true,
+  server: true,
+  timeout: true,
+  network: true,
+  dropped: true,
+  idle: true,
+  auth: false,
+  bad_request: false,
+  context: false,
+  not_found: false,
+  too_large: false,
+  malformed: true,
+  cancelled: true,
+};
+
+const NEXT: Partial<Record<ModelErrorKind, string>> = {
+  auth: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and the account behind it.',
+  context: 'Lower `inputBudget_tokens` or `outputBudget_tokens`, or name fewer files.',
+  not_found: 'Check the model name and ANTHROPIC_BASE_URL.',
+  too_large: 'Raise `maxAnswer_bytes` where the answer was too large; name fewer or smaller files where the request was.',
+};
+
+export interface ModelErrorDetails {
+  readonly retryable?: boolean;
+  readonly retryAfter_ms?: number;
+  /** An answer had begun (the server had accepted the request): its tokens may be on the bill. */
+  readonly paid?: boolean;
+}
+
+export class ModelError extends Error {
+  readonly kind: ModelErrorKind;
+  readonly retryable: boolean;
+  /** The server's wish: not before this many milliseconds. */
+  readonly retryAfter_ms?: number;
+  readonly paid: boolean;
+  /** `model_unavailable` where trying again may help, else `model_rejected`. */
+  readonly problem: Problem;
+
+  /** `message`: one sentence for a person, without secrets. */
+  constructor(kind: ModelErrorKind, message: string, details: ModelErrorDetails = {}) {
+    super(message);
+    this.name = 'ModelError';
+    this.kind = kind;
+    this.retryable = details.retryable ?? RETRYABLE[kind];
+    this.paid = details.paid ?? false;
+    if (details.retryAfter_ms !== undefined) this.retryAfter_ms = details.retryAfter_ms;
+    this.problem = problem(this.retryable ? 'model_unavailable' : 'model_rejected', message, NEXT[kind]);
+  }
+}

@@ -1,0 +1,34 @@
+/** What each format's module tells the model: the form of an answer, a tiny example, and the literal lines with the nonce at the end. */
+
+export interface Allowed {
+  readonly deletions: boolean;
+  /** Directories below which files that were not offered may be created; '' is the whole workspace. */
+  readonly createUnder: readonly string[];
+}
+
+export interface Form {
+  /** How the files to edit are shown: as they are, or with numbers and checks that operations quote. */
+  readonly shows: 'plain' | 'checked';
+  /** Does every answer repeat the whole file? Then windows make no sense. */
+  readonly needsWholeFile: boolean;
+  /** The system prompt's part: grammar and example, with the word NONCE for the nonce. */
+  readonly grammar: (allowed: Allowed) => string;
+  /** The end of the last message. The nonce stands here and nowhere else; the last word of 20 hex digits is the nonce. */
+  readonly tail: (nonce: string, paths: readonly string[]) => string;
+}
+
+/** The examples speak of a café's menu, which no task does. */
+export const EXAMPLE_PATH = 'example-only/menu.txt';
+
+/** Lines to write literally, one per path, as many as help. */
+export function sampleLines(paths: readonly string[], line: (path: string) => string): string {
+  const SHOWN = 20;
+  const shown = paths.slice(0, SHOWN).map(line);
+  return [...shown, ...(paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [])].join('\n');
+}
+
+export const createRule = ({ createUnder }: Allowed): string => {
+  if (createUnder.length === 0) return 'Do not create files that are not listed as files to edit.';
+  const places = createUnder.map((directory) => (directory === '' ? 'anywhere in the workspace' : `below \`${directory}/\``));
+  return `You may create files that are not listed, ${places.join(' or ')}, where the task wants them.`;
+};

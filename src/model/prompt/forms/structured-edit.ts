@@ -1,0 +1,33 @@
+/** The prompt's part on structured edits: JSON operations that quote the listing's line numbers with their checks. */
+import { createRule, EXAMPLE_PATH } from './form.js';
+import type { Allowed, Form } from './form.js';
+
+const grammar = (allowed: Allowed): string => `Form of the answer: one JSON object of operations on lines.
+The files are listed as \`number:check| text\`. The check is made of the line and its neighbours: quote \`number:check\` as a string,
+exactly as it is listed, wherever an operation names a line. Numbers are always those of the listing, also after other operations.
+Operations, each with \`type\` and \`file_path\`:
+- \`insert\` {line, content}: before that line,
+- \`replace\` {start_line, end_line, content}: both ends included,
+- \`delete\` {start_line, end_line}: both ends included,
+- \`append\` {content}: at the end of the file; \`prepend\` {content}: at its start.
+\`content\` holds whole lines as they shall stand in the file, indentation included, without numbers and checks, each line ended by \\n. An empty
+string is no line at all, "\\n" is one empty line. Replaced and deleted ranges must not overlap, and no insert may fall inside one. Name
+only lines that are listed. ${createRule(allowed)} ${allowed.createUnder.length === 0 ? '' : 'A new file is made by `append`. '}Do not delete files.
+The object's keys are, in this order: \`summary\` (one line), \`operations\`, and at the very end \`"complete": true, "nonce": "NONCE"\`.
+Strict JSON: double quotes, no comments, no trailing commas, nothing before or after the object.
+
+Example of the form (not part of any task), for the listing
+1:k3f| soup
+2:q7x| bread
+3:m2c| tea
+
+{"summary": "Rye bread and coffee",
+ "operations": [
+  {"type": "replace", "file_path": "${EXAMPLE_PATH}", "start_line": "2:q7x", "end_line": "2:q7x", "content": "rye bread\\n"},
+  {"type": "insert", "file_path": "${EXAMPLE_PATH}", "line": "3:m2c", "content": "coffee\\n"}],
+ "complete": true, "nonce": "NONCE"}`;
+
+const tail = (nonce: string): string => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
+"complete": true, "nonce": "${nonce}"}`;
+
+export const structuredEditForm: Form = { shows: 'checked', needsWholeFile: false, grammar, tail };

@@ -1,0 +1,95 @@
+/** What a run tells of itself, in order; names and fields of the first group come from the source document on truncation-safe edits. */
+import type { PauseReason } from './decisions.js';
+import type { Bucket, Format } from './formats.js';
+
+export interface Progress {
+  readonly done: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly total: number;
+}
+
+export type EventBody =
+  | {
+      readonly type: 'preflight_complete';
+      readonly shouldSplit: boolean;
+      readonly reason: string;
+      readonly targetFileCount: number;
+      readonly estimatedComplexity: 'low' | 'medium' | 'high';
+    }
+  | {
+      readonly type: 'truncation_detected';
+      readonly file: string;
+      readonly reason: string;
+      readonly partialLength: number;
+      readonly stopReason: string | null;
+    }
+  | { readonly type: 'edit_split_triggered'; readonly reason: string; readonly file_count: number }
+  | {
+      readonly type: 'edit_chunk_started';
+      readonly file: string;
+      readonly chunk_index: number;
+      readonly total_chunks: number;
+    }
+  | { readonly type: 'edit_chunk_completed'; readonly file: string }
+  | { readonly type: 'edit_chunk_failed'; readonly file: string; readonly reason: string }
+  | {
+      readonly type: 'edit_step_paused';
+      readonly reason: PauseReason;
+      readonly progress: Progress;
+      readonly decision: string;
+    }
+  | {
+      readonly type: 'format_chosen';
+      readonly bucket: Bucket;
+      readonly file_path: string;
+      readonly line_count: number;
+      readonly format: Format;
+    }
+  | { readonly type: 'ladder'; readonly file: string; readonly to: string }
+  | {
+      readonly type: 'answer_refused';
+      readonly file: string;
+      readonly outcome: string;
+      readonly attempt: number;
+      readonly message: string;
+    }
+  | { readonly type: 'warning'; readonly message: string }
+  | { readonly type: 'files_picked'; readonly file_count: number }
+  | { readonly type: 'brief_ready' }
+  | {
+      readonly type: 'sealed';
+      readonly proposal: string;
+      readonly file_count: number;
+      readonly added: number;
+      readonly removed: number;
+    }
+  | {
+      readonly type: 'decided';
+      readonly decision: string;
+      readonly answer: string;
+      readonly files: number;
+      readonly by: string;
+    }
+  | { readonly type: 'decision_settled'; readonly decision: string; readonly reason: PauseReason }
+  | { readonly type: 'decision_ignored'; readonly what: string; readonly why: string }
+  | { readonly type: 'applied'; readonly file_count: number; readonly proposal: string }
+  | { readonly type: 'apply_busy'; readonly holder: string }
+  | { readonly type: 'conflict'; readonly files: readonly string[]; readonly at: 'apply' | 'commit' | 'rebase' }
+  | { readonly type: 'rebased'; readonly clean: boolean }
+  | {
+      readonly type: 'verified';
+      readonly outcome: string;
+      readonly kind: string | null;
+      readonly signature: string | null;
+      readonly summary: string;
+    }
+  | { readonly type: 'rolled_back'; readonly file_count: number; readonly kept: readonly string[] }
+  | { readonly type: 'committed'; readonly commit: string; readonly note: string | null }
+  | { readonly type: 'activity_failed'; readonly activity: string; readonly message: string }
+  | { readonly type: 'abort_requested'; readonly by: string }
+  | { readonly type: 'step_finished'; readonly outcome: string };
+
+export type EventType = EventBody['type'];
+/** `seq` rises by one per event of a run; `at` is workflow time in ms since the epoch. */
+export type StepEvent = EventBody & { readonly seq: number; readonly at: number };

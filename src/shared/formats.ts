@@ -1,0 +1,35 @@
+/** How a model expresses an edit. */
+export const FORMATS = ['whole-file', 'unified-diff', 'structured-edit', 'search-replace'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Size class of a file: A whole-file, B unified-diff, C structured-edit. */
+export type Bucket = 'A' | 'B' | 'C';
+
+/** Tolerances, each used only where it fits in exactly one place and always shown to the reviewer. */
+export const RUNGS = {
+  line_drift: { default: true, what: 'right text, wrong line number' },
+  counts: { default: true, what: 'hunk header with wrong counts' },
+  line_endings: { default: true, what: 'answer and file differ in line endings' },
+  trailing_space: { default: true, what: 'answer and file differ in white space at line ends' },
+  lost_blank: { default: true, what: 'a context line whose leading blank was lost' },
+  earlier_block: { default: true, what: 'FIND needs the text that an earlier block made' },
+  unchecked_lines: {
+    default: true,
+    what: 'bare line numbers with neither check nor context; a step never approves these by itself',
+  },
+  indent: { default: false, what: 'uniform shift of indentation' },
+  lookalikes: { default: false, what: 'typographic look-alike characters' },
+  elision: { default: false, what: 'an elided stretch in the middle of FIND' },
+} as const;
+export type Rung = keyof typeof RUNGS;
+export type RungSettings = Partial<Record<Rung, boolean>>;
+
+/** What a guard found in a sealed result. `ask`: a person must look even under `approval: auto`. */
+export interface Finding {
+  readonly guard: string;
+  readonly severity: 'note' | 'ask' | 'refuse';
+  readonly path: string;
+  /** 1-based lines of the result (or of the base, where lines went away), first and last, where known. */
+  readonly lines?: readonly [number, number];
+  readonly message: string;
+}

@@ -1,0 +1,136 @@
+/**
+ * Every limit of Emend, in one place: name (its unit last), default, and what it bounds. `emend.yaml` (`limits:`), a job's front
+ * matter and `--set LIMIT=VALUE` all use these names. `null` as a default means: no limit unless somebody sets one.
+ */
+export interface LimitSpec {
+  readonly default: number | null;
+  readonly unit: string;
+  readonly min: number;
+  readonly max: number;
+  readonly what: string;
+}
+
+const limit = (value: number | null, unit: string, min: number, max: number, what: string): LimitSpec => ({
+  default: value,
+  unit,
+  min,
+  max,
+  what,
+});
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** Limits that a job or `emend.yaml` may set; resolved once by the first preflight and kept in the run. */
+export const LIMITS = {
+  maxLinesFullFile: limit(500, 'lines', 0, 1_000_000, 'files up to this length are answered whole (bucket A)'),
+  maxBytesFullFile: limit(32 * KiB, 'bytes', 0, 16 * MiB, 'files up to this size are answered whole (bucket A)'),
+  maxLinesDiff: limit(1000, 'lines', 0, 10_000_000, 'files up to this length are answered as a diff (bucket B)'),
+  maxBytesDiff: limit(64 * KiB, 'bytes', 0, 64 * MiB, 'files up to this size are answered as a diff (bucket B)'),
+  maxFilesBeforeSplit: limit(1, 'files', 1, 1000, 'more target files than this are split: one model call a file'),
+  maxFilesPerStep: limit(1000, 'files', 1, 1000, 'more target files than this are refused before anything is paid'),
+  maxAttemptsPerFile: limit(2, 'attempts', 1, 20, 'invalid and refused answers per file and rung of the ladder'),
+  maxTotalChunks: limit(null, 'edit calls', 1, 10_000, 'edit calls of a step; default max(10, 2 x files)'),
+  maxUnknownCalls: limit(2, 'calls', 1, 20, 'calls cut off by a crash or a dropped stream before a decision is asked'),
+  concurrency: limit(1, 'chunks', 1, 32, 'chunks under way at once'),
+  outputBudget_tokens: limit(16_384, 'tokens', 16, 1_000_000, 'output limit of the first call for a chunk'),
+  maxOutputBudget_tokens: limit(65_536, 'tokens', 16, 1_000_000, 'output limit that the ladder doubles up to'),
+  inputBudget_tokens: limit(150_000, 'tokens', 256, 10_000_000, 'estimated input tokens of one call'),
+  budget_tokens: limit(null, 'tokens', 1, 1e12, 'input and output tokens of the run'),
+  budget_usd: limit(null, 'US dollars', 0, 1e9, 'money of the run, by the price table'),
+  wallClock_s: limit(null, 'seconds', 1, 1e9, 'time of the run, pauses for a person not counted'),
+  maxFailedVerifications: limit(3, 'verifications', 1, 20, 'failed verifications before a person is asked'),
+  testTimeout_s: limit(600, 'seconds', 1, 86_400, 'time of one verification'),
+  testOutput_bytes: limit(
+    1 * MiB,
+    'bytes',
+    1 * KiB,
+    64 * MiB,
+    'kept output of one verification (its head and its end)',
+  ),
+  maxFile_bytes: limit(64 * MiB, 'bytes', 1, 512 * MiB, 'a target file'),
+  maxContextFile_bytes: limit(1 * MiB, 'bytes', 1, 64 * MiB, 'a context or rules file'),
+  maxAnswer_bytes: limit(16 * MiB, 'bytes', 1 * KiB, 256 * MiB, 'one model answer'),
+} as const satisfies Record<string, LimitSpec>;
+
+export type LimitName = keyof typeof LIMITS;
+/** Resolved limits: a number, or null where there is no limit. */
+export type Limits = Record<LimitName, number | null>;
+
+/**
+ * Settings of the machinery, not of a job: time-outs, leases, waits. Set by `EMEND_<NAME>` in a worker's or client's environment
+ * (upper case), so that crash tests run with 1 to 3 s where people run with the defaults.
+ */
+export const TIMINGS = {
+  heartbeat_ms: limit(20_000, 'ms', 50, 600_000, 'a model call heartbeats this often'),
+  heartbeatTimeout_ms: limit(60_000, 'ms', 200, 3_600_000, 'a model call without a heartbeat is taken for dead'),
+  modelCallTimeout_ms: limit(3_600_000, 'ms', 1000, 86_400_000, 'one attempt of a model call, start to close'),
+  modelCallTotal_ms: limit(
+    4 * 3_600_000,
+    'ms',
+    1000,
+    7 * 86_400_000,
+    'all attempts of a model call, schedule to close',
+  ),
+  modelCallAttempts: limit(5, 'attempts', 1, 100, 'attempts of a model call before a decision is asked'),
+  streamIdle_ms: limit(120_000, 'ms', 100, 3_600_000, 'silence in a stream before the call is given up'),
+  slotLease_ms: limit(
+    30_000,
+    'ms',
+    200,
+    3_600_000,
+    'an unfinished call belongs to its owner this long after its last sign of life',
+  ),
+  hostActivityTimeout_ms: limit(
+    600_000,
+    'ms',
+    1000,
+    86_400_000,
+    'preflight, seal, apply, rollback, commit: one attempt',
+  ),
+  hostHeartbeatTimeout_ms: limit(
+    30_000,
+    'ms',
+    200,
+    3_600_000,
+    'host activities without a heartbeat are taken for dead',
+  ),
+  hostActivityAttempts: limit(10, 'attempts', 1, 1000, 'attempts of host activities before a decision is asked'),
+  retryInitial_ms: limit(1000, 'ms', 10, 600_000, 'first wait before an activity is tried again'),
+  retryMaximum_ms: limit(60_000, 'ms', 10, 3_600_000, 'longest wait before an activity is tried again'),
+  scheduleToStart_ms: limit(600_000, 'ms', 500, 86_400_000, 'a host that takes no work this long is unreachable'),
+  leasePoll_ms: limit(
+    2_000,
+    'ms',
+    50,
+    600_000,
+    'wait before asking again for a busy workspace (doubles up to 15 times this)',
+  ),
+  acceptWait_ms: limit(3_000, 'ms', 100, 60_000, 'wait for a worker to accept a decision before it goes as a signal'),
+  stickyWait_ms: limit(
+    10_000,
+    'ms',
+    100,
+    600_000,
+    'a workflow task waits this long for the worker that has the run cached',
+  ),
+  shutdownGrace_ms: limit(30_000, 'ms', 0, 3_600_000, 'a stopping worker lets running activities finish this long'),
+  connect_ms: limit(5_000, 'ms', 100, 600_000, 'wait for the Temporal server to answer a new connection'),
+} as const satisfies Record<string, LimitSpec>;
+
+export type TimingName = keyof typeof TIMINGS;
+/** Resolved timings; every one is a number. */
+export type Timings = Record<TimingName, number>;
+
+/** Bounds that nobody sets: they keep history, payloads, pages and logs within what the servers take. */
+export const BOUNDS = {
+  inlinePayload_bytes: 16_384,
+  maxPayload_bytes: 32 * MiB,
+  reason_chars: 1_000,
+  note_bytes: 64 * KiB,
+  eventsKept: 5_000,
+  ignoredKept: 50,
+  detailsFiles: 30,
+  runPrefix_chars: 4,
+  shownKey_chars: 8,
+} as const;

@@ -1,0 +1,204 @@
+/**
+ * The next move of an edit step, from its state alone. The workflow performs it and folds what came of it into the state
+ * (reducer.ts); nothing here knows a file, a model or a clock other than the workflow's own.
+ */
+import type { PauseReason } from './decisions.js';
+import type { BlobRef } from './refs.js';
+import { approvedPaths, undecidedPaths, type Attempting, type Pause, type StepState } from './state.js';
+
+export interface Chunk {
+  /** Path, or `*` for the whole step. */
+  readonly file: string;
+  readonly seq: number;
+  readonly total: number;
+  readonly attempt: Attempting;
+  /** Heads of the chain of accepted results when it started. */
+  readonly heads: readonly BlobRef[];
+}
+export type Move =
+  | { readonly kind: 'preflight' }
+  | { readonly kind: 'pick' }
+  | { readonly kind: 'brief' }
+  | { readonly kind: 'propose'; readonly chunks: readonly Chunk[] }
+  | { readonly kind: 'seal' }
+  | { readonly kind: 'approve_by_policy' }
+  | { readonly kind: 'apply'; readonly files: readonly string[]; readonly releaseAfter: boolean }
+  | { readonly kind: 'rebase' }
+  | { readonly kind: 'verify'; readonly timeout_s: number; readonly releaseOnPass: boolean }
+  | { readonly kind: 'rollback' }
+  | { readonly kind: 'commit' }
+  /** Open a decision point. */
+  | { readonly kind: 'pause'; readonly pause: Pause }
+  /** A decision point is open: wait for its answers. */
+  | { readonly kind: 'await_decision' }
+  /** Wait before asking again for a busy workspace. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'finish' };
+
+const pause = (
+  reason: PauseReason,
+  message: string,
+  paths: readonly string[] = [],
+  subject: string | null = null,
+): Move => ({
+  kind: 'pause',
+  pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
+});
+
+const unfinished = (status: string): boolean => status === 'pending' || status === 'in_progress';
+
+/** Paths that still want an answer from the model. */
+export const pendingPaths = (state: StepState): readonly string[] =>
+  state.files.filter((file) => unfinished(file.status)).map((file) => file.path);
+
+function limitReached(state: StepState, now: number): Move | null {
+  const { limits, usage } = state;
+  if (limits === null) return null;
+  const waiting = pendingPaths(state);
+  const tokens = usage.input_tokens + usage.output_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
+  if (limits.budget_tokens !== null && tokens >= limits.budget_tokens)
+    return pause('budget', `${tokens} tokens used; budget_tokens is ${limits.budget_tokens}`, waiting, 'budget_tokens');
+  if (limits.budget_usd !== null && usage.usd !== null && usage.usd >= limits.budget_usd)
+    return pause(
+      'budget',
+      `${usage.usd.toFixed(4)} US dollars used; budget_usd is ${limits.budget_usd}`,
+      waiting,
+      'budget_usd',
+    );
+  const seconds = (now - state.startedAt - state.pausedFor_ms) / 1000;
+  if (limits.wallClock_s !== null && seconds >= limits.wallClock_s)
+    return pause(
+      'budget',
+      `${Math.round(seconds)} s used; wallClock_s is ${limits.wallClock_s}`,
+      waiting,
+      'wallClock_s',
+    );
+  const maxChunks = limits.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
+  if (state.chunksUsed >= maxChunks)
+    return pause(
+      'chunk_limit',
+      `${state.chunksUsed} edit calls used; maxTotalChunks is ${maxChunks}`,
+      waiting,
+      'maxTotalChunks',
+    );
+  return null;
+}
+
+function proposeMove(state: StepState, now: number): Move {
+  const pending = state.files.filter((file) => unfinished(file.status));
+  const first = pending[0];
+  if (first !== undefined) {
+    const limited = limitReached(state, now);
+    if (limited !== null) return limited;
+    const seq = state.chunksUsed + 1;
+    if (state.whole !== null)
+      return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: state.whole, heads: state.accepted }] };
+    if (state.briefWanted && state.brief === null) return { kind: 'brief' };
+    const maxChunks = state.limits?.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
+    const width = Math.min(state.limits?.concurrency ?? 1, maxChunks - state.chunksUsed);
+    return {
+      kind: 'propose',
+      chunks: pending.slice(0, width).map((file, index) => ({
+        file: file.path,
+        seq: seq + index,
+        total: state.files.length,
+        attempt: file,
+        heads: state.accepted,
+      })),
+    };
+  }
+  const failed = state.files.filter((file) => file.status === 'failed');
+  const worst = failed[0];
+  if (worst !== undefined) {
+    const files = failed.map((file) => ({
+      path: file.path,
+      reason: file.failure?.reason ?? ('engine_failed' as const),
+      message: file.failure?.message ?? 'failed',
+    }));
+    const reason = files[0]?.reason ?? 'engine_failed';
+    const message = `${failed.length} of ${state.files.length} files could not be edited: ${files[0]?.message ?? ''}`;
+    return { kind: 'pause', pause: { reason, message, files, subject: null } };
+  }
+  return { kind: 'seal' };
+}
+
+function reviewMove(state: StepState): Move {
+  const proposal = state.proposal;
+  if (proposal === null) return { kind: 'seal' };
+  const undecided = undecidedPaths(state);
+  if (undecided.length > 0) {
+    const auto = state.preflight?.approval === 'auto';
+    if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
+    const why = auto
+      ? `approval is auto, but a person must look: ${proposal.mustAsk.join('; ')}`
+      : 'the proposal is ready';
+    const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
+    const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
+    return pause('approval', `${why}: ${proposal.files.length} files, +${added} -${removed} lines`, undecided);
+  }
+  return { kind: 'finish' };
+}
+
+export const wantsVerify = (state: StepState): boolean => state.testCommands.length > 0 && !state.incomplete;
+export const wantsCommit = (state: StepState): boolean => (state.preflight?.commitMessage ?? null) !== null;
+
+/** Paths on disk through this step's applications. */
+export const appliedPaths = (state: StepState): readonly string[] => state.applications.flatMap((done) => done.files);
+
+/** Paths of the proposal to apply now: approved, not skipped since, not applied yet. */
+export const pathsToApply = (state: StepState): readonly string[] => {
+  const out = new Set([
+    ...state.files.filter((file) => file.status === 'skipped').map((file) => file.path),
+    ...appliedPaths(state),
+  ]);
+  return approvedPaths(state).filter((path) => !out.has(path));
+};
+
+export function nextMove(state: StepState, now: number): Move {
+  if (state.stage === 'closed') return { kind: 'finish' };
+  if (state.decision !== null) return { kind: 'await_decision' };
+  if (state.ask !== null) return { kind: 'pause', pause: state.ask };
+  switch (state.stage) {
+    case 'preflight':
+      return { kind: 'preflight' };
+    case 'pick':
+      return { kind: 'pick' };
+    case 'propose': {
+      const ready = state.preflight;
+      if (ready !== null && !state.testAnswered && ready.test.found !== null)
+        return pause(
+          'test_command',
+          `the project's own test command was found: ${ready.test.found}`,
+          [],
+          ready.test.found,
+        );
+      if (ready !== null && !state.estimateAnswered && ready.overEstimate.length > 0)
+        return pause('estimate', ready.overEstimate.join('; '));
+      return proposeMove(state, now);
+    }
+    case 'seal':
+      return { kind: 'seal' };
+    case 'review':
+      return reviewMove(state);
+    case 'apply':
+      if (state.busySince !== null) {
+        const ms = state.input.timings.leasePoll_ms * Math.min(15, 2 ** Math.min(4, state.busyTries - 1));
+        return { kind: 'wait', ms };
+      }
+      return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && !wantsCommit(state) };
+    case 'rebase':
+      return { kind: 'rebase' };
+    case 'verify': {
+      const limit = state.limits?.testTimeout_s ?? 600;
+      return {
+        kind: 'verify',
+        timeout_s: state.transientRetried ? limit * 2 : limit,
+        releaseOnPass: !wantsCommit(state),
+      };
+    }
+    case 'rollback':
+      return { kind: 'rollback' };
+    case 'commit':
+      return { kind: 'commit' };
+  }
+}

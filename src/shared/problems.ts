@@ -1,0 +1,97 @@
+/**
+ * Expected failures: values with a code, and one table that says what each means for retries, the exit code and the person.
+ * A problem's message says what, where, expected and received; `next` says what to type or change.
+ */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  waiting: 3,
+  refused: 4,
+  conflict: 5,
+  limit: 6,
+  unavailable: 7,
+  interrupted: 130,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+interface ProblemSpec {
+  readonly retryable: boolean;
+  readonly exit: ExitCode;
+  readonly hint: string;
+}
+const spec = (exit: ExitCode, hint: string, retryable = false): ProblemSpec => ({ retryable, exit, hint });
+
+export const PROBLEMS = {
+  // what was typed or written
+  job_not_found: spec(EXIT.usage, 'Give the path of a Markdown job file.'),
+  job_invalid: spec(EXIT.usage, 'Mend the named line of the job file; docs/jobs.md lists every key.'),
+  config_invalid: spec(EXIT.usage, 'Mend the named line of emend.yaml; docs/configuration.md lists every key.'),
+  usage: spec(EXIT.usage, 'See `emend help`.'),
+  target_missing: spec(EXIT.usage, 'Correct the path, or create files with `output_files`.'),
+  target_not_a_file: spec(EXIT.usage, 'Name files, not directories or devices.'),
+  target_outside: spec(EXIT.usage, 'Name files inside the workspace.'),
+  run_unknown: spec(EXIT.usage, 'See `emend list`.'),
+  run_ambiguous: spec(EXIT.usage, 'Type more digits of the run.'),
+  answer_not_accepted: spec(EXIT.usage, 'See `emend show RUN` for the answers that this decision accepts.'),
+  // refused before anything is paid
+  target_binary: spec(EXIT.refused, 'Emend edits text; leave binary files out of `target_files`.'),
+  target_too_large: spec(EXIT.refused, 'Raise `maxFile_bytes`, or leave the file out.'),
+  target_secret: spec(EXIT.refused, 'Files that look like secrets are never sent to a model.'),
+  target_ignored: spec(EXIT.refused, 'The file is ignored by git; name it in `target_files` to edit it all the same.'),
+  target_dirty: spec(EXIT.refused, 'Commit or stash your changes to the file first, or set `commit: false`.'),
+  too_many_files: spec(EXIT.refused, 'Write a plan of several steps, or name fewer files.'),
+  nothing_to_edit: spec(EXIT.refused, 'Name the files in `target_files`.'),
+  not_a_repository: spec(EXIT.refused, 'Run `git init` and commit once, or set `commit: false`.'),
+  // answers of a model
+  file_not_offered: spec(EXIT.refused, 'The answer names a file that it was not given.'),
+  // the workspace
+  conflict: spec(EXIT.conflict, 'Files changed meanwhile; decide with rebase, regenerate or take_theirs.'),
+  busy: spec(EXIT.conflict, 'Another step holds the workspace; it is waited for.', true),
+  disk: spec(EXIT.failed, 'Free disk space or mend the permission, then retry.'),
+  git_failed: spec(EXIT.failed, 'See the message of git.'),
+  hook_failed: spec(EXIT.failed, 'A commit hook refused; mend what it names, or set `hooks: false`.'),
+  // limits
+  limit_reached: spec(EXIT.limit, 'Raise the limit with `--set LIMIT=VALUE`.'),
+  // the outside
+  no_server: spec(EXIT.unavailable, 'Start one with `emend dev`, or run with `--dev`.'),
+  no_cli: spec(EXIT.unavailable, '`emend doctor` says how to get the Temporal CLI.'),
+  no_worker: spec(EXIT.unavailable, 'Start a worker with `emend dev` or `emend worker`.'),
+  no_api_key: spec(EXIT.unavailable, 'Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server.'),
+  model_unavailable: spec(EXIT.unavailable, 'The model could not be reached; retry when it can.', true),
+  model_rejected: spec(EXIT.unavailable, 'The model server refused the request; see its message.'),
+  call_lost: spec(EXIT.failed, 'Calls were cut off; retry asks (and pays) again.'),
+  home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a directory that you may write to.'),
+  blob_lost: spec(EXIT.failed, 'A stored file is gone; regenerate.'),
+  version_unknown: spec(EXIT.failed, 'This record was written by a newer Emend; upgrade.'),
+  cli_version: spec(EXIT.failed, 'The database was made by another Temporal CLI version.'),
+  aborted: spec(EXIT.failed, 'The run was aborted.'),
+  internal: spec(EXIT.failed, 'This is a bug; `emend show RUN` and the worker log say more.'),
+} as const satisfies Record<string, ProblemSpec>;
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** An expected failure as a value. */
+export interface Problem {
+  readonly code: ProblemCode;
+  /** One sentence: what, where, expected, received. No stack trace, no secret. */
+  readonly message: string;
+  /** What to type or change next; falls back to the table's hint. */
+  readonly next?: string;
+}
+
+export const problem = (code: ProblemCode, message: string, next?: string): Problem =>
+  next === undefined ? { code, message } : { code, message, next };
+
+/** An expected failure on its way to the one place that prints it or turns it into a result. Never used for bugs. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.name = 'ProblemError';
+    this.problem = problem;
+  }
+}
+
+export const fail = (code: ProblemCode, message: string, next?: string): never => {
+  throw new ProblemError(problem(code, message, next));
+};

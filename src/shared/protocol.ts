@@ -1,0 +1,417 @@
+/**
+ * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
+ * ◆ Every input carries `v`. File contents and answers travel as blob references only.
+ */
+import type { Answer, DecideOutcome, DecisionPoint, DecisionRequest, PauseReason } from './decisions.js';
+import type { StepEvent } from './events.js';
+import type { Bucket, Finding, Format } from './formats.js';
+import type { LimitName, Limits, Timings } from './limits.js';
+import type { Problem } from './problems.js';
+import type { BlobRef, StepKey } from './refs.js';
+
+// ------------------------------------------------------------------------------------------------------------------------- names
+export const WORKFLOWS = { editStep: 'editStep' } as const;
+export const UPDATES = { decide: 'decide' } as const;
+/** `decide` takes a DecisionRequest; the short ones take `{"decision": "<id>", "files"?, "note"?, "set"?}`. */
+export const SIGNALS = { decide: 'decide', approve: 'approve', skip: 'skip', retry: 'retry', abort: 'abort' } as const;
+export const QUERIES = { status: 'status', ledger: 'ledger', events: 'events', proposal: 'proposal' } as const;
+export const SEARCH_ATTRIBUTES = {
+  state: 'EmendState',
+  reason: 'EmendReason',
+  stepKey: 'EmendStepKey',
+  workspace: 'EmendWorkspace',
+} as const;
+
+/** Task queues: workflows, model calls, and one per workspace host (◆ named by an id file, not by host name). */
+export interface Queues {
+  readonly workflow: string;
+  readonly model: string;
+  readonly host: string;
+}
+export const queueNames = (prefix: string, hostId: string): Queues => ({
+  workflow: prefix,
+  model: `${prefix}-model`,
+  host: `${prefix}-host-${hostId}`,
+});
+export const DEFAULT_QUEUE_PREFIX = 'emend';
+
+// ------------------------------------------------------------------------------------------------------------------------ inputs
+export interface EditStepInput {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  /** Absolute real path on the host that `queues.host` names. */
+  readonly workspace: string;
+  readonly job: BlobRef;
+  /** As shown to people; relative to the workspace where it is inside. */
+  readonly jobPath: string;
+  readonly title: string;
+  readonly queues: Queues;
+  readonly timings: Timings;
+  /** Limits given on the command line. */
+  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly approval?: 'ask' | 'auto';
+  /** Run hints given on the command line; they go into the prompts. */
+  readonly hints: readonly string[];
+  /** Are the search attributes registered? Without them runs go without. */
+  readonly searchAttributes: boolean;
+}
+
+export type StepOutcome = 'committed' | 'applied' | 'unchanged' | 'skipped' | 'aborted' | 'refused' | 'failed';
+export interface StepResult {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly outcome: StepOutcome;
+  readonly files: readonly string[];
+  readonly wasSplit: boolean;
+  readonly usage: StepUsage;
+  readonly commit: string | null;
+  readonly proposalId: string | null;
+  readonly verification: string | null;
+  readonly problem: Problem | null;
+}
+
+/** Tokens and money so far. `usd` null: the price table does not know a model that was used. */
+export interface StepUsage {
+  readonly calls: number;
+  readonly unknownCalls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cacheRead_tokens: number;
+  readonly cacheWrite_tokens: number;
+  readonly usd: number | null;
+  readonly seconds: number;
+}
+
+/** What every activity input has: who it works for, and the events to append to the archive. */
+export interface ActivityBase {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly log: readonly StepEvent[];
+}
+
+// -------------------------------------------------------------------------------------------------------------------- activities
+export interface PreflightInput extends ActivityBase {
+  readonly workspace: string;
+  readonly job: BlobRef;
+  readonly jobPath: string;
+  /** ◆ The result is recorded under (stepKey, snapshotNumber) and returned unchanged ever after. */
+  readonly snapshotNumber: number;
+  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly approval: 'ask' | 'auto' | null;
+  readonly hints: readonly string[];
+  /** Paths that a model picked, where the job names none. */
+  readonly picked: readonly string[] | null;
+  /** Only these targets get a new base (`regenerate`); null: all. */
+  readonly only: readonly string[] | null;
+}
+export interface Target {
+  readonly path: string;
+  readonly isNew: boolean;
+  readonly format: Format;
+  readonly bucket: Bucket;
+  readonly lines: number;
+  readonly bytes: number;
+  readonly outputBudget_tokens: number;
+}
+export interface TestPlan {
+  readonly commands: readonly string[];
+  /** Commands found in the project that nobody approved yet: asked for once (`test_command`). */
+  readonly found: string | null;
+}
+export type PreflightResult =
+  | {
+      readonly v: 1;
+      readonly outcome: 'ready';
+      /** Full snapshot (JSON blob): targets with base hashes, context, rules, resolved configuration. */
+      readonly snapshot: BlobRef;
+      readonly limits: Limits;
+      readonly approval: 'ask' | 'auto';
+      readonly requireMarker: boolean;
+      readonly targets: readonly Target[];
+      readonly shouldSplit: boolean;
+      readonly splitReason: string;
+      readonly complexity: 'low' | 'medium' | 'high';
+      /** For an unsplit step: one call over all targets. */
+      readonly whole: { readonly format: Format; readonly outputBudget_tokens: number } | null;
+      readonly briefWanted: boolean;
+      readonly test: TestPlan;
+      /** Commit message without trailer; null: no commit asked. */
+      readonly commitMessage: string | null;
+      readonly estimate: {
+        readonly chunks: number;
+        readonly input_tokens: number;
+        readonly output_tokens: number;
+        readonly usd: number | null;
+      };
+      /** Said before paying; not empty: the step asks (`estimate`). */
+      readonly overEstimate: readonly string[];
+      readonly warnings: readonly string[];
+    }
+  | { readonly v: 1; readonly outcome: 'pick'; readonly snapshot: BlobRef }
+  | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+
+export interface PickInput extends ActivityBase {
+  readonly snapshot: BlobRef;
+  readonly draw: number;
+}
+export type PickResult =
+  | { readonly v: 1; readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage }
+  | {
+      readonly v: 1;
+      readonly outcome: 'failed';
+      readonly reason: PauseReason;
+      readonly message: string;
+      readonly usage: StepUsage;
+    };
+
+export interface BriefInput extends ActivityBase {
+  readonly snapshot: BlobRef;
+}
+export interface BriefResult {
+  readonly v: 1;
+  /** Null: no usable answer; the chunks go without. */
+  readonly brief: BlobRef | null;
+  readonly usage: StepUsage;
+  readonly message: string | null;
+}
+
+export interface ProposeInput extends ActivityBase {
+  readonly snapshot: BlobRef;
+  /** `*`: all targets in one call. */
+  readonly file: string;
+  /** Number of this chunk in the step; later results of a file replace earlier ones. */
+  readonly seq: number;
+  readonly draw: number;
+  readonly format: Format;
+  readonly outputBudget_tokens: number;
+  /** Null: routed by category and complexity. */
+  readonly model: string | null;
+  readonly brief: BlobRef | null;
+  /** Heads of the chain of accepted results. */
+  readonly accepted: readonly BlobRef[];
+  /** The person's note (`revise`, `retry`). */
+  readonly note: string | null;
+  /** What was refused last, with the edit. */
+  readonly refusal: BlobRef | null;
+}
+/** The next rung for a truncated answer: computed by the activity, so that a better ladder breaks no paused run. */
+export type LadderStep =
+  | { readonly kind: 'split' }
+  | { readonly kind: 'budget'; readonly outputBudget_tokens: number }
+  | { readonly kind: 'format'; readonly format: Format; readonly outputBudget_tokens: number }
+  | { readonly kind: 'exhausted' };
+export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
+  | { readonly outcome: 'edited' | 'unchanged'; readonly accepted: BlobRef; readonly changed: readonly string[] }
+  | {
+      readonly outcome: 'truncated';
+      readonly reason: string;
+      readonly stopReason: string | null;
+      readonly partialLength: number;
+      readonly next: LadderStep;
+    }
+  /** Counted attempts: the next one is told `refusal`. */
+  | { readonly outcome: 'invalid' | 'refused' | 'unmarked'; readonly message: string; readonly refusal: BlobRef }
+  /** Not tried again without a person. */
+  | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost' | 'model_unavailable'; readonly message: string }
+);
+
+export interface SealInput extends ActivityBase {
+  readonly workspace: string;
+  readonly snapshot: BlobRef;
+  readonly accepted: readonly BlobRef[];
+  /** Paths left out: skipped or failed. */
+  readonly exclude: readonly string[];
+  /** Paths that a person changed by hand. */
+  readonly manual: readonly string[];
+}
+export interface SealedFile {
+  readonly path: string;
+  readonly change: 'edit' | 'create' | 'delete' | 'move';
+  readonly by: 'model' | 'person';
+  readonly added: number;
+  readonly removed: number;
+  /** Short hash of base, result and mode: a verdict stands while this is the same. */
+  readonly key: string;
+}
+export interface SealedProposal {
+  /** Hash of paths, base and result hashes, modes and moves, hex. */
+  readonly id: string;
+  readonly ref: BlobRef;
+  readonly diff: BlobRef;
+  readonly files: readonly SealedFile[];
+  readonly findings: readonly Finding[];
+  /** `rung path` of every tolerance used. */
+  readonly rungs: readonly string[];
+  /** Why a person must look even under `approval: auto`; empty: nothing. */
+  readonly mustAsk: readonly string[];
+}
+export type SealResult =
+  | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: SealedProposal }
+  | { readonly v: 1; readonly outcome: 'empty' }
+  | {
+      readonly v: 1;
+      readonly outcome: 'refused';
+      readonly files: readonly { readonly path: string; readonly message: string; readonly refusal: BlobRef }[];
+    };
+
+export interface ApplyInput extends ActivityBase {
+  readonly workspace: string;
+  readonly proposal: BlobRef;
+  readonly decision: number;
+  /** Null: every file of the proposal. */
+  readonly files: readonly string[] | null;
+  readonly workflowId: string;
+  readonly namespace: string;
+  /** No verify and no commit follow: end the lease when done. */
+  readonly releaseAfter: boolean;
+}
+export interface HeldLease {
+  readonly number: number;
+  readonly head: string | null;
+  readonly headRef: string | null;
+  readonly takenAt: string;
+}
+export interface ConflictFile {
+  readonly path: string;
+  readonly why: string;
+}
+export type ApplyResult =
+  | { readonly v: 1; readonly outcome: 'applied'; readonly files: readonly string[]; readonly lease: HeldLease }
+  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string; readonly since: string }
+  /** Nothing was written. */
+  | { readonly v: 1; readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
+  | {
+      readonly v: 1;
+      readonly outcome: 'conflict';
+      readonly conflicts: readonly ConflictFile[];
+      readonly files: readonly string[];
+      readonly lease: HeldLease;
+    }
+  | { readonly v: 1; readonly outcome: 'failed'; readonly problem: Problem };
+
+/** One closed application of (part of) a proposal. */
+export interface Application {
+  readonly proposal: BlobRef;
+  readonly decision: number;
+  readonly files: readonly string[];
+}
+
+export interface RebaseInput extends ActivityBase {
+  readonly workspace: string;
+  readonly proposal: BlobRef;
+  /** Files to carry over to the bytes that are there now; null: all. */
+  readonly files: readonly string[] | null;
+  readonly exclude: readonly string[];
+  readonly decision: number;
+}
+export type RebaseResult =
+  | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: SealedProposal }
+  | { readonly v: 1; readonly outcome: 'conflict'; readonly conflicts: readonly ConflictFile[] }
+  | { readonly v: 1; readonly outcome: 'empty' };
+
+export interface VerifyInput extends ActivityBase {
+  readonly workspace: string;
+  readonly commands: readonly string[];
+  readonly timeout_s: number;
+  readonly maxOutput_bytes: number;
+  readonly files: readonly string[];
+  /** No commit follows a pass: end the lease then. */
+  readonly releaseOnPass: boolean;
+  /** The person approved this found command now: remember it. */
+  readonly remember: string | null;
+}
+export interface VerifyResult {
+  readonly v: 1;
+  readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
+  readonly kind: string | null;
+  readonly transient: boolean;
+  /** The same failure has the same signature. */
+  readonly signature: string | null;
+  readonly summary: string;
+  readonly output: BlobRef | null;
+  readonly seconds: number;
+}
+
+export interface RollbackInput extends ActivityBase {
+  readonly workspace: string;
+  readonly applications: readonly Application[];
+  readonly workflowId: string;
+  readonly namespace: string;
+}
+export interface RollbackResult {
+  readonly v: 1;
+  readonly files: readonly string[];
+  readonly kept: readonly ConflictFile[];
+}
+
+export interface CommitInput extends ActivityBase {
+  readonly workspace: string;
+  readonly snapshot: BlobRef;
+  readonly applications: readonly Application[];
+  readonly message: string;
+  readonly lease: HeldLease;
+  /** Decision number of a `rebase` onto the current HEAD; null: HEAD must be where it was. */
+  readonly ontoCurrent: number | null;
+}
+export type CommitResult =
+  | { readonly v: 1; readonly outcome: 'committed'; readonly commit: string; readonly note: string | null }
+  | { readonly v: 1; readonly outcome: 'nothing' }
+  | { readonly v: 1; readonly outcome: 'conflict'; readonly reason: 'conflict' | 'hook_changed'; readonly why: string }
+  | { readonly v: 1; readonly outcome: 'failed'; readonly problem: Problem };
+
+/** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
+export interface StepActivities {
+  preflight(input: PreflightInput): Promise<PreflightResult>;
+  pick(input: PickInput): Promise<PickResult>;
+  brief(input: BriefInput): Promise<BriefResult>;
+  propose(input: ProposeInput): Promise<ProposeResult>;
+  seal(input: SealInput): Promise<SealResult>;
+  apply(input: ApplyInput): Promise<ApplyResult>;
+  rebase(input: RebaseInput): Promise<RebaseResult>;
+  verify(input: VerifyInput): Promise<VerifyResult>;
+  rollback(input: RollbackInput): Promise<RollbackResult>;
+  commit(input: CommitInput): Promise<CommitResult>;
+}
+
+// ----------------------------------------------------------------------------------------------------------------------- queries
+export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
+export interface LedgerRow {
+  readonly path: string;
+  readonly status: FileStatus;
+  readonly attempts: number;
+  readonly format: Format;
+  readonly bucket: Bucket;
+  readonly lines: number;
+  readonly isNew: boolean;
+  readonly outputBudget_tokens: number;
+  /** Why it failed or was skipped; null otherwise. */
+  readonly reason: string | null;
+  readonly verdict: 'approve' | 'skip' | null;
+}
+export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'aborted';
+export interface StepStatus {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly jobPath: string;
+  readonly title: string;
+  readonly state: RunState;
+  /** What it is doing, in words: `file 2/5: src/a.ts`, `waiting for approval`… */
+  readonly doing: string;
+  readonly stage: string;
+  readonly counts: Readonly<Record<FileStatus, number>>;
+  readonly decision: DecisionPoint | null;
+  readonly proposalId: string | null;
+  readonly usage: StepUsage;
+  readonly wasSplit: boolean;
+  /** Decisions and signals that did not count. */
+  readonly ignored: readonly string[];
+  readonly lastSeq: number;
+  readonly result: StepResult | null;
+}
+export interface EventsQuery {
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export type { Answer, DecideOutcome, DecisionPoint, DecisionRequest };

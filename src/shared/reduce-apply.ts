@@ -1,0 +1,196 @@
+/** Facts from the sealed proposal to the commit (design section 4, items 6 to 10). */
+import type { Chunk } from './moves.js';
+import { wantsCommit } from './moves.js';
+import type {
+  ApplyResult,
+  CommitResult,
+  ConflictFile,
+  RebaseResult,
+  RollbackResult,
+  SealedProposal,
+  SealResult,
+  VerifyResult,
+} from './protocol.js';
+import { onRefusedAnswer } from './reduce-propose.js';
+import { NO_USAGE, type StepState } from './state.js';
+import { afterApply, close, cut, emit, endOfWork, regenerateAll, settleReview } from './transitions.js';
+
+// ----------------------------------------------------------------------------------------------------------- seal, review, apply
+/** A new proposal: verdicts on files whose base and result are the same stand. */
+function onProposal(state: StepState, proposal: SealedProposal, now: number): StepState {
+  const next = { ...state, stage: 'review' as const, proposal };
+  return settleReview(
+    emit(next, now, {
+      type: 'sealed',
+      proposal: proposal.id,
+      file_count: proposal.files.length,
+      added: proposal.files.reduce((sum, file) => sum + file.added, 0),
+      removed: proposal.files.reduce((sum, file) => sum + file.removed, 0),
+    }),
+    now,
+  );
+}
+
+export function onSealed(state: StepState, result: SealResult, now: number): StepState {
+  switch (result.outcome) {
+    case 'sealed':
+      return onProposal(state, result.proposal, now);
+    case 'empty': {
+      const allSkipped = state.files.every((file) => file.status === 'skipped');
+      return endOfWork(state, now, allSkipped ? 'skipped' : 'unchanged');
+    }
+    case 'refused':
+      return result.files.reduce((next, refused) => {
+        const entry = next.files.find((file) => file.path === refused.path);
+        if (entry === undefined) return next;
+        const chunk: Chunk = {
+          file: entry.path,
+          seq: next.chunksUsed,
+          total: next.files.length,
+          attempt: entry,
+          heads: [],
+        };
+        return onRefusedAnswer(
+          { ...next, stage: 'propose' },
+          chunk,
+          { v: 1, usage: NO_USAGE, outcome: 'refused', ...refused },
+          now,
+        );
+      }, state);
+  }
+}
+
+export function onApplied(state: StepState, result: ApplyResult, now: number): StepState {
+  const proposal = state.proposal;
+  if (proposal === null) return state;
+  switch (result.outcome) {
+    case 'applied':
+    case 'conflict': {
+      const application = { proposal: proposal.ref, decision: state.approvalNumber, files: result.files };
+      const applied = {
+        ...state,
+        busySince: null,
+        busyTries: 0,
+        lease: state.applications.length === 0 ? result.lease : (state.lease ?? result.lease),
+        applications: result.files.length === 0 ? state.applications : [...state.applications, application],
+      };
+      const told = emit(applied, now, { type: 'applied', file_count: result.files.length, proposal: proposal.id });
+      return result.outcome === 'applied' ? afterApply(told, now) : askConflict(told, 'apply', result.conflicts, now);
+    }
+    case 'busy': {
+      const busy = { ...state, busySince: state.busySince ?? now, busyTries: state.busyTries + 1 };
+      return state.busyTries === 0 ? emit(busy, now, { type: 'apply_busy', holder: result.holder }) : busy;
+    }
+    case 'base_changed':
+      return askConflict(state, 'apply', result.conflicts, now);
+    case 'failed':
+      return {
+        ...state,
+        ask: { reason: 'engine_failed', message: cut(result.problem.message), files: [], subject: null },
+      };
+  }
+}
+
+function askConflict(
+  state: StepState,
+  at: 'apply' | 'commit' | 'rebase',
+  conflicts: readonly ConflictFile[],
+  now: number,
+  reason: 'conflict' | 'hook_changed' = 'conflict',
+): StepState {
+  const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(conflict.why) }));
+  const message = cut(files.map((file) => `${file.path}: ${file.message}`).join('; '));
+  const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), at });
+  return { ...told, conflictAt: at, ask: { reason, message, files, subject: null } };
+}
+
+export function onRebased(state: StepState, result: RebaseResult, now: number): StepState {
+  const told = emit({ ...state, rebaseFiles: null }, now, { type: 'rebased', clean: result.outcome !== 'conflict' });
+  switch (result.outcome) {
+    case 'sealed':
+      return onProposal(told, result.proposal, now);
+    case 'empty':
+      return endOfWork(told, now, 'unchanged');
+    case 'conflict':
+      return askConflict(told, 'rebase', result.conflicts, now);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------ verify, rollback, commit
+export function onVerified(state: StepState, result: VerifyResult, now: number): StepState {
+  const told = emit({ ...state, verification: result.outcome, rememberTest: null }, now, {
+    type: 'verified',
+    outcome: result.outcome,
+    kind: result.kind,
+    signature: result.signature,
+    summary: cut(result.summary),
+  });
+  if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
+    return wantsCommit(told) ? { ...told, stage: 'commit' } : close(told, now, 'applied');
+  if (result.transient && !state.transientRetried) return { ...told, transientRetried: true };
+  const failures = state.failedVerifications + 1;
+  const again = result.signature !== null && result.signature === state.lastSignature;
+  const spent = failures >= (state.limits?.maxFailedVerifications ?? 3);
+  return {
+    ...told,
+    stage: 'rollback',
+    transientRetried: false,
+    failedVerifications: failures,
+    lastSignature: result.signature,
+    failureOutput: result.output,
+    afterRollback: again || spent ? 'ask' : 'regenerate',
+    problem: null,
+  };
+}
+
+export function onRolledBack(state: StepState, result: RollbackResult, now: number): StepState {
+  const told = emit({ ...state, applications: [], lease: null, afterRollback: null }, now, {
+    type: 'rolled_back',
+    file_count: result.files.length,
+    kept: result.kept.map((file) => file.path),
+  });
+  switch (state.afterRollback) {
+    case 'ask': {
+      const summary = lastSummary(state);
+      return {
+        ...told,
+        ask: { reason: 'tests_failed', message: cut(summary), files: [], subject: null },
+        stage: 'review',
+      };
+    }
+    case 'regenerate':
+      return regenerateAll(told, { refusal: state.failureOutput });
+    case 'new_base':
+      return { ...told, stage: 'preflight', snapshotNumber: state.snapshotNumber + 1, snapshotOnly: null };
+    case 'finish':
+    case null:
+      return close(told, now, state.outcome ?? 'aborted', state.problem);
+  }
+}
+
+const lastSummary = (state: StepState): string => {
+  const verified = state.events.filter((event) => event.type === 'verified').at(-1);
+  return verified?.type === 'verified' ? verified.summary : 'the tests failed';
+};
+
+export function onCommitted(state: StepState, result: CommitResult, now: number): StepState {
+  switch (result.outcome) {
+    case 'committed': {
+      const told = emit({ ...state, commit: result.commit }, now, {
+        type: 'committed',
+        commit: result.commit,
+        note: result.note,
+      });
+      return close(told, now, 'committed');
+    }
+    case 'nothing':
+      return close(state, now, 'unchanged');
+    case 'conflict':
+      return askConflict(state, 'commit', [{ path: '(commit)', why: result.why }], now, result.reason);
+    case 'failed':
+      return {
+        ...state,
+        ask: { reason: 'engine_failed', message: cut(result.problem.message), files: [], subject: null },
+      };
+  }
+}

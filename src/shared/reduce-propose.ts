@@ -1,0 +1,220 @@
+/** Facts up to the sealed proposal: preflight, chunks, outcomes and the ladder (design section 4, items 1 to 5). */
+import type { PauseReason } from './decisions.js';
+import type { Chunk } from './moves.js';
+import type { PreflightResult, ProposeResult, StepUsage } from './protocol.js';
+import { addUsage, type Attempting, type FileEntry, type StepState } from './state.js';
+import { close, cut, emit, withFile, withFiles } from './transitions.js';
+
+/** Fresh attempts at the first rung. */
+const untried = (draw: number): Omit<Attempting, 'format' | 'outputBudget_tokens'> => ({
+  status: 'pending',
+  attempts: 0,
+  draw,
+  model: null,
+  note: null,
+  refusal: null,
+  unmarkedAsked: false,
+  failure: null,
+});
+
+export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
+  if (result.outcome === 'refused') return close(state, now, 'refused', result.problem);
+  if (result.outcome === 'pick') return { ...state, stage: 'pick', pickSnapshot: result.snapshot };
+  const before = new Map(state.files.map((file) => [file.path, file]));
+  const fresh = result.targets.map((target): FileEntry => {
+    const old = before.get(target.path);
+    return {
+      path: target.path,
+      isNew: target.isNew,
+      bucket: target.bucket,
+      lines: target.lines,
+      ...untried(old?.draw ?? 1),
+      format: target.format,
+      outputBudget_tokens: target.outputBudget_tokens,
+      model: old?.model ?? null,
+      note: old?.note ?? null,
+      manual: false,
+      verdict: null,
+    };
+  });
+  const renewed = new Set(fresh.map((file) => file.path));
+  const kept = state.files.filter((file) => !renewed.has(file.path));
+  const split = result.shouldSplit || state.snapshotOnly !== null;
+  let next: StepState = {
+    ...state,
+    stage: 'propose',
+    preflight: result,
+    limits: state.limits === null ? result.limits : state.limits,
+    testCommands: state.preflight === null ? result.test.commands : state.testCommands,
+    testAnswered: state.testAnswered || result.test.found === null,
+    files: [...kept, ...fresh],
+    whole: split || result.whole === null ? null : { ...untried(1), ...result.whole },
+    briefWanted: result.briefWanted,
+  };
+  next = emit(next, now, {
+    type: 'preflight_complete',
+    shouldSplit: result.shouldSplit,
+    reason: result.splitReason,
+    targetFileCount: result.targets.length,
+    estimatedComplexity: result.complexity,
+  });
+  for (const target of result.targets)
+    next = emit(next, now, {
+      type: 'format_chosen',
+      bucket: target.bucket,
+      file_path: target.path,
+      line_count: target.lines,
+      format: target.format,
+    });
+  for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(message) });
+  if (result.shouldSplit && state.preflight === null) next = splitByFile(next, result.splitReason, now);
+  return next;
+}
+
+const splitByFile = (state: StepState, reason: string, now: number): StepState =>
+  emit({ ...state, whole: null, wasSplit: true, briefWanted: state.files.length > 1 }, now, {
+    type: 'edit_split_triggered',
+    reason,
+    file_count: state.files.length,
+  });
+
+// ------------------------------------------------------------------------------------------------------------------------ propose
+export const spend = (state: StepState, usage: StepUsage): StepState => ({
+  ...state,
+  usage: addUsage(state.usage, usage),
+});
+
+export function onChunkStarted(state: StepState, chunk: Chunk, now: number): StepState {
+  const started = { ...state, chunksUsed: state.chunksUsed + 1 };
+  const marked =
+    chunk.file === '*'
+      ? withFiles(started, 'all', (file) => (file.status === 'pending' ? { ...file, status: 'in_progress' } : file))
+      : withFile(started, chunk.file, (file) => ({ ...file, status: 'in_progress' }));
+  return emit(marked, now, {
+    type: 'edit_chunk_started',
+    file: chunk.file,
+    chunk_index: chunk.seq,
+    total_chunks: chunk.total,
+  });
+}
+
+/** Changes what a chunk still goes through: a file's entry, or the whole step's. */
+const retarget = (state: StepState, chunk: Chunk, change: Partial<Attempting>): StepState =>
+  chunk.file === '*'
+    ? { ...state, whole: state.whole === null ? null : { ...state.whole, ...change } }
+    : withFile(state, chunk.file, (file) => ({ ...file, ...change }));
+
+export function failChunk(
+  state: StepState,
+  chunk: Chunk,
+  reason: PauseReason,
+  message: string,
+  now: number,
+): StepState {
+  const failure = { reason, message: cut(message) };
+  const failed =
+    chunk.file === '*'
+      ? withFiles({ ...state, whole: null }, 'all', (file) => ({ ...file, status: 'failed', failure }))
+      : withFile(state, chunk.file, (file) => ({ ...file, status: 'failed', failure }));
+  return emit(failed, now, { type: 'edit_chunk_failed', file: chunk.file, reason: cut(`${reason}: ${message}`) });
+}
+
+function onTruncated(
+  state: StepState,
+  chunk: Chunk,
+  result: Extract<ProposeResult, { outcome: 'truncated' }>,
+  now: number,
+): StepState {
+  const told = emit(state, now, {
+    type: 'truncation_detected',
+    file: chunk.file,
+    reason: cut(result.reason),
+    partialLength: result.partialLength,
+    stopReason: result.stopReason,
+  });
+  const step = result.next;
+  switch (step.kind) {
+    case 'split': {
+      const fresh = withFiles(told, 'all', (file) => ({ ...file, status: 'pending', attempts: 0 }));
+      return splitByFile(fresh, 'truncated', now);
+    }
+    case 'budget':
+    case 'format': {
+      const format = step.kind === 'format' ? step.format : chunk.attempt.format;
+      const to = step.kind === 'format' ? `format ${step.format}` : `output budget ${step.outputBudget_tokens} tokens`;
+      const next = retarget(told, chunk, {
+        status: 'pending',
+        attempts: 0,
+        unmarkedAsked: false,
+        format,
+        outputBudget_tokens: step.outputBudget_tokens,
+        refusal: step.kind === 'format' ? null : chunk.attempt.refusal,
+      });
+      return emit(next, now, { type: 'ladder', file: chunk.file, to });
+    }
+    case 'exhausted':
+      return failChunk(told, chunk, 'truncation', result.reason, now);
+  }
+}
+
+export function onRefusedAnswer(
+  state: StepState,
+  chunk: Chunk,
+  result: Extract<ProposeResult, { outcome: 'invalid' | 'refused' | 'unmarked' }>,
+  now: number,
+): StepState {
+  const attempt = chunk.attempt.attempts + 1;
+  const told = emit(state, now, {
+    type: 'answer_refused',
+    file: chunk.file,
+    outcome: result.outcome,
+    attempt,
+    message: cut(result.message),
+  });
+  const draw = chunk.attempt.draw + 1;
+  if (result.outcome === 'unmarked') {
+    // Asked once more the same way (no refusal told: the answer may be right), then a person decides.
+    if (chunk.attempt.unmarkedAsked) return failChunk(told, chunk, 'unmarked', result.message, now);
+    return retarget(told, chunk, { status: 'pending', draw, unmarkedAsked: true });
+  }
+  const maxAttempts = state.limits?.maxAttemptsPerFile ?? 2;
+  if (attempt < maxAttempts)
+    return retarget(told, chunk, { status: 'pending', attempts: attempt, draw, refusal: result.refusal });
+  // The whole step's attempts are spent: one call a file is the next rung, with attempts of its own.
+  if (chunk.file === '*' && state.files.length > 1)
+    return splitByFile(
+      withFiles(told, 'all', (file) => ({ ...file, status: 'pending' })),
+      result.outcome,
+      now,
+    );
+  return failChunk(told, chunk, 'attempts_exhausted', result.message, now);
+}
+
+export function onProposed(state: StepState, chunk: Chunk, result: ProposeResult, now: number): StepState {
+  const paid = spend(state, result.usage);
+  switch (result.outcome) {
+    case 'edited':
+    case 'unchanged': {
+      // Chunks side by side start from the same heads: each takes their place with one of its own.
+      const heads = [...paid.accepted.filter((head) => !chunk.heads.includes(head)), result.accepted];
+      const done = { status: 'done', failure: null, refusal: null } as const;
+      const accepted = { ...paid, accepted: heads };
+      const next =
+        chunk.file === '*'
+          ? withFiles({ ...accepted, whole: null }, 'all', (file) => ({ ...file, ...done }))
+          : withFile(accepted, chunk.file, (file) => ({ ...file, ...done }));
+      return emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
+    }
+    case 'truncated':
+      return onTruncated(paid, chunk, result, now);
+    case 'invalid':
+    case 'refused':
+    case 'unmarked':
+      return onRefusedAnswer(paid, chunk, result, now);
+    case 'declined':
+    case 'prompt_cut':
+    case 'call_lost':
+    case 'model_unavailable':
+      return failChunk(paid, chunk, result.outcome, result.message, now);
+  }
+}

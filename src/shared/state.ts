@@ -1,0 +1,249 @@
+/** The state of one edit step: the ledger and all that the protocol needs to choose its next move. Plain data. */
+import type { DecisionFile, DecisionPoint, DecisionRecord, PauseReason, SettledDecision } from './decisions.js';
+import type { StepEvent } from './events.js';
+import type { Bucket, Format } from './formats.js';
+import type { Limits } from './limits.js';
+import type { Problem } from './problems.js';
+import type {
+  Application,
+  EditStepInput,
+  FileStatus,
+  HeldLease,
+  PreflightResult,
+  SealedProposal,
+  StepOutcome,
+  StepUsage,
+} from './protocol.js';
+import type { BlobRef } from './refs.js';
+
+export type Stage =
+  | 'preflight'
+  | 'pick'
+  | 'propose'
+  | 'seal'
+  | 'review'
+  | 'apply'
+  | 'rebase'
+  | 'verify'
+  | 'rollback'
+  | 'commit'
+  | 'closed';
+
+/** What a decision point will be about. */
+export interface Pause {
+  readonly reason: PauseReason;
+  readonly message: string;
+  readonly files: readonly DecisionFile[];
+  /** The limit that was reached, or the command that was found. */
+  readonly subject: string | null;
+}
+
+/** What a chunk still has to go through; the whole step's call has one too. */
+export interface Attempting {
+  readonly status: FileStatus;
+  /** Invalid and refused answers at this rung of the ladder. */
+  readonly attempts: number;
+  /** Up only when a new answer is wanted; part of the slot key. */
+  readonly draw: number;
+  readonly format: Format;
+  readonly outputBudget_tokens: number;
+  readonly model: string | null;
+  readonly note: string | null;
+  readonly refusal: BlobRef | null;
+  /** An unmarked answer is asked for once more. */
+  readonly unmarkedAsked: boolean;
+  readonly failure: { readonly reason: PauseReason; readonly message: string } | null;
+}
+export interface Verdict {
+  readonly answer: 'approve' | 'skip';
+  readonly decision: number;
+  /** SealedFile.key at the time: the verdict stands while it is the same. */
+  readonly key: string;
+}
+export interface FileEntry extends Attempting {
+  readonly path: string;
+  readonly isNew: boolean;
+  readonly bucket: Bucket;
+  readonly lines: number;
+  /** Changed by hand after `manual`. */
+  readonly manual: boolean;
+  readonly verdict: Verdict | null;
+}
+
+export type ReadyPreflight = Extract<PreflightResult, { outcome: 'ready' }>;
+
+export interface StepState {
+  readonly v: 1;
+  readonly input: EditStepInput;
+  readonly stage: Stage;
+  readonly startedAt: number;
+  readonly outcome: StepOutcome | null;
+  readonly problem: Problem | null;
+  readonly abortedBy: string | null;
+
+  // preflight
+  readonly snapshotNumber: number;
+  /** Targets whose base is taken anew at the next preflight; null: all. */
+  readonly snapshotOnly: readonly string[] | null;
+  readonly pickSnapshot: BlobRef | null;
+  readonly pickDraw: number;
+  readonly picked: readonly string[] | null;
+  readonly preflight: ReadyPreflight | null;
+  readonly limits: Limits | null;
+  readonly estimateAnswered: boolean;
+  readonly testAnswered: boolean;
+  readonly testCommands: readonly string[];
+  /** A found command that a person approved in this run. */
+  readonly rememberTest: string | null;
+
+  // propose
+  readonly files: readonly FileEntry[];
+  readonly whole: Attempting | null;
+  readonly wasSplit: boolean;
+  readonly briefWanted: boolean;
+  readonly brief: BlobRef | null;
+  readonly chunksUsed: number;
+  readonly accepted: readonly BlobRef[];
+  readonly usage: StepUsage;
+
+  // review and apply
+  readonly proposal: SealedProposal | null;
+  /** Decision number that the next application is recorded under. */
+  readonly approvalNumber: number;
+  readonly applications: readonly Application[];
+  /** Where the last conflict was; its answers mean different things there. */
+  readonly conflictAt: 'apply' | 'commit' | 'rebase' | null;
+  readonly lease: HeldLease | null;
+  readonly busySince: number | null;
+  readonly busyTries: number;
+  readonly incomplete: boolean;
+  readonly rebaseFiles: readonly string[] | null;
+  readonly ontoCurrent: number | null;
+
+  // verify
+  readonly verification: string | null;
+  readonly transientRetried: boolean;
+  readonly failedVerifications: number;
+  readonly lastSignature: string | null;
+  readonly failureOutput: BlobRef | null;
+  /** What follows the rollback. */
+  readonly afterRollback: 'ask' | 'regenerate' | 'finish' | 'new_base' | null;
+  readonly commit: string | null;
+
+  // decisions
+  /** A pause that the reducer wants; the next move opens it as a decision point. */
+  readonly ask: Pause | null;
+  readonly decision: DecisionPoint | null;
+  /** Answers given to the open decision so far. */
+  readonly pendingRecords: readonly DecisionRecord[];
+  readonly nextDecision: number;
+  readonly settled: readonly SettledDecision[];
+  readonly seenRequests: readonly string[];
+  readonly ignored: readonly string[];
+  /** Time spent waiting for people, ms; not counted against wallClock_s. */
+  readonly pausedFor_ms: number;
+
+  // what it tells
+  readonly events: readonly StepEvent[];
+  readonly nextSeq: number;
+}
+
+export const NO_USAGE: StepUsage = {
+  calls: 0,
+  unknownCalls: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cacheRead_tokens: 0,
+  cacheWrite_tokens: 0,
+  usd: 0,
+  seconds: 0,
+};
+
+export const addUsage = (a: StepUsage, b: StepUsage): StepUsage => ({
+  calls: a.calls + b.calls,
+  unknownCalls: a.unknownCalls + b.unknownCalls,
+  input_tokens: a.input_tokens + b.input_tokens,
+  output_tokens: a.output_tokens + b.output_tokens,
+  cacheRead_tokens: a.cacheRead_tokens + b.cacheRead_tokens,
+  cacheWrite_tokens: a.cacheWrite_tokens + b.cacheWrite_tokens,
+  usd: a.usd === null || b.usd === null ? null : a.usd + b.usd,
+  seconds: a.seconds + b.seconds,
+});
+
+export const initialState = (input: EditStepInput, now: number): StepState => ({
+  v: 1,
+  input,
+  stage: 'preflight',
+  startedAt: now,
+  outcome: null,
+  problem: null,
+  abortedBy: null,
+  snapshotNumber: 1,
+  snapshotOnly: null,
+  pickSnapshot: null,
+  pickDraw: 1,
+  picked: null,
+  preflight: null,
+  limits: null,
+  estimateAnswered: false,
+  testAnswered: false,
+  testCommands: [],
+  rememberTest: null,
+  files: [],
+  whole: null,
+  wasSplit: false,
+  briefWanted: false,
+  brief: null,
+  chunksUsed: 0,
+  accepted: [],
+  usage: NO_USAGE,
+  proposal: null,
+  approvalNumber: 0,
+  applications: [],
+  conflictAt: null,
+  lease: null,
+  busySince: null,
+  busyTries: 0,
+  incomplete: false,
+  rebaseFiles: null,
+  ontoCurrent: null,
+  verification: null,
+  transientRetried: false,
+  failedVerifications: 0,
+  lastSignature: null,
+  failureOutput: null,
+  afterRollback: null,
+  commit: null,
+  ask: null,
+  decision: null,
+  pendingRecords: [],
+  nextDecision: 1,
+  settled: [],
+  seenRequests: [],
+  ignored: [],
+  pausedFor_ms: 0,
+  events: [],
+  nextSeq: 1,
+});
+
+/** Files that the current proposal would change by the model and that still stand for application. */
+export const approvedPaths = (state: StepState): readonly string[] => {
+  const proposal = state.proposal;
+  if (proposal === null) return [];
+  const entries = new Map(state.files.map((file) => [file.path, file]));
+  return proposal.files
+    .filter((file) => file.by === 'person' || entries.get(file.path)?.verdict?.answer === 'approve')
+    .map((file) => file.path);
+};
+
+/** Proposal files that no verdict covers yet. */
+export const undecidedPaths = (state: StepState): readonly string[] => {
+  const entries = new Map(state.files.map((file) => [file.path, file]));
+  return (state.proposal?.files ?? [])
+    .filter((file) => {
+      if (file.by === 'person') return false;
+      const verdict = entries.get(file.path)?.verdict ?? null;
+      return verdict === null || verdict.key !== file.key;
+    })
+    .map((file) => file.path);
+};

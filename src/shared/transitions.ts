@@ -1,0 +1,102 @@
+/** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
+import type { EventBody, Progress, StepEvent } from './events.js';
+import { BOUNDS } from './limits.js';
+import { pathsToApply, wantsCommit, wantsVerify } from './moves.js';
+import type { Problem } from './problems.js';
+import type { StepOutcome } from './protocol.js';
+import { undecidedPaths, type Attempting, type FileEntry, type StepState } from './state.js';
+
+export const cut = (text: string): string =>
+  text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars - 1)}…`;
+
+/** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
+export const emit = (state: StepState, now: number, body: EventBody): StepState => {
+  // A union spread into a union: the compiler cannot see that each body stays itself.
+  const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
+  return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-BOUNDS.eventsKept) };
+};
+
+export const progressOf = (state: StepState): Progress => {
+  const count = (status: string): number => state.files.filter((file) => file.status === status).length;
+  return { done: count('done'), failed: count('failed'), skipped: count('skipped'), total: state.files.length };
+};
+
+export const withFile = (state: StepState, path: string, change: (file: FileEntry) => FileEntry): StepState => ({
+  ...state,
+  files: state.files.map((file) => (file.path === path ? change(file) : file)),
+});
+export const withFiles = (
+  state: StepState,
+  paths: readonly string[] | 'all',
+  change: (file: FileEntry) => FileEntry,
+): StepState => {
+  const wanted = paths === 'all' ? null : new Set(paths);
+  return {
+    ...state,
+    files: state.files.map((file) => (wanted === null || wanted.has(file.path) ? change(file) : file)),
+  };
+};
+
+/** A file is asked for anew: fresh attempts, and a new answer (`draw`) where the old one must not be found again. */
+export const askAgain = (file: FileEntry, change: Partial<Attempting> = {}): FileEntry => ({
+  ...file,
+  status: 'pending',
+  attempts: 0,
+  draw: file.draw + 1,
+  unmarkedAsked: false,
+  failure: null,
+  manual: false,
+  verdict: null,
+  ...change,
+});
+
+export const close = (state: StepState, now: number, outcome: StepOutcome, problem: Problem | null = null): StepState =>
+  emit({ ...state, stage: 'closed', outcome, problem, decision: null, ask: null }, now, {
+    type: 'step_finished',
+    outcome,
+  });
+
+/** Ends the step; what is applied and not committed is rolled back first. */
+export const endAfterRollback = (state: StepState, now: number, outcome: StepOutcome): StepState =>
+  state.applications.length > 0 && state.commit === null
+    ? { ...state, stage: 'rollback', afterRollback: 'finish', outcome, ask: null }
+    : close(state, now, outcome);
+
+/** Nothing more to apply: commit what was applied before (after a conflict), or end. */
+export function endOfWork(state: StepState, now: number, outcome: StepOutcome): StepState {
+  if (state.applications.length === 0) return close(state, now, outcome);
+  return afterApply(state, now);
+}
+
+/** Every file has its verdict: on to apply, or nothing was approved. */
+export function settleReview(state: StepState, now: number): StepState {
+  const proposal = state.proposal;
+  if (state.stage !== 'review' || proposal === null) return state;
+  if (undecidedPaths(state).length > 0) return state;
+  const toApply = pathsToApply(state);
+  if (toApply.length === 0) return endOfWork(state, now, 'skipped');
+  const numbers = state.files.map((file) => file.verdict?.decision ?? 0);
+  return {
+    ...state,
+    stage: 'apply',
+    approvalNumber: Math.max(state.approvalNumber, ...numbers),
+    busySince: null,
+    busyTries: 0,
+  };
+}
+
+/** Every file that the last proposal changed is asked for again from its original. */
+export const regenerateAll = (state: StepState, change: Partial<Attempting>): StepState => {
+  const changed = new Set((state.proposal?.files ?? []).map((file) => file.path));
+  const again = withFiles(state, 'all', (file) =>
+    changed.has(file.path) && file.status !== 'skipped' ? askAgain(file, change) : file,
+  );
+  return { ...again, stage: 'propose', proposal: null };
+};
+
+/** What was asked for is on disk: verify, commit, or end. */
+export const afterApply = (state: StepState, now: number): StepState => {
+  if (wantsVerify(state)) return { ...state, stage: 'verify' };
+  const unverified = { ...state, verification: state.verification ?? 'no_tests' };
+  return wantsCommit(state) ? { ...unverified, stage: 'commit' } : close(unverified, now, 'applied');
+};

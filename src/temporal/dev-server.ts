@@ -1,0 +1,178 @@
+/** Temporal's dev server on this machine: `temporal server start-dev` on the loopback address, recorded in EMEND_HOME while it runs. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, open, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { ProblemError, fail, problem } from '../shared/problems.js';
+import { withoutSecrets } from '../workspace/runner-env.js';
+import type { TemporalCli } from './cli-binary.js';
+import { checkDatabase } from './dev-database.js';
+import { claimRecord, ownIdentity, recordPath, removeRecord, replaceRecord } from './dev-record.js';
+import type { DevServerRecord } from './dev-record.js';
+import { endProcess } from './end-process.js';
+import { LOOPBACK, freePort } from './ports.js';
+import { identify } from './process-identity.js';
+import type { ProcessIdentity } from './process-identity.js';
+
+export interface DevServerOptions {
+  /** EMEND_HOME, absolute: one server a home. */
+  readonly home: string;
+  readonly cli: TemporalCli;
+  /** Fixed ports; without them 7233 and 8233, or free ones where those are taken. */
+  readonly port?: number;
+  readonly uiPort?: number;
+  readonly metricsPort?: number;
+  /** SQLite file, absolute, in a folder that holds nothing else (it comes with -wal, -shm and a note); null: in memory. */
+  readonly dbFile: string | null;
+  /** The server's output is appended here. */
+  readonly logFile: string;
+}
+
+export interface DevServer {
+  /** host:port */
+  readonly address: string;
+  readonly uiUrl: string;
+  readonly pid: number;
+  /** Ends the server: SIGTERM, SIGKILL after `grace_ms`. Idempotent. */
+  stop(grace_ms?: number): Promise<void>;
+}
+
+const DEFAULT_PORT = 7233;
+const DEFAULT_UI_PORT = 8233;
+const READY_MS = 60_000;
+const STOP_MS = 10_000;
+/** Ports found free may be taken the moment after. */
+const START_ATTEMPTS = 3;
+
+/**
+ * Starts a server and returns once it answers. It runs in a process group of its own, so that Ctrl-C in a terminal reaches the worker
+ * first and the server outlives it, and it does not keep the calling process alive.
+ * Throws ProblemError: `usage` (a server of this home runs already), `cli_version` (the database is another CLI's), `no_server` (did
+ * not start; the message holds the end of its log).
+ */
+export const startDevServer = async (options: DevServerOptions): Promise<DevServer> => {
+  const self = ownIdentity();
+  const claim: DevServerRecord = {
+    v: 1,
+    state: 'starting',
+    process: self,
+    address: '',
+    uiUrl: '',
+    dbFile: options.dbFile,
+    logFile: options.logFile,
+    cliVersion: options.cli.version,
+  };
+  const holder = await claimRecord(options.home, claim);
+  if (holder) return fail('usage', ...alreadyRunning(options.home, holder));
+  try {
+    if (options.dbFile !== null) await checkDatabase(options.dbFile, options.cli);
+    return await startUnderClaim(options, claim);
+  } catch (error) {
+    await removeRecord(options.home, self);
+    throw error;
+  }
+};
+
+const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord): Promise<DevServer> => {
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port ?? (await freePort(DEFAULT_PORT));
+    const uiPort = options.uiPort ?? (await freePort(DEFAULT_UI_PORT, [port]));
+    const address = `${LOOPBACK}:${port}`;
+    const logStart = await sizeOf(options.logFile);
+    const child = await launch(options, port, uiPort);
+    const identity = child.pid === undefined ? null : identify(child.pid);
+    if (identity !== null && (await ready(address, child))) {
+      const uiUrl = `http://${LOOPBACK}:${uiPort}`;
+      await replaceRecord(options.home, { ...claim, state: 'serving', process: identity, address, uiUrl });
+      return { address, uiUrl, pid: identity.pid, stop: (grace_ms) => stopDevServer(options.home, identity, grace_ms) };
+    }
+    if (identity !== null) await endProcess(identity, STOP_MS);
+    const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
+    const portTaken =
+      /address already in use/i.test(log) && (options.port === undefined || options.uiPort === undefined);
+    if (portTaken && attempt < START_ATTEMPTS) continue;
+    throw new ProblemError(
+      problem(
+        'no_server',
+        `The dev server (${options.cli.path}) did not start at ${address}: ${lastLines(log)}`,
+        `See ${options.logFile}.`,
+      ),
+    );
+  }
+};
+
+/** Ends the server of a home by its identity and takes its record away. */
+export const stopDevServer = async (home: string, server: ProcessIdentity, grace_ms = STOP_MS): Promise<void> => {
+  const end = await endProcess(server, grace_ms);
+  if (end === 'still there')
+    fail('internal', `The dev server (pid ${server.pid}) does not end.`, `kill -9 ${server.pid}`);
+  await removeRecord(home, server);
+};
+
+const launch = async (options: DevServerOptions, port: number, uiPort: number): Promise<ChildProcess> => {
+  await mkdir(dirname(options.logFile), { recursive: true });
+  const log = await open(options.logFile, 'a', 0o600);
+  try {
+    const child = spawn(options.cli.path, serverArguments(options, port, uiPort), {
+      // A file, not a pipe: a server that outlives its starter must not die of writing.
+      stdio: ['ignore', log.fd, log.fd],
+      detached: true,
+      env: withoutSecrets(process.env),
+    });
+    child.unref();
+    // Not started at all (no such file, not executable): `ready` sees no pid or an exit; the event only must not be unheard.
+    child.on('error', () => undefined);
+    return child;
+  } finally {
+    await log.close();
+  }
+};
+
+const serverArguments = (options: DevServerOptions, port: number, uiPort: number): string[] => [
+  'server',
+  'start-dev',
+  ...['--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort), '--log-level', 'error'],
+  ...(options.metricsPort === undefined ? [] : ['--metrics-port', String(options.metricsPort)]),
+  ...(options.dbFile === null ? [] : ['--db-filename', options.dbFile, '--sqlite-pragma', 'journal_mode=wal']),
+  // One history shard polls 20 times a second by default, which puts every step on a 50 ms grid.
+  ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
+  ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=1000'],
+];
+
+/** True once the default namespace answers; false when the process ended or the time is over. */
+const ready = async (address: string, child: ChildProcess): Promise<boolean> => {
+  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const connection = Connection.lazy({ address });
+  try {
+    const end = Date.now() + READY_MS;
+    while (Date.now() < end && !ended()) {
+      const answer = await connection
+        .withDeadline(Date.now() + 1_000, () => connection.workflowService.describeNamespace({ namespace: 'default' }))
+        .catch(() => null);
+      // Another server that took the port first would answer too: ours must still be alive.
+      if (answer) return !ended();
+      await sleep(50);
+    }
+    return false;
+  } finally {
+    await connection.close();
+  }
+};
+
+const alreadyRunning = (home: string, holder: DevServerRecord): [message: string, next: string] =>
+  holder.state === 'serving'
+    ? [
+        `A dev server of this home (${home}) runs already: pid ${holder.process.pid}, ${holder.address}, UI ${holder.uiUrl}.`,
+        `Use that one, or end it first: kill ${holder.process.pid}`,
+      ]
+    : [
+        `Another process (pid ${holder.process.pid}) is just starting a dev server for this home (${home}).`,
+        `Wait a moment and try again; if it hangs: kill ${holder.process.pid} (its claim is ${recordPath(home)})`,
+      ];
+
+const sizeOf = async (path: string): Promise<number> => (await readFile(path).catch(() => Buffer.alloc(0))).byteLength;
+
+const lastLines = (log: string): string =>
+  log === '' ? 'it said nothing.' : log.split('\n').slice(-3).join(' ').slice(-500);

@@ -1,0 +1,31 @@
+/** Ends a process by its identity, never by a name: asked first, forced after a while. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from './process-identity.js';
+import type { ProcessIdentity } from './process-identity.js';
+
+const POLL_MS = 25;
+/** After SIGKILL the system only has to clear up. */
+const KILLED_MS = 5_000;
+
+/** SIGTERM, then SIGKILL after `grace_ms` (0: at once). Returns when the process is gone, or `still there` if even that does not end it. */
+export const endProcess = async (identity: ProcessIdentity, grace_ms: number): Promise<'gone' | 'still there'> => {
+  for (const [signal, wait_ms] of [
+    ['SIGTERM', grace_ms],
+    ['SIGKILL', KILLED_MS],
+  ] as const) {
+    if (wait_ms === 0) continue;
+    // Looked at right before the signal: a pid that was reused since is left alone.
+    if (!isAlive(identity)) return 'gone';
+    try {
+      process.kill(identity.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'gone';
+      throw error;
+    }
+    for (const end = Date.now() + wait_ms; Date.now() < end;) {
+      await sleep(POLL_MS);
+      if (!isAlive(identity)) return 'gone';
+    }
+  }
+  return isAlive(identity) ? 'still there' : 'gone';
+};

@@ -1,0 +1,133 @@
+/**
+ * Keeps Temporal's histories small: a payload over BOUNDS.inlinePayload_bytes goes into the blob store, and the history holds
+ *
+ *     metadata: { encoding: "binary/emend-blob" }
+ *     data:     {"v":1,"ref":"sha256:…","bytes":N,"metadata":{<name>: <base64>, …}}      (JSON, UTF-8)
+ *
+ * The blob is the payload's own data, byte for byte; its metadata travels in the envelope, so equal values share one blob.
+ * Payloads that are small or that somebody else encoded pass through untouched. Readers accept every `v` ever written.
+ *
+ * The server answers an oversized activity result with a *retryable* failure, which would run (and pay for) the activity again
+ * without end. So what cannot be stored fails without retry. Read off @temporalio/worker 1.24 (lib/activity.js, `run`): a codec
+ * that throws while a *result* is encoded fails the activity with that error, as intended; one that throws while a *failure* is
+ * encoded ends the worker. Hence `boundFailures` (failures.ts), which keeps failures so small that the codec never touches them.
+ */
+import { ApplicationFailure } from '@temporalio/common';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { BOUNDS } from '../shared/limits.js';
+import { ProblemError, problem } from '../shared/problems.js';
+import type { Problem } from '../shared/problems.js';
+import { isBlobRef } from '../shared/refs.js';
+import type { BlobRef } from '../shared/refs.js';
+import type { BlobStore } from '../workspace/types.js';
+
+const BLOB_ENCODING = 'binary/emend-blob';
+
+interface Envelope {
+  readonly v: 1;
+  readonly ref: BlobRef;
+  readonly bytes: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** How a payload that cannot be moved fails: the client shows a problem, the worker fails the activity without retry. */
+export type RaisePayloadProblem = (problem: Problem) => Error;
+
+export const asProblem: RaisePayloadProblem = (what) => new ProblemError(what);
+export const asFailure: RaisePayloadProblem = (what) => ApplicationFailure.nonRetryable(what.message, what.code);
+
+export class BlobPayloadCodec implements PayloadCodec {
+  readonly #blobs: BlobStore;
+  readonly #raise: RaisePayloadProblem;
+
+  constructor(blobs: BlobStore, raise: RaisePayloadProblem) {
+    this.#blobs = blobs;
+    this.#raise = raise;
+  }
+
+  encode(payloads: Payload[]): Promise<Payload[]> {
+    return Promise.all(payloads.map((payload) => this.#store(payload)));
+  }
+
+  decode(payloads: Payload[]): Promise<Payload[]> {
+    return Promise.all(payloads.map((payload) => this.#fetch(payload)));
+  }
+
+  async #store(payload: Payload): Promise<Payload> {
+    const data = payload.data;
+    if (!data || data.byteLength <= BOUNDS.inlinePayload_bytes) return payload;
+    if (data.byteLength > BOUNDS.maxPayload_bytes) {
+      throw this.#raise(
+        problem(
+          'limit_reached',
+          `A value of ${data.byteLength} bytes is over the ${BOUNDS.maxPayload_bytes} bytes that one payload may hold.`,
+          'Pass a reference to a stored file instead of its content.',
+        ),
+      );
+    }
+    let ref: BlobRef;
+    try {
+      ref = await this.#blobs.put(data);
+    } catch (error) {
+      throw this.#raise(problem('disk', `A value of ${data.byteLength} bytes could not be stored: ${reason(error)}`));
+    }
+    const metadata = Object.entries(payload.metadata ?? {}).map(([name, value]) => [name, base64(value)]);
+    const envelope: Envelope = {
+      v: 1,
+      ref,
+      bytes: data.byteLength,
+      metadata: Object.fromEntries(metadata) as Envelope['metadata'],
+    };
+    return { metadata: { encoding: utf8(BLOB_ENCODING) }, data: utf8(JSON.stringify(envelope)) };
+  }
+
+  async #fetch(payload: Payload): Promise<Payload> {
+    const encoding = payload.metadata?.encoding;
+    if (!encoding || text(encoding) !== BLOB_ENCODING) return payload;
+    const envelope = this.#readEnvelope(payload.data ?? new Uint8Array());
+    const metadata = Object.entries(envelope.metadata).map(([name, value]) => [name, Buffer.from(value, 'base64')]);
+    return {
+      metadata: Object.fromEntries(metadata) as Record<string, Uint8Array>,
+      data: await this.#load(envelope.ref),
+    };
+  }
+
+  async #load(ref: BlobRef): Promise<Uint8Array> {
+    try {
+      return await this.#blobs.get(ref);
+    } catch (error) {
+      // A missing blob stays missing; other trouble (a busy disk) may pass, and nothing has been paid for yet: retryable.
+      if (error instanceof ProblemError && error.problem.code === 'blob_lost') throw this.#raise(error.problem);
+      throw error;
+    }
+  }
+
+  #readEnvelope(data: Uint8Array): Envelope {
+    let value: unknown;
+    try {
+      value = JSON.parse(text(data));
+    } catch {
+      value = null;
+    }
+    const v = field(value, 'v');
+    if (typeof v === 'number' && v > 1) {
+      throw this.#raise(problem('version_unknown', `A stored value has format ${v}; this Emend reads up to 1.`));
+    }
+    const ref = field(value, 'ref');
+    const bytes = field(value, 'bytes');
+    const metadata = field(value, 'metadata');
+    if (v !== 1 || !isBlobRef(ref) || typeof bytes !== 'number' || typeof metadata !== 'object' || metadata === null) {
+      throw this.#raise(problem('blob_lost', `A payload marked ${BLOB_ENCODING} names no stored value.`));
+    }
+    const texts = Object.entries(metadata).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    return { v, ref, bytes, metadata: Object.fromEntries(texts) };
+  }
+}
+
+const utf8 = (value: string): Uint8Array => Buffer.from(value, 'utf8');
+const text = (value: Uint8Array): string => Buffer.from(value).toString('utf8');
+const base64 = (value: Uint8Array): string => Buffer.from(value).toString('base64');
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+const reason = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, BOUNDS.reason_chars);

@@ -1,0 +1,55 @@
+/**
+ * The four search attributes that make runs findable in the Temporal UI. The worker creates them before it polls: a run started with an
+ * unregistered attribute is refused, and an upsert of one leaves a run failing its task for ever. Where the worker may not create
+ * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the run's input.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConnectionLike } from '@temporalio/client';
+import { SEARCH_ATTRIBUTES } from '../shared/protocol.js';
+
+/** Temporal's number for the type Keyword (`temporal.api.enums.v1.IndexedValueType`). */
+const KEYWORD = 2;
+const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
+
+/** A cluster's caches take a moment to learn a new attribute. */
+const AWAIT_MS = 15_000;
+const POLL_MS = 100;
+
+/**
+ * Whether runs in this namespace may carry the attributes: true once all four exist as Keyword, created here if need be.
+ * False, with one sentence to `tell`, where that may not be done or an attribute has another type (adding it again would be
+ * silently ignored by the server, so types are compared).
+ */
+export const ensureSearchAttributes = async (
+  connection: ConnectionLike,
+  namespace: string,
+  tell: (why: string) => void = () => undefined,
+): Promise<boolean> => {
+  const types = async (): Promise<Readonly<Record<string, number | undefined>>> =>
+    (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes;
+  try {
+    let found = await types();
+    const missing = NAMES.filter((name) => found[name] === undefined);
+    if (missing.length > 0) {
+      const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
+      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    }
+    for (const end = Date.now() + AWAIT_MS; ; found = await types()) {
+      const other = NAMES.find((name) => found[name] !== undefined && found[name] !== KEYWORD);
+      if (other !== undefined) {
+        tell(`Search attribute ${other} exists with another type than Keyword: runs go without search attributes.`);
+        return false;
+      }
+      if (NAMES.every((name) => found[name] === KEYWORD)) return true;
+      if (Date.now() > end) {
+        tell(`The server did not show its new search attributes within ${AWAIT_MS} ms: runs go without them.`);
+        return false;
+      }
+      await sleep(POLL_MS);
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    tell(`Search attributes may not be listed or created here (${why.slice(0, 200)}): runs go without them.`);
+    return false;
+  }
+};

@@ -1,0 +1,55 @@
+/**
+ * Where the Temporal server is, in this order: Temporal's own configuration (TEMPORAL_* variables, then the profile of
+ * temporal.toml: address, namespace, TLS, API key), the live dev server of EMEND_HOME, localhost:7233.
+ */
+import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+import { fail } from '../shared/problems.js';
+import type { Environment } from '../workspace/runner-env.js';
+import { liveDevServer } from './dev-record.js';
+
+export interface ServerSettings {
+  readonly address: string;
+  readonly namespace: string;
+  /** Who said so, for messages: shown to people. */
+  readonly from: 'configuration' | 'dev server' | 'default';
+  /** Address of the Temporal UI, where known. */
+  readonly uiUrl: string | null;
+  readonly connection: ClientConnectConfig['connectionOptions'];
+}
+
+const DEFAULT_ADDRESS = 'localhost:7233';
+const CLOUD_UI = 'https://cloud.temporal.io';
+
+/** Throws ProblemError `config_invalid` where a profile, the configuration file or a certificate cannot be read. */
+export const serverSettings = async (env: Environment, home: string): Promise<ServerSettings> => {
+  const config = loadConfiguration(env);
+  const dev = await liveDevServer(home);
+  const configured = config.connectionOptions.address;
+  const address = configured ?? dev?.address ?? DEFAULT_ADDRESS;
+  return {
+    address,
+    namespace: config.namespace ?? 'default',
+    from: configured !== undefined ? 'configuration' : dev ? 'dev server' : 'default',
+    uiUrl: env.EMEND_TEMPORAL_UI ?? (dev?.address === address ? dev.uiUrl : isCloud(address) ? CLOUD_UI : null),
+    connection: { ...config.connectionOptions, address },
+  };
+};
+
+const loadConfiguration = (env: Environment): ClientConnectConfig => {
+  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  try {
+    return toClientOptions(loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(given) }));
+  } catch (error) {
+    const file = env.TEMPORAL_CONFIG_FILE ?? 'temporal.toml';
+    // A TOML error quotes the line it stumbled over, which may hold a key: only its first line is shown.
+    const why = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+    return fail(
+      'config_invalid',
+      `Temporal's client configuration (${file}, TEMPORAL_* variables) cannot be used: ${why}`,
+      'Mend the file or variable, or unset TEMPORAL_PROFILE and TEMPORAL_CONFIG_FILE.',
+    );
+  }
+};
+
+const isCloud = (address: string): boolean => /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);

@@ -1,0 +1,34 @@
+/** How each activity is called: its queue, its four time-outs, its attempts and why (the table is in docs/operations.md). */
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { EditStepInput, StepActivities } from '../shared/protocol.js';
+
+type HostActivity = 'preflight' | 'seal' | 'apply' | 'rebase' | 'verify' | 'rollback' | 'commit';
+type ModelActivity = 'pick' | 'brief' | 'propose';
+
+export function stepActivities(input: EditStepInput) {
+  const { timings, queues } = input;
+  const retry = { initialInterval: timings.retryInitial_ms, maximumInterval: timings.retryMaximum_ms };
+  // A host that takes no work is unreachable: a person is asked instead of waiting for ever.
+  const host = proxyActivities<Pick<StepActivities, HostActivity>>({
+    taskQueue: queues.host,
+    scheduleToStartTimeout: timings.scheduleToStart_ms,
+    startToCloseTimeout: timings.hostActivityTimeout_ms,
+    heartbeatTimeout: timings.hostHeartbeatTimeout_ms,
+    retry: { ...retry, maximumAttempts: timings.hostActivityAttempts },
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  });
+  // Model calls may queue behind a rate limit for long: no schedule-to-start.
+  const model = proxyActivities<Pick<StepActivities, ModelActivity>>({
+    taskQueue: queues.model,
+    startToCloseTimeout: timings.modelCallTimeout_ms,
+    scheduleToCloseTimeout: timings.modelCallTotal_ms,
+    heartbeatTimeout: timings.heartbeatTimeout_ms,
+    retry: { ...retry, maximumAttempts: timings.modelCallAttempts },
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+  });
+  /** Tests may take as long as their own limit says; the activity's limit only catches a runner that does not end them. */
+  const verifyTimeouts = (timeout_s: number) => ({
+    startToCloseTimeout: timeout_s * 1000 + timings.hostActivityTimeout_ms,
+  });
+  return { host, model, verifyTimeouts };
+}

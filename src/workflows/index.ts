@@ -1,0 +1,2 @@
+/** What the worker bundles: every workflow, by the name that the protocol gives it. */
+export { editStep } from './edit-step.js';

@@ -1,0 +1,31 @@
+/** Signals, updates and queries as the workflow and its clients name them (src/shared/protocol.ts). */
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { Answer, DecideOutcome } from '../shared/decisions.js';
+import type { StepEvent } from '../shared/events.js';
+import {
+  QUERIES,
+  SIGNALS,
+  UPDATES,
+  type EventsQuery,
+  type LedgerRow,
+  type SealedProposal,
+  type StepStatus,
+} from '../shared/protocol.js';
+
+export const status = defineQuery<StepStatus>(QUERIES.status);
+export const ledger = defineQuery<readonly LedgerRow[]>(QUERIES.ledger);
+export const events = defineQuery<readonly StepEvent[], [EventsQuery | undefined]>(QUERIES.events);
+export const proposal = defineQuery<SealedProposal | null>(QUERIES.proposal);
+
+export const decide = defineUpdate<DecideOutcome, [unknown]>(UPDATES.decide);
+export const decideSignal = defineSignal<[unknown]>(SIGNALS.decide);
+
+const signal = (name: string): ReturnType<typeof defineSignal<[unknown]>> => defineSignal<[unknown]>(name);
+const body = 'body: {"decision": "<id>"}';
+/** The short signals that a person can send from the Temporal UI or with `temporal workflow signal`. */
+export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal>, string])[] = [
+  ['approve', signal(SIGNALS.approve), `Apply the proposal; ${body}; bare at the first decision of a run`],
+  ['skip', signal(SIGNALS.skip), `Leave the files as they are; ${body}; bare at the first decision of a run`],
+  ['retry', signal(SIGNALS.retry), `Try again; ${body}, "note" and "set" are optional`],
+  ['abort', signal(SIGNALS.abort), 'End the run and roll back what is not committed; may be bare'],
+];

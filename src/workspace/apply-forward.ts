@@ -1,0 +1,150 @@
+/**
+ * After the point of no return: every file goes forward. All that is done here is derived from what lies on the disk, so that any
+ * number of attempts, one after another or at once, come to the same end:
+ *
+ * 1. place: the target is renamed to a keep name of this attempt, the temp file linked to the path. A target that is not at its
+ *    base is a person's and is not touched. A temp file that is gone says that another attempt has finished the file.
+ * 2. directories are fsynced, so that a temp file's absence never outlives its result.
+ * 3. settle: the temp name is removed; keep files are hashed: the base is dropped, anything else is a person's and goes back.
+ * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
+ */
+import { join } from 'node:path';
+import { isUnfinishedCopy, keepsOf, putBack, resultMode, saveAside, settleKeep } from './apply-keep.js';
+import type { Drive } from './apply-keep.js';
+import { difference, isAt, look } from './apply-look.js';
+import { dirOf, targetPaths } from './apply-names.js';
+import type { ClosedRecord, PlannedFile } from './apply-record.js';
+import { orNull, unlinkIfThere } from './sys-put.js';
+import { errnoOf, linksFail } from './sys.js';
+import type { FileConflict } from './types.js';
+import { isStillDirectory } from './workspace-path.js';
+
+/** Carries a committed plan to its end and closes the record. Throws where the disk refuses; then the record stays open. */
+export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
+  const { plan, record, sys } = drive;
+  const written = [...plan.files.entries()].filter(([, file]) => file.write);
+  for (const [index, file] of written) await place(drive, file, index);
+  await fsyncDirs(drive);
+  for (const [index, file] of written) await settle(drive, file, index);
+  for (const dir of [...plan.dropDirs].reverse()) {
+    if (!(await isStillDirectory(sys, plan.workspace, dirOf(dir)))) continue;
+    await orNull(sys.rmdir(join(plan.workspace, dir)), ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY']);
+  }
+  await fsyncDirs(drive);
+  return record.putClosed(await outcomeOf(drive));
+};
+
+/** The step's files and directories as they are made durable: every directory in which a name came or went. */
+const fsyncDirs = async ({ sys, plan }: Drive): Promise<void> => {
+  const dirs = new Set([...plan.files.filter((f) => f.write).map((f) => f.real), ...plan.dropDirs].map(dirOf));
+  for (const dir of dirs) await orNull(sys.fsyncDir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR']);
+};
+
+const place = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, temp, keep } = targetPaths(plan, index);
+  if (!(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) return;
+  const ours = await orNull(sys.lstat(temp));
+  if (ours === null) return;
+  const seen = await look(sys, target);
+  let kept: string | null = null;
+  if (seen.kind === 'absent') {
+    if (file.result === null) return;
+    // Absent because an attempt took it, or because a person deleted it?
+    if (file.base !== null && (await keepsOf(drive, index, 'all')).length === 0) return;
+  } else {
+    if (seen.stat.id === ours.id || isAt(seen, file.result)) return;
+    const isBase = file.base !== null && isAt(seen, file.base);
+    if (!isBase && !(await isUnfinishedCopy(drive, file, seen))) return;
+    kept = keep(drive.attempt, drive.nextKeep());
+    if ((await orNull(sys.rename(target, kept).then(() => true))) === null) kept = null;
+  }
+  try {
+    await putResult(drive, file, index, kept);
+  } catch (error) {
+    // The path must not stay absent while somebody mends the disk; if this fails too, the next attempt does it.
+    if (kept !== null) await giveWay(drive, file, kept, target).catch(() => undefined);
+    throw error;
+  }
+};
+
+/** The temp file becomes the target, unless the path was taken meanwhile or another attempt has finished. */
+const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: string | null): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, temp } = targetPaths(plan, index);
+  const finishedElsewhere = async (): Promise<void> => {
+    if (kept !== null) await putBack(drive, kept, target);
+  };
+  if (file.result === null) {
+    if ((await orNull(sys.lstat(temp))) === null) await finishedElsewhere();
+    return;
+  }
+  try {
+    await sys.link(temp, target).catch((error: unknown) => {
+      if (!linksFail(error)) throw error;
+      const owner = file.owner === null ? {} : { owner: file.owner };
+      return sys.copyExclusive(temp, target, { mode: resultMode(file), ...owner });
+    });
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT') return finishedElsewhere();
+    if (code !== 'EEXIST') throw error;
+  }
+};
+
+/** After a failed placing: a half copy of ours goes, the kept file gets its path back where that is free. */
+const giveWay = async (drive: Drive, file: PlannedFile, kept: string, target: string): Promise<void> => {
+  const { sys } = drive;
+  const seen = await look(sys, target);
+  if (seen.kind !== 'absent' && (await isUnfinishedCopy(drive, file, seen))) {
+    const half = `${kept}-half`;
+    await sys.rename(target, half);
+    const taken = await look(sys, half);
+    if (await isUnfinishedCopy(drive, file, taken)) await unlinkIfThere(sys, half);
+    else await putBack(drive, half, target);
+  }
+  await putBack(drive, kept, target);
+};
+
+const settle = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
+  const { sys, plan } = drive;
+  if (!(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) return;
+  await dropTemp(drive, file, index);
+  for (const keep of await keepsOf(drive, index, 'settle')) await settleKeep(drive, index, keep);
+};
+
+const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, temp } = targetPaths(plan, index);
+  if (file.result !== null) {
+    const ours = await orNull(sys.lstat(temp));
+    if (ours === null) return;
+    const there = await orNull(sys.lstat(target), ['ENOENT', 'ENOTDIR']);
+    // A person may have written through the path while temp and target were one file, and then saved another one over it.
+    if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result)) return saveAside(drive, file, temp);
+  }
+  await unlinkIfThere(sys, temp);
+};
+
+const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
+  const { sys, plan, record } = drive;
+  const saved = await record.saved();
+  const files: string[] = [];
+  const conflicts: FileConflict[] = [];
+  for (const [index, file] of plan.files.entries()) {
+    const { target } = targetPaths(plan, index);
+    const notes = saved
+      .filter((s) => s.path === file.path)
+      .map((s) => `; bytes saved in between and replaced since are kept as ${s.ref}`);
+    const left = (file.write ? await keepsOf(drive, index, 'settle') : []).map((k) => `; what stood there is now at ${k}`);
+    const still = await isStillDirectory(sys, plan.workspace, dirOf(file.real));
+    const seen = still ? await look(sys, target) : ({ kind: 'absent' } as const);
+    if (isAt(seen, file.result) && (still || file.result === null) && notes.length + left.length === 0) {
+      files.push(file.path);
+      continue;
+    }
+    const why = still ? difference(file.result, seen) : 'its directory was moved or replaced';
+    conflicts.push({ path: file.path, why: [`${file.path}: ${why}`, ...notes, ...left].join('') });
+  }
+  return { v: 1, outcome: conflicts.length === 0 ? 'applied' : 'conflict', files, conflicts, lease: plan.lease };
+};

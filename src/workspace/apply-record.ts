@@ -1,0 +1,163 @@
+/**
+ * ◆ The durable record of a transaction: a directory of files that are each written once.
+ *
+ *     plan-<g>.json      what generation g is about to do, by whom; written before anything in the workspace
+ *     verdict-<g>.json   `committed` (the point of no return) or `reverted`: whoever writes it first decides, for all processes
+ *     cleaned-<g>.json   a reverted generation's temp files are gone
+ *     driver-<id>.json   another attempt goes forward with a committed generation
+ *     saved-<id>.json    bytes of a person that were superseded and now lie in the blob store
+ *     closed.json        the outcome; never changes
+ *     swept.json         nothing that a late attempt left is lying about
+ */
+import { join } from 'node:path';
+import { fail } from '../shared/problems.js';
+import type { BlobRef, StepKey } from '../shared/refs.js';
+import type { Side } from './apply-look.js';
+import type { ProcessIdentity } from './apply-process.js';
+import { sha256 } from './hash.js';
+import { orNull, putJsonIfAbsent, readJson } from './sys-put.js';
+import type { Sys } from './sys.js';
+import type { FileConflict, LeaseHolder, ProposalFile } from './types.js';
+
+export interface PlannedFile {
+  /** As the proposal says. */
+  readonly path: string;
+  /** Where it lies: relative to the plan's workspace, free of links. */
+  readonly real: string;
+  readonly base: Side;
+  readonly result: Side;
+  readonly by: ProposalFile['by'];
+  /** False: at its result already (or by a person); only looked at. */
+  readonly write: boolean;
+  /** Special mode bits and owner of the file that is replaced. */
+  readonly special: number;
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+}
+
+/** One attempt to carry a record through, in one process. */
+export interface Driver {
+  /** 12 hex digits; part of the names of what it keeps. */
+  readonly attempt: string;
+  readonly process: ProcessIdentity;
+}
+
+export interface TransactionPlan extends Driver {
+  readonly v: 1;
+  readonly kind: 'apply' | 'rollback';
+  readonly stepKey: StepKey;
+  readonly proposalId: string;
+  readonly decision: number;
+  readonly generation: number;
+  /** Real path. */
+  readonly workspace: string;
+  /** 12 hex digits in the names of this generation's temp and keep files: no name is ever used twice. */
+  readonly token: string;
+  readonly lease: LeaseHolder;
+  readonly files: readonly PlannedFile[];
+  /** Directories to make, outermost first; removed again (where empty) when reverted. */
+  readonly dirs: readonly string[];
+  /** Directories to remove at the end where they are empty, outermost first. */
+  readonly dropDirs: readonly string[];
+}
+
+export type Verdict = 'committed' | 'reverted';
+
+export interface ClosedRecord {
+  readonly v: 1;
+  readonly outcome: 'applied' | 'conflict';
+  readonly files: readonly string[];
+  readonly conflicts: readonly FileConflict[];
+  readonly lease: LeaseHolder;
+}
+
+export interface SavedBytes {
+  readonly path: string;
+  readonly ref: BlobRef;
+}
+
+export interface RecordState {
+  /** The newest generation's; null before the first. */
+  readonly plan: TransactionPlan | null;
+  readonly verdict: Verdict | null;
+  readonly cleaned: boolean;
+  readonly drivers: readonly Driver[];
+  readonly closed: ClosedRecord | null;
+  readonly swept: boolean;
+}
+
+/** Something in the workspace may still have to be finished or removed. */
+export const isOpen = (state: RecordState): boolean =>
+  state.plan !== null && state.closed === null && !(state.verdict === 'reverted' && state.cleaned);
+
+export const recordName = (stepKey: StepKey, proposalId: string, decision: number): string =>
+  `${stepKey}/${proposalId}-${decision}`;
+
+export type TransactionRecord = ReturnType<typeof openRecord>;
+
+/** `name` as recordName makes it; `dir` is the home's transactions directory. */
+export const openRecord = (sys: Sys, dir: string, name: string) => {
+  const at = (file: string): string => join(dir, name, `${file}.json`);
+
+  const checked = <T>(value: unknown, file: string): T => {
+    if (typeof value === 'object' && value !== null && 'v' in value && value.v === 1) return value as T;
+    return fail('version_unknown', `The record ${at(file)} was written by another version of Emend.`);
+  };
+  const read = async <T>(file: string): Promise<T | null> => {
+    const value = await readJson(sys, at(file));
+    return value === undefined ? null : checked<T>(value, file);
+  };
+  const put = async <T extends object>(file: string, value: T): Promise<{ value: T; created: boolean }> => {
+    const { value: stored, created } = await putJsonIfAbsent(sys, at(file), { v: 1, ...value });
+    return { value: checked<T>(stored, file), created };
+  };
+
+  return {
+    name,
+    load: async (): Promise<RecordState> => {
+      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
+      const generation = Math.max(0, ...numbers);
+      const drivers: Driver[] = [];
+      for (const file of names.filter((n) => /^driver-[0-9a-f]+\.json$/.test(n))) {
+        const driver = await read<Driver>(file.replace(/\.json$/, ''));
+        if (driver !== null) drivers.push(driver);
+      }
+      return {
+        plan: generation === 0 ? null : await read<TransactionPlan>(`plan-${generation}`),
+        verdict: (await read<{ verdict: Verdict }>(`verdict-${generation}`))?.verdict ?? null,
+        cleaned: names.includes(`cleaned-${generation}.json`),
+        drivers,
+        closed: await read<ClosedRecord>('closed'),
+        swept: names.includes('swept.json'),
+      };
+    },
+    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
+    /** The verdict that stands: ours, or that of whoever was first. */
+    putVerdict: async (generation: number, verdict: Verdict): Promise<Verdict> =>
+      (await put(`verdict-${generation}`, { verdict })).value.verdict,
+    putCleaned: async (generation: number): Promise<void> => {
+      await put(`cleaned-${generation}`, {});
+    },
+    putDriver: async ({ attempt, process }: Driver): Promise<void> => {
+      await put(`driver-${attempt}`, { attempt, process });
+    },
+    putSaved: async (saved: SavedBytes): Promise<void> => {
+      await put(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved);
+    },
+    saved: async (): Promise<readonly SavedBytes[]> => {
+      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      const all: SavedBytes[] = [];
+      for (const file of names.filter((n) => /^saved-[0-9a-f]+\.json$/.test(n))) {
+        const saved = await read<SavedBytes>(file.replace(/\.json$/, ''));
+        if (saved !== null) all.push(saved);
+      }
+      return all;
+    },
+    putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> => (await put('closed', closed)).value,
+    /** When the record was closed, by the clock of its file. */
+    closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,
+    putSwept: async (): Promise<void> => {
+      await put('swept', {});
+    },
+  };
+};

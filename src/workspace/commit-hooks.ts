@@ -1,0 +1,62 @@
+/** The person's own commit hooks, run as `git commit` runs them, against our index and our message file. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { problem } from '../shared/problems.js';
+import type { Problem } from '../shared/problems.js';
+import { gitEnvironment } from './git.js';
+import { redact } from './runner-env.js';
+import { runProcess } from './runner-process.js';
+
+export interface HookSettings {
+  readonly root: string;
+  /** The index that the hooks see and may change. */
+  readonly index: string;
+  readonly timeout_s: number;
+  readonly signal?: AbortSignal;
+}
+
+const HOOK_OUTPUT_BYTES = 16 * 1024;
+
+/** Null: the hook passed or there is none. */
+export async function runHook(
+  settings: HookSettings,
+  hook: string,
+  args: readonly string[] = [],
+): Promise<Problem | null> {
+  const ran = await runProcess({
+    file: 'git',
+    args: ['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])],
+    cwd: settings.root,
+    env: gitEnvironment({ GIT_INDEX_FILE: settings.index }),
+    timeout_s: settings.timeout_s,
+    maxOutput_bytes: HOOK_OUTPUT_BYTES,
+    ...(settings.signal === undefined ? {} : { signal: settings.signal }),
+  });
+  if (ran.exit === 0) return null;
+  if (ran.output.includes("'hook' is not a git command")) {
+    return problem(
+      'git_failed',
+      'commit hooks are run by `git hook`, which this git does not have',
+      'Upgrade to git 2.36, or set `hooks: false`.',
+    );
+  }
+  if (ran.aborted) return problem('aborted', `the ${hook} hook was stopped`);
+  const how = ran.timedOut
+    ? `took longer than ${settings.timeout_s} s`
+    : `ended with ${ran.exit ?? ran.signal ?? 'no exit code'}`;
+  const said = redact(ran.output, process.env).trim();
+  return problem('hook_failed', `the ${hook} hook ${how}${said === '' ? '' : `: ${said}`}`);
+}
+
+/** The message after the commit-msg hook, which may have changed it. */
+export async function runMessageHook(
+  settings: HookSettings,
+  dir: string,
+  message: string,
+): Promise<{ readonly message: string } | { readonly problem: Problem }> {
+  const file = join(dir, 'COMMIT_EDITMSG');
+  await writeFile(file, message);
+  const refused = await runHook(settings, 'commit-msg', [file]);
+  return refused === null ? { message: await readFile(file, 'utf8') } : { problem: refused };
+}

@@ -1,0 +1,62 @@
+/** The commit's message and who signs for it. */
+import { git, gitLine, valueOf } from './git.js';
+import type { StepKey } from '../shared/refs.js';
+
+const TRAILER = 'Emend-Step';
+
+/** The message without stray blank lines, ending in the trailer `Emend-Step: <stepKey>`; the trailer is added once. */
+export async function withTrailer(root: string, message: string, stepKey: StepKey): Promise<string> {
+  const tidy = valueOf(await git(['stripspace'], { cwd: root, input: message })).text;
+  const trailer = [
+    '--if-exists',
+    'addIfDifferent',
+    '--if-missing',
+    'add',
+    '--where',
+    'end',
+    '--trailer',
+    `${TRAILER}: ${stepKey}`,
+  ];
+  // A person's own trailer settings must not move or reword ours; `---` in a message is text, not the start of a patch.
+  const args = ['-c', 'trailer.separators=:', 'interpret-trailers', '--no-divider', ...trailer];
+  return valueOf(await git(args, { cwd: root, input: tidy === '' ? `Emend step ${stepKey}\n` : tidy })).text;
+}
+
+/** The commit between `after` (null: from the beginning) and `tip` that carries the step's trailer, newest first; null if none. */
+export async function commitOfStep(
+  root: string,
+  after: string | null,
+  tip: string,
+  stepKey: StepKey,
+): Promise<string | null> {
+  const range = after === null ? [tip] : [tip, `^${after}`];
+  const line = `--grep=${TRAILER}: ${stepKey}`;
+  const call = { cwd: root, reading: true };
+  const listed = await gitLine(['rev-list', '--max-count=20', '--fixed-strings', line, ...range, '--'], call);
+  if (!listed.ok) return null; // `after` is no longer in the repository: HEAD is elsewhere, which the caller reports
+  for (const id of listed.value.split('\n').filter((found) => found !== '')) {
+    const values = await gitLine(['log', '-1', `--format=%(trailers:key=${TRAILER},valueonly)`, id, '--'], call);
+    if (values.ok && values.value.split('\n').includes(stepKey)) return id;
+  }
+  return null;
+}
+
+/** Author and committer with fixed dates: the same request gives the same commit. */
+export async function identity(root: string, date: string): Promise<Record<string, string>> {
+  const setting = async (name: string, otherwise: string): Promise<string> => {
+    const found = valueOf(
+      await gitLine(['config', '--get', name], { cwd: root, accept: [0, 1], reading: true }),
+    ).trim();
+    return found === '' ? otherwise : found;
+  };
+  const [name, email] = await Promise.all([setting('user.name', 'Emend'), setting('user.email', 'emend@localhost')]);
+  const when = `@${Math.floor(Date.parse(date) / 1000)} +0000`;
+  return {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_AUTHOR_DATE: when,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+    GIT_COMMITTER_DATE: when,
+  };
+}

@@ -1,0 +1,72 @@
+/** Moving the branch (or a detached HEAD) from the lease's commit to ours, or finding that it was moved already. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Problem } from '../shared/problems.js';
+import { commitOfStep } from './commit-message.js';
+import { git, gitLine } from './git.js';
+import type { Repository } from './git.js';
+import type { LeaseHolder } from './types.js';
+
+const POLL_MS = 100;
+
+export type Standing =
+  /** HEAD is where it was when the lease was taken. */
+  | { readonly at: 'parent' }
+  /** The step's commit is there already. */
+  | { readonly at: 'committed'; readonly commit: string }
+  | { readonly at: 'elsewhere'; readonly why: string };
+
+const shown = (commit: string | null, ref: string | null): string =>
+  `${commit === null ? 'no commit' : commit.slice(0, 12)} (${ref ?? 'detached HEAD'})`;
+
+/** The commit that the lease's branch names now; for a detached HEAD: that HEAD names. Null: none. */
+async function tipOf(root: string, headRef: string | null): Promise<string | null> {
+  const found = await gitLine(['rev-parse', '--quiet', '--verify', `${headRef ?? 'HEAD'}^{commit}`], {
+    cwd: root,
+    reading: true,
+  });
+  return found.ok ? found.value : null;
+}
+
+export async function standingOf(repository: Repository, lease: LeaseHolder): Promise<Standing> {
+  const tip = await tipOf(repository.root, lease.headRef);
+  if (tip !== null && tip !== lease.head) {
+    const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+    if (commit !== null) return { at: 'committed', commit };
+  }
+  if (tip === lease.head && repository.headRef === lease.headRef) return { at: 'parent' };
+  const [was, is] = [shown(lease.head, lease.headRef), shown(repository.head, repository.headRef)];
+  return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
+}
+
+/** Moves the ref, expecting the lease's commit. A ref that somebody else holds locked is waited for. */
+export async function moveRef(input: {
+  readonly repository: Repository;
+  readonly lease: LeaseHolder;
+  readonly commit: string;
+  readonly subject: string;
+  readonly wait_ms: number;
+}): Promise<
+  { readonly at: 'moved' } | Exclude<Standing, { at: 'parent' }> | { readonly at: 'failed'; readonly problem: Problem }
+> {
+  const { repository, lease, commit } = input;
+  const expected = lease.head ?? '0'.repeat(commit.length);
+  // A detached HEAD is moved itself; without --no-deref a branch checked out meanwhile would be moved in its place.
+  const target = lease.headRef === null ? ['--no-deref', 'HEAD'] : [lease.headRef];
+  const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, ...target, commit, expected];
+  const deadline = Date.now() + input.wait_ms;
+  for (;;) {
+    const moved = await git(args, { cwd: repository.root });
+    if (moved.ok) return { at: 'moved' };
+    const tip = await tipOf(repository.root, lease.headRef);
+    if (tip === commit) return { at: 'committed', commit };
+    if (tip !== lease.head) {
+      const earlier = tip === null ? null : await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+      if (earlier !== null) return { at: 'committed', commit: earlier };
+      const [was, is] = [shown(lease.head, lease.headRef), shown(tip, lease.headRef)];
+      return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
+    }
+    if (Date.now() >= deadline) return { at: 'failed', problem: moved.problem };
+    await sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Commits a step's files beside the person's index (design 4.10): own index, tree from the sealed blobs, `commit-tree` with the
+ * lease's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
+ * finds it done. Killed at any point it leaves loose objects and a temporary directory at worst.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { problem, ProblemError } from '../shared/problems.js';
+import { planEntries } from './commit-entries.js';
+import { runHook, runMessageHook } from './commit-hooks.js';
+import type { HookSettings } from './commit-hooks.js';
+import { syncIndex } from './commit-index.js';
+import { identity, withTrailer } from './commit-message.js';
+import { moveRef, standingOf } from './commit-ref.js';
+import { fieldsOf, git, gitLine, repositoryOf, valueOf } from './git.js';
+import type { Repository } from './git.js';
+import { indexInfo, treeEntries } from './git-entries.js';
+import type { Entry } from './git-entries.js';
+import type { BlobStore, CommitOutcome, CommitRequest } from './types.js';
+
+export interface CommitterSettings {
+  readonly blobs: BlobStore;
+  /** How long locks that another git process holds on the index or the branch are waited for. Default 10,000. */
+  readonly lockWait_ms?: number;
+  /** Time of one commit hook. Default 600. */
+  readonly hookTimeout_s?: number;
+}
+export type Committer = (request: CommitRequest, signal?: AbortSignal) => Promise<CommitOutcome>;
+
+export function createCommitter({ blobs, lockWait_ms = 10_000, hookTimeout_s = 600 }: CommitterSettings): Committer {
+  return async (request, signal) => {
+    const scratch = await mkdtemp(join(tmpdir(), 'emend-commit-'));
+    try {
+      const repository = await repositoryOf(request.workspace);
+      if (repository === null) {
+        const message = `${request.workspace} is not in a git repository, so there is nothing to commit to`;
+        return { outcome: 'failed', problem: problem('not_a_repository', message) };
+      }
+      const hooks: HookSettings = {
+        root: repository.root,
+        index: join(scratch, 'index'),
+        timeout_s: hookTimeout_s,
+        ...(signal === undefined ? {} : { signal }),
+      };
+      return await commitIn({ repository, request, blobs, scratch, hooks, wait_ms: lockWait_ms });
+    } catch (error) {
+      if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
+      throw error;
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  };
+}
+
+interface Work {
+  readonly repository: Repository;
+  readonly request: CommitRequest;
+  readonly blobs: BlobStore;
+  readonly scratch: string;
+  readonly hooks: HookSettings;
+  readonly wait_ms: number;
+}
+
+async function commitIn(work: Work): Promise<CommitOutcome> {
+  const { repository, request } = work;
+  const { root } = repository;
+  const standing = await standingOf(repository, request.lease);
+  if (standing.at === 'committed') return finish(work, standing.commit);
+  if (standing.at === 'elsewhere') return { outcome: 'conflict', why: standing.why };
+
+  const planned = await planEntries(root, repository.prefix, request, work.blobs);
+  if (planned.conflicts.length > 0) return { outcome: 'conflict', why: planned.conflicts.join('; ') };
+  const tree = await buildTree(work, planned.changes);
+  if (typeof tree !== 'string') return tree;
+  if (await isEmpty(work, tree)) return { outcome: 'nothing' };
+
+  let message = await withTrailer(root, request.message, request.stepKey);
+  if (request.hooks) {
+    const checked = await runHooks(work, tree, message);
+    if ('outcome' in checked) return checked;
+    message = await withTrailer(root, checked.message, request.stepKey);
+  }
+  const commit = await makeCommit(work, tree, message);
+  const subject = message.slice(0, message.indexOf('\n'));
+  const landed = await moveRef({ repository, lease: request.lease, commit, subject, wait_ms: work.wait_ms });
+  if (landed.at === 'failed') return { outcome: 'failed', problem: landed.problem };
+  if (landed.at === 'elsewhere') return { outcome: 'conflict', why: landed.why };
+  return finish(work, landed.at === 'committed' ? landed.commit : commit);
+}
+
+/** Our own index over the parent's tree, with the planned entries, as a tree. */
+async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>): Promise<string | CommitOutcome> {
+  const { root } = work.repository;
+  const { head } = work.request.lease;
+  const call = { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } };
+  // A split index would leave a shared part of our temporary index in the person's git directory.
+  const plain = ['-c', 'core.splitIndex=false', '-c', 'core.fsmonitor=false'];
+  valueOf(await git([...plain, 'read-tree', ...(head === null ? ['--empty'] : [head])], call));
+  valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input: indexInfo(changes) }));
+  const tree = valueOf(await gitLine(['write-tree'], call));
+  // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
+  const foreign = (await differing(root, head, tree)).filter((path) => !changes.has(path));
+  if (foreign.length === 0) return tree;
+  return {
+    outcome: 'conflict',
+    why: `committing would also remove ${foreign.slice(0, 5).join(', ')} from the parent commit`,
+  };
+}
+
+/** Paths in which two trees (commits) differ; none where there is no first tree. */
+async function differing(root: string, from: string | null, to: string): Promise<string[]> {
+  if (from === null) return [];
+  return fieldsOf(
+    valueOf(
+      await git(['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to], { cwd: root, reading: true }),
+    ),
+  );
+}
+
+async function isEmpty({ repository, request, hooks }: Work, tree: string): Promise<boolean> {
+  if (request.lease.head !== null) return (await differing(repository.root, request.lease.head, tree)).length === 0;
+  const listed = valueOf(await git(['ls-files', '-z'], { cwd: repository.root, env: { GIT_INDEX_FILE: hooks.index } }));
+  return listed.bytes.length === 0;
+}
+
+async function runHooks(
+  work: Work,
+  tree: string,
+  message: string,
+): Promise<{ readonly message: string } | CommitOutcome> {
+  const { root, prefix } = work.repository;
+  const refused = await runHook(work.hooks, 'pre-commit');
+  if (refused !== null) return { outcome: 'failed', problem: refused };
+  const now = valueOf(await gitLine(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } }));
+  if (now !== tree) {
+    const changed = await differing(root, tree, now);
+    const paths = changed.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
+    return {
+      outcome: 'hook_changed',
+      paths,
+      why: `the pre-commit hook changed what was to be committed: ${paths.join(', ')}`,
+    };
+  }
+  const checked = await runMessageHook(work.hooks, work.scratch, message);
+  return 'problem' in checked ? { outcome: 'failed', problem: checked.problem } : checked;
+}
+
+async function makeCommit({ repository, request }: Work, tree: string, message: string): Promise<string> {
+  const { root } = repository;
+  const parent = request.lease.head === null ? [] : ['-p', request.lease.head];
+  const args = [
+    '-c',
+    'i18n.commitEncoding=UTF-8',
+    'commit-tree',
+    tree,
+    ...parent,
+    request.sign ? '-S' : '--no-gpg-sign',
+    '-F',
+    '-',
+  ];
+  return valueOf(await gitLine(args, { cwd: root, input: message, env: await identity(root, request.date) }));
+}
+
+/** The commit is there; the person's index follows where HEAD is at it. */
+async function finish({ repository, request, wait_ms }: Work, commit: string): Promise<CommitOutcome> {
+  const { root } = repository;
+  const { head, headRef } = request.lease;
+  const committed = { outcome: 'committed', commit, ref: headRef } as const;
+  const now = await repositoryOf(request.workspace);
+  if (now?.head !== commit || now.headRef !== headRef) return committed;
+  const paths = head === null ? await allPaths(root, commit) : await differing(root, head, commit);
+  const [parent, entries] = await Promise.all([treeEntries(root, head, paths), treeEntries(root, commit, paths)]);
+  const note = await syncIndex({ root, paths, parent, commit: entries, wait_ms });
+  return note === null ? committed : { ...committed, note };
+}
+
+const allPaths = async (root: string, commit: string): Promise<string[]> =>
+  fieldsOf(
+    valueOf(await git(['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit], { cwd: root, reading: true })),
+  );

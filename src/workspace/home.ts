@@ -1,0 +1,84 @@
+/** `EMEND_HOME`: everything durable that belongs to no workspace. */
+import { randomBytes } from 'node:crypto';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fail } from '../shared/problems.js';
+import { ensureDir, orNull, putFileIfAbsent } from './sys-put.js';
+import { errnoOf, realSys } from './sys.js';
+import type { Sys } from './sys.js';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where the home is, whether or not it exists: `EMEND_HOME`, else `$XDG_STATE_HOME/emend`, else `~/.local/state/emend`. */
+const homeLocation = (env: Env): string => {
+  const set = env.EMEND_HOME ?? '';
+  if (set !== '') return resolve(set);
+  const state = env.XDG_STATE_HOME ?? '';
+  // The XDG specification has relative paths ignored.
+  if (isAbsolute(state)) return join(state, 'emend');
+  const home = env.HOME ?? '';
+  return join(home !== '' ? home : homedir(), '.local', 'state', 'emend');
+};
+
+const unusable = (home: string, why: string, next: string): never =>
+  fail('home_unusable', `${home} cannot be Emend's home: ${why}.`, next);
+
+/**
+ * The home's absolute real path, created with mode 0700 where it was missing.
+ * Throws ProblemError `home_unusable` where it is a file, another user's, open to other writers, or cannot be written.
+ */
+export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> => {
+  const home = homeLocation(env);
+  const elsewhere = 'Set EMEND_HOME to a directory that you may write to.';
+  try {
+    if ((await orNull(sys.stat(home))) === null) await ensureDir(sys, home);
+    const stat = await sys.stat(home);
+    if (stat.kind !== 'directory') return unusable(home, 'it is not a directory', elsewhere);
+    if (process.getuid !== undefined && stat.uid !== process.getuid())
+      return unusable(home, `it belongs to user ${stat.uid}, not to you (${process.getuid()})`, elsewhere);
+    if ((stat.mode & 0o022) !== 0)
+      return unusable(home, 'other users may write to it', `Run: chmod go-w '${home.replaceAll("'", `'\\''`)}'`);
+    await sys.accessWrite(home);
+    return await sys.realpath(home);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === null) throw error;
+    const why: Record<string, string> = {
+      EROFS: 'its filesystem is read-only',
+      EACCES: 'you may not write there',
+      EPERM: 'you may not write there',
+      ENOTDIR: 'a part of its path is a file',
+      EEXIST: 'it is a file or a broken link',
+      ENOSPC: 'the disk is full',
+    };
+    return unusable(home, `${why[code] ?? 'a system call failed'} (${code})`, elsewhere);
+  }
+};
+
+/** Where what lies in a home. All but `hostId` are directories, made when first needed. */
+export const homePaths = (home: string) => ({
+  home,
+  hostId: join(home, 'host-id'),
+  blobs: join(home, 'blobs'),
+  records: join(home, 'records'),
+  slots: join(home, 'slots'),
+  transactions: join(home, 'transactions'),
+  archive: join(home, 'archive'),
+  leases: join(home, 'leases'),
+  server: join(home, 'server'),
+});
+
+/** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */
+export const hostId = async (home: string, sys: Sys = realSys): Promise<string> => {
+  const path = homePaths(home).hostId;
+  const fresh = new TextEncoder().encode(`${randomBytes(16).toString('hex')}\n`);
+  const { bytes } = await putFileIfAbsent(sys, path, fresh).catch((error: unknown) => {
+    const code = errnoOf(error);
+    if (code === null) throw error;
+    return unusable(home, `its host id could not be kept at ${path} (${code})`, 'Free disk space or mend the permission.');
+  });
+  const id = new TextDecoder().decode(bytes).trim();
+  return /^[0-9a-f]{32}$/.test(id)
+    ? id
+    : unusable(home, `${path} holds no host id`, `Restore ${path}, or remove it where no run waits for this host.`);
+};

@@ -1,0 +1,125 @@
+/**
+ * A process and everything it starts, as one group: killed together at time-out, abort, when its leader ends, and when this
+ * process dies. Not execa: that waits for pipes which a left-over grandchild may hold for ever.
+ */
+import { spawn } from 'node:child_process';
+
+import { BoundedOutput } from './runner-output.js';
+
+export interface ProcessRequest {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeout_s: number;
+  readonly maxOutput_bytes: number;
+  readonly signal?: AbortSignal;
+  /** Called every `beat_ms` (default 5,000) while the process runs, with its seconds so far. */
+  readonly onBeat?: (seconds: number) => void;
+  readonly beat_ms?: number;
+  /** Between SIGTERM and SIGKILL. Default 2,000. */
+  readonly killGrace_ms?: number;
+}
+export interface ProcessOutcome {
+  /** Null when a signal ended it. 127 also when it could not be started; `output` says why. */
+  readonly exit: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly aborted: boolean;
+  /** Standard output and standard error as they came, head and tail kept. */
+  readonly output: string;
+  readonly cut_bytes: number;
+  readonly seconds: number;
+}
+
+/**
+ * The group must not outlive us, or a retry after a crash would run beside it: a watcher in the group reads from a pipe of ours,
+ * which ends when we die, however we die.
+ */
+const WATCHED = '(read _ <&3; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
+/** A process that left the group may hold the pipes open; its output is not waited for longer than this. */
+const DRAIN_MS = 1_000;
+
+export async function runProcess(request: ProcessRequest): Promise<ProcessOutcome> {
+  const begun = performance.now();
+  const seconds = (): number => (performance.now() - begun) / 1000;
+  const output = new BoundedOutput(request.maxOutput_bytes);
+  let stopped: 'timedOut' | 'aborted' | null = null;
+  const outcome = (exit: number | null, signal: string | null): ProcessOutcome => {
+    const { text, cut_bytes } = output.kept();
+    const how = { timedOut: stopped === 'timedOut', aborted: stopped === 'aborted' };
+    return { exit, signal, ...how, output: text, cut_bytes, seconds: seconds() };
+  };
+  if (request.signal?.aborted) {
+    stopped = 'aborted';
+    return outcome(null, null);
+  }
+
+  const child = spawn('/bin/sh', ['-c', WATCHED, 'emend', request.file, ...request.args], {
+    cwd: request.cwd,
+    env: request.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const killGroup = (signal: NodeJS.Signals): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch {
+      // ESRCH: nothing of the group is left.
+    }
+  };
+  let lastResort: NodeJS.Timeout | undefined;
+  const stop = (why: 'timedOut' | 'aborted'): void => {
+    if (stopped !== null) return;
+    stopped = why;
+    killGroup('SIGTERM');
+    lastResort = setTimeout(() => {
+      killGroup('SIGKILL');
+    }, request.killGrace_ms ?? 2_000);
+  };
+  const onAbort = (): void => {
+    stop('aborted');
+  };
+  const timeout = setTimeout(
+    () => {
+      stop('timedOut');
+    },
+    Math.min(request.timeout_s * 1000, 2 ** 31 - 1),
+  );
+  const beat = setInterval(() => request.onBeat?.(seconds()), request.beat_ms ?? 5_000);
+  request.signal?.addEventListener('abort', onAbort);
+
+  try {
+    return await new Promise<ProcessOutcome>((resolve) => {
+      child.stdout?.on('data', (chunk: Buffer) => {
+        output.add(chunk);
+      });
+      child.stderr?.on('data', (chunk: Buffer) => {
+        output.add(chunk);
+      });
+      child.stdio[3]?.on('error', () => undefined); // the watcher is killed with its end open
+      child.once('error', (error) => {
+        output.add(Buffer.from(`could not be started in ${request.cwd}: ${error.message}\n`));
+        resolve(outcome(127, null));
+      });
+      child.once('exit', (exit, signal) => {
+        killGroup('SIGKILL');
+        const drained = setTimeout(() => {
+          child.stdout?.destroy();
+          child.stderr?.destroy();
+          resolve(outcome(exit, signal));
+        }, DRAIN_MS);
+        child.once('close', () => {
+          clearTimeout(drained);
+          resolve(outcome(exit, signal));
+        });
+      });
+    });
+  } finally {
+    clearTimeout(timeout);
+    clearTimeout(lastResort);
+    clearInterval(beat);
+    request.signal?.removeEventListener('abort', onAbort);
+  }
+}

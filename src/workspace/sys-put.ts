@@ -1,0 +1,165 @@
+/** Durable small writes of the stores: directories, files written once, and failures as problems. */
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { ProblemError, problem } from '../shared/problems.js';
+import { errnoOf, linksFail } from './sys.js';
+import type { Sys } from './sys.js';
+
+/** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
+export const asDiskProblem = (error: unknown, what: string): unknown => {
+  const errno = errnoOf(error);
+  if (errno === null || !(error instanceof Error)) return error;
+  const call = 'syscall' in error && typeof error.syscall === 'string' ? ` (${error.syscall})` : '';
+  const path = 'path' in error && typeof error.path === 'string' ? ` at ${error.path}` : '';
+  return new ProblemError(problem('disk', `${what} failed${path}: ${errno}${call}.`));
+};
+
+/** Runs `work`; a failed system call becomes the problem `disk`. `what` names the action and its path. */
+export const onDisk = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw asDiskProblem(error, what);
+  }
+};
+
+/** Runs `work`; null where it fails with one of the codes (ENOENT unless told). */
+export const orNull = async <T>(work: Promise<T>, codes: readonly string[] = ['ENOENT']): Promise<T | null> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (codes.includes(errnoOf(error) ?? '')) return null;
+    throw error;
+  }
+};
+
+/** Removes a name that may be gone already. */
+export const unlinkIfThere = async (sys: Sys, path: string): Promise<void> => {
+  await orNull(sys.unlink(path));
+};
+
+/** Makes the directory and its missing parents durably. */
+export const ensureDir = async (sys: Sys, path: string, mode = 0o700): Promise<void> => {
+  try {
+    await sys.mkdir(path, mode);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT' && dirname(path) !== path) {
+      await ensureDir(sys, dirname(path), mode);
+      await orNull(sys.mkdir(path, mode), ['EEXIST']);
+    } else if (code !== 'EEXIST' || (await sys.stat(path)).kind !== 'directory') throw error;
+  }
+  // Also where another process made it this moment: it may not have come that far.
+  await sys.fsyncDir(dirname(path));
+};
+
+/** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
+const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
+
+const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, mode: number, dirMode: number): Promise<string> => {
+  const temp = tempName(path);
+  try {
+    await sys.writeExclusive(temp, bytes, { mode });
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') {
+      await dropQuietly(sys, temp);
+      throw error;
+    }
+    await ensureDir(sys, dirname(path), dirMode);
+    try {
+      await sys.writeExclusive(temp, bytes, { mode });
+    } catch (again) {
+      await dropQuietly(sys, temp);
+      throw again;
+    }
+  }
+  return temp;
+};
+
+/** Cleaning up after a failure must not hide the failure. */
+const dropQuietly = (sys: Sys, path: string): Promise<void> => sys.unlink(path).catch(() => undefined);
+
+export interface PutModes {
+  readonly mode?: number;
+  readonly dirMode?: number;
+}
+
+/**
+ * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory.
+ * Returns the bytes that stand under the path durably: ours, or those of an earlier writer.
+ */
+export const putFileIfAbsent = async (
+  sys: Sys,
+  path: string,
+  bytes: Uint8Array,
+  { mode = 0o600, dirMode = 0o700 }: PutModes = {},
+): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }> => {
+  const earlier = await orNull(sys.readFile(path));
+  if (earlier !== null) {
+    // Its writer may have died between link and fsync.
+    await sys.fsyncDir(dirname(path));
+    return { bytes: earlier, created: false };
+  }
+  const temp = await writeTemp(sys, path, bytes, mode, dirMode);
+  let outcome: { bytes: Uint8Array; created: boolean };
+  try {
+    outcome = await linkOrRead(sys, temp, path, bytes, mode, dirMode);
+  } catch (error) {
+    await dropQuietly(sys, temp);
+    throw error;
+  }
+  await unlinkIfThere(sys, temp);
+  await sys.fsyncDir(dirname(path));
+  return outcome;
+};
+
+const linkOrRead = async (sys: Sys, temp: string, path: string, bytes: Uint8Array, mode: number, dirMode: number) => {
+  try {
+    await sys.link(temp, path);
+    return { bytes, created: true };
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return { bytes: await sys.readFile(path), created: false };
+    if (!linksFail(error)) throw error;
+    return claim(sys, temp, path, bytes, mode, dirMode);
+  }
+};
+
+/**
+ * Where the filesystem has no hard links: renaming a directory onto one that is not empty fails everywhere, so the first
+ * directory that holds a value wins; then its value, the same for all, is renamed to the path. A plain exclusive copy would show
+ * readers half a value.
+ */
+const claim = async (sys: Sys, temp: string, path: string, bytes: Uint8Array, mode: number, dirMode: number) => {
+  const claimed = `${path}.CLAIM`;
+  const candidate = `${temp}.D`;
+  await sys.mkdir(candidate, dirMode);
+  await sys.writeExclusive(join(candidate, 'value'), bytes, { mode });
+  await sys.fsyncDir(candidate);
+  let created = true;
+  try {
+    await sys.rename(candidate, claimed);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes(errnoOf(error) ?? '')) throw error;
+    created = false;
+    await unlinkIfThere(sys, join(candidate, 'value'));
+    await sys.rmdir(candidate);
+  }
+  const value = await sys.readFile(join(claimed, 'value'));
+  const copy = await writeTemp(sys, path, value, mode, dirMode);
+  await sys.rename(copy, path);
+  return { bytes: value, created };
+};
+
+const parse = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+
+/** putFileIfAbsent for a JSON value; the caller judges what it gets, as it may be another writer's. */
+export const putJsonIfAbsent = async (sys: Sys, path: string, value: unknown, modes?: PutModes) => {
+  const put = await putFileIfAbsent(sys, path, new TextEncoder().encode(`${JSON.stringify(value)}\n`), modes);
+  return { value: parse(put.bytes), created: put.created };
+};
+
+/** The JSON value of a file, undefined where there is none. */
+export const readJson = async (sys: Sys, path: string): Promise<unknown> => {
+  const bytes = await orNull(sys.readFile(path));
+  return bytes === null ? undefined : parse(bytes);
+};

@@ -1,0 +1,172 @@
+/**
+ * The system calls that everything durable goes through: few, thin and named, so that one shim can count them, kill the process
+ * before or after any of them, and make any of them fail. All throw Node's errno errors.
+ */
+import { constants } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import * as fs from 'node:fs/promises';
+
+export interface FileStat {
+  readonly kind: 'file' | 'directory' | 'symlink' | 'other';
+  /** Permission and special bits (0o7777). */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly size: number;
+  /** Device and inode: the same for two names of one file. */
+  readonly id: string;
+  /** Nanoseconds since 1970 at which the inode last changed (renames count on Linux). */
+  readonly changed_ns: bigint;
+}
+
+/** `bytes` is null where the path is no regular file; symbolic links are never followed. */
+export interface FileRead {
+  readonly stat: FileStat;
+  readonly bytes: Uint8Array | null;
+}
+
+export interface NewFile {
+  /** Exact permission and special bits, whatever the umask. */
+  readonly mode: number;
+  /** Taken over as far as we may: only root can give files away. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
+}
+
+export interface Sys {
+  /** Creates the file (EEXIST where the path is taken), writes all bytes, sets its mode last, fsyncs it. */
+  writeExclusive(path: string, bytes: Uint8Array, file: NewFile): Promise<void>;
+  /** As writeExclusive, with the bytes of another file. Until it is whole the copy has the mode 0600. */
+  copyExclusive(from: string, to: string, file: NewFile): Promise<void>;
+  /** One write with O_APPEND (creating the file 0600), then fsync. Returns the bytes written, which may be fewer on a full disk. */
+  append(path: string, bytes: Uint8Array): Promise<number>;
+  rename(from: string, to: string): Promise<void>;
+  /** A second name for a file; EEXIST where the path is taken. Never follows symbolic links. */
+  link(existing: string, path: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+  /** Unlinks the name, then returns the bytes that the file had after that moment: what a writer with an open handle added is in it. */
+  unlinkReading(path: string): Promise<Uint8Array>;
+  mkdir(path: string, mode: number): Promise<void>;
+  rmdir(path: string): Promise<void>;
+  lstat(path: string): Promise<FileStat>;
+  stat(path: string): Promise<FileStat>;
+  /** Whole file, following links. For our own files. */
+  readFile(path: string): Promise<Uint8Array>;
+  /** The file's last byte; null where it is empty. */
+  lastByte(path: string): Promise<number | null>;
+  /** Whole file without following a link at its end. For files of a workspace. */
+  readEntry(path: string): Promise<FileRead>;
+  readdir(path: string): Promise<readonly string[]>;
+  readlink(path: string): Promise<string>;
+  realpath(path: string): Promise<string>;
+  chmod(path: string, mode: number): Promise<void>;
+  /** Succeeds where we may write to the path (EACCES, EROFS otherwise). */
+  accessWrite(path: string): Promise<void>;
+  /** Makes creations, renames and removals in the directory durable. */
+  fsyncDir(path: string): Promise<void>;
+}
+
+/** The errno code of a system call's failure, or null for anything else. */
+export const errnoOf = (error: unknown): string | null => {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
+};
+
+/** Codes by which filesystems say that they have no hard links (or none for this file). */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK'];
+export const linksFail = (error: unknown): boolean => NO_LINKS.includes(errnoOf(error) ?? '');
+
+const kindOf = (stat: BigIntStats): FileStat['kind'] =>
+  stat.isFile() ? 'file' : stat.isDirectory() ? 'directory' : stat.isSymbolicLink() ? 'symlink' : 'other';
+
+const toStat = (stat: BigIntStats): FileStat => ({
+  kind: kindOf(stat),
+  mode: Number(stat.mode & 0o7777n),
+  uid: Number(stat.uid),
+  gid: Number(stat.gid),
+  size: Number(stat.size),
+  id: `${String(stat.dev)}:${String(stat.ino)}`,
+  changed_ns: stat.ctimeNs,
+});
+
+const withHandle = async <T>(path: string, flags: number, mode: number, use: (handle: fs.FileHandle) => Promise<T>) => {
+  const handle = await fs.open(path, flags, mode);
+  try {
+    return await use(handle);
+  } finally {
+    await handle.close();
+  }
+};
+
+const finishNew = async (handle: fs.FileHandle, file: NewFile): Promise<void> => {
+  if (file.owner !== undefined) {
+    const { uid, gid } = file.owner;
+    // Without the right to give files away the file is ours; its bytes and mode matter more than its owner.
+    await handle.chown(uid, gid).catch((error: unknown) => {
+      if (!['EPERM', 'EINVAL', 'ENOTSUP', 'ENOSYS'].includes(errnoOf(error) ?? '')) throw error;
+    });
+  }
+  // After the owner: changing it clears the special bits.
+  await handle.chmod(file.mode);
+  await handle.sync();
+};
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+export const realSys: Sys = {
+  writeExclusive: (path, bytes, file) =>
+    withHandle(path, CREATE, 0o600, async (handle) => {
+      await handle.writeFile(bytes);
+      await finishNew(handle, file);
+    }),
+  copyExclusive: async (from, to, file) => {
+    const bytes = await withHandle(from, READ, 0, (handle) => handle.readFile());
+    await realSys.writeExclusive(to, bytes, file);
+  },
+  append: (path, bytes) =>
+    withHandle(path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600, async (handle) => {
+      const { bytesWritten } = await handle.write(bytes);
+      await handle.sync();
+      return bytesWritten;
+    }),
+  rename: (from, to) => fs.rename(from, to),
+  link: (existing, path) => fs.link(existing, path),
+  unlink: (path) => fs.unlink(path),
+  unlinkReading: (path) =>
+    withHandle(path, READ, 0, async (handle) => {
+      await fs.unlink(path);
+      return handle.readFile();
+    }),
+  mkdir: async (path, mode) => {
+    await fs.mkdir(path, { mode });
+  },
+  rmdir: (path) => fs.rmdir(path),
+  lstat: async (path) => toStat(await fs.lstat(path, { bigint: true })),
+  stat: async (path) => toStat(await fs.stat(path, { bigint: true })),
+  readFile: (path) => fs.readFile(path),
+  lastByte: (path) =>
+    withHandle(path, constants.O_RDONLY, 0, async (handle) => {
+      const { size } = await handle.stat();
+      if (size === 0) return null;
+      const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+      return buffer[0] ?? null;
+    }),
+  readEntry: async (path) => {
+    try {
+      return await withHandle(path, READ, 0, async (handle) => {
+        const stat = toStat(await handle.stat({ bigint: true }));
+        return { stat, bytes: stat.kind === 'file' ? await handle.readFile() : null };
+      });
+    } catch (error) {
+      // A link at the end (ELOOP, EMLINK on BSD) or a socket (ENXIO) cannot be opened; they are told by their kind.
+      if (!['ELOOP', 'EMLINK', 'ENXIO', 'EOPNOTSUPP'].includes(errnoOf(error) ?? '')) throw error;
+      return { stat: await realSys.lstat(path), bytes: null };
+    }
+  },
+  readdir: (path) => fs.readdir(path),
+  readlink: (path) => fs.readlink(path),
+  realpath: (path) => fs.realpath(path),
+  chmod: (path, mode) => fs.chmod(path, mode),
+  accessWrite: (path) => fs.access(path, constants.W_OK | constants.X_OK),
+  fsyncDir: (path) => withHandle(path, constants.O_RDONLY | constants.O_DIRECTORY, 0, (handle) => handle.sync()),
+};
