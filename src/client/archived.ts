@@ -35,14 +35,17 @@ export interface ArchivedRun {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-const isEvent = (data: unknown): data is StepEvent => isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string';
+const isEvent = (data: unknown): data is StepEvent =>
+  isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string';
 
 const isStarted = (data: unknown): data is StartedData => isRecord(data) && typeof data.workflowId === 'string';
 
-const isClosed = (data: unknown): data is ClosedRun => isRecord(data) && typeof data.status === 'string' && 'result' in data;
+const isClosed = (data: unknown): data is ClosedRun =>
+  isRecord(data) && typeof data.status === 'string' && 'result' in data;
 
 export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]): ArchivedRun => {
-  const of = (kind: ArchiveEntry['kind']): unknown[] => entries.filter((entry) => entry.kind === kind).map((entry) => entry.data);
+  const of = (kind: ArchiveEntry['kind']): unknown[] =>
+    entries.filter((entry) => entry.kind === kind).map((entry) => entry.data);
   const events = new Map<number, StepEvent>();
   for (const event of of('event').filter(isEvent)) if (!events.has(event.seq)) events.set(event.seq, event);
   return {
@@ -81,7 +84,9 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
     proposalId: result?.proposalId ?? run.events.filter((event) => event.type === 'sealed').at(-1)?.proposal ?? null,
     usage: result?.usage ?? NO_USAGE,
     wasSplit: result?.wasSplit ?? run.events.some((event) => event.type === 'edit_split_triggered'),
-    ignored: run.events.filter((event) => event.type === 'decision_ignored').map((event) => `${event.what}: ${event.why}`),
+    ignored: run.events
+      .filter((event) => event.type === 'decision_ignored')
+      .map((event) => `${event.what}: ${event.why}`),
     lastSeq: run.events.at(-1)?.seq ?? 0,
     result,
   };
@@ -98,7 +103,8 @@ export const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
   return stateOfOutcome(result);
 };
 
-const stateOfOutcome = ({ outcome }: StepResult): RunState => (outcome === 'failed' || outcome === 'refused' ? 'failed' : 'done');
+const stateOfOutcome = ({ outcome }: StepResult): RunState =>
+  outcome === 'failed' || outcome === 'refused' ? 'failed' : 'done';
 
 const openDecision = (run: ArchivedRun): DecisionPoint | null => {
   const paused = run.events.filter((event) => event.type === 'edit_step_paused').at(-1);

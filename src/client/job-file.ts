@@ -1,11 +1,13 @@
 /** Reads a job and all that can be checked of it before a run starts: nothing is written, every problem is told at once. */
-import { lstat, readFile, realpath, stat } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { parseConfig } from '../job/config.js';
 import { parseJob } from '../job/job.js';
 import type { Job } from '../job/types.js';
 import { fail, problem, ProblemError } from '../shared/problems.js';
 import type { Problem, ProblemCode } from '../shared/problems.js';
+import { realSys } from '../workspace/sys.js';
+import { resolveInWorkspace } from '../workspace/workspace-path.js';
 import { pathInWorkspace, workspaceOf } from './workspace-of.js';
 
 /** A job is a few pages of text; anything near this bound is a mistake. */
@@ -79,7 +81,10 @@ const decode = (bytes: Uint8Array, typed: string): string => {
 const configOf = (workspace: string): Promise<string | null> =>
   readFile(join(workspace, 'emend.yaml'), 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    return fail('config_invalid', `emend.yaml cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return fail(
+      'config_invalid',
+      `emend.yaml cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
   });
 
 /** What the disk says about the paths of a job: preflight checks again, but here nothing has been started yet. */
@@ -105,26 +110,17 @@ interface PathFault {
   readonly why: string;
 }
 const pathFault = async (workspace: string, path: string, mayBeNew: boolean): Promise<PathFault | null> => {
-  const full = join(workspace, path);
-  const link = await lstat(full).catch(() => null);
-  const target = link === null ? null : await realpath(full).catch(() => null);
-  // For a file that is not there yet, the nearest directory above it that is.
-  const anchor = target ?? (await nearestExisting(full));
-  if (!isInside(workspace, anchor))
-    return { code: 'target_outside', why: `${path} leads out of the workspace, to ${anchor}; expected a file inside ${workspace}` };
-  if (target === null)
-    return mayBeNew && link === null ? null : { code: 'target_missing', why: `expected an existing file, there is no ${path} in ${workspace}` };
-  const found = await stat(target);
+  const place = await resolveInWorkspace(realSys, workspace, path);
+  if (!place.ok)
+    return { code: 'target_outside', why: `expected a file inside ${workspace}, ${path} is none: ${place.why}` };
+  const found = await stat(join(workspace, place.real)).catch(() => null);
+  if (found === null)
+    return mayBeNew
+      ? null
+      : { code: 'target_missing', why: `expected an existing file, there is no ${path} in ${workspace}` };
   if (found.isFile()) return null;
-  return { code: 'target_not_a_file', why: `expected a file, ${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}` };
+  return {
+    code: 'target_not_a_file',
+    why: `expected a file, ${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}`,
+  };
 };
-
-const nearestExisting = async (path: string): Promise<string> => {
-  for (let above = path; ; above = join(above, '..')) {
-    const real = await realpath(above).catch(() => null);
-    if (real !== null) return real;
-  }
-};
-
-const isInside = (workspace: string, path: string): boolean =>
-  path === workspace || path.startsWith(workspace.endsWith(sep) ? workspace : workspace + sep);

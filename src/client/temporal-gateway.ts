@@ -1,10 +1,8 @@
 /** The one place where the client functions speak to Temporal. */
 import type { Client, Connection, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import {
-  isGrpcServiceError,
   QueryNotRegisteredError,
   QueryRejectedError,
-  ServiceError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   WorkflowNotFoundError,
@@ -12,18 +10,13 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
-import { fail, problem, ProblemError } from '../shared/problems.js';
+import { problem, ProblemError } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/protocol.js';
 import type { DecideOutcome, DecisionRequest, EditStepInput, StepResult } from '../shared/protocol.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { historyChanges } from './history-changes.js';
+import { followHistory } from './follow-history.js';
+import { hasCode } from './grpc.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
-
-/** grpc status numbers (grpc-js is not a dependency of ours). */
-const CANCELLED = 1;
-const DEADLINE_EXCEEDED = 4;
-const FAILED_PRECONDITION = 9;
-const UNAVAILABLE = 14;
 
 /** A worker polls anew at least once a minute; one that has not for this long is gone. */
 const POLLER_FRESH_MS = 90_000;
@@ -77,7 +70,9 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     query: async <T>(ref: RunRef, name: string, args: readonly unknown[], timeout_ms: number): Promise<T> => {
       try {
-        return await connection.withDeadline(Date.now() + timeout_ms, () => handleOf(ref).query<T, unknown[]>(name, ...args));
+        return await connection.withDeadline(Date.now() + timeout_ms, () =>
+          handleOf(ref).query<T, unknown[]>(name, ...args),
+        );
       } catch (error) {
         throw queryProblem(error, ref);
       }
@@ -100,12 +95,15 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
         const answer = await connection.workflowService.describeTaskQueue({
           namespace,
           taskQueue: { name: queue },
+          // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum is @temporalio/proto's, no dependency of ours
           taskQueueType: WORKFLOW_QUEUE,
         });
-        return answer.pollers.some((poller) => Date.now() - Number(poller.lastAccessTime?.seconds ?? 0) * 1000 < POLLER_FRESH_MS);
+        return answer.pollers.some(
+          (poller) => Date.now() - Number(poller.lastAccessTime?.seconds ?? 0) * 1000 < POLLER_FRESH_MS,
+        );
       }),
 
-    changes: (ref, after, signal) => historyChanges(connection, namespace, ref, after, signal),
+    follow: (ref, after, signal, onNews) => followHistory(connection, namespace, ref, after, signal, onNews),
 
     closed: async (ref) => {
       const description = await within(CALL_MS, () => handleOf(ref).describe());
@@ -176,40 +174,40 @@ const sendUpdate = async (
   let accepted = false;
   try {
     const handle = await connection.withDeadline(Date.now() + accept_ms, () =>
-      client.workflow.getHandle(workflowId, runId ?? undefined).startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, {
-        args: [request],
-        updateId: request.requestId,
-        waitForStage: 'ACCEPTED',
-      }),
+      client.workflow
+        .getHandle(workflowId, runId ?? undefined)
+        .startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, {
+          args: [request],
+          updateId: request.requestId,
+          waitForStage: 'ACCEPTED',
+        }),
     );
     accepted = true;
     return { kind: 'answered', outcome: await connection.withDeadline(Date.now() + CALL_MS, () => handle.result()) };
   } catch (error) {
-    if (error instanceof WorkflowUpdateFailedError) return { kind: 'refused', message: error.cause?.message ?? error.message };
+    if (error instanceof WorkflowUpdateFailedError)
+      return { kind: 'refused', message: error.cause?.message ?? error.message };
     if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isCode(error, DEADLINE_EXCEEDED, CANCELLED))
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || hasCode(error, 'deadlineExceeded', 'cancelled'))
       return { kind: accepted ? 'accepted' : 'not_accepted' };
     throw asProblem(error);
   }
 };
 
-const grpcCode = (error: unknown): number | null => {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) ? cause.code : null;
-};
-const isCode = (error: unknown, ...codes: readonly number[]): boolean => {
-  const code = grpcCode(error);
-  return code !== null && codes.includes(code);
-};
-
 /** What the connection itself does is an expected failure; anything else stays as it is. */
 const asProblem = (error: unknown): unknown =>
-  isCode(error, DEADLINE_EXCEEDED, UNAVAILABLE)
-    ? new ProblemError(problem('no_server', 'The Temporal server stopped answering.', 'Start it again (`emend dev`), then see `emend list`: runs are where they were.'))
+  hasCode(error, 'deadlineExceeded', 'unavailable')
+    ? new ProblemError(
+        problem(
+          'no_server',
+          'The Temporal server stopped answering.',
+          'Start it again (`emend dev`), then see `emend list`: runs are where they were.',
+        ),
+      )
     : error;
 
 const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
-  if (isCode(error, DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION))
+  if (hasCode(error, 'deadlineExceeded', 'cancelled', 'failedPrecondition'))
     return new ProblemError(problem('no_worker', `No worker answers for ${workflowId}.`));
   if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError)
     return new ProblemError(
@@ -217,7 +215,3 @@ const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
     );
   return asProblem(error);
 };
-
-/** Throws ProblemError with the reason when there is no server. */
-export const needRuns = (emend: { readonly runs: RunGateway | null; readonly unreachable: { readonly message: string; readonly next?: string } | null }): RunGateway =>
-  emend.runs ?? fail('no_server', emend.unreachable?.message ?? 'No Temporal server answers.', emend.unreachable?.next);

@@ -61,7 +61,9 @@ export type UpdateOutcome =
 /** The Temporal server as the client functions need it. The one adapter is temporal-gateway.ts; tests use a fake. */
 export interface RunGateway {
   /** `exists`: a run of this workflow id is open. */
-  start(request: StartRequest): Promise<{ readonly outcome: 'started'; readonly runId: string } | { readonly outcome: 'exists' }>;
+  start(
+    request: StartRequest,
+  ): Promise<{ readonly outcome: 'started'; readonly runId: string } | { readonly outcome: 'exists' }>;
   /** Null: the server knows no such run (never did, or no longer). */
   describe(ref: RunRef): Promise<DescribedRun | null>;
   /** Newest first, at most `limit`; `filter` is a visibility query. */
@@ -73,8 +75,11 @@ export interface RunGateway {
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
   /** Has a workflow worker asked this task queue for work lately? No action. */
   polled(queue: string): Promise<boolean>;
-  /** One value each time the run's history has grown past `after` events in a way that can change its state; ends when the run closes. No action. */
-  changes(ref: RunRef, after: number, signal: AbortSignal): AsyncIterable<void>;
+  /**
+   * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state, one call at a time;
+   * returns when the run is closed or `signal` aborts. No action.
+   */
+  follow(ref: RunRef, after: number, signal: AbortSignal, onNews: () => Promise<void>): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(ref: RunRef): Promise<ClosedRun>;
   /** Are the four search attributes registered (created here where that is allowed)? */
@@ -97,4 +102,3 @@ export interface Emend {
   readonly unreachable: Problem | null;
   close(): Promise<void>;
 }
-

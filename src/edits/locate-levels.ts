@@ -7,6 +7,8 @@ import { foldLookalikes } from './nearest.js';
 
 export const LEVELS = ['exact', 'line_endings', 'trailing_space', 'lookalikes'] as const;
 export type Level = (typeof LEVELS)[number];
+/** `white_space` is no rung: it tells lines that are absent from lines that are only spaced otherwise. */
+export type Likeness = Level | 'white_space';
 
 const isTrailing = (code: number): boolean => code === 32 || code === 9 || code === 11 || code === 12 || code === 13;
 // A loop, not a regular expression: /[ \t]+$/ is quadratic on a long run of blanks that does not end the line.
@@ -21,11 +23,12 @@ const trimReturns = (text: string): string => {
   return end === text.length ? text : text.slice(0, end);
 };
 
-export const LEVEL_KEYS: Readonly<Record<Level, (text: string) => string>> = {
+export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = {
   exact: (text) => text,
   line_endings: trimReturns,
   trailing_space: trimEnd,
   lookalikes: (text) => trimEnd(foldLookalikes(text)),
+  white_space: (text) => text.replace(/\s/g, ''),
 };
 
 /** Is this rung switched on? Absent settings have the rung's default. */

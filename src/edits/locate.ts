@@ -6,7 +6,7 @@
  * costs about as much as its rarest line occurs. Where lines repeat so much that this would grow quadratic, one linear pass
  * (Knuth-Morris-Pratt) takes its place.
  */
-import { LEVEL_KEYS, type Level } from './locate-levels.js';
+import { LEVEL_KEYS, type Likeness } from './locate-levels.js';
 
 /** A line looked for. `other`: a second reading of it that is as good (a context line that may have lost its blank). */
 export interface WantedLine {
@@ -39,7 +39,7 @@ export class LineChain {
   readonly #base: readonly string[];
   readonly #made: string[] = [];
   readonly #wanted: () => Iterable<string>;
-  readonly #indexes = new Map<Level, Index>();
+  readonly #indexes = new Map<Likeness, Index>();
   readonly #gone = new Set<number>();
   // Only the links that differ from "the next base line": an untouched stretch costs nothing.
   readonly #next = new Map<number, number>();
@@ -93,7 +93,7 @@ export class LineChain {
   }
 
   /** Every place where the lines stand at this level of tolerance. An empty pattern stands nowhere. */
-  find(pattern: readonly WantedLine[], level: Level): Places {
+  find(pattern: readonly WantedLine[], level: Likeness): Places {
     const index = this.#indexFor(level);
     const ids = pattern.map((line) => this.#idFor(index, level, line.text));
     const others = pattern.map((line) => (line.other === undefined ? NONE : this.#idFor(index, level, line.other)));
@@ -101,8 +101,8 @@ export class LineChain {
       (index.nodes[ids[i] ?? NONE]?.length ?? 0) + (index.nodes[others[i] ?? NONE]?.length ?? 0);
     let anchor = 0;
     for (let i = 1; i < pattern.length; i++) if (occurrences(i) < occurrences(anchor)) anchor = i;
-    const candidates = [...(index.nodes[ids[anchor] ?? NONE] ?? [])];
-    if (others[anchor] !== ids[anchor]) candidates.push(...(index.nodes[others[anchor] ?? NONE] ?? []));
+    let candidates: readonly number[] = index.nodes[ids[anchor] ?? NONE] ?? [];
+    if (others[anchor] !== ids[anchor]) candidates = candidates.concat(index.nodes[others[anchor] ?? NONE] ?? []);
     return this.#verify(index, ids, others, anchor, candidates);
   }
 
@@ -168,7 +168,7 @@ export class LineChain {
     return { first: first.slice(0, PLACES_KEPT), more: first.length > PLACES_KEPT };
   }
 
-  #indexFor(level: Level): Index {
+  #indexFor(level: Likeness): Index {
     const known = this.#indexes.get(level);
     if (known) return known;
     const key = LEVEL_KEYS[level];
@@ -183,13 +183,13 @@ export class LineChain {
     return index;
   }
 
-  #enter(index: Index, level: Level, node: number): void {
+  #enter(index: Index, level: Likeness, node: number): void {
     const id = index.ids.get(LEVEL_KEYS[level](this.textOf(node))) ?? NONE;
     index.idOf[node] = id;
     if (id !== NONE) index.nodes[id]?.push(node);
   }
 
-  #idFor(index: Index, level: Level, text: string): number {
+  #idFor(index: Index, level: Likeness, text: string): number {
     const id = index.ids.get(LEVEL_KEYS[level](text));
     if (id === undefined) throw new Error('a line was looked for that was not announced');
     return id;

@@ -5,7 +5,17 @@ import { checkPath, lookUp } from './paths.js';
 import type { SettleBase } from './settle.js';
 import { settle } from './settle.js';
 import { decodeFile } from './text.js';
-import type { AnswerOutcome, ApplyOptions, FilePlan, OfferedFile, Reading, Reason, ResultFile, Splice, Text } from './types.js';
+import type {
+  AnswerOutcome,
+  ApplyOptions,
+  FilePlan,
+  OfferedFile,
+  Reading,
+  Reason,
+  ResultFile,
+  Splice,
+  Text,
+} from './types.js';
 
 type Offered = OfferedFile & { readonly text: Text | null; readonly base: SettleBase | null };
 export type OfferedFiles = ReadonlyMap<string, Offered>;
@@ -16,7 +26,10 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
   for (const [path, file] of files) {
     const decoded = file.bytes === null ? null : decodeFile(file.bytes, file.encoding);
     const checked = checkPath(path);
-    const base = file.bytes !== null && decoded?.ok === true ? { bytes: file.bytes, text: decoded.text, codec: decoded.codec } : null;
+    const base =
+      file.bytes !== null && decoded?.ok === true
+        ? { bytes: file.bytes, text: decoded.text, codec: decoded.codec }
+        : null;
     offered.set(checked.ok ? checked.path : path, { ...file, text: base?.text ?? null, base });
   }
   return offered;
@@ -24,13 +37,19 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
 
 type Plans = Extract<Reading, { kind: 'plans' | 'refused' }>;
 
-export const compose = (reading: Plans, offered: OfferedFiles, options: ApplyOptions, notes: readonly Reason[]): AnswerOutcome => {
+export const compose = (
+  reading: Plans,
+  offered: OfferedFiles,
+  options: ApplyOptions,
+  notes: readonly Reason[],
+): AnswerOutcome => {
   const otherBase = baseReasons(offered, options.base);
   if (otherBase.length > 0) return { outcome: 'refused', reasons: otherBase };
   if (reading.kind === 'refused') return { outcome: 'refused', reasons: reading.reasons };
 
   const work = new Work(offered, options);
-  for (const plan of reading.plans) work.take(plan);
+  const movesFirst = [...reading.plans].sort((a, b) => Number(b.kind === 'move') - Number(a.kind === 'move'));
+  for (const plan of movesFirst) work.take(plan);
   const { files, splices, moves, reasons } = work.finish();
   if (reasons.length > 0) return { outcome: 'refused', reasons };
   const allNotes = [...notes, ...reading.notes];
@@ -39,24 +58,38 @@ export const compose = (reading: Plans, offered: OfferedFiles, options: ApplyOpt
   const movedTo = new Map(moves.map(({ from, to }) => [to, from]));
   const movedAway = new Set(moves.map(({ from }) => from));
   const findings = guardFindings(
-    [...files].filter(([path]) => !movedAway.has(path)).map(([path, result]) => {
-      const base = offered.get(movedTo.get(path) ?? path);
-      const sealed = result === 'absent' ? null : result;
-      return {
-        path,
-        base: base?.bytes ?? null,
-        result: sealed?.bytes ?? null,
-        ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
-        ...(sealed?.mode === undefined ? {} : { resultMode: sealed.mode }),
-        ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
-      };
-    }),
+    [...files]
+      .filter(([path]) => !movedAway.has(path))
+      .map(([path, result]) => {
+        const base = offered.get(movedTo.get(path) ?? path);
+        const sealed = result === 'absent' ? null : result;
+        return {
+          path,
+          base: base?.bytes ?? null,
+          result: sealed?.bytes ?? null,
+          ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
+          ...(sealed?.mode === undefined ? {} : { resultMode: sealed.mode }),
+          ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
+        };
+      }),
   );
   const refusing = findings.filter((finding) => finding.severity === 'refuse');
   if (refusing.length > 0)
-    return { outcome: 'refused', reasons: refusing.map(({ guard, path, message }) => ({ code: guard, path, message })) };
+    return {
+      outcome: 'refused',
+      reasons: refusing.map(({ guard, path, message }) => ({ code: guard, path, message })),
+    };
   const { rungs, summary } = reading;
-  return { outcome: 'edited', files, moves, splices, rungs, findings, notes: allNotes, ...(summary === undefined ? {} : { summary }) };
+  return {
+    outcome: 'edited',
+    files,
+    moves,
+    splices,
+    rungs,
+    findings,
+    notes: allNotes,
+    ...(summary === undefined ? {} : { summary }),
+  };
 };
 
 const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {
@@ -101,7 +134,12 @@ class Work {
     else this.#settle({ ...plan, path: found.path });
   }
 
-  finish(): { files: Map<string, ResultFile | 'absent'>; splices: Map<string, readonly Splice[]>; moves: { from: string; to: string }[]; reasons: Reason[] } {
+  finish(): {
+    files: Map<string, ResultFile | 'absent'>;
+    splices: Map<string, readonly Splice[]>;
+    moves: { from: string; to: string }[];
+    reasons: Reason[];
+  } {
     for (const [to, from] of this.#moves) {
       const base = this.#offered.get(from);
       if (base?.bytes === undefined || base.bytes === null || this.#files.has(to)) continue;
@@ -114,7 +152,11 @@ class Work {
   /** A file's content is said once. */
   #claim(path: string): boolean {
     if (this.#taken.has(path) || this.#files.get(path) === 'absent') {
-      this.#reasons.push({ code: 'file_twice', path, message: `${path} is changed twice. Say all changes of a file in one place.` });
+      this.#reasons.push({
+        code: 'file_twice',
+        path,
+        message: `${path} is changed twice. Say all changes of a file in one place.`,
+      });
       return false;
     }
     this.#taken.add(path);
@@ -130,8 +172,10 @@ class Work {
     }
     const refuse = (code: string, message: string): void => void this.#reasons.push({ code, path: to, message });
     if (source.file.bytes === null) refuse('move_absent', `${from} does not exist, so it cannot be moved.`);
-    else if ((this.#offered.get(to)?.bytes ?? null) !== null) refuse('move_onto_file', `${from} cannot be moved to ${to}: that file exists.`);
-    else if (this.#moves.has(to) || this.#taken.has(to) || !this.#claim(source.path)) refuse('file_twice', `${to} is made twice.`);
+    else if ((this.#offered.get(to)?.bytes ?? null) !== null)
+      refuse('move_onto_file', `${from} cannot be moved to ${to}: that file exists.`);
+    else if (this.#moves.has(to) || this.#taken.has(to) || !this.#claim(source.path))
+      refuse('file_twice', `${to} is made twice.`);
     else {
       this.#moves.set(to, source.path);
       this.#files.set(source.path, 'absent');
@@ -141,7 +185,11 @@ class Work {
   #delete(path: string): void {
     if (this.#options.allowDelete === true) this.#files.set(path, 'absent');
     else
-      this.#reasons.push({ code: 'delete_not_allowed', path, message: `${path} may not be deleted here. Change its content instead.` });
+      this.#reasons.push({
+        code: 'delete_not_allowed',
+        path,
+        message: `${path} may not be deleted here. Change its content instead.`,
+      });
   }
 
   #settle(plan: Extract<FilePlan, { kind: 'lines' }>): void {

@@ -16,7 +16,16 @@ import { findMarker } from './marker.js';
 import { compose, decodeOffered } from './outcome-compose.js';
 import { searchReplace } from './search-replace.js';
 import { structuredEdit } from './structured-edit.js';
-import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, FormatModule, NotEdited, Reading, Reason, StopReason } from './types.js';
+import type {
+  AnswerOutcome,
+  ApplyAnswerInput,
+  ApplyOptions,
+  FormatModule,
+  NotEdited,
+  Reading,
+  Reason,
+  StopReason,
+} from './types.js';
 import { unifiedDiff } from './unified-diff.js';
 import { wholeFile } from './whole-file.js';
 
@@ -36,7 +45,9 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 
   const found = findMarker(format, answer, options.nonce);
   const offered = decodeOffered(files);
-  const { reading, files: fileCount, edits } = MODULES[format].read(found.body, { files: offered, options });
+  const whole = found.marker === 'right' && !found.openFence;
+  const context = { files: offered, options, whole };
+  const { reading, files: fileCount, edits } = MODULES[format].read(found.body, context);
   const unusable = judgeMarker(found, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
@@ -57,7 +68,9 @@ const judgeStop = (stopReason: StopReason | undefined): NotEdited | null => {
   if (stopReason === 'refusal')
     return not('declined', [{ code: 'declined', message: 'The model declined to answer.' }]);
   const message =
-    stopReason === null ? 'The answer has no stop reason: its stream ended early.' : `The answer was cut off (stop reason ${stopReason}).`;
+    stopReason === null
+      ? 'The answer has no stop reason: its stream ended early.'
+      : `The answer was cut off (stop reason ${stopReason}).`;
   return not('truncated', [{ code: 'stop_reason', message }]);
 };
 

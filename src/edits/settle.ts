@@ -171,7 +171,7 @@ const makeSplices = (
   let added: string[] = [];
   const flush = (): void => {
     const bytes = codec.encode(added.join(''));
-    if (offset > start || bytes.length > 0) splices.push({ start, end: offset, bytes });
+    if (Buffer.compare(bytes, base.bytes.subarray(start, offset)) !== 0) splices.push({ start, end: offset, bytes });
     added = [];
     start = offset;
   };

@@ -4,8 +4,8 @@
  * whole file for contexts, which are text. A bare number without either is the rung `unchecked_lines`.
  */
 import type { Rung } from '../shared/formats.js';
-import { RUNGS } from '../shared/formats.js';
 import { checkAt } from './listing.js';
+import { rungOn } from './locate-levels.js';
 import { describeNearest, dimensionOf, nearest } from './nearest.js';
 import type { Operation, QuotedLine } from './structured-edit-operations.js';
 import type { ApplyOptions, Reason, UsedRung } from './types.js';
@@ -53,7 +53,7 @@ export const locate = (
       },
     };
   const rung = (name: Rung, from: number): UsedRung => ({ rung: name, ...at, line: from + 1 });
-  const allowed = (name: Rung): boolean => options.rungs?.[name] ?? RUNGS[name].default;
+  const allowed = (name: Rung): boolean => rungOn(name, options.rungs);
   const place = (from: number, rungs: readonly UsedRung[]): Located => ({
     ok: true,
     placed: { operation, from, to: from + claim.length },

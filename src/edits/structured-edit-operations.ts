@@ -27,7 +27,8 @@ export type Operation =
       readonly content: readonly string[];
     })
   | (Common & { readonly type: 'delete'; readonly start: QuotedLine; readonly end: QuotedLine })
-  | (Common & { readonly type: 'append' | 'prepend'; readonly content: readonly string[] });
+  | (Common & { readonly type: 'append'; readonly content: readonly string[] })
+  | (Common & { readonly type: 'prepend'; readonly content: readonly string[] });
 
 export type OperationsRead =
   | { readonly kind: 'operations'; readonly operations: readonly Operation[]; readonly summary: string | null }

@@ -90,9 +90,9 @@ export class HunkLocator {
     const other = this.#mayBeContext(hunk);
     if (other === undefined) return null;
     return [
-        'ambiguous_sign',
-        `The line ${JSON.stringify(other.raw)} stands in the file just so, and ${counts}: it may be a context line without its blank. Send the hunk again with right counts.`,
-      ];
+      'ambiguous_sign',
+      `The line ${JSON.stringify(other.raw)} stands in the file just so, and ${counts}: it may be a context line without its blank. Send the hunk again with right counts.`,
+    ];
   }
 
   /** With too few lines on a side: a signed line that may be a context line of the same letters whose blank was lost. */
@@ -125,13 +125,14 @@ export class HunkLocator {
     const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
     if (rungOn('lost_blank', this.#rungs))
       climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
+    if (sound && this.#standsAt(old, hunk.oldAt)) return this.#accept(hunk, old, hunk.oldAt);
     for (const [pattern, level] of climb) {
       const places = this.#atEnd(old, this.#chain.find(pattern, level));
-      const exact = pattern === plain && level === 'exact';
-      const stated = exact && sound && this.#standsAt(old, hunk.oldAt);
-      const at = stated ? hunk.oldAt : places.first[0];
+      const [at] = places.first;
       if (at === undefined) continue;
-      if (!stated && (places.first.length > 1 || places.more)) return refused('context_repeated', repeated(places));
+      // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
+      const all = this.#atEnd(old, this.#chain.find(damaged, level));
+      if (all.first.length > 1 || all.more) return refused('context_repeated', repeated(all));
       return this.#accept(hunk, old, at);
     }
     return refused('context_mismatch', this.#mismatch(hunk, old));

@@ -67,6 +67,9 @@ const PAIRS: readonly (readonly [string, string])[] = [
   ]),
 ];
 
+/** Characters of a `diff --git` line: two of the longest paths, escaped. */
+const LONGEST = 40_000;
+
 export interface Names {
   readonly from: string | null;
   readonly to: string | null;
@@ -81,7 +84,7 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
     return pair ? { from: from.slice(2), to: to.slice(2) } : names;
   }
   const lone = (name: string | null, prefix: string): string | null => {
-    if (name === null || !name.startsWith(prefix)) return name;
+    if (!name?.startsWith(prefix)) return name;
     return known(name) && !known(name.slice(2)) ? name : name.slice(2);
   };
   return { from: lone(from, 'a/'), to: lone(to, 'b/') };
@@ -89,6 +92,7 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
 
 /** The two names of a `diff --git` line, with their prefixes; null where blanks in them leave several readings. */
 export const readGitLine = (rest: string): { readonly from: string; readonly to: string } | null => {
+  if (rest.length > LONGEST) return null;
   if (rest.startsWith('"')) {
     const first = readQuoted(rest);
     if (first?.rest[0] !== ' ') return null;

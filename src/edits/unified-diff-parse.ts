@@ -38,6 +38,8 @@ class DiffParser {
   readonly #whole: boolean;
   #at = 0;
   #hunks = 0;
+  /** The last hunk's counts were right. */
+  #counted = true;
   /** What a closing line of the fence round the diff looks like, while one is open. */
   #fence: string | null = null;
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
@@ -99,9 +101,7 @@ class DiffParser {
 
   #stray(text: string): Failure | null {
     const last = this.files.at(-1);
-    const counted =
-      last?.hunks.every((hunk) => hunk.oldLines === hunk.oldCount && hunk.newLines === hunk.newCount) ?? true;
-    const apart = this.#gap === 'fence' ? counted : this.#gap === 'blank' && !/^[ +\-\\]/.test(text);
+    const apart = this.#gap === 'fence' ? this.#counted : this.#gap === 'blank' && !/^[ +\-\\]/.test(text);
     const header = /^(---|\+\+\+) \S/.test(text);
     if ((last !== undefined && !apart) || header)
       return this.#fail(
@@ -140,13 +140,15 @@ class DiffParser {
     file.from = from === '/dev/null' ? null : from;
     file.to = to === '/dev/null' ? null : to;
     this.#at += 2;
-    for (; isHunkHeader(this.#text()); this.#skipBlankBeforeHunk()) {
+    while (isHunkHeader(this.#text())) {
       const read = readHunk(this.#lines, this.#at, this.#fence, this.#whole);
       if (!read.ok) return this.#fail(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.#hunks++;
+      this.#counted = read.hunk.oldLines === read.hunk.oldCount && read.hunk.newLines === read.hunk.newCount;
       this.#at = read.next;
       this.#gap = 'none';
+      this.#skipBlankBeforeHunk();
     }
     if (file.hunks.length > 0) return null;
     const text = this.#text();

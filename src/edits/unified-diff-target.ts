@@ -23,11 +23,12 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
     ok: false,
     reason: { code, ...(path === undefined ? {} : { path }), index, message },
   });
+  if (file.unsupported)
+    return refuse(file.unsupported.code, `Line ${file.answerLine} of the answer: ${file.unsupported.message}`);
   const names = namesOf(file, context);
   if (!names.ok) return refuse(names.code, names.message);
   const { from, to } = names;
   const shown = to ?? from ?? '';
-  if (file.unsupported) return refuse(file.unsupported.code, `${shown}: ${file.unsupported.message}`, shown);
   const mode = file.newMode === undefined ? undefined : permissions(file.newMode);
   if (mode === null)
     return refuse(

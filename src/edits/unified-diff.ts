@@ -50,6 +50,8 @@ const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes };
 };
 
+/** Refusals told of one file; each costs a look for the nearest place. */
+const REASONS_TOLD = 10;
 const NO_TEXT: Text = { lines: [], ends: [] };
 
 /** The plans of one file, or why it is refused. `first`: the number of its first hunk in the answer. */
@@ -66,6 +68,7 @@ const planFile = (
   const located: Located[] = [];
   const reasons: Reason[] = [];
   for (const [i, hunk] of file.hunks.entries()) {
+    if (reasons.length >= REASONS_TOLD) break;
     const location = locator.locate(hunk);
     if (location.ok) {
       located.push(location.located);

@@ -27,7 +27,8 @@ export const wholeFile: FormatModule = {
   format: 'whole-file',
   read: (body, context) => {
     const parsed = parse(answerLines(body), context.options.nonce);
-    if (!parsed.ok) return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, files: 0, edits: 0 };
+    if (!parsed.ok)
+      return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, files: 0, edits: 0 };
     const count = parsed.entries.length;
     return { reading: plan(parsed.entries, parsed.notes, context), files: count, edits: count };
   },
@@ -36,7 +37,11 @@ export const wholeFile: FormatModule = {
 const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
   const entries: Entry[] = [];
   const notes: Reason[] = [];
-  const bad = (code: string, message: string, open = false): Parsed => ({ ok: false, open, reason: { code, index: entries.length, message } });
+  const bad = (code: string, message: string, open = false): Parsed => ({
+    ok: false,
+    open,
+    reason: { code, index: entries.length, message },
+  });
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
   let at = 0;
   while (at < lines.length) {
@@ -45,7 +50,10 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
     if (header === null) {
       const harmless = line.trim() === '' || /^ {0,3}(`{3,}|~{3,})/.test(line);
       if (!harmless && nonce === undefined)
-        return bad('ambiguous', `Line ${at + 1} (${JSON.stringify(line.slice(0, 80))}) stands outside every file; a body may hold no marker line.`);
+        return bad(
+          'ambiguous',
+          `Line ${at + 1} (${JSON.stringify(line.slice(0, 80))}) stands outside every file; a body may hold no marker line.`,
+        );
       if (!harmless) notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
       at += 1;
       continue;
@@ -61,7 +69,10 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
       if (nonce !== undefined && readHeader(inner, nonce) !== null)
         return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
       if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
-        return bad('ambiguous', `The body of ${header.path} holds the marker line ${JSON.stringify(inner.slice(0, 80))}, which cannot be told from a real one.`);
+        return bad(
+          'ambiguous',
+          `The body of ${header.path} holds the marker line ${JSON.stringify(inner.slice(0, 80))}, which cannot be told from a real one.`,
+        );
       at += 1;
     }
     if (at >= lines.length) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
@@ -107,14 +118,27 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
     }
     const lines = stripBodyFence(path, entry.body, file.text?.lines ?? []);
     if (lines !== entry.body)
-      stripped.push({ code: 'fence_stripped', path, index, message: `The fence round the content of ${path} was left out.` });
+      stripped.push({
+        code: 'fence_stripped',
+        path,
+        index,
+        message: `The fence round the content of ${path} was left out.`,
+      });
     plans.push({ kind: 'lines', path, lines });
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs: [], notes: [...notes, ...stripped] };
+  return reasons.length > 0
+    ? { kind: 'refused', reasons }
+    : { kind: 'plans', plans, rungs: [], notes: [...notes, ...stripped] };
 };
 
 const deletionRefusal = (path: string, absent: boolean, allowed: boolean, index: number): Reason | null => {
-  if (absent) return { code: 'delete_absent', path, index, message: `${path} does not exist, so it cannot be deleted.` };
+  if (absent)
+    return { code: 'delete_absent', path, index, message: `${path} does not exist, so it cannot be deleted.` };
   if (allowed) return null;
-  return { code: 'delete_not_allowed', path, index, message: `${path} may not be deleted here. Send its new content instead.` };
+  return {
+    code: 'delete_not_allowed',
+    path,
+    index,
+    message: `${path} may not be deleted here. Send its new content instead.`,
+  };
 };

@@ -70,8 +70,10 @@ function reportIssue(key: string, value: unknown, issue: z.core.$ZodIssue, schem
 
 function unknownKey(path: readonly PropertyKey[], known: readonly string[], found: Findings): void {
   const nearest = nearestWord(String(path.at(-1)), known);
-  const expected = nearest === null ? `one of ${known.slice(0, 40).join(', ')}` : `\`${nearest}\``;
-  found.say(path, `unknown key; expected ${expected}${nearest === null ? '' : ' (did you mean that?)'}`);
+  found.say(
+    path,
+    nearest === null ? `unknown key; expected one of ${known.join(', ')}` : `unknown key; did you mean \`${nearest}\`?`,
+  );
 }
 
 /** The keys that the object schema at `path` below `schema` knows. */

@@ -41,9 +41,10 @@ export function parseLimitSetting(written: string): Checked<Setting> {
       : { ok: true, value: { kind: 'text', name: textName, value } };
   const limitName = LIMIT_NAMES.find((known) => known === name);
   if (limitName === undefined) {
-    const nearest = nearestWord(name, [...LIMIT_NAMES, ...TEXT_SETTINGS]);
+    const known = [...LIMIT_NAMES, ...TEXT_SETTINGS];
+    const nearest = nearestWord(name, known);
     return bad(
-      `unknown limit; expected ${nearest === null ? `one of ${[...LIMIT_NAMES, ...TEXT_SETTINGS].join(', ')}` : `\`${nearest}\` (did you mean that?)`}`,
+      `unknown limit; ${nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`}`,
     );
   }
   const number = /^-?\d+(_\d+)*(\.\d+)?$/.test(value) ? Number(value.replaceAll('_', '')) : Number.NaN;

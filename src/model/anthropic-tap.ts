@@ -47,7 +47,11 @@ const counter = (onLife: () => void, maxAnswer_bytes: number): TransformStream<U
         controller.enqueue(chunk);
       else
         controller.error(
-          new ModelError('too_large', `The model server sent more than an answer of ${maxAnswer_bytes} bytes can need.`, { paid: true }),
+          new ModelError(
+            'too_large',
+            `The model server sent more than an answer of ${maxAnswer_bytes} bytes can need.`,
+            { paid: true },
+          ),
         );
     },
   });

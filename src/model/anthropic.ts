@@ -19,7 +19,8 @@ export interface AnthropicOptions {
   readonly logger?: { warn(fields: object, message: string): void };
 }
 
-const set = (value: string | undefined): string | null => (value === undefined || value.trim() === '' ? null : value.trim());
+const set = (value: string | undefined): string | null =>
+  value === undefined || value.trim() === '' ? null : value.trim();
 
 /** Reads ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of `env`; a base URL needs no key (a placeholder is sent). */
 export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logger }: AnthropicOptions): ModelPort => {
@@ -112,10 +113,13 @@ interface Pump {
 const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxText_bytes }: Pump): Promise<boolean> => {
   let text_bytes = 0;
   for await (const event of events) {
-    if (!isEvent(event)) throw new ModelError('malformed', 'The model server sent a stream event without a type.', { paid: true });
+    if (!isEvent(event))
+      throw new ModelError('malformed', 'The model server sent a stream event without a type.', { paid: true });
     text_bytes += textOf(event);
     if (text_bytes > maxText_bytes)
-      throw new ModelError('too_large', `The model's answer is larger than ${maxText_bytes} bytes (maxAnswer_bytes).`, { paid: true });
+      throw new ModelError('too_large', `The model's answer is larger than ${maxText_bytes} bytes (maxAnswer_bytes).`, {
+        paid: true,
+      });
     // Our own slowness (a busy disk) is no silence of the server's.
     idle.stop();
     await onEvent(event).catch((error: unknown) => {
@@ -157,4 +161,3 @@ class IdleTimer {
     this.timer = null;
   }
 }
-

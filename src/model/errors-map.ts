@@ -7,6 +7,9 @@ import { BOUNDS } from '../shared/limits.js';
 import { ModelError } from './errors.js';
 import type { ModelErrorKind } from './errors.js';
 
+/** The SDK's class has type parameters that `instanceof` cannot tell. */
+type ApiError = Pick<InstanceType<typeof APIError>, 'status' | 'type' | 'headers' | 'apiMessage' | 'message'>;
+
 /** Longer wishes are cut to this, so that a strange header cannot park a run for days. */
 const maxRetryAfter_ms = 3_600_000;
 
@@ -34,9 +37,10 @@ const KIND_OF_STATUS: Record<number, ModelErrorKind> = {
   529: 'overloaded',
 };
 
-const TOO_LONG = /prompt is too long|context (window|length|size)|(exceed|larger than|longer than).{0,40}context|too many (input )?tokens/i;
+const TOO_LONG =
+  /prompt is too long|context (window|length|size)|(exceed|larger than|longer than).{0,40}context|too many (input )?tokens/i;
 
-export interface MapOptions {
+interface MapOptions {
   /** Taken out of messages wherever they stand: servers sometimes quote what they were sent. */
   readonly secrets?: readonly string[];
   /** An answer had begun before the failure. */
@@ -52,7 +56,7 @@ export const toModelError = (error: unknown, { secrets = [], paid = false }: Map
     return new ModelError('timeout', 'The model server did not answer in time.', { paid });
   if (error instanceof APIConnectionError)
     return new ModelError('network', say(`The model server could not be reached: ${rootCause(error)}.`), { paid });
-  if (error instanceof APIError) return fromApi(error, say, paid);
+  if (error instanceof APIError) return fromApi(error as ApiError, say, paid);
   if (error instanceof SyntaxError)
     return new ModelError('malformed', 'The model server sent a stream event that is not JSON.', { paid });
   const text = error instanceof Error ? rootCause(error) : String(error);
@@ -63,7 +67,7 @@ export const toModelError = (error: unknown, { secrets = [], paid = false }: Map
   return new ModelError('server', say(`The model call failed: ${text}.`), { retryable: false, paid });
 };
 
-const fromApi = (error: InstanceType<typeof APIError>, say: (text: string) => string, paid: boolean): ModelError => {
+const fromApi = (error: ApiError, say: (text: string) => string, paid: boolean): ModelError => {
   const status = typeof error.status === 'number' ? error.status : null;
   const said = apiMessage(error);
   const kind = kindOf(status, error.type, said);
@@ -87,7 +91,7 @@ const kindOf = (status: number | null, type: string | null, message: string): Mo
   return kind === 'bad_request' && TOO_LONG.test(message) ? 'context' : kind;
 };
 
-const apiMessage = (error: InstanceType<typeof APIError>): string => {
+const apiMessage = (error: ApiError): string => {
   const said = error.apiMessage;
   return typeof said === 'string' ? said : error.message;
 };

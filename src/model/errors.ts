@@ -40,10 +40,11 @@ const NEXT: Partial<Record<ModelErrorKind, string>> = {
   auth: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and the account behind it.',
   context: 'Lower `inputBudget_tokens` or `outputBudget_tokens`, or name fewer files.',
   not_found: 'Check the model name and ANTHROPIC_BASE_URL.',
-  too_large: 'Raise `maxAnswer_bytes` where the answer was too large; name fewer or smaller files where the request was.',
+  too_large:
+    'Raise `maxAnswer_bytes` where the answer was too large; name fewer or smaller files where the request was.',
 };
 
-export interface ModelErrorDetails {
+interface ModelErrorDetails {
   readonly retryable?: boolean;
   readonly retryAfter_ms?: number;
   /** An answer had begun (the server had accepted the request): its tokens may be on the bill. */

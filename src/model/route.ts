@@ -2,7 +2,7 @@
 import { LIMITS } from '../shared/limits.js';
 import type { LimitName } from '../shared/limits.js';
 
-export type Complexity = 'low' | 'medium' | 'high';
+type Complexity = 'low' | 'medium' | 'high';
 
 /** The part of the project's configuration that decides. */
 export interface RoutingConfig {
@@ -17,7 +17,7 @@ export interface RoutingConfig {
   readonly limits: Partial<Record<LimitName, number | null>>;
 }
 
-export interface RouteQuestion {
+interface RouteQuestion {
   readonly category: string | null;
   readonly complexity: Complexity;
   /** `model:` of the job; null: not said. */
@@ -28,11 +28,16 @@ export interface RouteQuestion {
 export const route = (config: RoutingConfig, { category, complexity, jobModel }: RouteQuestion) => {
   const fits = config.routes.find(
     (r) =>
-      (r.category === undefined || r.category === category) && (r.complexity === undefined || r.complexity === complexity),
+      (r.category === undefined || r.category === category) &&
+      (r.complexity === undefined || r.complexity === complexity),
   );
   const model = jobModel ?? fits?.model ?? config.model;
   const ofRoute = fits?.model === model ? fits.outputBudget_tokens : undefined;
-  const wanted = ofRoute ?? config.limits.outputBudget_tokens ?? LIMITS.outputBudget_tokens.default ?? LIMITS.outputBudget_tokens.max;
+  const wanted =
+    ofRoute ??
+    config.limits.outputBudget_tokens ??
+    LIMITS.outputBudget_tokens.default ??
+    LIMITS.outputBudget_tokens.max;
   const most = Object.hasOwn(config.models, model) ? config.models[model]?.maxOutput_tokens : undefined;
   return { model, outputBudget_tokens: Math.min(wanted, most ?? wanted) };
 };

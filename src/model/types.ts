@@ -35,7 +35,12 @@ export interface ModelAnswer {
   readonly text: string;
   readonly stopReason: StopReason;
   readonly model: string;
-  readonly usage: { readonly input_tokens: number; readonly output_tokens: number; readonly cacheRead_tokens: number; readonly cacheWrite_tokens: number };
+  readonly usage: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly cacheRead_tokens: number;
+    readonly cacheWrite_tokens: number;
+  };
 }
 
 /** A raw stream event, as appended to the slot (the Messages API's own event objects). */
@@ -44,7 +49,10 @@ export type StreamEvent = { readonly type: string } & Readonly<Record<string, un
 /** One attempt to reach a model. Streams; never retries by itself. */
 export interface ModelPort {
   /** Throws ModelError for every expected failure (status, dropped stream, idle). Resolves after `message_stop`. */
-  stream(request: ModelRequest, options: { signal: AbortSignal; onEvent: (event: StreamEvent) => Promise<void> }): Promise<void>;
+  stream(
+    request: ModelRequest,
+    options: { signal: AbortSignal; onEvent: (event: StreamEvent) => Promise<void> },
+  ): Promise<void>;
   /** Is a key or a base URL configured? A problem (`no_api_key`) otherwise; never the key itself. */
   ready(): Problem | null;
 }
@@ -73,17 +81,29 @@ export interface SlotKeyParts {
 }
 
 export type SlotOutcome =
-  | { readonly outcome: 'answered'; readonly answer: ModelAnswer; readonly request: ModelRequest; readonly nonce: string; readonly usage: Usage; readonly recorded: boolean }
+  | {
+      readonly outcome: 'answered';
+      readonly answer: ModelAnswer;
+      readonly request: ModelRequest;
+      readonly nonce: string;
+      readonly usage: Usage;
+      readonly recorded: boolean;
+    }
   /** `maxUnknownCalls` calls were cut off; nothing is asked again without a decision. */
   | { readonly outcome: 'call_lost'; readonly usage: Usage };
 
 export interface JournalAsk {
   readonly key: SlotKeyParts;
   /** Builds the request for a new slot; not called when the slot has one. The nonce is where it belongs already. */
-  readonly makeRequest: (nonceFor: (requestWithoutNonce: string) => string) => Promise<{ request: ModelRequest; nonce: string }>;
+  readonly makeRequest: (
+    nonceFor: (requestWithoutNonce: string) => string,
+  ) => Promise<{ request: ModelRequest; nonce: string }>;
   readonly maxUnknownCalls: number;
   /** US dollars for tokens of a model; null where the table does not know it. */
-  readonly price: (model: string, tokens: { input: number; output: number; cacheRead: number; cacheWrite: number }) => number | null;
+  readonly price: (
+    model: string,
+    tokens: { input: number; output: number; cacheRead: number; cacheWrite: number },
+  ) => number | null;
   readonly signal: AbortSignal;
   /** Called at least every heartbeat interval while waiting or streaming; with text as it arrives. */
   readonly onProgress?: (text: string) => void;

@@ -5,8 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { identify, isAlive } from './process-identity.js';
-import type { ProcessIdentity } from './process-identity.js';
+import { isAlive, sameProcess } from '../workspace/apply-process.js';
+import type { ProcessIdentity } from '../workspace/apply-process.js';
+import { realSys } from '../workspace/sys.js';
 
 export interface DevServerRecord {
   readonly v: 1;
@@ -36,7 +37,7 @@ export const readRecord = async (home: string): Promise<DevServerRecord | null> 
 /** The dev server that serves this home now, if its process is alive. */
 export const liveDevServer = async (home: string): Promise<DevServerRecord | null> => {
   const record = await readRecord(home);
-  return record?.state === 'serving' && isAlive(record.process) ? record : null;
+  return record?.state === 'serving' && (await isAlive(realSys, record.process)) ? record : null;
 };
 
 /**
@@ -57,7 +58,7 @@ export const claimRecord = async (home: string, record: DevServerRecord): Promis
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
       const holder = await readRecord(home);
-      if (holder !== null && isAlive(holder.process)) return holder;
+      if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
       await removeDead(home);
     }
   } finally {
@@ -75,7 +76,7 @@ export const replaceRecord = async (home: string, record: DevServerRecord): Prom
 /** Removes the record if it still names this process. */
 export const removeRecord = async (home: string, owner: ProcessIdentity): Promise<void> => {
   const record = await readRecord(home);
-  if (record?.process.pid === owner.pid && record.process.startTime === owner.startTime) {
+  if (record && sameProcess(record.process, owner)) {
     await rm(recordPath(home), { force: true });
   }
 };
@@ -93,12 +94,9 @@ const removeDead = async (home: string): Promise<void> => {
   const taken: unknown = await readFile(aside, 'utf8')
     .then(JSON.parse)
     .catch(() => null);
-  if (isRecord(taken) && isAlive(taken.process)) await link(aside, path).catch(() => undefined);
+  if (isRecord(taken) && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
 };
-
-export const ownIdentity = (): ProcessIdentity =>
-  identify(process.pid) ?? { pid: process.pid, startTime: null, bootId: 'unknown' };
 
 const serialise = (record: DevServerRecord): string => `${JSON.stringify(record, null, 2)}\n`;
 
@@ -110,7 +108,8 @@ const isRecord = (value: unknown): value is DevServerRecord => {
     v === 1 &&
     (state === 'starting' || state === 'serving') &&
     typeof identity?.pid === 'number' &&
-    typeof identity.bootId === 'string' &&
+    typeof identity.boot === 'string' &&
+    typeof identity.started === 'string' &&
     typeof address === 'string' &&
     typeof uiUrl === 'string'
   );

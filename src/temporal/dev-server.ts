@@ -6,15 +6,16 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { ProblemError, fail, problem } from '../shared/problems.js';
+import { ownProcess, processOf } from '../workspace/apply-process.js';
+import type { ProcessIdentity } from '../workspace/apply-process.js';
 import { withoutSecrets } from '../workspace/runner-env.js';
+import { realSys } from '../workspace/sys.js';
 import type { TemporalCli } from './cli-binary.js';
 import { checkDatabase } from './dev-database.js';
-import { claimRecord, ownIdentity, recordPath, removeRecord, replaceRecord } from './dev-record.js';
+import { claimRecord, recordPath, removeRecord, replaceRecord } from './dev-record.js';
 import type { DevServerRecord } from './dev-record.js';
 import { endProcess } from './end-process.js';
 import { LOOPBACK, freePort } from './ports.js';
-import { identify } from './process-identity.js';
-import type { ProcessIdentity } from './process-identity.js';
 
 export interface DevServerOptions {
   /** EMEND_HOME, absolute: one server a home. */
@@ -53,7 +54,7 @@ const START_ATTEMPTS = 3;
  * not start; the message holds the end of its log).
  */
 export const startDevServer = async (options: DevServerOptions): Promise<DevServer> => {
-  const self = ownIdentity();
+  const self = await ownProcess(realSys);
   const claim: DevServerRecord = {
     v: 1,
     state: 'starting',
@@ -82,13 +83,19 @@ const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord
     const address = `${LOOPBACK}:${port}`;
     const logStart = await sizeOf(options.logFile);
     const child = await launch(options, port, uiPort);
-    const identity = child.pid === undefined ? null : identify(child.pid);
-    if (identity !== null && (await ready(address, child))) {
-      const uiUrl = `http://${LOOPBACK}:${uiPort}`;
-      await replaceRecord(options.home, { ...claim, state: 'serving', process: identity, address, uiUrl });
-      return { address, uiUrl, pid: identity.pid, stop: (grace_ms) => stopDevServer(options.home, identity, grace_ms) };
+    const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
+    if (server !== null) {
+      // From here the claim is the server's own: should we be killed now, nobody starts a second one on its database.
+      const record: DevServerRecord = { ...claim, process: server, address, uiUrl: `http://${LOOPBACK}:${uiPort}` };
+      await replaceRecord(options.home, record);
+      if (await ready(address, child)) {
+        await replaceRecord(options.home, { ...record, state: 'serving' });
+        const stop = (grace_ms?: number): Promise<void> => stopDevServer(options.home, server, grace_ms);
+        return { address, uiUrl: record.uiUrl, pid: server.pid, stop };
+      }
+      await endProcess(server, STOP_MS);
+      await replaceRecord(options.home, claim);
     }
-    if (identity !== null) await endProcess(identity, STOP_MS);
     const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
     const portTaken =
       /address already in use/i.test(log) && (options.port === undefined || options.uiPort === undefined);

@@ -1,7 +1,8 @@
 /** Ends a process by its identity, never by a name: asked first, forced after a while. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from './process-identity.js';
-import type { ProcessIdentity } from './process-identity.js';
+import { isAlive } from '../workspace/apply-process.js';
+import type { ProcessIdentity } from '../workspace/apply-process.js';
+import { realSys } from '../workspace/sys.js';
 
 const POLL_MS = 25;
 /** After SIGKILL the system only has to clear up. */
@@ -15,7 +16,7 @@ export const endProcess = async (identity: ProcessIdentity, grace_ms: number): P
   ] as const) {
     if (wait_ms === 0) continue;
     // Looked at right before the signal: a pid that was reused since is left alone.
-    if (!isAlive(identity)) return 'gone';
+    if (!(await isAlive(realSys, identity))) return 'gone';
     try {
       process.kill(identity.pid, signal);
     } catch (error) {
@@ -24,8 +25,8 @@ export const endProcess = async (identity: ProcessIdentity, grace_ms: number): P
     }
     for (const end = Date.now() + wait_ms; Date.now() < end;) {
       await sleep(POLL_MS);
-      if (!isAlive(identity)) return 'gone';
+      if (!(await isAlive(realSys, identity))) return 'gone';
     }
   }
-  return isAlive(identity) ? 'still there' : 'gone';
+  return (await isAlive(realSys, identity)) ? 'still there' : 'gone';
 };

@@ -27,12 +27,14 @@ export const serverSettings = async (env: Environment, home: string): Promise<Se
   const dev = await liveDevServer(home);
   const configured = config.connectionOptions.address;
   const address = configured ?? dev?.address ?? DEFAULT_ADDRESS;
+  const from = configured !== undefined ? 'configuration' : dev ? 'dev server' : 'default';
   return {
     address,
     namespace: config.namespace ?? 'default',
-    from: configured !== undefined ? 'configuration' : dev ? 'dev server' : 'default',
+    from,
     uiUrl: env.EMEND_TEMPORAL_UI ?? (dev?.address === address ? dev.uiUrl : isCloud(address) ? CLOUD_UI : null),
-    connection: { ...config.connectionOptions, address },
+    // The dev server speaks neither TLS nor keys, and a key meant for another server stays away from it.
+    connection: from === 'dev server' ? { address } : { ...config.connectionOptions, address },
   };
 };
 

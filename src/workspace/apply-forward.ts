@@ -9,10 +9,10 @@
  * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
  */
 import { join } from 'node:path';
-import { isUnfinishedCopy, keepsOf, putBack, resultMode, saveAside, settleKeep } from './apply-keep.js';
+import { isUnfinishedCopy, listKeeps, putBack, resultMode, saveAside, settleKeep } from './apply-keep.js';
 import type { Drive } from './apply-keep.js';
 import { difference, isAt, look } from './apply-look.js';
-import { dirOf, targetPaths } from './apply-names.js';
+import { dirOf, fileAt, targetDirs, targetPaths } from './apply-names.js';
 import type { ClosedRecord, PlannedFile } from './apply-record.js';
 import { orNull, unlinkIfThere } from './sys-put.js';
 import { errnoOf, linksFail } from './sys.js';
@@ -25,7 +25,11 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
   const written = [...plan.files.entries()].filter(([, file]) => file.write);
   for (const [index, file] of written) await place(drive, file, index);
   await fsyncDirs(drive);
-  for (const [index, file] of written) await settle(drive, file, index);
+  for (const [index, file] of written) await dropTemp(drive, file, index);
+  for (const [index, keeps] of await listKeeps(drive, 'settle')) {
+    if (!(await isStillDirectory(sys, plan.workspace, dirOf(fileAt(plan, index).real)))) continue;
+    for (const keep of keeps) await settleKeep(drive, index, keep);
+  }
   for (const dir of [...plan.dropDirs].reverse()) {
     if (!(await isStillDirectory(sys, plan.workspace, dirOf(dir)))) continue;
     await orNull(sys.rmdir(join(plan.workspace, dir)), ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY']);
@@ -36,7 +40,7 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
 
 /** The step's files and directories as they are made durable: every directory in which a name came or went. */
 const fsyncDirs = async ({ sys, plan }: Drive): Promise<void> => {
-  const dirs = new Set([...plan.files.filter((f) => f.write).map((f) => f.real), ...plan.dropDirs].map(dirOf));
+  const dirs = new Set([...targetDirs(plan), ...plan.dropDirs.map(dirOf)]);
   for (const dir of dirs) await orNull(sys.fsyncDir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR']);
 };
 
@@ -51,7 +55,7 @@ const place = async (drive: Drive, file: PlannedFile, index: number): Promise<vo
   if (seen.kind === 'absent') {
     if (file.result === null) return;
     // Absent because an attempt took it, or because a person deleted it?
-    if (file.base !== null && (await keepsOf(drive, index, 'all')).length === 0) return;
+    if (file.base !== null && !(await listKeeps(drive, 'all')).has(index)) return;
   } else {
     if (seen.stat.id === ours.id || isAt(seen, file.result)) return;
     const isBase = file.base !== null && isAt(seen, file.base);
@@ -63,7 +67,7 @@ const place = async (drive: Drive, file: PlannedFile, index: number): Promise<vo
     await putResult(drive, file, index, kept);
   } catch (error) {
     // The path must not stay absent while somebody mends the disk; if this fails too, the next attempt does it.
-    if (kept !== null) await giveWay(drive, file, kept, target).catch(() => undefined);
+    await giveWay(drive, file, index, kept).catch(() => undefined);
     throw error;
   }
 };
@@ -80,8 +84,9 @@ const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: s
     return;
   }
   try {
-    await sys.link(temp, target).catch((error: unknown) => {
+    await sys.link(temp, target).catch(async (error: unknown) => {
       if (!linksFail(error)) throw error;
+      await drive.record.putCopying();
       const owner = file.owner === null ? {} : { owner: file.owner };
       return sys.copyExclusive(temp, target, { mode: resultMode(file), ...owner });
     });
@@ -93,29 +98,23 @@ const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: s
 };
 
 /** After a failed placing: a half copy of ours goes, the kept file gets its path back where that is free. */
-const giveWay = async (drive: Drive, file: PlannedFile, kept: string, target: string): Promise<void> => {
-  const { sys } = drive;
+const giveWay = async (drive: Drive, file: PlannedFile, index: number, kept: string | null): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, keep } = targetPaths(plan, index);
   const seen = await look(sys, target);
   if (seen.kind !== 'absent' && (await isUnfinishedCopy(drive, file, seen))) {
-    const half = `${kept}-half`;
+    const half = keep(drive.attempt, drive.nextKeep());
     await sys.rename(target, half);
-    const taken = await look(sys, half);
-    if (await isUnfinishedCopy(drive, file, taken)) await unlinkIfThere(sys, half);
+    if (await isUnfinishedCopy(drive, file, await look(sys, half))) await unlinkIfThere(sys, half);
     else await putBack(drive, half, target);
   }
-  await putBack(drive, kept, target);
-};
-
-const settle = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
-  const { sys, plan } = drive;
-  if (!(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) return;
-  await dropTemp(drive, file, index);
-  for (const keep of await keepsOf(drive, index, 'settle')) await settleKeep(drive, index, keep);
+  if (kept !== null) await putBack(drive, kept, target);
 };
 
 const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
   const { sys, plan } = drive;
   const { target, temp } = targetPaths(plan, index);
+  if (!(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) return;
   if (file.result !== null) {
     const ours = await orNull(sys.lstat(temp));
     if (ours === null) return;
@@ -129,6 +128,7 @@ const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise
 const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
   const { sys, plan, record } = drive;
   const saved = await record.saved();
+  const keeps = await listKeeps(drive, 'settle');
   const files: string[] = [];
   const conflicts: FileConflict[] = [];
   for (const [index, file] of plan.files.entries()) {
@@ -136,7 +136,7 @@ const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
     const notes = saved
       .filter((s) => s.path === file.path)
       .map((s) => `; bytes saved in between and replaced since are kept as ${s.ref}`);
-    const left = (file.write ? await keepsOf(drive, index, 'settle') : []).map((k) => `; what stood there is now at ${k}`);
+    const left = (keeps.get(index) ?? []).map((k) => `; what stood there is now at ${k}`);
     const still = await isStillDirectory(sys, plan.workspace, dirOf(file.real));
     const seen = still ? await look(sys, target) : ({ kind: 'absent' } as const);
     if (isAt(seen, file.result) && (still || file.result === null) && notes.length + left.length === 0) {

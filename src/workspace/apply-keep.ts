@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { BlobRef } from '../shared/refs.js';
 import { isAt, look, PERMISSIONS } from './apply-look.js';
 import type { Seen } from './apply-look.js';
-import { targetPaths } from './apply-names.js';
+import { fileAt, readKeepName, targetDirs, targetPaths } from './apply-names.js';
 import type { PlannedFile, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { refOf } from './hash.js';
 import { orNull, unlinkIfThere } from './sys-put.js';
@@ -35,6 +35,7 @@ const COPYING = 0o600;
 /** A copy of the result that an attempt did not finish: on filesystems without links only. */
 export const isUnfinishedCopy = async (drive: Drive, file: PlannedFile, seen: Seen): Promise<boolean> => {
   if (file.result === null || seen.kind !== 'file' || (seen.stat.mode & 0o7777) !== COPYING) return false;
+  if (!(await drive.record.isCopying())) return false;
   const result = await drive.blobs.get(file.result.ref);
   return Buffer.from(seen.bytes).equals(result.subarray(0, seen.bytes.length));
 };
@@ -59,27 +60,35 @@ export const putBack = async ({ sys }: Drive, keep: string, target: string): Pro
   return 'back';
 };
 
-/** Keep files of the target that are ours to settle, the one taken last first. */
-export const keepsOf = async (drive: Drive, index: number, whose: 'settle' | 'all'): Promise<readonly string[]> => {
+/**
+ * Keep files in the directories of all targets, by the index of their file, the one taken last first. `settle`: only those that
+ * are ours to settle.
+ */
+export const listKeeps = async (
+  drive: Drive,
+  whose: 'settle' | 'all',
+): Promise<ReadonlyMap<number, readonly string[]>> => {
   const { sys, plan } = drive;
-  const paths = targetPaths(plan, index);
-  const names = (await orNull(sys.readdir(paths.dir))) ?? [];
-  const found: { path: string; changed_ns: bigint }[] = [];
-  for (const name of names) {
-    const attempt = paths.attemptOf(name);
-    if (attempt === null) continue;
-    if (whose === 'settle' && attempt !== drive.attempt && drive.isLive(attempt)) continue;
-    const path = join(paths.dir, name);
-    const stat = await orNull(sys.lstat(path));
-    if (stat !== null) found.push({ path, changed_ns: stat.changed_ns });
+  const found: { index: number; path: string; changed_ns: bigint }[] = [];
+  for (const dir of targetDirs(plan)) {
+    for (const name of (await orNull(sys.readdir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR'])) ?? []) {
+      const keep = readKeepName(plan, name);
+      if (keep === null) continue;
+      if (whose === 'settle' && keep.attempt !== drive.attempt && drive.isLive(keep.attempt)) continue;
+      const path = join(plan.workspace, dir, name);
+      const stat = await orNull(sys.lstat(path));
+      if (stat !== null) found.push({ index: keep.index, path, changed_ns: stat.changed_ns });
+    }
   }
   found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
-  return found.map((f) => f.path);
+  const byIndex = new Map<number, string[]>();
+  for (const { index, path } of found) byIndex.set(index, [...(byIndex.get(index) ?? []), path]);
+  return byIndex;
 };
 
 /** Does what the bytes of a keep file ask for. After this it is gone, except where no blob can hold it (a directory). */
 export const settleKeep = async (drive: Drive, index: number, keep: string): Promise<void> => {
-  const file = fileAt(drive, index);
+  const file = fileAt(drive.plan, index);
   const { target } = targetPaths(drive.plan, index);
   const seen = await look(drive.sys, keep);
   if (seen.kind === 'absent') return;
@@ -109,7 +118,7 @@ const discard = async (drive: Drive, index: number, keep: string, ref: BlobRef):
 /** A person's bytes go back to the path: over ours, but under anything that they saved later, which sends these to the blob store. */
 const restoreTheirs = async (drive: Drive, index: number, keep: string): Promise<void> => {
   const { sys, plan } = drive;
-  const file = fileAt(drive, index);
+  const file = fileAt(drive.plan, index);
   const { target, keep: keepName } = targetPaths(plan, index);
   const ours: string[] = [];
   for (let restore = 0; restore < MAX_RESTORES; restore++) {
@@ -126,14 +135,7 @@ const restoreTheirs = async (drive: Drive, index: number, keep: string): Promise
     break;
   }
   if ((await orNull(sys.lstat(keep))) !== null) await saveAside(drive, file, keep);
-  for (const second of ours) await settleOurs(drive, index, second);
-};
-
-const settleOurs = async (drive: Drive, index: number, keep: string): Promise<void> => {
-  const { base, result } = fileAt(drive, index);
-  const seen = await look(drive.sys, keep);
-  const side = isAt(seen, result) ? result : base;
-  if (seen.kind !== 'absent' && side !== null) await discard(drive, index, keep, side.ref);
+  for (const second of ours) await settleKeep(drive, index, second);
 };
 
 /** Into the blob store, with a note in the record that the outcome tells the person. */
@@ -143,12 +145,6 @@ export const saveAside = async (drive: Drive, file: PlannedFile, path: string): 
   const ref = await drive.blobs.put(seen.bytes);
   await drive.record.putSaved({ path: file.path, ref });
   await unlinkIfThere(drive.sys, path);
-};
-
-const fileAt = ({ plan }: Drive, index: number): PlannedFile => {
-  const file = plan.files[index];
-  if (file === undefined) throw new RangeError(`file ${index} of ${plan.files.length}`);
-  return file;
 };
 
 /** Mode of a new result: the proposal's permissions with the special bits of the file it replaces. */

@@ -32,9 +32,15 @@ export const isAt = (seen: Seen, side: Side): boolean =>
 
 const SHOWN_HASH_CHARS = 'sha256:'.length + 12;
 const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(3, '0');
-const fileWords = (ref: BlobRef, mode: number): string => `a file ${ref.slice(0, SHOWN_HASH_CHARS)}, mode ${octal(mode)}`;
+const fileWords = (ref: BlobRef, mode: number): string =>
+  `a file ${ref.slice(0, SHOWN_HASH_CHARS)}, mode ${octal(mode)}`;
 
-const SEEN_WORDS = { absent: 'nothing', directory: 'a directory', symlink: 'a symbolic link', other: 'no regular file' } as const;
+const SEEN_WORDS = {
+  absent: 'nothing',
+  directory: 'a directory',
+  symlink: 'a symbolic link',
+  other: 'no regular file',
+} as const;
 
 /** "expected …, found …" */
 export const difference = (expected: Side, found: Seen): string => {

@@ -31,6 +31,12 @@ const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
   return fields[STARTED_AFTER_COMMAND] ?? null;
 };
 
+/** The process that has this pid now; null where there is none. */
+export const processOf = async (sys: Sys, pid: number): Promise<ProcessIdentity | null> => {
+  const started = await startedAt(sys, pid);
+  return started === null ? null : { boot: await bootId(sys), pid, started };
+};
+
 export const ownProcess = async (sys: Sys): Promise<ProcessIdentity> => ({
   boot: await bootId(sys),
   pid: process.pid,

@@ -6,6 +6,7 @@
  *     cleaned-<g>.json   a reverted generation's temp files are gone
  *     driver-<id>.json   another attempt goes forward with a committed generation
  *     saved-<id>.json    bytes of a person that were superseded and now lie in the blob store
+ *     copying.json       results are copied, as the filesystem has no links: a half copy may stand under a path
  *     closed.json        the outcome; never changes
  *     swept.json         nothing that a late attempt left is lying about
  */
@@ -98,17 +99,21 @@ export type TransactionRecord = ReturnType<typeof openRecord>;
 export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);
 
-  const checked = <T>(value: unknown, file: string): T => {
-    if (typeof value === 'object' && value !== null && 'v' in value && value.v === 1) return value as T;
-    return fail('version_unknown', `The record ${at(file)} was written by another version of Emend.`);
+  /** Readers accept every `v` ever released; a newer one's meaning is not known here. */
+  const check = (value: unknown, file: string): void => {
+    if (typeof value === 'object' && value !== null && 'v' in value && value.v === 1) return;
+    fail('version_unknown', `The record ${at(file)} was written by another version of Emend.`);
   };
   const read = async <T>(file: string): Promise<T | null> => {
     const value = await readJson(sys, at(file));
-    return value === undefined ? null : checked<T>(value, file);
+    if (value === undefined) return null;
+    check(value, file);
+    return value as T;
   };
   const put = async <T extends object>(file: string, value: T): Promise<{ value: T; created: boolean }> => {
-    const { value: stored, created } = await putJsonIfAbsent(sys, at(file), { v: 1, ...value });
-    return { value: checked<T>(stored, file), created };
+    const stored = await putJsonIfAbsent(sys, at(file), { v: 1, ...value });
+    check(stored.value, file);
+    return { value: stored.value as T, created: stored.created };
   };
 
   return {
@@ -153,6 +158,10 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       }
       return all;
     },
+    putCopying: async (): Promise<void> => {
+      await put('copying', {});
+    },
+    isCopying: async (): Promise<boolean> => (await orNull(sys.stat(at('copying')))) !== null,
     putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> => (await put('closed', closed)).value,
     /** When the record was closed, by the clock of its file. */
     closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,

@@ -10,11 +10,18 @@ import { realSys } from './sys.js';
 import type { Archive, ArchiveEntry } from './types.js';
 
 const isEntry = (value: unknown): value is ArchiveEntry =>
-  typeof value === 'object' && value !== null && 'v' in value && value.v === 1 && 'id' in value && typeof value.id === 'string';
+  typeof value === 'object' &&
+  value !== null &&
+  'v' in value &&
+  value.v === 1 &&
+  'id' in value &&
+  typeof value.id === 'string';
 
 export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive => {
   const logOf = (stepKey: StepKey): string =>
-    isStepKey(stepKey) ? join(dir, stepKey, 'log.jsonl') : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
+    isStepKey(stepKey)
+      ? join(dir, stepKey, 'log.jsonl')
+      : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
 
   const find = async (prefix: string): Promise<readonly StepKey[]> =>
     onDisk(`Listing the archive at ${dir}`, async () => {

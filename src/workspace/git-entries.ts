@@ -11,7 +11,8 @@ export type Entries = ReadonlyMap<string, Entry>;
 /** Paths of one command line; the system's limit is at least 128 KiB. */
 const MAX_ARGS_BYTES = 60_000;
 
-function* inChunks(paths: readonly string[]): Generator<string[]> {
+/** The paths in portions that fit on a command line. */
+export function* inChunks(paths: readonly string[]): Generator<string[]> {
   let chunk: string[] = [];
   let size = 0;
   for (const path of paths) {

@@ -75,7 +75,11 @@ export const hostId = async (home: string, sys: Sys = realSys): Promise<string> 
   const { bytes } = await putFileIfAbsent(sys, path, fresh).catch((error: unknown) => {
     const code = errnoOf(error);
     if (code === null) throw error;
-    return unusable(home, `its host id could not be kept at ${path} (${code})`, 'Free disk space or mend the permission.');
+    return unusable(
+      home,
+      `its host id could not be kept at ${path} (${code})`,
+      'Free disk space or mend the permission.',
+    );
   });
   const id = new TextDecoder().decode(bytes).trim();
   return /^[0-9a-f]{32}$/.test(id)

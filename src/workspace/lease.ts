@@ -46,7 +46,11 @@ interface Standing {
   readonly numbers: readonly number[];
 }
 
-export const createLeaseKeeper = ({ home, sys = realSys, now = () => new Date().toISOString() }: LeaseOptions): LeaseKeeper => {
+export const createLeaseKeeper = ({
+  home,
+  sys = realSys,
+  now = () => new Date().toISOString(),
+}: LeaseOptions): LeaseKeeper => {
   const takenPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.json`);
   const endPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.end.json`);
 
@@ -73,7 +77,7 @@ export const createLeaseKeeper = ({ home, sys = realSys, now = () => new Date().
 
   const placeOf = async (workspace: string): Promise<{ root: string; place: LeasePlace }> => {
     const root = await sys.realpath(workspace);
-    return { root, place: await leasePlace(root, home, sys) };
+    return { root, place: await leasePlace(root, home) };
   };
 
   const on = <T>(workspace: string, work: (root: string, place: LeasePlace) => Promise<T>): Promise<T> =>

@@ -8,7 +8,7 @@ import type { Sys } from './sys.js';
 /** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
 export const asDiskProblem = (error: unknown, what: string): unknown => {
   const errno = errnoOf(error);
-  if (errno === null || !(error instanceof Error)) return error;
+  if (errno === null || typeof error !== 'object' || error === null) return error;
   const call = 'syscall' in error && typeof error.syscall === 'string' ? ` (${error.syscall})` : '';
   const path = 'path' in error && typeof error.path === 'string' ? ` at ${error.path}` : '';
   return new ProblemError(problem('disk', `${what} failed${path}: ${errno}${call}.`));

@@ -65,9 +65,9 @@ export interface Sys {
   fsyncDir(path: string): Promise<void>;
 }
 
-/** The errno code of a system call's failure, or null for anything else. */
+/** The errno code of a system call's failure, or null for anything else. By shape: an error may come from another realm. */
 export const errnoOf = (error: unknown): string | null => {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
   return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
 };
 
@@ -98,15 +98,18 @@ const withHandle = async <T>(path: string, flags: number, mode: number, use: (ha
 };
 
 const finishNew = async (handle: fs.FileHandle, file: NewFile): Promise<void> => {
+  let { mode } = file;
   if (file.owner !== undefined) {
     const { uid, gid } = file.owner;
-    // Without the right to give files away the file is ours; its bytes and mode matter more than its owner.
+    // Without the right to give files away the file is ours; its bytes and permissions matter more than its owner.
     await handle.chown(uid, gid).catch((error: unknown) => {
       if (!['EPERM', 'EINVAL', 'ENOTSUP', 'ENOSYS'].includes(errnoOf(error) ?? '')) throw error;
+      // Set-user-id means something else with another owner.
+      mode &= 0o777;
     });
   }
   // After the owner: changing it clears the special bits.
-  await handle.chmod(file.mode);
+  await handle.chmod(mode);
   await handle.sync();
 };
 

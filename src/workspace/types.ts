@@ -117,7 +117,8 @@ export interface RecoveredTransaction {
   readonly stepKey: StepKey;
   readonly workspace: string;
   readonly record: string;
-  readonly did: 'finished' | 'reverted' | 'left_to_live_process' | 'workspace_missing';
+  /** `failed`: the disk refused, or the record is of another version; still open, `conflicts` says why. */
+  readonly did: 'finished' | 'reverted' | 'left_to_live_process' | 'workspace_missing' | 'failed';
   readonly conflicts: readonly FileConflict[];
 }
 

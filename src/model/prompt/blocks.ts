@@ -28,7 +28,10 @@ export interface BuiltRequest {
   readonly estimatedInput_tokens: number;
 }
 
-export function requestWith({ model, outputBudget_tokens, system, parts }: RequestParts, tail: (nonce: string) => string): BuiltRequest {
+export function requestWith(
+  { model, outputBudget_tokens, system, parts }: RequestParts,
+  tail: (nonce: string) => string,
+): BuiltRequest {
   const told = parts.filter((part) => part.text.trim() !== '');
   let marks = 1;
   const blocks = told.map((part): TextBlock => {

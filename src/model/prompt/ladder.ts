@@ -18,7 +18,14 @@ export interface Rungs {
   readonly formats?: Readonly<Record<Format, boolean>>;
 }
 
-export function nextRung({ format, isNew, outputBudget_tokens, maxOutputBudget_tokens, wholeStep, formats }: Rungs): LadderStep {
+export function nextRung({
+  format,
+  isNew,
+  outputBudget_tokens,
+  maxOutputBudget_tokens,
+  wholeStep,
+  formats,
+}: Rungs): LadderStep {
   if (wholeStep) return { kind: 'split' };
   if (outputBudget_tokens < maxOutputBudget_tokens)
     return { kind: 'budget', outputBudget_tokens: Math.min(2 * outputBudget_tokens, maxOutputBudget_tokens) };

@@ -24,7 +24,10 @@ export function estimateTokens(text: string): number {
 
 /** Estimated input tokens of a whole request. */
 export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'messages'>): number =>
-  [...request.system, ...request.messages.flatMap((message) => message.content)].reduce((sum, block) => sum + estimateTokens(block.text), 0);
+  [...request.system, ...request.messages.flatMap((message) => message.content)].reduce(
+    (sum, block) => sum + estimateTokens(block.text),
+    0,
+  );
 
 /**
  * Did the server read less than half of what was sent (a local server with a small context window cuts prompts silently)? A server that

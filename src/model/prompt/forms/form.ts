@@ -17,6 +17,9 @@ export interface Form {
   readonly tail: (nonce: string, paths: readonly string[]) => string;
 }
 
+/** How files are shown to be read, not edited. */
+export const wholeOrWindows: Pick<Form, 'shows' | 'needsWholeFile'> = { shows: 'plain', needsWholeFile: false };
+
 /** The examples speak of a café's menu, which no task does. */
 export const EXAMPLE_PATH = 'example-only/menu.txt';
 
@@ -24,11 +27,15 @@ export const EXAMPLE_PATH = 'example-only/menu.txt';
 export function sampleLines(paths: readonly string[], line: (path: string) => string): string {
   const SHOWN = 20;
   const shown = paths.slice(0, SHOWN).map(line);
-  return [...shown, ...(paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [])].join('\n');
+  return [...shown, ...(paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [])].join(
+    '\n',
+  );
 }
 
 export const createRule = ({ createUnder }: Allowed): string => {
   if (createUnder.length === 0) return 'Do not create files that are not listed as files to edit.';
-  const places = createUnder.map((directory) => (directory === '' ? 'anywhere in the workspace' : `below \`${directory}/\``));
+  const places = createUnder.map((directory) =>
+    directory === '' ? 'anywhere in the workspace' : `below \`${directory}/\``,
+  );
   return `You may create files that are not listed, ${places.join(' or ')}, where the task wants them.`;
 };

@@ -1,9 +1,11 @@
 /** The prompt's part on structured edits: JSON operations that quote the listing's line numbers with their checks. */
+import { LISTING_LEGEND } from '../../../edits/listing.js';
 import { createRule, EXAMPLE_PATH } from './form.js';
 import type { Allowed, Form } from './form.js';
 
 const grammar = (allowed: Allowed): string => `Form of the answer: one JSON object of operations on lines.
-The files are listed as \`number:check| text\`. The check is made of the line and its neighbours: quote \`number:check\` as a string,
+${LISTING_LEGEND}
+The check is made of the line and its neighbours: quote both as one string,
 exactly as it is listed, wherever an operation names a line. Numbers are always those of the listing, also after other operations.
 Operations, each with \`type\` and \`file_path\`:
 - \`insert\` {line, content}: before that line,

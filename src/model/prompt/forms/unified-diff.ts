@@ -3,7 +3,9 @@ import { markerLine } from '../marked.js';
 import { createRule, EXAMPLE_PATH } from './form.js';
 import type { Allowed, Form } from './form.js';
 
-const grammar = (allowed: Allowed): string => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
+const grammar = (
+  allowed: Allowed,
+): string => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
 - For each file \`--- a/<path>\` and \`+++ b/<path>\`, then its hunks in order, each with its \`@@ -start,count +start,count @@\` line.
 - Every hunk has three lines of context before and after the change where the file has them. Context and removed lines are copied from the
   file exactly, character by character, blanks at line ends too. A blank context line is a line with one blank.
@@ -23,7 +25,9 @@ Example of the form (not part of any task): the menu's second line becomes \`rye
  tea
 EMEND-COMPLETE NONCE 1 1`;
 
-const tail = (nonce: string): string => `Now answer with one unified diff. NONCE is ${nonce}. The last line, with the number of files and of hunks:
+const tail = (
+  nonce: string,
+): string => `Now answer with one unified diff. NONCE is ${nonce}. The last line, with the number of files and of hunks:
 ${markerLine(nonce, '<files>', '<edits>')}`;
 
 export const unifiedDiffForm: Form = { shows: 'plain', needsWholeFile: false, grammar, tail };

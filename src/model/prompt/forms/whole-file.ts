@@ -3,12 +3,14 @@ import { markerLine } from '../marked.js';
 import { createRule, EXAMPLE_PATH, sampleLines } from './form.js';
 import type { Allowed, Form } from './form.js';
 
-const grammar = (allowed: Allowed): string => `Form of the answer: whole files. For each file that changes, and for each new file:
+const grammar = (
+  allowed: Allowed,
+): string => `Form of the answer: whole files. For each file that changes, and for each new file:
 - a line \`FILE <path> NONCE\`,
 - the whole new content of the file, every line of it, from the first to the last. It is written to disk as it stands: no line numbers, no
   code fence, no "rest unchanged", no placeholder,
 - a line \`END FILE NONCE\`.
-Leave out files that do not change. ${createRule(allowed)}
+Leave out files that do not change; where none has to, answer with one of them as it is. ${createRule(allowed)}
 ${allowed.deletions ? 'To delete a file, write a line `DELETE <path> NONCE` in its place, without content.' : 'Do not delete files.'}
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: both numbers are how many files the answer holds.
 
@@ -21,7 +23,10 @@ tea
 END FILE NONCE
 EMEND-COMPLETE NONCE 1 1`;
 
-const tail = (nonce: string, paths: readonly string[]): string => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
+const tail = (
+  nonce: string,
+  paths: readonly string[],
+): string => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
 ${sampleLines(paths, (path) => `FILE ${path} ${nonce}`)}
 END FILE ${nonce}
 and as the last line, with the number of files in both places:

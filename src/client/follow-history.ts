@@ -5,30 +5,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { fail } from '../shared/problems.js';
+import { GRPC, grpcCode } from './grpc.js';
 import type { RunRef } from './types.js';
 
 /** A server that is being restarted is waited for this long. */
 const SERVER_LOST_MS = 60_000;
 const RETRY_MS = 500;
 const PAGE_SIZE = 500;
-const NOT_FOUND = 5;
-/** `temporal.api.enums.v1.EventType` WORKFLOW_TASK_COMPLETED. */
-const TASK_COMPLETED = 7;
-/** EventType: completed, failed, timed out, terminated, cancelled, continued as new. */
-const CLOSING: readonly number[] = [2, 3, 4, 27, 21, 28];
+/** `temporal.api.enums.v1.EventType`: workflow task completed; completed, failed, timed out, terminated, cancelled, continued as new. */
+const TELLING: readonly number[] = [7, 2, 3, 4, 27, 21, 28];
 
-/** One value per batch of news after event number `after`; ends when this run is closed (or gone) or `signal` aborts. */
-export async function* historyChanges(
+/** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
+export const followHistory = async (
   connection: Connection,
   namespace: string,
   ref: RunRef,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<void> {
+  onNews: () => Promise<void>,
+): Promise<void> => {
   let nextPageToken: Uint8Array | undefined;
   let lostAt: number | null = null;
   let seen = after;
-  while (!signal.aborted) {
+  const aborted = (): boolean => signal.aborted;
+  while (!aborted()) {
     try {
       const page = await connection.withAbortSignal(signal, () =>
         connection.workflowService.getWorkflowExecutionHistory({
@@ -42,12 +42,12 @@ export async function* historyChanges(
       lostAt = null;
       const fresh = (page.history?.events ?? []).filter((event) => Number(event.eventId) > seen);
       seen = Math.max(seen, ...fresh.map((event) => Number(event.eventId)));
-      if (fresh.some((event) => event.eventType === TASK_COMPLETED || CLOSING.includes(event.eventType ?? 0))) yield;
+      if (fresh.some((event) => TELLING.includes(Number(event.eventType)))) await onNews();
       if (page.nextPageToken.length === 0) return;
       nextPageToken = page.nextPageToken;
     } catch (error) {
-      if (signal.aborted) return;
-      if ((error as { code?: unknown }).code === NOT_FOUND) return;
+      if (aborted() || grpcCode(error) === GRPC.notFound) return;
+      if (grpcCode(error) === null) throw error;
       lostAt ??= Date.now();
       if (Date.now() - lostAt > SERVER_LOST_MS)
         fail('no_server', `The Temporal server has not answered for ${SERVER_LOST_MS / 1000} s.`);
@@ -55,4 +55,4 @@ export async function* historyChanges(
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   }
-}
+};

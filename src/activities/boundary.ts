@@ -1,0 +1,102 @@
+/**
+ * The one wrapper round all activities: reads the version, beats, appends to the archive, and turns what was thrown into a failure
+ * that Temporal retries or not. Expected outcomes never come here: they are values.
+ */
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
+import { ModelError } from '../model/errors.js';
+import { BOUNDS } from '../shared/limits.js';
+import { PROBLEMS, ProblemError, type Problem } from '../shared/problems.js';
+import type { ActivityBase } from '../shared/protocol.js';
+import type { ArchiveEntry } from '../workspace/types.js';
+import type { ActivityDependencies } from './dependencies.js';
+
+/** What an activity's own code gets beside its input. */
+export interface ActivityScope {
+  /** Aborted when the activity is cancelled or the worker stops. */
+  readonly signal: AbortSignal;
+}
+type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
+
+/** A full or read-only disk may be mended meanwhile; everything else that a problem says stays as it is. */
+const retried = (problem: Problem): boolean => PROBLEMS[problem.code].retryable || problem.code === 'disk' || problem.code === 'git_failed';
+
+const cut = (text: string): string => (text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`);
+
+export function asFailure(error: unknown): unknown {
+  if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
+  if (error instanceof ModelError) {
+    return ApplicationFailure.create({
+      type: error.problem.code,
+      message: cut(error.problem.message),
+      nonRetryable: !error.retryable,
+      category: ApplicationFailureCategory.BENIGN,
+      ...(error.retryAfter_ms === undefined ? {} : { nextRetryDelay: error.retryAfter_ms }),
+    });
+  }
+  if (error instanceof ProblemError) {
+    return ApplicationFailure.create({
+      type: error.problem.code,
+      message: cut(error.problem.message),
+      nonRetryable: !retried(error.problem),
+      category: ApplicationFailureCategory.BENIGN,
+    });
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return ApplicationFailure.create({ type: 'internal', message: cut(message), ...(error instanceof Error ? { cause: error } : {}) });
+}
+
+/** Entries for the archive: the run's events so far, and at the end what this activity came to. Ids make a retry append nothing new. */
+function entriesOf(input: ActivityBase, runId: string): ArchiveEntry[] {
+  return input.log.map((event) => ({
+    v: 1,
+    id: `event-${runId}-${event.seq}`,
+    at: new Date(event.at).toISOString(),
+    kind: 'event',
+    data: event,
+  }));
+}
+
+/** The result as the archive keeps it: without what only the next activity needs. */
+const summaryOf = (result: unknown): unknown => {
+  const text = JSON.stringify(result);
+  return text.length <= BOUNDS.inlinePayload_bytes ? result : { cut: text.slice(0, 1000), bytes: text.length };
+};
+
+export function activity<I extends ActivityBase, O>(
+  name: string,
+  dependencies: ActivityDependencies,
+  beat_ms: number,
+  work: Work<I, O>,
+): (input: I) => Promise<O> {
+  return async (input) => {
+    const context = Context.current();
+    const { workflowExecution, activityId, attempt } = context.info;
+    const runId = workflowExecution?.runId ?? 'none';
+    const timer = setInterval(() => { context.heartbeat(); }, beat_ms);
+    try {
+      // Of an input newer than this worker nothing can be said; the person upgrades and retries.
+      if ((input as { v: unknown }).v !== 1)
+        throw new ProblemError({ code: 'version_unknown', message: `${name}: input version ${String(input.v)} is not known` });
+      await dependencies.archive.append(input.stepKey, entriesOf(input, runId));
+      const result = await work(input, { signal: context.cancellationSignal });
+      await dependencies.archive.append(input.stepKey, [
+        {
+          v: 1,
+          id: `activity-${runId}-${activityId}`,
+          at: new Date().toISOString(),
+          kind: 'activity',
+          data: { name, attempt, result: summaryOf(result) },
+        },
+      ]);
+      return result;
+    } catch (error) {
+      // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
+      if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
+      dependencies.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err: error }, 'activity failed');
+      throw asFailure(error);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}

@@ -1,0 +1,50 @@
+/** What the calls of a split step must agree on: one call, whose answer goes into every chunk's prompt. Without it the step goes on. */
+import { buildBriefRequest, readBrief } from '../model/prompt/brief.js';
+import { route } from '../model/route.js';
+import type { BriefInput, BriefResult } from '../shared/protocol.js';
+import type { ActivityScope } from './boundary.js';
+import type { ActivityDependencies } from './dependencies.js';
+import { callModel } from './model-call.js';
+import { loadTargets, references } from './references.js';
+import { getSnapshot, putText } from './snapshot.js';
+
+export const brief =
+  (dependencies: ActivityDependencies) =>
+  async (input: BriefInput, scope: ActivityScope): Promise<BriefResult> => {
+    const { blobs } = dependencies;
+    const snapshot = await getSnapshot(blobs, input.snapshot);
+    const { outputBudget_tokens } = route(
+      { ...snapshot.config, limits: snapshot.limits },
+      { category: snapshot.category, complexity: snapshot.complexity, jobModel: snapshot.model },
+    );
+    const call = await callModel(
+      dependencies,
+      snapshot,
+      {
+        role: 'brief',
+        file: '*',
+        draw: 1,
+        bases: snapshot.targets.map((target) => target.sha),
+        format: 'brief',
+        model: snapshot.model,
+        outputBudget_tokens,
+        notes: null,
+        refusal: null,
+        build: async () => {
+          const { context: _context, ...shown } = await references(blobs, snapshot);
+          const files = await loadTargets(blobs, snapshot.targets);
+          const budget = snapshot.limits.inputBudget_tokens ?? Infinity;
+          return buildBriefRequest({ ...shown, model: snapshot.model, outputBudget_tokens, inputBudget_tokens: budget, files });
+        },
+      },
+      scope,
+    );
+    if (call.outcome !== 'answered')
+      return { v: 1, brief: null, usage: call.usage, message: `no brief: ${call.message}` };
+    const { answer, nonce, usage } = call;
+    const requireMarker = snapshot.config.requireCompleteSentinel;
+    const reading = readBrief({ text: answer.text, stopReason: answer.stopReason, nonce, requireMarker });
+    return reading.outcome === 'complete'
+      ? { v: 1, brief: await putText(blobs, reading.body), usage, message: null }
+      : { v: 1, brief: null, usage, message: `no brief: ${reading.message}` };
+  };

@@ -1,0 +1,21 @@
+/** What activities work with; wired once in worker.ts, replaced piece by piece in tests. */
+import type { Logger } from 'pino';
+import type { CallJournal, ModelPort } from '../model/types.js';
+import type { Timings } from '../shared/limits.js';
+import type { Committer } from '../workspace/commit.js';
+import type { ApplyEngine, Archive, BlobStore, RecordStore } from '../workspace/types.js';
+
+export interface ActivityDependencies {
+  readonly home: string;
+  readonly blobs: BlobStore;
+  readonly records: RecordStore;
+  readonly archive: Archive;
+  readonly journal: CallJournal;
+  readonly model: Pick<ModelPort, 'ready'>;
+  readonly engine: ApplyEngine;
+  readonly commit: Committer;
+  readonly timings: Timings;
+  readonly logger: Logger;
+  /** Environment for a person's commands; secrets are taken out by the runner. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}

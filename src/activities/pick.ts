@@ -1,0 +1,53 @@
+/** Where a job names no file and hints at none: one model call that picks them from the file list. */
+import { buildPickRequest, readPick } from '../model/prompt/pick.js';
+import { route } from '../model/route.js';
+import type { PickInput, PickResult } from '../shared/protocol.js';
+import type { ActivityScope } from './boundary.js';
+import type { ActivityDependencies } from './dependencies.js';
+import { callModel } from './model-call.js';
+import { references } from './references.js';
+import { getSnapshot } from './snapshot.js';
+
+export const pick =
+  (dependencies: ActivityDependencies) =>
+  async (input: PickInput, scope: ActivityScope): Promise<PickResult> => {
+    const snapshot = await getSnapshot(dependencies.blobs, input.snapshot);
+    const { outputBudget_tokens } = route(
+      { ...snapshot.config, limits: snapshot.limits },
+      { category: snapshot.category, complexity: 'low', jobModel: snapshot.model },
+    );
+    const files = snapshot.fileList;
+    const call = await callModel(
+      dependencies,
+      snapshot,
+      {
+        role: 'pick',
+        file: '*',
+        draw: input.draw,
+        bases: [],
+        format: 'paths',
+        model: snapshot.model,
+        outputBudget_tokens,
+        notes: null,
+        refusal: null,
+        build: async () => {
+          const shown = await references(dependencies.blobs, snapshot);
+          const budget = snapshot.limits.inputBudget_tokens ?? Infinity;
+          return buildPickRequest({ ...shown, model: snapshot.model, outputBudget_tokens, inputBudget_tokens: budget, files });
+        },
+      },
+      scope,
+    );
+    if (call.outcome !== 'answered')
+      return { v: 1, outcome: 'failed', reason: call.outcome, message: call.message, usage: call.usage };
+    const { answer, nonce, usage } = call;
+    const requireMarker = snapshot.config.requireCompleteSentinel;
+    const reading = readPick(
+      { text: answer.text, stopReason: answer.stopReason, nonce, requireMarker },
+      files,
+      snapshot.limits.maxFilesPerStep ?? files.length,
+    );
+    if (reading.outcome === 'picked') return { v: 1, outcome: 'picked', paths: reading.paths, usage };
+    const reasons = { truncated: 'truncation', unmarked: 'unmarked', declined: 'declined', invalid: 'attempts_exhausted' } as const;
+    return { v: 1, outcome: 'failed', reason: reasons[reading.outcome], message: reading.message, usage };
+  };

@@ -1,0 +1,83 @@
+/** Files as preflight keeps them: bytes in the blob store, facts in the snapshot. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import ignore from 'ignore';
+import { describeFile } from '../edits/text.js';
+import type { ProjectConfig } from '../job/types.js';
+import type { Limits } from '../shared/limits.js';
+import { ProblemError, fail } from '../shared/problems.js';
+import { eolForNewFile, inspectTarget } from '../workspace/files.js';
+import { sha256 } from '../workspace/hash.js';
+import type { ActivityDependencies } from './dependencies.js';
+import type { SnapshotTarget, TextRef } from './snapshot.js';
+
+export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
+
+/** A text file of the workspace, or null where there is none. */
+export const readTextFile = (workspace: string, path: string): Promise<string | null> =>
+  readFile(join(workspace, path), 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
+    throw error;
+  });
+
+const encodingOf = (config: ProjectConfig, path: string): string | undefined =>
+  config.encodings.find(({ pattern }) => ignore().add(pattern).ignores(path))?.encoding;
+
+export async function snapshotTarget(options: {
+  readonly dependencies: ActivityDependencies;
+  readonly workspace: string;
+  readonly path: string;
+  readonly config: ProjectConfig;
+  readonly limits: Limits;
+  /** Existing files of the workspace; a new file ends its lines as those beside it do. */
+  readonly siblings: readonly string[];
+}): Promise<SizedTarget> {
+  const { dependencies, workspace, path, config, limits } = options;
+  const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
+  if (!found.ok) {
+    if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
+    const newFileEol = await eolForNewFile(workspace, path, options.siblings);
+    return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
+  }
+  const target = found.value;
+  const bytes = await readFile(target.realPath);
+  const encoding = encodingOf(config, path);
+  const facts = describeFile(bytes, encoding);
+  if (facts.binary) fail('target_binary', `${path} is a binary file (it holds a NUL): it cannot be edited as text`);
+  const ref = await dependencies.blobs.put(bytes);
+  return {
+    // A symbolic link stays one: the file that it leads to is what is edited.
+    path: target.target,
+    base: { ref, mode: target.mode },
+    sha: sha256(bytes),
+    bytes: bytes.length,
+    lines: facts.lines,
+    encoding: encoding ?? null,
+    newFileEol: '\n',
+  };
+}
+
+/** Context and rules files. `jobPath` null: a missing file is left out; else it is a fault of the job. */
+export async function textRefs(options: {
+  readonly dependencies: ActivityDependencies;
+  readonly workspace: string;
+  readonly paths: readonly string[];
+  readonly limits: Limits;
+  readonly jobPath: string | null;
+}): Promise<readonly TextRef[]> {
+  const { dependencies, workspace, paths, limits, jobPath } = options;
+  const refs: TextRef[] = [];
+  for (const path of new Set(paths)) {
+    const found = await inspectTarget(workspace, path, null);
+    if (!found.ok) {
+      if (jobPath === null && found.problem.code === 'target_missing') continue;
+      throw new ProblemError(jobPath === null ? found.problem : { ...found.problem, message: `${jobPath}: context_files: ${found.problem.message}` });
+    }
+    const most = limits.maxContextFile_bytes ?? Infinity;
+    if (found.value.bytes > most) fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
+    const bytes = await readFile(found.value.realPath);
+    if (describeFile(bytes).binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
+    refs.push({ path, ref: await dependencies.blobs.put(bytes) });
+  }
+  return refs;
+}

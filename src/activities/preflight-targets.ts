@@ -1,0 +1,71 @@
+/** Which files a step is about: those named; else those hinted at in the instructions; else a model picks (design section 4.1). */
+import { effectiveMode } from '../job/job.js';
+import type { Job } from '../job/types.js';
+import type { Limits } from '../shared/limits.js';
+import { ProblemError, fail } from '../shared/problems.js';
+import { dirtyPaths, hintedPaths, inspectTarget, listWorkspaceFiles, looksSecret } from '../workspace/files.js';
+
+export type Chosen =
+  | { readonly outcome: 'targets'; readonly paths: readonly string[] }
+  | { readonly outcome: 'pick'; readonly files: readonly string[] };
+
+interface Question {
+  readonly workspace: string;
+  readonly job: Job;
+  readonly jobPath: string;
+  readonly picked: readonly string[] | null;
+  readonly limits: Limits;
+  readonly commit: boolean;
+}
+
+export async function chooseTargets({ workspace, job, jobPath, picked, limits, commit }: Question): Promise<Chosen> {
+  const mode = effectiveMode(job);
+  if (mode === 'standard' && job.outputFiles.length === 0)
+    fail('nothing_to_edit', `${jobPath}: mode standard needs to know which files to write into ${job.outputDir ?? '.'}`, 'Name them in `output_files`.');
+  // The seed's example gives output keys beside `mode: edit`: they are accepted and say nothing more there.
+  const written = mode === 'standard' || mode === 'sequential' ? job.outputFiles : [];
+  const named = [...new Set([...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.targetFiles)])];
+  await checkNamed(workspace, job, jobPath, written);
+  const chosen = named.length > 0 ? targets(named) : await unnamed(workspace, job, picked);
+  if (chosen.outcome === 'pick') return chosen;
+  const { paths } = chosen;
+  const most = limits.maxFilesPerStep ?? Infinity;
+  if (paths.length > most)
+    fail('too_many_files', `${jobPath}: ${paths.length} target files; a step takes at most ${most} (maxFilesPerStep)`);
+  if (commit) {
+    const dirty = (await dirtyPaths(workspace, paths)).map((file) => `${file.path} (${file.state})`);
+    if (dirty.length > 0)
+      fail('target_dirty', `${jobPath}: commit is asked for, but these targets have uncommitted changes: ${dirty.slice(0, 10).join(', ')}`);
+  }
+  return chosen;
+}
+
+const targets = (paths: readonly string[]): Extract<Chosen, { outcome: 'targets' }> => ({ outcome: 'targets', paths });
+
+/** Every named target exists and is a file inside; each fault names the job's line. */
+async function checkNamed(workspace: string, job: Job, jobPath: string, written: readonly string[]): Promise<void> {
+  const faults: { code: 'target_missing' | 'target_not_a_file' | 'target_outside'; message: string }[] = [];
+  for (const [index, path] of job.targetFiles.entries()) {
+    const found = await inspectTarget(workspace, path, null);
+    if (found.ok || written.includes(path)) continue;
+    const { code, message } = found.problem;
+    const line = job.lines[`target_files.${index}`] ?? job.lines.target_files ?? 1;
+    faults.push({ code: code as 'target_missing', message: `${jobPath}:${line}: target_files: ${message}` });
+  }
+  for (const path of written) {
+    const found = await inspectTarget(workspace, path, null);
+    if (found.ok || found.problem.code === 'target_missing') continue;
+    faults.push({ code: found.problem.code as 'target_outside', message: `${jobPath}: output: ${found.problem.message}` });
+  }
+  const [first] = faults;
+  if (first !== undefined) throw new ProblemError({ code: first.code, message: faults.map((fault) => fault.message).join('\n') });
+}
+
+async function unnamed(workspace: string, job: Job, picked: readonly string[] | null): Promise<Chosen> {
+  if (picked !== null) return targets(picked);
+  const files = (await listWorkspaceFiles(workspace)).files.filter((path) => !looksSecret(path));
+  const hinted = hintedPaths(job.instructions, files);
+  if (hinted.length > 0) return targets(hinted);
+  if (files.length === 0) fail('nothing_to_edit', `${workspace} holds no files that a model may be shown`);
+  return { outcome: 'pick', files };
+}

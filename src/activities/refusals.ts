@@ -1,0 +1,28 @@
+/** What the next attempt is told: a refused answer, a rejected edit, or tests that failed. Kept as blobs; the slot key names them. */
+import type { BlobRef } from '../shared/refs.js';
+import type { BlobStore } from '../workspace/types.js';
+import { getText, putJson } from './snapshot.js';
+
+type Refusal =
+  | { readonly kind: 'refused'; readonly reasons: string; readonly answer: string }
+  | { readonly kind: 'tests'; readonly output: string; readonly summary: string };
+
+export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> => putJson(blobs, { v: 1, ...refusal });
+
+const isRefusal = (value: unknown): value is Refusal =>
+  typeof value === 'object' && value !== null && 'v' in value && value.v === 1 && 'kind' in value;
+
+/** In the words that the prompt shows. A blob that is no refusal of ours is the diff that a person rejected. */
+export async function readRefusal(blobs: BlobStore, ref: BlobRef): Promise<{ readonly reasons: string; readonly answer: string }> {
+  const text = await getText(blobs, ref);
+  let value: unknown = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // A diff.
+  }
+  if (!isRefusal(value)) return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
+  if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
+  const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back. Their output:\n${value.output}`;
+  return { reasons, answer: '(the edit fitted; its effect was wrong)' };
+}

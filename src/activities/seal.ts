@@ -1,0 +1,121 @@
+/** Combine the accepted results, run guards and the configured formatter, seal them under one hash, draw the combined diff. */
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { guardFindings } from '../edits/index.js';
+import type { Finding } from '../shared/formats.js';
+import { fail } from '../shared/problems.js';
+import type { SealInput, SealResult } from '../shared/protocol.js';
+import { inspectTarget } from '../workspace/files.js';
+import { runCommand } from '../workspace/runner.js';
+import type { ActivityScope } from './boundary.js';
+import { acceptedResults, latestByPath, type Accepted, type FileChange } from './chain.js';
+import type { ActivityDependencies } from './dependencies.js';
+import { diffInput } from './propose-accepted.js';
+import { sealProposal, type Sealing } from './sealing.js';
+import { putRefusal } from './refusals.js';
+import { getSnapshot, type Snapshot } from './snapshot.js';
+
+export const seal =
+  (dependencies: ActivityDependencies) =>
+  async (input: SealInput, scope: ActivityScope): Promise<SealResult> => {
+    const { blobs } = dependencies;
+    const snapshot = await getSnapshot(blobs, input.snapshot);
+    const latest = latestByPath(await acceptedResults(blobs, input.accepted));
+    const out = new Set([...input.exclude, ...input.manual]);
+    const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
+    const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
+    const formatted = await Promise.all(changes.map((change) => format(dependencies, snapshot, change, scope)));
+    const byPerson = await Promise.all(input.manual.map((path) => changedByHand(dependencies, snapshot, path)));
+
+    const results = [...new Set(kept.map(({ result }) => result))];
+    const judged = await judge(dependencies, snapshot, formatted, results);
+    const refused = judged.filter((finding) => finding.severity === 'refuse');
+    if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(dependencies, refused) };
+    const sealing: Sealing = {
+      stepKey: input.stepKey,
+      files: [
+        ...formatted.map((change) => ({ ...change, by: 'model' as const })),
+        ...byPerson.flatMap((change) => (change === null ? [] : [{ ...change, by: 'person' as const }])),
+      ],
+      moves: results.flatMap((result) => result.moves).filter(({ from, to }) => !out.has(from) && !out.has(to)),
+      findings: judged,
+      rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
+      protected: snapshot.config.protected,
+    };
+    const proposal = await sealProposal(blobs, sealing);
+    return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
+  };
+
+/** Guards look at the sealed bytes once more: the formatter may have changed them since the answer was judged. */
+async function judge(
+  { blobs }: ActivityDependencies,
+  snapshot: Snapshot,
+  changes: readonly FileChange[],
+  results: readonly Accepted[],
+): Promise<readonly Finding[]> {
+  const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
+  const moved = new Map(results.flatMap((result) => result.moves).map(({ from, to }) => [to, from]));
+  const movedAway = new Set(moved.values());
+  const guarded = changes.filter((change) => !movedAway.has(change.path));
+  const files = await Promise.all(
+    guarded.map(async (change) => {
+      const encoding = encodings.get(change.path) ?? null;
+      return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
+    }),
+  );
+  return guardFindings(files);
+}
+
+async function refusals({ blobs }: ActivityDependencies, findings: readonly Finding[]) {
+  const paths = [...new Set(findings.map((finding) => finding.path))];
+  return Promise.all(
+    paths.map(async (path) => {
+      const message = findings
+        .filter((finding) => finding.path === path)
+        .map((finding) => `${finding.guard}: ${finding.message}`)
+        .join('\n');
+      return { path, message: message.slice(0, 800), refusal: await putRefusal(blobs, { kind: 'refused', reasons: message, answer: '' }) };
+    }),
+  );
+}
+
+/** The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own file. */
+async function format(
+  { blobs, env }: ActivityDependencies,
+  snapshot: Snapshot,
+  change: FileChange,
+  scope: ActivityScope,
+): Promise<FileChange> {
+  const command = snapshot.config.formatCommand;
+  if (command === null || change.result === null) return change;
+  const scratch = await mkdtemp(join(tmpdir(), 'emend-format-'));
+  try {
+    const file = join(scratch, change.path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, await blobs.get(change.result.ref));
+    const ran = await runCommand({
+      // The path is an argument of the shell's, never a part of the command's text.
+      command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
+      cwd: snapshot.workspace,
+      env: { ...env, FORMAT_FILE: file },
+      timeout_s: 60,
+      maxOutput_bytes: 16_384,
+      signal: scope.signal,
+    });
+    if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${change.path}: ${ran.output.slice(0, 500)}`);
+    return { ...change, result: { ...change.result, ref: await blobs.put(await readFile(file)) } };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** What a person made of a file after `manual`: its bytes as they are now; null where nothing changed. */
+async function changedByHand({ blobs }: ActivityDependencies, snapshot: Snapshot, path: string): Promise<FileChange | null> {
+  const base = snapshot.targets.find((target) => target.path === path)?.base ?? null;
+  const found = await inspectTarget(snapshot.workspace, path, snapshot.limits.maxFile_bytes);
+  if (!found.ok) return base === null ? null : { path, base, result: null };
+  const ref = await blobs.put(await readFile(found.value.realPath));
+  if (base?.ref === ref && base.mode === found.value.mode) return null;
+  return { path, base, result: { ref, mode: found.value.mode } };
+}

@@ -1,0 +1,71 @@
+/** Seals files under one hash: what a reviewer sees is what is applied. */
+import ignore from 'ignore';
+import { combinedDiff, countChanged } from '../edits/index.js';
+import type { Finding } from '../shared/formats.js';
+import type { SealedFile, SealedProposal } from '../shared/protocol.js';
+import type { StepKey } from '../shared/refs.js';
+import { canonicalJson, proposalIdOf, sha256 } from '../workspace/hash.js';
+import type { BlobStore, Proposal, ProposalFile } from '../workspace/types.js';
+import type { Accepted } from './chain.js';
+import { diffInput } from './propose-accepted.js';
+import { putJson, putText } from './snapshot.js';
+
+export interface Sealing {
+  readonly stepKey: StepKey;
+  readonly files: readonly ProposalFile[];
+  readonly moves: Proposal['moves'];
+  readonly findings: readonly Finding[];
+  readonly rungs: Accepted['rungs'];
+  /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
+  readonly protected: readonly string[];
+}
+
+/** Rungs that a step never approves by itself: off by default, or lines that nothing confirmed. */
+const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'indent', 'lookalikes', 'elision']);
+const MAX_FINDINGS = 200;
+const KEY_DIGITS = 16;
+
+const isSame = (file: ProposalFile): boolean =>
+  file.base !== null && file.result !== null && file.base.ref === file.result.ref && file.base.mode === file.result.mode;
+
+/** Null: nothing would change. */
+export async function sealProposal(blobs: BlobStore, sealing: Sealing): Promise<SealedProposal | null> {
+  const files = sealing.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  if (files.length === 0) return null;
+  const proposal: Proposal = { v: 1, stepKey: sealing.stepKey, files, moves: sealing.moves };
+  const inputs = await Promise.all(files.map((file) => diffInput(blobs, file)));
+  const movedTo = new Map(sealing.moves.map(({ from, to }) => [to, from]));
+  const sealed = files.map((file, index): SealedFile => {
+    const input = inputs[index];
+    const { added, removed } = countChanged(input === undefined ? [] : [input]);
+    return { path: file.path, change: changeOf(file, movedTo), by: file.by, added, removed, key: keyOf(file) };
+  });
+  return {
+    id: proposalIdOf(proposal),
+    ref: await putJson(blobs, proposal),
+    diff: await putText(blobs, combinedDiff(inputs)),
+    files: sealed,
+    findings: sealing.findings.slice(0, MAX_FINDINGS),
+    rungs: [...new Set(sealing.rungs.map(({ rung, path, line }) => `${rung} ${path}${line === null ? '' : `:${line}`}`))].slice(0, MAX_FINDINGS),
+    mustAsk: mustAsk(sealing, sealed),
+  };
+}
+
+const keyOf = ({ base, result }: ProposalFile): string => sha256(canonicalJson({ base, result })).slice(0, KEY_DIGITS);
+
+function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): SealedFile['change'] {
+  if (movedTo.has(file.path)) return 'move';
+  if (file.result === null) return 'delete';
+  return file.base === null ? 'create' : 'edit';
+}
+
+function mustAsk({ findings, rungs, protected: patterns }: Sealing, files: readonly SealedFile[]): string[] {
+  const guarded = ignore().add([...patterns]);
+  const ours = files.filter((file) => file.by === 'model');
+  return [
+    ...ours.filter((file) => guarded.ignores(file.path)).map((file) => `protected path ${file.path}`),
+    ...ours.filter((file) => file.change === 'delete').map((file) => `deletion of ${file.path}`),
+    ...findings.filter((finding) => finding.severity === 'ask').map((finding) => `${finding.guard} in ${finding.path}`),
+    ...rungs.filter(({ rung }) => LOOSE.has(rung)).map(({ rung, path }) => `rung ${rung} in ${path}`),
+  ].slice(0, 20);
+}

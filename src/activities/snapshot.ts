@@ -1,0 +1,64 @@
+/** The full snapshot that preflight takes and every later activity reads: a JSON blob, never in history. */
+import type { JobMode, ProjectConfig } from '../job/types.js';
+import type { Bucket, Format } from '../shared/formats.js';
+import type { Limits } from '../shared/limits.js';
+import { fail } from '../shared/problems.js';
+import type { BlobRef, StepKey } from '../shared/refs.js';
+import type { BlobStore } from '../workspace/types.js';
+
+export interface SnapshotTarget {
+  readonly path: string;
+  /** Null: the file does not exist yet. */
+  readonly base: { readonly ref: BlobRef; readonly mode: number } | null;
+  /** sha-256 of the base, hex; `absent` for a new file. Part of the slot key. */
+  readonly sha: string;
+  readonly bytes: number;
+  readonly lines: number;
+  readonly encoding: string | null;
+  readonly format: Format;
+  readonly bucket: Bucket;
+  readonly outputBudget_tokens: number;
+  /** Line ending for a new file. */
+  readonly newFileEol: '\n' | '\r\n';
+}
+export interface TextRef {
+  readonly path: string;
+  readonly ref: BlobRef;
+}
+export interface Snapshot {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly title: string;
+  readonly instructions: BlobRef;
+  readonly category: string | null;
+  readonly mode: JobMode | null;
+  readonly model: string;
+  readonly complexity: 'low' | 'medium' | 'high';
+  readonly config: ProjectConfig;
+  readonly limits: Limits;
+  readonly hints: readonly string[];
+  readonly context: readonly TextRef[];
+  readonly rules: readonly TextRef[];
+  readonly finalNewline: boolean | null;
+  readonly targets: readonly SnapshotTarget[];
+  /** For `pick`: what the model may choose from; empty otherwise. */
+  readonly fileList: readonly string[];
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export const putJson = (blobs: BlobStore, value: unknown): Promise<BlobRef> => blobs.put(encoder.encode(JSON.stringify(value)));
+export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> => blobs.put(encoder.encode(text));
+export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> => decoder.decode(await blobs.get(ref));
+
+/** Reads a versioned JSON blob of ours. */
+export async function getJson<T extends { readonly v: 1 }>(blobs: BlobStore, ref: BlobRef, what: string): Promise<T> {
+  const value: unknown = JSON.parse(await getText(blobs, ref));
+  const version = typeof value === 'object' && value !== null && 'v' in value ? value.v : undefined;
+  if (version !== 1) fail('version_unknown', `${what} ${ref} has version ${String(version)}; this worker reads 1`);
+  return value as T;
+}
+
+export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> => getJson<Snapshot>(blobs, ref, 'snapshot');

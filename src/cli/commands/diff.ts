@@ -1,0 +1,18 @@
+import { shownKey } from '../../client/ids.js';
+import { resolveRun } from '../../client/resolve-run.js';
+import { runDiff } from '../../client/show-run.js';
+import { EXIT } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import type { Io } from '../io.js';
+import { printDiff } from '../render/diff.js';
+import { withEmend } from '../with-emend.js';
+
+export const diff = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    const resolved = await resolveRun(emend, run);
+    const found = await runDiff(emend, resolved);
+    if (options.json === true) io.out(JSON.stringify(found, null, 2));
+    else if (found === null) io.err(`Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`);
+    else printDiff(io, found.diff);
+    return EXIT.done;
+  });

@@ -1,0 +1,55 @@
+import { resolveRun } from '../../client/resolve-run.js';
+import type { ResolvedRun } from '../../client/resolve-run.js';
+import { runEvents } from '../../client/show-run.js';
+import type { Emend } from '../../client/types.js';
+import { watchRun } from '../../client/watch-run.js';
+import type { StepEvent } from '../../shared/events.js';
+import { EXIT } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import type { Io } from '../io.js';
+import { eventText } from '../render/event.js';
+import { withEmend } from '../with-emend.js';
+
+interface EventsFlags {
+  readonly follow?: true;
+  readonly json?: true;
+}
+
+/** `--json`: one object a line, so that it can be followed too. */
+export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    const resolved = await resolveRun(emend, run);
+    let last = await printAfter(io, emend, resolved, 0, flags);
+    if (flags.follow !== true || resolved.live?.open !== true) return EXIT.done;
+    const stopped = new AbortController();
+    const off = io.onInterrupt(() => {
+      stopped.abort();
+    });
+    try {
+      await watchRun(
+        emend,
+        resolved,
+        async ({ status }) => {
+          if (status.lastSeq > last) last = await printAfter(io, emend, resolved, last, flags);
+          return undefined;
+        },
+        { signal: stopped.signal },
+      );
+    } finally {
+      off();
+    }
+    return stopped.signal.aborted ? EXIT.interrupted : EXIT.done;
+  });
+
+/** Prints page after page; returns the last `seq`. */
+const printAfter = async (io: Io, emend: Emend, run: ResolvedRun, after: number, flags: EventsFlags): Promise<number> => {
+  for (let last = after; ; ) {
+    const page = await runEvents(emend, run, last);
+    for (const event of page) io.out(flags.json === true ? JSON.stringify(event) : textLine(event));
+    const next = page.at(-1)?.seq ?? last;
+    if (next === last) return last;
+    last = next;
+  }
+};
+
+const textLine = (event: StepEvent): string => `${new Date(event.at).toISOString().slice(11, 19)}  ${eventText(event)}`;

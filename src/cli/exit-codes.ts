@@ -1,0 +1,25 @@
+/** From what became of a run to the exit code: one table, used by every command. */
+import { EXIT, PROBLEMS } from '../shared/problems.js';
+import type { ExitCode, Problem } from '../shared/problems.js';
+import type { StepOutcome, StepResult } from '../shared/protocol.js';
+import type { ClosedRun } from '../client/types.js';
+
+const BY_OUTCOME: Record<StepOutcome, ExitCode> = {
+  committed: EXIT.done,
+  applied: EXIT.done,
+  unchanged: EXIT.done,
+  skipped: EXIT.done,
+  aborted: EXIT.failed,
+  refused: EXIT.refused,
+  failed: EXIT.failed,
+};
+
+export const exitOfProblem = ({ code }: Problem): ExitCode => PROBLEMS[code].exit;
+
+/** What went wrong decides over how it ended: a step refused for a missing target is a mistake in the job (2), not a refusal (4). */
+export const exitOfResult = ({ outcome, problem }: StepResult): ExitCode => {
+  const byOutcome = BY_OUTCOME[outcome];
+  return byOutcome === EXIT.done || problem === null ? byOutcome : exitOfProblem(problem);
+};
+
+export const exitOfClosed = ({ result }: ClosedRun): ExitCode => (result === null ? EXIT.failed : exitOfResult(result));

@@ -1,0 +1,78 @@
+/** The one place for streams, terminal, colour and questions. */
+import { createInterface } from 'node:readline/promises';
+import pc from 'picocolors';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Io {
+  readonly env: Env;
+  readonly cwd: string;
+  /** A person can read and answer here: stdin and stdout are terminals. */
+  readonly isTty: boolean;
+  readonly outIsTty: boolean;
+  readonly columns: number;
+  readonly colors: ReturnType<typeof pc.createColors>;
+  /** Raw text to stdout. */
+  write(text: string): void;
+  /** Lines to stdout and stderr; a line end is added. */
+  out(text: string): void;
+  err(text: string): void;
+  /** The answer, or null at the end of input or when `signal` aborts. */
+  ask(question: string, signal: AbortSignal): Promise<string | null>;
+  /** Ctrl-C and SIGTERM come here instead of ending the process; call the result to stop listening. */
+  onInterrupt(handler: () => void): () => void;
+}
+
+/** `NO_COLOR` (https://no-color.org) beats `FORCE_COLOR`, which beats what the terminal can do. */
+export const wantsColor = (env: Env, isTty: boolean): boolean => {
+  if ((env.NO_COLOR ?? '') !== '') return false;
+  if ((env.FORCE_COLOR ?? '') !== '' && env.FORCE_COLOR !== '0') return true;
+  return isTty && env.TERM !== 'dumb';
+};
+
+export const processIo = (): Io => {
+  const { stdin, stdout, stderr, env } = process;
+  const interrupts = new Set<() => void>();
+  const interrupt = (): void => {
+    for (const handler of [...interrupts]) handler();
+  };
+  // `emend diff RUN | head` closes our output early: that is no error.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+  return {
+    env,
+    cwd: process.cwd(),
+    isTty: stdin.isTTY && stdout.isTTY,
+    outIsTty: stdout.isTTY,
+    columns: stdout.columns || 80,
+    colors: pc.createColors(wantsColor(env, stdout.isTTY)),
+    write: (text) => void stdout.write(text),
+    out: (text) => void stdout.write(`${text}\n`),
+    err: (text) => void stderr.write(`${text}\n`),
+    ask: async (question, signal) => {
+      const lines = createInterface({ input: stdin, output: stdout });
+      // While a question is open the terminal is in raw mode: Ctrl-C arrives here and not as a signal.
+      lines.on('SIGINT', interrupt);
+      const ended = new Promise<null>((resolve) => {
+        lines.once('close', () => {
+          resolve(null);
+        });
+      });
+      try {
+        return await Promise.race([lines.question(question, { signal }).catch(() => null), ended]);
+      } finally {
+        lines.close();
+      }
+    },
+    onInterrupt: (handler) => {
+      if (interrupts.size === 0) for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, interrupt);
+      interrupts.add(handler);
+      return () => {
+        interrupts.delete(handler);
+        if (interrupts.size === 0) for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, interrupt);
+      };
+    },
+  };
+};

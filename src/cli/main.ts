@@ -1,0 +1,23 @@
+/** Runs one command line and returns its exit code; the only caller of `process.exit` is io.ts (a closed pipe). */
+import { CommanderError } from 'commander';
+import { EXIT } from '../shared/problems.js';
+import type { ExitCode } from '../shared/problems.js';
+import { processIo } from './io.js';
+import type { Io } from './io.js';
+import { buildProgram } from './program.js';
+
+export const main = async (args: readonly string[], io: Io = processIo()): Promise<ExitCode> => {
+  let exit: ExitCode = EXIT.done;
+  const program = buildProgram(io, (code) => {
+    exit = code;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exit;
+  } catch (error) {
+    // Commander has printed its sentence; help and version that were asked for are no error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    const { reportError } = await import('./explain.js');
+    return reportError(io, error, args.includes('--json'));
+  }
+};

@@ -1,0 +1,185 @@
+/**
+ * The command line: names, flags and help texts. Each command's code is loaded only when it runs (`emend --help` loads nothing of
+ * Temporal); docs/cli.md describes them all, and a test holds it to this file.
+ */
+import { Command, Option } from 'commander';
+import type { ExitCode } from '../shared/problems.js';
+import type { Io } from './io.js';
+import { version } from './version.js';
+
+const RUN = 'the first 4 or more digits of a run, or its workflow id';
+const EXIT_HELP = `
+Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 waits for a person, 4 refused, 5 conflict, 6 limit,
+7 no server, key or model, 130 interrupted.`;
+
+const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
+const json = (): Option => new Option('--json', 'print JSON');
+
+export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command => {
+  const program = new Command('emend')
+    .description('Carries out code changes that a language model proposes, as durable Temporal workflows.')
+    .version(version())
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => {
+        io.write(text);
+      },
+      writeErr: (text) => {
+        io.err(text.trimEnd());
+      },
+    })
+    .addHelpText('after', EXIT_HELP);
+
+  program
+    .command('run')
+    .argument('<job>', 'a Markdown job file')
+    .description('start a job, show what it does, and let you review and answer')
+    .option('--dev', 'start a server and a worker for this run where none answers')
+    .option('--wait', 'without a terminal: wait through pauses until the run ends')
+    .option('--yes', 'approve the proposal; other decisions still ask')
+    .option('--again', 'start another run beside an open one of the same job')
+    .option('--set <limit=value>', 'set a limit for this run (again and again)', collect, [])
+    .option('--hint <text>', 'a hint for the prompts of this run (again and again)', collect, [])
+    .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
+    .addOption(json())
+    .action(async (job: string, flags: object) => {
+      const { run } = await import('./commands/run.js');
+      finish(await run(io, job, flags as Parameters<typeof run>[2]));
+    });
+
+  program
+    .command('list')
+    .description('list runs: open ones first')
+    .addOption(json())
+    .action(async (flags: object) => {
+      const { list } = await import('./commands/list.js');
+      finish(await list(io, flags));
+    });
+
+  program
+    .command('show')
+    .argument('<run>', RUN)
+    .description('state, files and waiting decision of a run, with the commands to type')
+    .addOption(json())
+    .action(async (run: string, flags: object) => {
+      const { show } = await import('./commands/show.js');
+      finish(await show(io, run, flags));
+    });
+
+  program
+    .command('diff')
+    .argument('<run>', RUN)
+    .description('the combined diff of the proposal')
+    .addOption(json())
+    .action(async (run: string, flags: object) => {
+      const { diff } = await import('./commands/diff.js');
+      finish(await diff(io, run, flags));
+    });
+
+  addDecisions(program, io, finish);
+
+  program
+    .command('events')
+    .argument('<run>', RUN)
+    .description('what happened in a run, in order')
+    .option('--follow', 'go on until the run ends')
+    .addOption(new Option('--json', 'print one JSON object a line'))
+    .action(async (run: string, flags: object) => {
+      const { events } = await import('./commands/events.js');
+      finish(await events(io, run, flags));
+    });
+
+  addMachinery(program, io, finish);
+  return program;
+};
+
+const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+  const flags = (command: Command): Command =>
+    command
+      .option('--decision <id>', 'the decision that you looked at; default: the open one')
+      .option('--file <path>', 'answer for this file only (again and again)', collect, [])
+      .option('--note <text>', 'what to change, or a hint')
+      .option('--set <name=value>', 'a limit, `model` or `command` (again and again)', collect, [])
+      .addOption(json());
+  const send = async (run: string, answer: string, given: object): Promise<void> => {
+    const { decide } = await import('./commands/decide.js');
+    finish(await decide(io, run, answer, given as Parameters<typeof decide>[3]));
+  };
+  flags(
+    program
+      .command('decide')
+      .argument('<run>', RUN)
+      .argument('<answer>', 'an answer that `emend show` lists')
+      .description('answer the decision that a run waits for'),
+  ).action(send);
+  const shortForms = [
+    ['approve', 'apply the proposed change'],
+    ['skip', 'leave the files as they are'],
+    ['retry', 'try again'],
+    ['revise', 'ask again with your --note'],
+    ['abort', 'end the run and roll back what is not committed'],
+  ] as const;
+  for (const [answer, description] of shortForms)
+    flags(program.command(answer).argument('<run>', RUN).description(description)).action((run: string, given: object) => send(run, answer, given));
+};
+
+const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+  program
+    .command('recover')
+    .description('finish or revert what a crash left half done, and find workspaces held by ended runs')
+    .option('--undo <run>', 'put back the files of an ended run that still holds its workspace')
+    .option('--keep <run>', 'keep the files of such a run and end its hold')
+    .addOption(json())
+    .action(async (flags: object) => {
+      const { recover } = await import('./commands/recover.js');
+      finish(await recover(io, flags));
+    });
+
+  program
+    .command('gc')
+    .description('remove stored files that nothing names any more')
+    .option('--dry-run', 'only say what would be removed')
+    .option('--older-than <days>', 'leave younger files alone', '7')
+    .addOption(json())
+    .action(async (flags: object) => {
+      const { gc } = await import('./commands/gc.js');
+      finish(await gc(io, flags as Parameters<typeof gc>[1]));
+    });
+
+  program
+    .command('dev')
+    .description('run a Temporal dev server and a worker on this machine')
+    .action(async () => {
+      const { dev } = await import('./commands/dev.js');
+      finish(await dev(io));
+    });
+
+  program
+    .command('worker')
+    .description('run a worker against the configured Temporal server')
+    .action(async () => {
+      const { worker } = await import('./commands/worker.js');
+      finish(await worker(io));
+    });
+
+  program
+    .command('doctor')
+    .description('what is missing on this machine, and the command that mends it')
+    .addOption(json())
+    .action(async (flags: object) => {
+      const { doctor } = await import('./commands/doctor.js');
+      finish(await doctor(io, flags));
+    });
+
+  program
+    .command('rehearse')
+    .argument('<script>', 'a rehearsal script (YAML)')
+    .description('play a language model from a script, for demos and tests')
+    .option('--port <n>', 'port on the loopback address; default: a free one')
+    .option('--record <file>', 'append every request to this file, a JSON line each')
+    .action(async (script: string, flags: object) => {
+      const { rehearse } = await import('./commands/rehearse.js');
+      finish(await rehearse(io, script, flags));
+    });
+};

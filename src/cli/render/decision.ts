@@ -1,0 +1,68 @@
+/** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
+import { ANSWER_MEANS, WHOLE_ANSWERS } from '../../shared/decisions.js';
+import type { Answer, DecisionPoint } from '../../shared/decisions.js';
+import type { SealedProposal } from '../../shared/protocol.js';
+import { count, line, plain, table } from './text.js';
+
+const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'abort'];
+/** What an answer needs beside its name. */
+const NEEDS: Partial<Record<Answer, string>> = { revise: ' --note "…"', other: ' --set command="…"' };
+const MAX_FILES = 15;
+
+/** What to type for an answer. The decision is named: an answer to a proposal that was not looked at must not count. */
+export const commandFor = (run: string, decision: Pick<DecisionPoint, 'id'>, answer: Answer): string => {
+  const verb = SHORT_FORMS.includes(answer) ? `${answer} ${run}` : `decide ${run} ${answer}`;
+  return `emend ${verb} --decision ${decision.id}${NEEDS[answer] ?? ''}`;
+};
+
+export const proposalLines = (proposal: SealedProposal, width: number): readonly string[] => {
+  const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
+  const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
+  const rows = proposal.files
+    .slice(0, MAX_FILES)
+    .map((file) => [`  ${plain(file.path)}`, `+${file.added} -${file.removed}`, file.change === 'edit' ? '' : file.change]);
+  return [
+    `proposal ${proposal.id.slice(0, 8)}: ${count(proposal.files.length, 'file')}, +${added} -${removed}`,
+    ...table(rows),
+    ...more(proposal.files.length),
+    ...proposal.mustAsk.map((why) => line(`  look here: ${why}`, width)),
+    ...proposal.findings.map((finding) => line(`  ${finding.guard} in ${finding.path}: ${finding.message}`, width)),
+    ...proposal.rungs.map((rung) => line(`  tolerance used: ${rung}`, width)),
+  ];
+};
+
+export const decisionLines = (
+  run: string,
+  decision: DecisionPoint,
+  { width = 100, proposal = null }: { readonly width?: number; readonly proposal?: SealedProposal | null } = {},
+): readonly string[] => {
+  const open = decision.files.filter((file) => decision.answered[file.path] === undefined);
+  const answered = decision.files.length - open.length;
+  return [
+    `waits for you: ${decision.reason}   (decision ${decision.id})`,
+    ...(decision.message === '' ? [] : [`  ${plain(decision.message)}`]),
+    ...(proposal === null ? fileLines(open, decision, width) : proposalLines(proposal, width).map((text) => `  ${text}`)),
+    ...(answered === 0 ? [] : [`  ${count(answered, 'file')} already answered, ${open.length} to go`]),
+    ...(decision.subject === null ? [] : [`  about: ${plain(decision.subject)}`]),
+    '',
+    ...commandLines(run, decision),
+  ];
+};
+
+/** One line a file; what all files share was said by the decision's own message. */
+const fileLines = (files: DecisionPoint['files'], { message }: DecisionPoint, width: number): readonly string[] => [
+  ...files.slice(0, MAX_FILES).map((file) => line(`  ${file.path}${file.message === message || file.message === '' ? '' : `: ${file.message}`}`, width)),
+  ...more(files.length),
+];
+
+export const commandLines = (run: string, decision: DecisionPoint): readonly string[] => {
+  const rows = decision.accepts.map((answer) => [`  ${commandFor(run, decision, answer)}`, ANSWER_MEANS[answer]]);
+  const perFile = decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;
+  return [
+    ...(decision.proposalId === null ? [] : [`  emend diff ${run}`]),
+    ...table(rows),
+    ...(perFile ? ['  --file PATH (again and again) answers for these files only'] : []),
+  ];
+};
+
+const more = (files: number): readonly string[] => (files > MAX_FILES ? [`  and ${files - MAX_FILES} more`] : []);

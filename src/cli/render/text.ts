@@ -1,0 +1,39 @@
+/** Text of others (models, files, servers) on a terminal: nothing in it may move the cursor, change colours or reorder what is read. */
+
+const isUnsafe = (code: number): boolean =>
+  (code < 0x20 && code !== 0x09 && code !== 0x0a) ||
+  (code >= 0x7f && code < 0xa0) ||
+  // Bidirectional controls: they make a line read in another order than it is stored.
+  (code >= 0x202a && code <= 0x202e) ||
+  (code >= 0x2066 && code <= 0x2069);
+
+/** Control characters as `\xNN` or `\u{NNNN}`; tabs and line ends stay. */
+export const plain = (text: string): string => {
+  let shown = '';
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    const hex = code.toString(16);
+    shown += !isUnsafe(code) ? character : code < 0x100 ? `\\x${hex.padStart(2, '0')}` : `\\u{${hex}}`;
+  }
+  return shown;
+};
+
+/** One line of at most `width` characters. */
+export const line = (text: string, width: number): string => {
+  const flat = plain(text).replace(/[\t\n]+/g, ' ');
+  return flat.length <= width ? flat : `${flat.slice(0, Math.max(0, width - 1))}…`;
+};
+
+/** Columns padded to their widest cell; the last is not. Cells hold no colour. */
+export const table = (rows: readonly (readonly string[])[]): readonly string[] => {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+};
+
+export const count = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;

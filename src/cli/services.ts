@@ -1,0 +1,38 @@
+/** The server and the worker of this machine: what `emend dev` runs, and `emend run --dev` for one run. */
+import { join } from 'node:path';
+import { fail } from '../shared/problems.js';
+import { findTemporalCli } from '../temporal/cli-binary.js';
+import { startDevServer } from '../temporal/dev-server.js';
+import type { DevServer } from '../temporal/dev-server.js';
+import { homePaths } from '../workspace/home.js';
+import type { Io } from './io.js';
+
+export interface RunningWorker {
+  /** Lets what runs finish within the grace time. */
+  stop(): Promise<void>;
+  /** Settles when the worker has ended, rejects when it broke. */
+  readonly done: Promise<void>;
+}
+
+/** Throws ProblemError `no_api_key` where a worker of this machine could ask no model. */
+export const checkModelSettings = (env: Io['env']): void => {
+  const set = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some((name) => (env[name] ?? '') !== '');
+  if (!set) fail('no_api_key', 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be asked.');
+};
+
+export const startServer = async (io: Io, home: string): Promise<DevServer> => {
+  const cli = await findTemporalCli({
+    env: io.env,
+    log: (text) => {
+      io.err(text);
+    },
+  });
+  const { server } = homePaths(home);
+  return startDevServer({ home, cli, dbFile: join(server, 'db', 'temporal.sqlite'), logFile: join(server, 'log', 'server.log') });
+};
+
+/** The worker's libraries are large: they are loaded only here. */
+export const startOwnWorker = async (io: Io, home: string): Promise<RunningWorker> => {
+  const { startWorker } = await import('../../worker.js');
+  return startWorker({ env: io.env, home });
+};

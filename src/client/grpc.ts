@@ -1,0 +1,15 @@
+import { isGrpcServiceError, ServiceError } from '@temporalio/client';
+
+/** The status numbers that we tell apart (grpc-js is not a dependency of ours). */
+export const GRPC = { cancelled: 1, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14 } as const;
+
+/** Status of a failed call, whether the SDK wrapped it or not; null: not a failed call. */
+export const grpcCode = (error: unknown): number | null => {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) ? cause.code : null;
+};
+
+export const hasCode = (error: unknown, ...names: readonly (keyof typeof GRPC)[]): boolean => {
+  const code = grpcCode(error);
+  return names.some((name) => GRPC[name] === code);
+};

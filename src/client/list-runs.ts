@@ -1,0 +1,113 @@
+/** All runs that can be found: open ones on the server, then what the archive keeps. */
+import { QUERIES, WORKFLOWS } from '../shared/protocol.js';
+import type { RunState, StepStatus } from '../shared/protocol.js';
+import { ProblemError } from '../shared/problems.js';
+import { archivedRun, archivedStatus } from './archived.js';
+import { noteClosed } from './close-archive.js';
+import { withLive } from './resolve-run.js';
+import type { DescribedRun, Emend, RunGateway } from './types.js';
+
+/** Runs asked for their state (one action each) and shown; more are counted. */
+const MAX_OPEN = 100;
+const MAX_ARCHIVED = 50;
+const QUERY_MS = 3_000;
+
+export interface ListedRun {
+  readonly stepKey: string;
+  readonly workflowId: string | null;
+  readonly title: string;
+  readonly jobPath: string;
+  readonly workspace: string;
+  /** `unknown`: open, but no worker answers, or no server does. */
+  readonly state: RunState | 'unknown';
+  readonly doing: string;
+  /** Id and reason of the open decision. */
+  readonly decision: { readonly id: string; readonly reason: string } | null;
+  /** ISO time. */
+  readonly startedAt: string | null;
+  readonly open: boolean;
+}
+export interface RunList {
+  readonly runs: readonly ListedRun[];
+  /** Runs that were not listed: bounds keep a long list short. */
+  readonly left_off: number;
+  /** Why nothing was asked of a server or worker; null: all were. */
+  readonly note: string | null;
+}
+
+export const listRuns = async (emend: Emend): Promise<RunList> => {
+  const open =
+    (await emend.runs?.list(`WorkflowType = "${WORKFLOWS.editStep}" AND ExecutionStatus = "Running"`, MAX_OPEN)) ?? [];
+  const ours = open.filter((run) => run.memo !== null);
+  const polled = new Map<string, boolean>();
+  for (const queue of new Set(ours.map((run) => run.queue)))
+    polled.set(queue, (await emend.runs?.polled(queue)) ?? false);
+  const listed = await Promise.all(ours.map((run) => openRun(emend, run, polled.get(run.queue) ?? false)));
+  const openKeys = new Set(listed.map((run) => run.stepKey));
+  const kept = (await emend.archive.list()).filter((stepKey) => !openKeys.has(stepKey));
+  const archived: ListedRun[] = [];
+  for (const stepKey of kept.slice(0, MAX_ARCHIVED)) archived.push(await closedRun(emend, stepKey));
+  const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);
+  return {
+    runs: [...listed, ...archived],
+    left_off: Math.max(0, kept.length - MAX_ARCHIVED),
+    note:
+      emend.runs === null
+        ? (emend.unreachable?.message ?? 'No Temporal server answers.')
+        : unpolled.length > 0
+          ? `No worker polls ${unpolled.join(', ')}.`
+          : null,
+  };
+};
+
+const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promise<ListedRun> => {
+  const status = polled && emend.runs !== null ? await statusOf(emend.runs, run) : null;
+  return {
+    stepKey: run.memo?.stepKey ?? '',
+    workflowId: run.workflowId,
+    title: run.memo?.title ?? '',
+    jobPath: run.memo?.jobPath ?? '',
+    workspace: run.memo?.workspace ?? '',
+    state: status?.state ?? 'unknown',
+    doing: status?.doing ?? 'no worker answers',
+    decision: status?.decision ? { id: status.decision.id, reason: status.decision.reason } : null,
+    startedAt: run.startedAt.toISOString(),
+    open: true,
+  };
+};
+
+const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus | null> => {
+  try {
+    return await runs.query<StepStatus>({ workflowId: run.workflowId, runId: run.runId }, QUERIES.status, [], QUERY_MS);
+  } catch (error) {
+    if (error instanceof ProblemError) return null;
+    throw error;
+  }
+};
+
+const closedRun = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
+  const kept = archivedRun(stepKey, await emend.archive.read(stepKey));
+  // A run that ended while nobody looked: the server still knows how.
+  const archived = kept.closed === null && emend.runs !== null ? await noteClosedIfClosed(emend, stepKey) : kept;
+  const status = archivedStatus(archived);
+  return {
+    stepKey,
+    workflowId: archived.started?.workflowId ?? null,
+    title: status.title,
+    jobPath: status.jobPath,
+    workspace: status.workspace,
+    state: archived.closed === null ? 'unknown' : status.state,
+    doing:
+      archived.closed === null
+        ? 'not known to the server'
+        : (status.result?.outcome ?? archived.closed.message ?? archived.closed.status),
+    decision: null,
+    startedAt: archived.firstAt,
+    open: false,
+  };
+};
+
+const noteClosedIfClosed = async (emend: Emend, stepKey: string) => {
+  const run = await withLive(emend, stepKey, null);
+  return run.live?.open === false ? noteClosed(emend, run) : run.archived;
+};

@@ -1,0 +1,60 @@
+/** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
+import { ProblemError } from '../shared/problems.js';
+import { DEFAULT_QUEUE_PREFIX, queueNames } from '../shared/protocol.js';
+import { connectClient } from '../temporal/connection.js';
+import { resolveTimings } from '../temporal/timings.js';
+import { createArchive } from '../workspace/archive.js';
+import { createBlobStore } from '../workspace/blob-store.js';
+import { homePaths, hostId, resolveHome } from '../workspace/home.js';
+import { createTemporalGateway } from './temporal-gateway.js';
+import type { Emend } from './types.js';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Prefix of the task queues: one set of workers serves one prefix. */
+export const queuePrefix = (env: Env): string => {
+  const set = env.EMEND_QUEUE ?? '';
+  return set === '' ? DEFAULT_QUEUE_PREFIX : set;
+};
+
+export interface OpenOptions {
+  readonly env: Env;
+  /** True: do not look for a server. */
+  readonly local?: boolean;
+}
+
+/**
+ * Throws ProblemError `home_unusable` or `config_invalid`. No server is no error here: `runs` is null then and `unreachable` says why,
+ * since archives answer without one. Call `close()` when done.
+ */
+export const openEmend = async ({ env, local = false }: OpenOptions): Promise<Emend> => {
+  const home = await resolveHome(env);
+  const paths = homePaths(home);
+  const timings = resolveTimings(env);
+  const blobs = createBlobStore({ dir: paths.blobs });
+  const stores = {
+    home,
+    archive: createArchive({ dir: paths.archive }),
+    blobs,
+    timings,
+    queues: queueNames(queuePrefix(env), await hostId(home)),
+  };
+  const none = { namespace: '', address: '', uiUrl: null, runs: null, close: () => Promise.resolve() };
+  if (local) return { ...stores, ...none, unreachable: null };
+  try {
+    const found = await connectClient({ env, home, connect_ms: timings.connect_ms, blobs });
+    return {
+      ...stores,
+      namespace: found.namespace,
+      address: found.address,
+      uiUrl: found.uiUrl,
+      runs: createTemporalGateway(found.client, found.connection, found.namespace),
+      unreachable: null,
+      close: () => found.close(),
+    };
+  } catch (error) {
+    if (error instanceof ProblemError && error.problem.code === 'no_server')
+      return { ...stores, ...none, unreachable: error.problem };
+    throw error;
+  }
+};

@@ -1,0 +1,104 @@
+/** RUN in every command: the first 4 or more digits of a stepKey, or a workflow id (its newest run). */
+import { BOUNDS } from '../shared/limits.js';
+import { fail } from '../shared/problems.js';
+import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../shared/protocol.js';
+import type { StepKey } from '../shared/refs.js';
+import { archivedRun } from './archived.js';
+import type { ArchivedRun } from './archived.js';
+import { looksLikeWorkflowId, shownKey } from './ids.js';
+import type { DescribedRun, Emend } from './types.js';
+
+/** Without search attributes this many runs are looked through by their memo. */
+const MAX_SCANNED = 1000;
+const MAX_CANDIDATES = 10;
+
+export interface ResolvedRun {
+  readonly stepKey: StepKey;
+  /** As the server knows it; null: no server, or it has forgotten the run. */
+  readonly live: DescribedRun | null;
+  readonly archived: ArchivedRun;
+}
+
+/** Throws ProblemError `run_unknown`, `run_ambiguous` (lists the candidates) or `usage`. */
+export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRun> => {
+  const typed = text.trim();
+  if (looksLikeWorkflowId(typed)) return byWorkflowId(emend, typed);
+  const prefix = typed.toLowerCase();
+  if (!/^[0-9a-z-]+$/.test(prefix) || prefix.length < BOUNDS.runPrefix_chars)
+    return fail(
+      'run_unknown',
+      `"${typed.slice(0, 80)}" names no run; expected the first ${BOUNDS.runPrefix_chars} or more digits of a run, or a workflow id (emend-…).`,
+    );
+  const onServer = await serverRuns(emend, prefix);
+  const keys = new Set([...(await emend.archive.find(prefix)), ...onServer.map((run) => run.memo?.stepKey ?? '')]);
+  keys.delete('');
+  const [stepKey, ...others] = keys;
+  if (stepKey === undefined)
+    return fail(
+      'run_unknown',
+      `No run starts with "${prefix}"${emend.runs === null ? ' in the archive (no server answers)' : ''}.`,
+    );
+  if (others.length > 0) return ambiguous(emend, prefix, [stepKey, ...others]);
+  return withLive(emend, stepKey, onServer.find((run) => run.memo?.stepKey === stepKey) ?? null);
+};
+
+/** A run whose stepKey is known. `seen`: what a list just said of it. */
+export const withLive = async (emend: Emend, stepKey: StepKey, seen: DescribedRun | null): Promise<ResolvedRun> => {
+  const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
+  return { stepKey, archived, live: seen ?? (await describeArchived(emend, archived)) };
+};
+
+/** The newest run of the workflow id while it is still this step's (a reset keeps the memo), else the very run that was started. */
+const describeArchived = async (
+  { runs, namespace }: Emend,
+  { stepKey, started }: ArchivedRun,
+): Promise<DescribedRun | null> => {
+  if (runs === null || started?.namespace !== namespace) return null;
+  const newest = await runs.describe({ workflowId: started.workflowId, runId: null });
+  if (newest?.memo?.stepKey === stepKey) return newest;
+  const own = await runs.describe({ workflowId: started.workflowId, runId: started.runId });
+  return own?.memo?.stepKey === stepKey ? own : null;
+};
+
+const serverRuns = async ({ runs }: Emend, prefix: string): Promise<readonly DescribedRun[]> => {
+  if (runs === null) return [];
+  const type = `WorkflowType = "${WORKFLOWS.editStep}"`;
+  const mine = (run: DescribedRun): boolean => run.memo?.stepKey.startsWith(prefix) ?? false;
+  const attributes = await runs.searchAttributes();
+  const filter = attributes ? `${type} AND ${SEARCH_ATTRIBUTES.stepKey} STARTS_WITH "${prefix}"` : type;
+  const found = (await runs.list(filter, MAX_SCANNED)).filter(mine);
+  // Runs from before the attributes were registered carry only a memo.
+  if (found.length > 0 || !attributes) return found;
+  return (await runs.list(`${type} AND ExecutionStatus = "Running"`, MAX_SCANNED)).filter(mine);
+};
+
+const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedRun> => {
+  const live = (await emend.runs?.describe({ workflowId, runId: null })) ?? null;
+  if (live?.memo) return withLive(emend, live.memo.stepKey, live);
+  for (const stepKey of await emend.archive.list()) {
+    const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
+    if (archived.started?.workflowId === workflowId) return { stepKey, archived, live: null };
+  }
+  return fail('run_unknown', `No run has the workflow id ${workflowId.slice(0, 80)}.`);
+};
+
+const ambiguous = async (emend: Emend, prefix: string, keys: readonly StepKey[]): Promise<never> => {
+  const lines = await Promise.all(
+    keys.slice(0, MAX_CANDIDATES).map(async (stepKey) => {
+      const { started, firstAt } = archivedRun(stepKey, await emend.archive.read(stepKey));
+      return `  ${distinct(stepKey, keys)}  ${started?.title ?? ''}  ${firstAt ?? ''}`.trimEnd();
+    }),
+  );
+  const more = keys.length > MAX_CANDIDATES ? [`  and ${keys.length - MAX_CANDIDATES} more`] : [];
+  return fail('run_ambiguous', [`"${prefix}" fits ${keys.length} runs:`, ...lines, ...more].join('\n'));
+};
+
+/** As many digits as tell it from the others, at least the shown 8. */
+const distinct = (stepKey: StepKey, keys: readonly StepKey[]): string => {
+  const others = keys.filter((other) => other !== stepKey);
+  for (let length = shownKey(stepKey).length; length < stepKey.length; length++) {
+    const short = stepKey.slice(0, length);
+    if (!others.some((other) => other.startsWith(short))) return short;
+  }
+  return stepKey;
+};

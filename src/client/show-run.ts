@@ -1,0 +1,128 @@
+/** What a run says of itself: from its worker where one answers, else from the archive. */
+import { ProblemError } from '../shared/problems.js';
+import type { StepEvent } from '../shared/events.js';
+import { QUERIES } from '../shared/protocol.js';
+import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shared/protocol.js';
+import { archivedLedger, archivedStatus, stateOfClosed } from './archived.js';
+import { noteClosed } from './close-archive.js';
+import type { ResolvedRun } from './resolve-run.js';
+import type { Emend, RunRef } from './types.js';
+
+/** A worker that is there answers in milliseconds; a stopped one would be waited for 30 s. */
+const QUERY_MS = 5_000;
+/** Events of one page. */
+const PAGE = 500;
+
+export interface RunView {
+  readonly v: 1;
+  readonly stepKey: string;
+  readonly workflowId: string | null;
+  readonly runId: string | null;
+  /** Address in the Temporal UI; null where none is known or the server has forgotten the run. */
+  readonly link: string | null;
+  /** `run`: asked of the run itself; `archive`: what this machine has on disk, which may lag behind. */
+  readonly source: 'run' | 'archive';
+  /** Why it is not asked of the run; null otherwise. */
+  readonly note: string | null;
+  readonly status: StepStatus;
+  readonly ledger: readonly LedgerRow[];
+  readonly proposal: SealedProposal | null;
+}
+
+export const refOf = ({ live }: ResolvedRun): RunRef | null =>
+  live && { workflowId: live.workflowId, runId: live.runId };
+
+export interface ShowOptions {
+  /** False: status only, one action instead of three. */
+  readonly full?: boolean;
+}
+
+/** Never throws for an absent server or worker: the view says so in `note`. */
+export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: ShowOptions = {}): Promise<RunView> => {
+  const asked = await askRun(emend, run, async (ask) => ({
+    status: await ask<StepStatus>(QUERIES.status),
+    ledger: full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [],
+    proposal: full ? await ask<SealedProposal | null>(QUERIES.proposal) : null,
+  }));
+  const place = {
+    v: 1 as const,
+    stepKey: run.stepKey,
+    workflowId: run.live?.workflowId ?? run.archived.started?.workflowId ?? null,
+    runId: run.live?.runId ?? run.archived.started?.runId ?? null,
+    link: linkOf(emend, run),
+  };
+  if (asked.ok) return { ...place, source: 'run', note: null, ...asked.value };
+  const archived = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
+  return {
+    ...place,
+    source: 'archive',
+    note: archived.closed === null ? asked.why : null,
+    status: {
+      ...archivedStatus(archived),
+      ...memoOver(run),
+      ...(archived.closed ? { state: stateOfClosed(archived.closed) } : {}),
+    },
+    ledger: archivedLedger(archived),
+    proposal: null,
+  };
+};
+
+/** Events after `after` (a `seq`), oldest first, at most a page. */
+export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> => {
+  const query: EventsQuery = { after, limit: PAGE };
+  const asked = await askRun(emend, run, (ask) => ask<readonly StepEvent[]>(QUERIES.events, query));
+  const found = asked.ok ? asked.value : run.archived.events;
+  return found.filter((event) => event.seq > after);
+};
+
+/** The combined diff of the current proposal; null: there is none (yet), or nobody can be asked. */
+export const runDiff = async (
+  emend: Emend,
+  run: ResolvedRun,
+): Promise<{ proposal: SealedProposal; diff: string } | null> => {
+  const asked = await askRun(emend, run, (ask) => ask<SealedProposal | null>(QUERIES.proposal));
+  if (!asked.ok) {
+    if (asked.problem !== null) throw new ProblemError(asked.problem);
+    return null;
+  }
+  const proposal = asked.value;
+  return proposal && { proposal, diff: await diffText(emend, proposal) };
+};
+
+export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: SealedProposal): Promise<string> =>
+  new TextDecoder().decode(await emend.blobs.get(proposal.diff));
+
+type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
+type Asked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly why: string; readonly problem: ProblemError['problem'] | null };
+
+/** Asks the run itself, where a worker answers. Looking for the worker first costs no action and no 30 s. */
+const askRun = async <T>(
+  { runs, unreachable }: Emend,
+  run: ResolvedRun,
+  of: (ask: Ask) => Promise<T>,
+): Promise<Asked<T>> => {
+  const ref = refOf(run);
+  if (runs === null)
+    return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.', problem: unreachable };
+  if (ref === null || run.live === null)
+    return { ok: false, why: 'The server does not know this run (any more).', problem: null };
+  try {
+    if (!(await runs.polled(run.live.queue)))
+      throw new ProblemError({ code: 'no_worker', message: `No worker polls the task queue ${run.live.queue}.` });
+    return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, QUERY_MS)) };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return { ok: false, why: error.problem.message, problem: error.problem };
+  }
+};
+
+/** The memo is there even when the archive is not (a run started from another machine). */
+const memoOver = ({ live }: ResolvedRun): Partial<StepStatus> =>
+  live?.memo ? { workspace: live.memo.workspace, jobPath: live.memo.jobPath, title: live.memo.title } : {};
+
+export const linkOf = ({ uiUrl, namespace }: Emend, { live }: ResolvedRun): string | null =>
+  uiUrl === null || live === null
+    ? null
+    : `${uiUrl.replace(/\/$/, '')}/namespaces/${namespace}/workflows/${encodeURIComponent(live.workflowId)}/${live.runId}/history`;

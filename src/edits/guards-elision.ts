@@ -1,0 +1,52 @@
+/** A model that writes "rest of the code unchanged" instead of the code has left the code out. */
+import type { Finding } from '../shared/formats.js';
+import type { GuardView } from './guards.js';
+
+/** What comments begin with, in the languages that models write. */
+const COMMENT = /^\s*(\/\/|\/\*+|\*|#|--|;+|%|<!--|\{\/\*|"""|''')\s*/;
+const DOTS = /(\.{3,}|…)/;
+const LEFT_OUT =
+  /\b(rest|remainder|remaining|existing|unchanged|same|previous|other|omitted|elided|truncated|snipped?|as before|no changes?|keep)\b/i;
+const PHRASE =
+  /\b(rest|remainder) of (the |this |your |my )?(existing |original )?(code|file|class|function|method|module|implementation|content|script|component|tests?)\b.{0,40}\b(unchanged|same|remains?|stays?|here|as (is|before)|omitted|continues?|goes here)\b|\b(code|content|lines|methods|functions|imports) (is |are )?(omitted|elided) for brevity\b|\b(existing|unchanged|remaining) (code|content|lines|methods|functions|imports|implementation)( here| goes here| remains?| unchanged)?\s*(\*\/|-->|\*\/\})?\s*$/i;
+/** `...` alone, or with words that say what is left out; also `[... unchanged ...]` outside comments. */
+const BRACKETED = /^\s*[[(<{]\s*(\.{3}|…).{0,80}(\.{3}|…)?\s*[\])>}]\s*$/;
+
+/** Does a line stand for text that was left out? */
+const isElision = (line: string): boolean => {
+  if (line.length > 300) return false;
+  const comment = COMMENT.test(line);
+  const text = line.replace(COMMENT, '');
+  if (comment && (PHRASE.test(text) || (DOTS.test(text) && LEFT_OUT.test(text)))) return true;
+  if (BRACKETED.test(line) && LEFT_OUT.test(line)) return true;
+  return /^\s*(\.{3}|…)/.test(line) && LEFT_OUT.test(line) && line.trim().split(/\s+/).length <= 12;
+};
+
+/**
+ * New lines that stand for left-out text. Where more base lines went away than came at the same place, text is lost: `refuse`.
+ * Elsewhere it may be a comment that means what it says: `ask`.
+ */
+export const elisionFindings = ({ path, base, result, origins }: GuardView): Finding[] => {
+  const known = new Set(base.map((line) => line.trim()));
+  const findings: Finding[] = [];
+  for (const [at, line] of result.entries()) {
+    if ((origins[at] ?? -1) >= 0 || !isElision(line) || known.has(line.trim())) continue;
+    const lost = lostAround(at, origins, base.length);
+    const message =
+      lost > 0
+        ? `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) stands where more of the file was (${lost} lines fewer). Send the text itself, not a note that it stays.`
+        : `Line ${at + 1} of the new ${path} reads as if text were left out: ${JSON.stringify(line.trim().slice(0, 100))}.`;
+    findings.push({ guard: 'elision', severity: lost > 0 ? 'refuse' : 'ask', path, lines: [at + 1, at + 1], message });
+  }
+  return findings;
+};
+
+/** How many more base lines went away than came between the kept lines around result line `at`; 0 where not more. */
+const lostAround = (at: number, origins: readonly number[], baseLines: number): number => {
+  let [before, after] = [at - 1, at + 1];
+  while (before >= 0 && (origins[before] ?? -1) < 0) before -= 1;
+  while (after < origins.length && (origins[after] ?? -1) < 0) after += 1;
+  const from = before < 0 ? -1 : (origins[before] ?? -1);
+  const to = after >= origins.length ? baseLines : (origins[after] ?? baseLines);
+  return Math.max(0, to - from - 1 - (after - before - 1));
+};

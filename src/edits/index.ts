@@ -1,0 +1,16 @@
+/**
+ * The edit engine: base bytes and a model's answer in, result bytes or reasons out. Pure, without I/O; works with no server and no model.
+ */
+export { combinedDiff, countChanged } from './diff.js';
+export type { ChangedLines, DiffFile } from './diff.js';
+export { guardFindings } from './guards.js';
+export type { GuardedFile } from './guards.js';
+export { LISTING_LEGEND, lineCheck, listing } from './listing.js';
+export { windowedListing } from './listing-windows.js';
+export { applyAnswer } from './outcome.js';
+export { renderReasons } from './outcome-words.js';
+export { checkPath } from './paths.js';
+export { applySplices } from './settle.js';
+export { decodeFile, describeFile } from './text.js';
+export type { FileDescription } from './text.js';
+export type * from './types.js';

@@ -1,0 +1,157 @@
+/**
+ * The blocks of one file, one after the other: each is located in the text as the blocks before left it, and changes that text.
+ * Lines that FIND and REPLACE have in common keep their base line.
+ */
+import type { Rung, RungSettings } from '../shared/formats.js';
+import { lineOrigins } from './diff-lines.js';
+import { LineChain, type Places, type WantedLine } from './locate.js';
+import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
+import { describeNearest, nearest } from './nearest.js';
+import type { Block, BlockReading } from './search-replace-parse.js';
+import type { Text } from './types.js';
+
+export type BlockOutcome =
+  /** `line`: 1-based line of the base, where known. */
+  | { readonly kind: 'changed'; readonly rungs: readonly Rung[]; readonly line?: number }
+  | { readonly kind: 'skipped'; readonly code: 'no_change' | 'already_present'; readonly message: string }
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+
+const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
+const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
+
+function* textsOf(blocks: readonly Block[]): Generator<string> {
+  for (const block of blocks)
+    for (const { find, replace } of block.readings) {
+      yield* find;
+      yield* replace;
+    }
+}
+
+export class BlockApplier {
+  readonly #base: readonly string[];
+  readonly #chain: LineChain;
+  readonly #rungs: RungSettings | undefined;
+  #exists: boolean;
+  #changed = false;
+
+  /** `text` null: the file does not exist yet. */
+  constructor(text: Text | null, blocks: readonly Block[], rungs: RungSettings | undefined) {
+    this.#base = text?.lines ?? [];
+    this.#chain = new LineChain(this.#base, () => textsOf(blocks));
+    this.#rungs = rungs;
+    this.#exists = text !== null;
+  }
+
+  result(): { readonly lines: readonly string[]; readonly origins: readonly number[] } {
+    const nodes = [...this.#chain];
+    return {
+      lines: nodes.map((node) => this.#chain.textOf(node)),
+      origins: nodes.map((node) => this.#chain.originOf(node)),
+    };
+  }
+
+  apply(block: Block): BlockOutcome {
+    const reading = this.#readingOf(block);
+    if (reading === null)
+      return refused(
+        'marker_in_body',
+        'A line `REPLACE:` stands in it more than once, and it is not clear which one is the marker. Choose FIND and REPLACE so that no such line is in them.',
+      );
+    const { find, replace } = reading;
+    if (find.length === 0) return this.#create(replace);
+    if (!this.#exists) return refused('target_absent', 'The file does not exist. Leave FIND empty to create it.');
+    if (find.length === replace.length && find.every((line, i) => line === replace[i]))
+      return { kind: 'skipped', code: 'no_change', message: 'FIND and REPLACE are the same.' };
+    return this.#locate(block, reading);
+  }
+
+  /** Of several readings the one whose FIND stands in exactly one place, when no other does. */
+  #readingOf(block: Block): BlockReading | null {
+    const { readings } = block;
+    if (readings.length === 1) return readings[0] ?? null;
+    const fitting = readings.filter(
+      ({ find }) => find.length > 0 && this.#chain.find(pattern(find), 'exact').first.length > 0,
+    );
+    return fitting.length === 1 ? (fitting[0] ?? null) : null;
+  }
+
+  #create(lines: readonly string[]): BlockOutcome {
+    if (this.#exists) {
+      if (lines.length === 0)
+        return { kind: 'skipped', code: 'no_change', message: 'FIND and REPLACE are both empty.' };
+      return refused(
+        'file_exists',
+        'FIND is empty, which creates a file, but the file exists. Put lines of the file into FIND.',
+      );
+    }
+    this.#exists = true;
+    this.#changed = true;
+    this.#chain.replace([], lines);
+    return { kind: 'changed', rungs: [] };
+  }
+
+  #locate(block: Block, { find, replace }: BlockReading): BlockOutcome {
+    const wanted = pattern(find);
+    for (const level of levelsOn(this.#rungs)) {
+      const places = this.#chain.find(wanted, level);
+      if (places.first.length === 0) continue;
+      const one = places.first.length === 1 && !places.more;
+      const first = one ? places.first[0] : level === 'exact' ? this.#hinted(places, block.hint) : undefined;
+      if (first === undefined) return refused('find_repeated', this.#repeated(places));
+      return this.#change(first, find, replace);
+    }
+    if (this.#isPresent(wanted, replace))
+      return {
+        kind: 'skipped',
+        code: 'already_present',
+        message: 'FIND stands nowhere, and REPLACE is there already.',
+      };
+    return refused('find_absent', this.#absent(find, block.hint));
+  }
+
+  #hinted(places: Places, hint: number | undefined): number | undefined {
+    return hint === undefined ? undefined : places.first.find((node) => this.#chain.originOf(node) === hint - 1);
+  }
+
+  #change(first: number, find: readonly string[], replace: readonly string[]): BlockOutcome {
+    const nodes = this.#chain.run(first, find.length);
+    const rungs = new Set<Rung>();
+    for (const [i, node] of nodes.entries()) {
+      const level = levelBetween(find[i] ?? '', this.#chain.textOf(node)) ?? 'exact';
+      if (level !== 'exact') rungs.add(level);
+      const origin = this.#chain.originOf(node);
+      if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) rungs.add('earlier_block');
+    }
+    if (rungs.has('earlier_block') && !rungOn('earlier_block', this.#rungs))
+      return refused(
+        'earlier_block',
+        'FIND needs text that an earlier block made. Write FIND from the file as it was shown, and join the two blocks.',
+      );
+    const kept = lineOrigins(find, replace);
+    this.#chain.replace(
+      nodes,
+      replace.map((text, j) => nodes[kept[j] ?? -1] ?? text),
+    );
+    this.#changed = true;
+    const line = this.#chain.originOf(first) + 1;
+    return { kind: 'changed', rungs: [...rungs], ...(line > 0 ? { line } : {}) };
+  }
+
+  #isPresent(find: readonly WantedLine[], replace: readonly string[]): boolean {
+    if (replace.length === 0 || this.#chain.find(find, 'white_space').first.length > 0) return false;
+    return this.#chain.find(pattern(replace), 'exact').first.length === 1;
+  }
+
+  #repeated(places: Places): string {
+    const lines = places.first.map((node) => this.#chain.originOf(node) + 1);
+    const base = lines.filter((line) => line > 0).join(', ');
+    const made = lines.includes(0) ? `${base === '' ? '' : ', and '}in text that an earlier block made` : '';
+    return `FIND stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${places.more ? ' and more' : ''}. Add lines before or after until it stands in one place, or say which with \`FIND @LINE:\`.`;
+  }
+
+  #absent(find: readonly string[], hint: number | undefined): string {
+    const { lines } = this.#changed ? this.result() : { lines: this.#base };
+    const numbers = this.#changed ? ' (Lines are counted as the blocks before left the file.)' : '';
+    return `FIND stands nowhere in the file. ${describeNearest(nearest(lines, find, hint))}${numbers} Send FIND as whole lines, exactly as the file has them.`;
+  }
+}

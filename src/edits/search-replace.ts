@@ -1,0 +1,82 @@
+/**
+ * search-replace: blocks that quote lines of a file and say what takes their place.
+ *
+ *   answer = *( prose / fence / block )
+ *   block  = [ "FILE: " path NL ] "FIND" [ " " [ "@" ] line ] ":" NL *( text NL ) "REPLACE:" NL *( text NL ) "END" [ " " nonce ] NL
+ *
+ * FILE may be left out where the block before is of the same file. FIND is whole lines and must stand in exactly one place of the text
+ * as the blocks before left it; a line number (of the file as it was shown) decides between several. An empty FIND creates a file that
+ * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once.
+ * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
+ * then that reading counts whose FIND stands in the file, if only one does.
+ * Rungs: earlier_block, line_endings, trailing_space, lookalikes. Edits, for the marker: blocks.
+ */
+import { lookUp } from './paths.js';
+import { BlockApplier } from './search-replace-apply.js';
+import { type Block, parseBlocks } from './search-replace-parse.js';
+import type { FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
+
+/** Refusals told of one answer; each costs a look for the nearest place. */
+const REASONS_TOLD = 10;
+
+export const searchReplace: FormatModule = {
+  format: 'search-replace',
+  read(body, context) {
+    const parsed = parseBlocks(body, context.options.nonce);
+    const { groups, reasons } = groupByFile(parsed.blocks, context);
+    const counts = { files: groups.length, edits: parsed.blocks.length };
+    if (parsed.kind === 'invalid')
+      return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, ...counts };
+    if (parsed.kind === 'refused') return { reading: { kind: 'refused', reasons: [parsed.reason] }, ...counts };
+    if (reasons.length > 0) return { reading: { kind: 'refused', reasons }, ...counts };
+    return { reading: readGroups(groups, parsed.notes, context), ...counts };
+  },
+};
+
+interface Group {
+  readonly path: string;
+  readonly text: Text | null;
+  readonly blocks: Block[];
+}
+
+const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups: Group[]; reasons: Reason[] } => {
+  const byAnswered = new Map<string, Group | null>();
+  const byPath = new Map<string, Group>();
+  const reasons: Reason[] = [];
+  for (const block of blocks) {
+    let group = byAnswered.get(block.path);
+    if (group === undefined) {
+      const found = lookUp(block.path, context, block.index);
+      if (!found.ok) reasons.push(found.reason);
+      group = found.ok ? (byPath.get(found.path) ?? { path: found.path, text: found.file.text, blocks: [] }) : null;
+      byAnswered.set(block.path, group);
+      if (group) byPath.set(group.path, group);
+    }
+    group?.blocks.push(block);
+  }
+  return { groups: [...byPath.values()], reasons: reasons.slice(0, REASONS_TOLD) };
+};
+
+const readGroups = (groups: readonly Group[], notes: readonly Reason[], context: FormatContext): Reading => {
+  const plans: FilePlan[] = [];
+  const rungs: UsedRung[] = [];
+  const allNotes = [...notes];
+  const reasons: Reason[] = [];
+  for (const { path, text, blocks } of groups) {
+    const applier = new BlockApplier(text, blocks, context.options.rungs);
+    for (const block of blocks) {
+      if (reasons.length >= REASONS_TOLD) break;
+      const outcome = applier.apply(block);
+      const { index } = block;
+      if (outcome.kind === 'changed') {
+        const line = outcome.line === undefined ? {} : { line: outcome.line };
+        for (const rung of outcome.rungs) rungs.push({ rung, path, index, ...line });
+        continue;
+      }
+      const message = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): ${outcome.message}`;
+      (outcome.kind === 'refused' ? reasons : allNotes).push({ code: outcome.code, path, index, message });
+    }
+    if (reasons.length === 0) plans.push({ kind: 'lines', path, ...applier.result() });
+  }
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: allNotes };
+};

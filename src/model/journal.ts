@@ -1,0 +1,164 @@
+/**
+ * The call journal on disk: one wanted answer (slot), paid for once. See slot-files.ts for what lies where.
+ *
+ * ask: the recorded answer, if there is one; else a whole answer in a call's log is recorded and returned; else an open call is waited
+ * for while its owner lives; else `call_lost` after `maxUnknownCalls`; else the next call is claimed (put-if-absent) and made.
+ */
+import { join } from 'node:path';
+import { onDisk, orNull } from '../workspace/sys-put.js';
+import { realSys } from '../workspace/sys.js';
+import type { Sys } from '../workspace/sys.js';
+import { ModelError } from './errors.js';
+import { makeCall } from './journal-call.js';
+import { cancelled, waitForOwner } from './journal-wait.js';
+import { nonceFor } from './nonce.js';
+import { toAnswer } from './slot-answer.js';
+import { SlotFiles, stepDir } from './slot-files.js';
+import type { AnswerRecord, SlotRecord } from './slot-files.js';
+import { keyParts, slotKey } from './slot-key.js';
+import { endOwnership, takeOwnership } from './slot-owner.js';
+import { readCalls, slotUsage } from './slot.js';
+import type { SlotCall } from './slot.js';
+import type { CallJournal, JournalAsk, JournaledCall, ModelPort, SlotOutcome } from './types.js';
+
+export interface DiskJournalOptions {
+  /** The directory of slots, `homePaths(home).slots`. */
+  readonly dir: string;
+  readonly model: ModelPort;
+  readonly slotLease_ms: number;
+  /** `onProgress` is called at least this often. */
+  readonly heartbeat_ms: number;
+  readonly sys?: Sys;
+  /** Milliseconds since 1970, for what records say about when. Nothing is decided by it. */
+  readonly now?: () => number;
+}
+
+export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
+  const { dir, model, slotLease_ms: lease_ms, heartbeat_ms, sys = realSys, now = Date.now } = options;
+  const at = (): string => new Date(now()).toISOString();
+
+  const openSlot = async (files: SlotFiles, key: string, input: JournalAsk): Promise<SlotRecord> => {
+    const earlier = await files.get('slot.json');
+    if (earlier !== null) return earlier;
+    const { request, nonce } = await input.makeRequest((haystack) => nonceFor(key, haystack));
+    const prices = pricesOf(input.price, request.model);
+    const { record } = await files.put('slot.json', {
+      v: 1,
+      at: at(),
+      key: keyParts(input.key),
+      request,
+      nonce,
+      prices,
+    });
+    return record;
+  };
+
+  const recordAnswer = async (files: SlotFiles, slot: SlotRecord, calls: readonly SlotCall[]): Promise<void> => {
+    const whole = calls.find((c) => c.state === 'answered');
+    if (whole === undefined) return;
+    const answer = toAnswer(whole.stream, slot.request.model);
+    await files.put('answer.json', { v: 1, at: at(), call: whole.call, answer, usage: slotUsage(calls) });
+  };
+
+  /** Claims call `number` and makes it. False: somebody else has claimed it. */
+  const callOnce = async (files: SlotFiles, slot: SlotRecord, number: number, input: JournalAsk): Promise<boolean> => {
+    const owner = await takeOwnership(sys);
+    try {
+      const { created } = await files.put(`call-${number}.json`, { v: 1, at: at(), owner });
+      if (!created) return false;
+      const { request } = slot;
+      const onText = (text: string): void => input.onProgress?.(text);
+      await makeCall({ files, call: number, model, request, lease_ms, at, signal: input.signal, onText });
+      return true;
+    } finally {
+      endOwnership(owner);
+    }
+  };
+
+  const settle = async (files: SlotFiles, slot: SlotRecord, input: JournalAsk): Promise<SlotOutcome> => {
+    let ours = 0;
+    for (;;) {
+      const recorded = await files.get('answer.json');
+      if (recorded !== null) return answered(slot, recorded, recorded.call !== ours);
+      const calls = await readCalls(files, slot);
+      const open = calls.find((c) => c.state === 'open');
+      if (calls.some((c) => c.state === 'answered')) {
+        await recordAnswer(files, slot, calls);
+      } else if (open !== undefined) {
+        const seen = await waitForOwner(files, open, { lease_ms, signal: input.signal });
+        if (seen === 'ended')
+          await files.put(`call-${open.call}.end.json`, { v: 1, at: at(), state: 'unknown', why: 'lease_ended' });
+      } else if (lost(calls, input)) {
+        return { outcome: 'call_lost', usage: slotUsage(calls) };
+      } else if (input.signal.aborted) {
+        throw cancelled();
+      } else {
+        const next = (calls.at(-1)?.call ?? 0) + 1;
+        try {
+          if (await callOnce(files, slot, next, input)) ours = next;
+        } catch (error) {
+          // The last call that may be cut off was: say so now instead of asking for one more retry.
+          if (
+            !(error instanceof ModelError) ||
+            error.kind === 'cancelled' ||
+            !lost(await readCalls(files, slot), input)
+          )
+            throw error;
+        }
+      }
+    }
+  };
+
+  const ask: CallJournal['ask'] = async (input) => {
+    const key = slotKey(input.key);
+    const files = new SlotFiles(sys, join(stepDir(dir, input.key.stepKey), key));
+    const beat = setInterval(() => input.onProgress?.(''), heartbeat_ms);
+    try {
+      return await settle(files, await openSlot(files, key, input), input);
+    } finally {
+      clearInterval(beat);
+    }
+  };
+
+  const calls: CallJournal['calls'] = async (stepKey) => {
+    const step = stepDir(dir, stepKey);
+    const slots = (await onDisk(`Reading the call journal at ${step}`, () => orNull(sys.readdir(step)))) ?? [];
+    const found: { readonly at: string; readonly call: JournaledCall }[] = [];
+    for (const slot of slots.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
+      const files = new SlotFiles(sys, join(step, slot));
+      const record = await files.get('slot.json');
+      if (record === null) continue;
+      for (const c of await readCalls(files, record))
+        found.push({ at: c.record.at, call: { slot, key: record.key, call: c.call, state: c.state, usage: c.usage } });
+    }
+    return found
+      .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.call.call - b.call.call))
+      .map(({ call }) => call);
+  };
+
+  return { ask, calls };
+};
+
+const answered = (slot: SlotRecord, { answer, usage }: AnswerRecord, recorded: boolean): SlotOutcome => ({
+  outcome: 'answered',
+  answer,
+  request: slot.request,
+  nonce: slot.nonce,
+  usage,
+  recorded,
+});
+
+const lost = (calls: readonly SlotCall[], { maxUnknownCalls }: JournalAsk): boolean =>
+  calls.filter((c) => c.state === 'unknown').length >= maxUnknownCalls;
+
+/** US dollars per million of each kind of token. */
+const pricesOf = (price: JournalAsk['price'], model: string): SlotRecord['prices'] => {
+  const million = 1_000_000;
+  const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  return {
+    input_usd: price(model, { ...none, input: million }),
+    output_usd: price(model, { ...none, output: million }),
+    cacheRead_usd: price(model, { ...none, cacheRead: million }),
+    cacheWrite_usd: price(model, { ...none, cacheWrite: million }),
+  };
+};

@@ -1,0 +1,136 @@
+/** `emend doctor`: what Emend needs on this machine, what it found, and the command that mends what is missing. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { DEFAULT_QUEUE_PREFIX, queueNames } from '../shared/protocol.js';
+import { ProblemError } from '../shared/problems.js';
+import { hostId, resolveHome } from '../workspace/home.js';
+import type { Environment } from '../workspace/runner-env.js';
+import { findTemporalCli } from './cli-binary.js';
+import { connectClient } from './connection.js';
+import type { ClientConnection } from './connection.js';
+import { resolveTimings } from './timings.js';
+
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  /** One line; never a secret. */
+  readonly found: string;
+  /** What to type; null where nothing is wrong. */
+  readonly mend: string | null;
+}
+
+type Finding = Omit<Check, 'name'>;
+const good = (found: string): Finding => ({ ok: true, found, mend: null });
+const bad = (found: string, mend: string): Finding => ({ ok: false, found, mend });
+
+const MINIMUM_NODE = [20, 3] as const;
+/** Temporal's numbers for the two kinds of task queue (`temporal.api.enums.v1.TaskQueueType`). */
+const QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
+
+/** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME. Never throws. */
+export const doctor = async (env: Environment, queuePrefix = DEFAULT_QUEUE_PREFIX): Promise<readonly Check[]> => {
+  const home = await resolveHome(env).catch((error: unknown) => error);
+  const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
+  const connection = isConnection(server) ? server : null;
+  try {
+    const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
+      ['Node.js', nodeVersion],
+      ['git', () => gitVersion(env)],
+      ['EMEND_HOME', () => (typeof home === 'string' ? good(home) : explained(home))],
+      ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
+      ['Temporal CLI', () => temporalCli(env)],
+      ['Temporal server', () => (connection ? reached(connection) : explained(server))],
+      ['worker', () => (connection && typeof home === 'string' ? workers(connection, home, queuePrefix) : noServer())],
+      ['model', () => model(env)],
+    ];
+    return await Promise.all(
+      checks.map(async ([name, check]) => {
+        const finding = await Promise.resolve()
+          .then(check)
+          .catch((error: unknown) => explained(error));
+        return { name, ...finding };
+      }),
+    );
+  } finally {
+    await connection?.close();
+  }
+};
+
+const nodeVersion = (): Finding => {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [wantedMajor, wantedMinor] = MINIMUM_NODE;
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
+    ? good(process.version)
+    : bad(process.version, `Install Node.js ${MINIMUM_NODE.join('.')} or newer: https://nodejs.org`);
+};
+
+const gitVersion = async (env: Environment): Promise<Finding> => {
+  try {
+    const { stdout } = await promisify(execFile)('git', ['--version'], { env: { ...env }, timeout: 10_000 });
+    return good(stdout.trim());
+  } catch {
+    return bad('not found on PATH', 'Install git, for example: apt-get install git, or: brew install git');
+  }
+};
+
+const temporalCli = async (env: Environment): Promise<Finding> => {
+  const cli = await findTemporalCli({ env, fetch: false });
+  return good(`${cli.version} at ${cli.path} (${cli.from})`);
+};
+
+const connect = (env: Environment, home: string): Promise<ClientConnection> =>
+  connectClient({ env, home, connect_ms: resolveTimings(env).connect_ms });
+
+const isConnection = (value: unknown): value is ClientConnection =>
+  typeof value === 'object' && value !== null && 'connection' in value;
+
+const reached = ({ address, namespace, uiUrl }: ClientConnection): Finding =>
+  good(`${address}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`);
+
+const noServer = (): Finding => bad('not asked: no server', 'emend dev');
+
+/** Every run needs somebody at all three queues. */
+const workers = async ({ connection, namespace }: ClientConnection, home: string, prefix: string): Promise<Finding> => {
+  const { workflow, model: modelCalls, host } = queueNames(prefix, await hostId(home));
+  const queues = [
+    { name: workflow, taskQueueType: QUEUE_TYPE.workflow },
+    { name: modelCalls, taskQueueType: QUEUE_TYPE.activity },
+    { name: host, taskQueueType: QUEUE_TYPE.activity },
+  ];
+  const polled = await Promise.all(
+    queues.map(async ({ name, taskQueueType }) => {
+      const request = { namespace, taskQueue: { name }, taskQueueType };
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum lies in a package that we do not depend on
+      const { pollers } = await connection.workflowService.describeTaskQueue(request);
+      return { name, polled: pollers.length > 0 };
+    }),
+  );
+  const silent = polled.filter((queue) => !queue.polled).map((queue) => queue.name);
+  return silent.length === 0
+    ? good(`polls ${queues.map((queue) => queue.name).join(', ')}`)
+    : bad(`nobody polls ${silent.join(', ')}`, 'emend dev (server and worker), or: emend worker');
+};
+
+/** Only whether they are set: a key is never shown, not even in part. */
+const model = (env: Environment): Finding => {
+  const baseUrl = env.ANTHROPIC_BASE_URL ?? '';
+  const key = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'].find((name) => (env[name] ?? '') !== '');
+  if (key === undefined && baseUrl === '') return bad('no key and no base URL', 'export ANTHROPIC_API_KEY=…');
+  return good(
+    `${key === undefined ? 'no key' : `${key} is set`}, ${baseUrl === '' ? 'api.anthropic.com' : hostOf(baseUrl)}`,
+  );
+};
+
+/** A base URL may carry a user and password. */
+const hostOf = (url: string): string => {
+  try {
+    return new URL(url).host;
+  } catch {
+    return 'ANTHROPIC_BASE_URL is not a URL';
+  }
+};
+
+const explained = (error: unknown): Finding =>
+  error instanceof ProblemError
+    ? bad(error.message, error.problem.next ?? 'See the message.')
+    : bad(error instanceof Error ? error.message : String(error), 'See the message.');

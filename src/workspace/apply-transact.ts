@@ -1,0 +1,205 @@
+/**
+ * One transaction, from a plan to a closed record, through whatever died before or runs beside it. Who decides between forward and
+ * back is always the verdict file of the record: written once, read by all.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fail, ProblemError } from '../shared/problems.js';
+import type { Problem } from '../shared/problems.js';
+import { isUnchanged } from './apply-check.js';
+import type { Checked } from './apply-check.js';
+import { goForward } from './apply-forward.js';
+import { putBack, settleKeep, listKeeps } from './apply-keep.js';
+import type { Drive } from './apply-keep.js';
+import { freshId, targetPaths } from './apply-names.js';
+import { prepare, takeBack } from './apply-prepare.js';
+import { isAlive, sameProcess } from './apply-process.js';
+import type { ProcessIdentity } from './apply-process.js';
+import { isOpen } from './apply-record.js';
+import type { ClosedRecord, Driver, RecordState, TransactionPlan, TransactionRecord } from './apply-record.js';
+import { asDiskProblem } from './sys-put.js';
+import type { Sys } from './sys.js';
+import type { BlobStore, FileConflict } from './types.js';
+
+export interface TransactContext {
+  readonly sys: Sys;
+  readonly blobs: BlobStore;
+  readonly process: ProcessIdentity;
+  /** How long the work of a live attempt is waited for before it is joined or reverted. */
+  readonly patience_ms: number;
+}
+
+export type PlanAttempt =
+  | { readonly ok: true; readonly plan: TransactionPlan; readonly checked: Pick<Checked, 'files' | 'stats'> }
+  | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
+
+export type Transacted =
+  | { readonly outcome: 'closed'; readonly closed: ClosedRecord }
+  | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
+  | { readonly outcome: 'failed'; readonly problem: Problem };
+
+const POLL_MS = 50;
+/** Generations of one call: each further one means that another attempt or a person came in between. */
+const MAX_GENERATIONS = 20;
+
+/** Attempts under way in this process, whichever engine runs them. */
+const inFlight = new Set<string>();
+
+/** Gives `work` an attempt id that others see as alive until it ends. */
+export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promise<T> => {
+  const attempt = freshId();
+  inFlight.add(attempt);
+  try {
+    return await work(attempt);
+  } finally {
+    inFlight.delete(attempt);
+  }
+};
+
+/** Attempts of the record, other than ours, that may still be at work. */
+export const liveAttempts = async (
+  context: TransactContext,
+  state: RecordState,
+  ours: string,
+): Promise<ReadonlySet<string>> => {
+  const live = new Set<string>();
+  const drivers: readonly Driver[] = state.plan === null ? state.drivers : [state.plan, ...state.drivers];
+  for (const { attempt, process } of drivers) {
+    if (attempt === ours) continue;
+    // In our own process we know better than its being alive.
+    const works = sameProcess(process, context.process) ? inFlight.has(attempt) : await isAlive(context.sys, process);
+    if (works) live.add(attempt);
+  }
+  return live;
+};
+
+const driveOf = (
+  context: TransactContext,
+  record: TransactionRecord,
+  plan: TransactionPlan,
+  attempt: string,
+  live: ReadonlySet<string>,
+): Drive => {
+  let keeps = 0;
+  const nextKeep = () => (keeps += 1);
+  return { sys: context.sys, blobs: context.blobs, plan, record, attempt, isLive: (id) => live.has(id), nextKeep };
+};
+
+/** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
+export const settleOpen = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  state: RecordState,
+  attempt: string,
+): Promise<{ did: 'finished'; closed: ClosedRecord } | { did: 'reverted' } | null> => {
+  const { plan } = state;
+  if (plan === null || !isOpen(state)) return null;
+  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, 'reverted'));
+  if (verdict === 'reverted') {
+    await takeBack(context.sys, plan);
+    await record.putCleaned(plan.generation);
+    return { did: 'reverted' };
+  }
+  if (attempt !== plan.attempt) await record.putDriver({ attempt, process: context.process });
+  const live = await liveAttempts(context, state, attempt);
+  return { did: 'finished', closed: await goForward(driveOf(context, record, plan, attempt, live)) };
+};
+
+/**
+ * Carries the record to its end. Writes nothing where `makePlan` finds conflicts. `failed`: reverted. Throws ProblemError where
+ * neither forward nor back was possible: the record stays open, and the next attempt or recovery goes on with it.
+ */
+export const transact = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  attempt: string,
+  makePlan: (generation: number) => Promise<PlanAttempt>,
+): Promise<Transacted> => {
+  const deadline = performance.now() + context.patience_ms;
+  for (let generations = 0; generations < MAX_GENERATIONS;) {
+    const state = await record.load();
+    if (state.closed !== null) return { outcome: 'closed', closed: state.closed };
+    if (isOpen(state)) {
+      if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline) await sleep(POLL_MS);
+      else await settleOpen(context, record, state, attempt);
+      continue;
+    }
+    generations++;
+    const made = await makePlan((state.plan?.generation ?? 0) + 1);
+    if (!made.ok) return { outcome: 'base_changed', conflicts: made.conflicts };
+    if (!(await record.putPlan(made.plan)).created) continue;
+    const problem = await tryToCommit(context, record, made);
+    if (problem !== null) return { outcome: 'failed', problem };
+    await settleOpen(context, record, await record.load(), attempt);
+  }
+  return fail('busy', `The record ${record.name} was taken over ${MAX_GENERATIONS} times; other attempts are at work.`);
+};
+
+/**
+ * Prepares the generation and asks for the verdict `committed`. A problem where it was reverted for one; null otherwise (committed,
+ * reverted by others, or because files changed): the record says which.
+ */
+const tryToCommit = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  made: PlanAttempt & { ok: true },
+): Promise<Problem | null> => {
+  const { plan, checked } = made;
+  const { sys, blobs } = context;
+  try {
+    await prepare(sys, blobs, plan);
+    if (!(await isUnchanged(sys, plan.workspace, checked))) {
+      await revert(context, record, plan);
+      return null;
+    }
+  } catch (error) {
+    // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.
+    await revert(context, record, plan).catch(() => takeBack(sys, plan).catch(() => undefined));
+    return problemOf(error, plan.workspace);
+  }
+  try {
+    await record.putVerdict(plan.generation, 'committed');
+    return null;
+  } catch (error) {
+    // The verdict may be there all the same; then it stands. Where this fails too nobody knows, and the record stays open.
+    if ((await record.putVerdict(plan.generation, 'reverted')) === 'committed') return null;
+    await revert(context, record, plan);
+    return problemOf(error, plan.workspace);
+  }
+};
+
+const revert = async (context: TransactContext, record: TransactionRecord, plan: TransactionPlan): Promise<void> => {
+  await record.putVerdict(plan.generation, 'reverted');
+  await takeBack(context.sys, plan);
+  await record.putCleaned(plan.generation);
+};
+
+/** Expected failures as values; anything else is a bug and is thrown on. */
+export const problemOf = (error: unknown, where: string): Problem => {
+  const known = asDiskProblem(error, `Changing files in ${where}`);
+  if (known instanceof ProblemError) return known.problem;
+  throw known;
+};
+
+/** After a record was closed while other attempts were at work: what they left behind when they died. */
+export const sweep = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  state: RecordState,
+  attempt: string,
+): Promise<void> => {
+  const { plan } = state;
+  if (plan === null || state.closed === null || state.swept || state.drivers.length === 0) return;
+  const live = await liveAttempts(context, state, attempt);
+  const drive = driveOf(context, record, plan, attempt, live);
+  const closedAt_ns = await record.closedAt_ns();
+  for (const [index, keeps] of await listKeeps(drive, 'settle')) {
+    for (const keep of keeps) {
+      const { changed_ns } = await context.sys.lstat(keep);
+      // Taken after the end, so by mistake: it belongs where it was.
+      if (changed_ns > closedAt_ns && (await putBack(drive, keep, targetPaths(plan, index).target)) !== 'taken')
+        continue;
+      await settleKeep(drive, index, keep);
+    }
+  }
+  if (live.size === 0) await record.putSwept();
+};

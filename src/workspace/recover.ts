@@ -1,0 +1,55 @@
+/** Finishes or reverts what dead processes left open in a home. Leases are left alone: only a server knows whose workflow is closed. */
+import { join } from 'node:path';
+import { isStepKey } from '../shared/refs.js';
+import type { EngineParts } from './apply.js';
+import { isOpen, openRecord } from './apply-record.js';
+import { asAttempt, liveAttempts, problemOf, settleOpen, sweep } from './apply-transact.js';
+import { orNull } from './sys-put.js';
+import type { RecoveredTransaction } from './types.js';
+
+/** One entry for each record that was open. A record that cannot be recovered does not hold up the others. */
+export const recoverAll = async (parts: EngineParts): Promise<readonly RecoveredTransaction[]> => {
+  const { sys, transactions } = parts;
+  const all: RecoveredTransaction[] = [];
+  for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey)) {
+    for (const name of (await orNull(sys.readdir(join(transactions, stepKey)), ['ENOENT', 'ENOTDIR'])) ?? []) {
+      const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, `${stepKey}/${name}`, attempt));
+      if (recovered !== null) all.push(recovered);
+    }
+  }
+  return all;
+};
+
+const recoverOne = async (
+  parts: EngineParts,
+  stepKey: string,
+  name: string,
+  attempt: string,
+): Promise<RecoveredTransaction | null> => {
+  const record = openRecord(parts.sys, parts.transactions, name);
+  let workspace = '';
+  const report = (did: RecoveredTransaction['did'], conflicts: RecoveredTransaction['conflicts'] = []) => ({
+    stepKey,
+    workspace,
+    record: name,
+    did,
+    conflicts,
+  });
+  try {
+    const state = await record.load();
+    if (state.plan === null) return null;
+    workspace = state.plan.workspace;
+    if (!isOpen(state)) {
+      await sweep(parts, record, state, attempt);
+      return null;
+    }
+    if ((await liveAttempts(parts, state, attempt)).size > 0) return report('left_to_live_process');
+    if ((await orNull(parts.sys.realpath(workspace), ['ENOENT', 'ENOTDIR'])) === null)
+      return report('workspace_missing');
+    const settled = await settleOpen(parts, record, state, attempt);
+    if (settled === null) return null;
+    return settled.did === 'finished' ? report('finished', settled.closed.conflicts) : report('reverted');
+  } catch (error) {
+    return report('failed', [{ path: workspace, why: problemOf(error, workspace).message }]);
+  }
+};

@@ -1,0 +1,138 @@
+/** SIGKILL before, in and after every system call of an apply and of a rollback. EMEND_LONG=1 runs them all. */
+import { execFile } from 'node:child_process';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SysCall } from '../support/sys-shim.js';
+import { transpile } from '../support/transpile.js';
+import { sampled } from '../support/seeded.js';
+import { leftovers, makeScene, mixedFiles, sidesOf, STEP } from '../workspace/apply-scene.js';
+import type { Scene } from '../workspace/apply-scene.js';
+import type { ChildTask } from './apply-child.js';
+
+let child: ReturnType<typeof transpile>;
+beforeAll(() => {
+  child = transpile('apply-kill', 'test/crash/apply-child.ts');
+});
+afterAll(() => {
+  child.remove();
+});
+
+interface Ended {
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+const runChild = (scene: Scene, task: Pick<ChildTask, 'work' | 'plan' | 'noLinks'>): Promise<Ended> => {
+  const file = join(scene.root, 'task.json');
+  fs.writeFileSync(file, JSON.stringify({ home: scene.home, request: scene.request, ...task } satisfies ChildTask));
+  return new Promise((resolve) => {
+    execFile(process.execPath, [child.path, file], (error, stdout, stderr) => {
+      resolve({ signal: error?.signal ?? null, stdout, stderr });
+    });
+  });
+};
+
+interface Setting {
+  readonly name: string;
+  readonly count: number;
+  readonly git?: boolean;
+  readonly noLinks?: boolean;
+  readonly work: 'apply' | 'rollback';
+  readonly sample: number;
+}
+const sceneFor = async (setting: Setting): Promise<Scene> => {
+  const scene = await makeScene(mixedFiles(setting.count), { git: setting.git ?? false });
+  if (setting.work === 'rollback')
+    expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
+  return scene;
+};
+
+const callsOf = async (setting: Setting): Promise<readonly SysCall[]> => {
+  const scene = await sceneFor(setting);
+  try {
+    const { stdout, stderr } = await runChild(scene, { ...setting, plan: { at: 0, when: 'before', fault: 'kill' } });
+    expect(stderr).toBe('');
+    return (JSON.parse(stdout) as { names: SysCall[] }).names;
+  } finally {
+    scene.remove();
+  }
+};
+
+type Kill = Pick<ChildTask['plan'], 'at' | 'when'> & { readonly fault: 'kill' | 'tear' };
+const TORN: readonly SysCall[] = ['writeExclusive', 'append', 'copyExclusive'];
+const killsOf = (names: readonly SysCall[]): Kill[] =>
+  names.flatMap((name, i): Kill[] => [
+    { at: i + 1, when: 'before', fault: 'kill' },
+    { at: i + 1, when: 'after', fault: 'kill' },
+    ...(TORN.includes(name) ? [{ at: i + 1, when: 'before', fault: 'tear' } as const] : []),
+  ]);
+
+const killAndRecover = async (setting: Setting, kill: Kill): Promise<'new' | 'old'> => {
+  const scene = await sceneFor(setting);
+  try {
+    const log = join(scene.root, 'fired');
+    const ended = await runChild(scene, { ...setting, plan: { ...kill, log } });
+    expect({ signal: ended.signal, fired: fs.existsSync(log) }).toEqual({ signal: 'SIGKILL', fired: true });
+
+    const engine = scene.engine();
+    const recovered = await engine.recover();
+    const sides = new Set(sidesOf(scene));
+    expect(sides.size === 1 && !sides.has('other') ? [] : sidesOf(scene)).toEqual([]);
+    expect(leftovers(scene.workspace)).toEqual([]);
+    expect(recovered.flatMap((r) => r.conflicts)).toEqual([]);
+    expect(recovered.filter((r) => r.did !== 'finished' && r.did !== 'reverted')).toEqual([]);
+    expect(await engine.recover()).toEqual([]);
+    const lease = await engine.readLease(scene.workspace);
+    expect(lease?.stepKey ?? STEP).toBe(STEP);
+    const [side] = sides;
+    // Nobody else may come in between files that stand and the commit that needs them.
+    if (side === 'new') expect(lease).not.toBeNull();
+
+    const again = await engine[setting.work](scene.request);
+    expect(again).toMatchObject({
+      outcome: setting.work === 'apply' ? 'applied' : 'rolled_back',
+      files: scene.request.files,
+    });
+    expect(new Set(sidesOf(scene))).toEqual(new Set([setting.work === 'apply' ? 'new' : 'old']));
+    expect(leftovers(scene.workspace)).toEqual([]);
+    return side === 'new' ? 'new' : 'old';
+  } finally {
+    scene.remove();
+  }
+};
+
+const SETTINGS: readonly Setting[] = [
+  { name: 'one file', count: 1, work: 'apply', sample: 8 },
+  { name: 'two files in a repository', count: 2, git: true, work: 'apply', sample: 8 },
+  { name: 'twelve files of every kind', count: 12, work: 'apply', sample: 16 },
+  { name: 'six files, no hard links', count: 6, noLinks: true, work: 'apply', sample: 8 },
+  { name: 'rollback of six files', count: 6, work: 'rollback', sample: 8 },
+];
+
+describe('killed at every system call, recovered: all new or all old', () => {
+  test.each(SETTINGS)(
+    '$name',
+    async (setting) => {
+      const kills = killsOf(await callsOf(setting));
+      const chosen = sampled(`kills, ${setting.name}`, kills, setting.sample);
+      const failures: string[] = [];
+      const ends = { new: 0, old: 0 };
+      const queue = [...chosen];
+      const work = async (): Promise<void> => {
+        for (let kill = queue.shift(); kill !== undefined; kill = queue.shift()) {
+          try {
+            ends[await killAndRecover(setting, kill)]++;
+          } catch (error) {
+            failures.push(`${JSON.stringify(kill)}: ${String(error)}`);
+          }
+        }
+      };
+      await Promise.all([work(), work()]);
+      process.stdout.write(`${setting.name}: ${ends.old} ended old, ${ends.new} ended new\n`);
+      expect(failures).toEqual([]);
+      expect(ends.old + ends.new).toBe(chosen.length);
+    },
+    1_800_000,
+  );
+});

@@ -1,0 +1,137 @@
+/** One suite for every format: the same edit said in any of them gives the same bytes, in every kind of file. */
+import { describe, expect, test } from '@jest/globals';
+import { applyAnswer } from '../../src/edits/outcome.js';
+import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
+import type { Format } from '../../src/shared/formats.js';
+import { FORMATS } from '../../src/shared/formats.js';
+import type { LineEdit } from './formats.js';
+import { SAY } from './formats.js';
+
+const utf16 = (text: string): Buffer => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+const utf16be = (text: string): Buffer => utf16(text).swap16();
+const bom = (text: string): Buffer => Buffer.from(`\ufeff${text}`);
+const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+interface Case {
+  readonly name: string;
+  readonly lines: readonly string[];
+  readonly base: Uint8Array;
+  readonly edits: readonly LineEdit[];
+  readonly expected: Uint8Array;
+}
+const abc = ['a', 'b', 'c', 'd'];
+const change: LineEdit[] = [{ from: 1, to: 2, lines: ['B', 'BB'] }];
+const end: LineEdit[] = [{ from: 4, to: 4, lines: ['e'] }];
+const text = (name: string, base: string, edits: LineEdit[], expected: string, lines = abc): Case => ({
+  name,
+  lines,
+  base: Buffer.from(base),
+  edits,
+  expected: Buffer.from(expected),
+});
+
+const CASES: readonly Case[] = [
+  text('LF', 'a\nb\nc\nd\n', change, 'a\nB\nBB\nc\nd\n'),
+  text('CRLF', 'a\r\nb\r\nc\r\nd\r\n', change, 'a\r\nB\r\nBB\r\nc\r\nd\r\n'),
+  text('CR only', 'a\rb\rc\rd\r', change, 'a\rB\rBB\rc\rd\r'),
+  text('mixed', 'a\nb\r\nc\r\nd\n', change, 'a\nB\nBB\nc\r\nd\n'),
+  text('mixed, first line', 'a\r\nb\nc\r\nd\n', [{ from: 0, to: 1, lines: ['A'] }], 'A\nb\nc\r\nd\n'),
+  text('no final newline', 'a\nb\nc\nd', change, 'a\nB\nBB\nc\nd'),
+  text('append without final newline', 'a\r\nb\r\nc\r\nd', end, 'a\r\nb\r\nc\r\nd\r\ne'),
+  text('append with final newline', 'a\nb\nc\nd\n', end, 'a\nb\nc\nd\ne\n'),
+  text('delete the last line', 'a\nb\nc\nd', [{ from: 3, to: 4, lines: [] }], 'a\nb\nc'),
+  text('insert first', 'a\nb\nc\nd\n', [{ from: 0, to: 0, lines: ['0'] }], '0\na\nb\nc\nd\n'),
+  text('two edits', 'a\nb\nc\nd\n', [{ from: 0, to: 1, lines: ['A'] }, { from: 2, to: 3, lines: [] }], 'A\nb\nd\n'),
+  { name: 'UTF-8 with BOM', lines: abc, base: bom('a\nb\nc\nd\n'), edits: change, expected: bom('a\nB\nBB\nc\nd\n') },
+  { name: 'UTF-16 LE', lines: abc, base: utf16('a\r\nb\r\nc\r\nd'), edits: change, expected: utf16('a\r\nB\r\nBB\r\nc\r\nd') },
+  { name: 'UTF-16 BE', lines: abc, base: utf16be('a\nb\nc\nd\n'), edits: end, expected: utf16be('a\nb\nc\nd\ne\n') },
+  {
+    name: 'neither UTF-8 nor UTF-16',
+    lines: ['caf\u00e9', 'b', '\u00ff', 'd'],
+    base: latin1('caf\u00e9\nb\n\u00ff\nd\n'),
+    edits: change,
+    expected: latin1('caf\u00e9\nB\nBB\n\u00ff\nd\n'),
+  },
+];
+
+const run = (format: Format, c: Case, options: Partial<ApplyOptions> = {}, file: Partial<OfferedFile> = {}): AnswerOutcome =>
+  applyAnswer({
+    format,
+    answer: SAY[format]('f.txt', c.lines, c.edits),
+    files: new Map([['f.txt', { bytes: c.base, ...file }]]),
+    options: { requireMarker: true, ...options },
+  });
+
+describe.each(FORMATS)('%s', (format) => {
+  test.each(CASES)('$name', (c) => {
+    const outcome = run(format, c, {}, { mode: 0o755 });
+    if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
+    const file = outcome.files.get('f.txt');
+    expect(file === 'absent' ? null : [...(file?.bytes ?? [])]).toEqual([...c.expected]);
+    expect(file).toMatchObject({ mode: 0o755 });
+    expect(outcome.rungs).toEqual([]);
+  });
+
+  const [plain] = CASES as [Case];
+
+  test('a path that was not offered is refused', () => {
+    const answer = SAY[format]('other.txt', plain.lines, plain.edits);
+    const outcome = applyAnswer({
+      format,
+      answer,
+      files: new Map([['f.txt', { bytes: plain.base }]]),
+      options: { requireMarker: true },
+    });
+    expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'file_not_offered', path: 'other.txt' }] });
+  });
+
+  test.each(['../f.txt', '/etc/passwd', '.git/config', 'a/.GIT/config', 'C:/x'])('the path %s is refused', (path) => {
+    const answer = SAY[format](path, plain.lines, plain.edits);
+    const outcome = applyAnswer({
+      format,
+      answer,
+      files: new Map([['f.txt', { bytes: plain.base }]]),
+      options: { requireMarker: true, mayCreateUnder: [''] },
+    });
+    expect(outcome).toMatchObject({ outcome: 'refused' });
+    expect('reasons' in outcome && outcome.reasons[0]?.code).toBe('bad_path');
+  });
+
+  test('a binary file is refused', () => {
+    expect(run(format, { ...plain, base: Buffer.from('a\0b') })).toMatchObject({
+      outcome: 'refused',
+      reasons: [{ code: 'binary' }],
+    });
+  });
+
+  test('another base than the answer was made for is refused', () => {
+    expect(run(format, plain, { base: new Map([['f.txt', '0'.repeat(64)]]) })).toMatchObject({
+      outcome: 'refused',
+      reasons: [{ code: 'base', path: 'f.txt' }],
+    });
+  });
+
+  test('an edit that changes nothing is unchanged', () => {
+    const edits: LineEdit[] = [{ from: 1, to: 2, lines: ['b'] }];
+    expect(run(format, { ...plain, edits }).outcome).toBe('unchanged');
+  });
+
+  test('a character that the file cannot hold is refused by name', () => {
+    const c = CASES.at(-1) as Case;
+    const outcome = run(format, { ...c, edits: [{ from: 1, to: 2, lines: ['\u2019'] }] });
+    expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'character' }] });
+    expect('reasons' in outcome && outcome.reasons[0]?.message).toContain('U+2019');
+  });
+
+  test('the job\u2019s final_newline is obeyed', () => {
+    const outcome = run(format, plain, { finalNewline: false });
+    if (outcome.outcome !== 'edited') throw new Error(outcome.outcome);
+    const file = outcome.files.get('f.txt');
+    expect(file !== 'absent' && Buffer.from(file?.bytes ?? []).toString()).toBe('a\nB\nBB\nc\nd');
+  });
+
+  test('a refusal by the model is declined, an unknown end truncated', () => {
+    expect(run(format, plain, { stopReason: 'refusal' }).outcome).toBe('declined');
+    expect(run(format, plain, { stopReason: 'something_new' }).outcome).toBe('truncated');
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { LineChain } from '../../src/edits/locate.js';
+import { levelBetween, levelsOn } from '../../src/edits/locate-levels.js';
+import { fuzz } from './locate-support.js';
+
+const find = (base: readonly string[], wanted: readonly string[]): readonly number[] =>
+  new LineChain(base, () => wanted).find(
+    wanted.map((text) => ({ text })),
+    'exact',
+  ).first;
+
+const naive = (base: readonly string[], wanted: readonly string[]): number[] =>
+  base.map((_, at) => at).filter((at) => wanted.every((text, i) => base[at + i] === text));
+
+describe('places of lines', () => {
+  test('are those that a plain search finds', () => {
+    const lines = (max: number): fc.Arbitrary<string[]> =>
+      fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: max });
+    fc.assert(
+      fc.property(lines(40), lines(4), (base, wanted) => {
+        expect(find(base, wanted)).toEqual(naive(base, wanted));
+      }),
+      fuzz('places'),
+    );
+  });
+
+  test('are found in a changed text as in one that was always so', () => {
+    const lines = (max: number): fc.Arbitrary<string[]> => fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: max });
+    const change = fc.tuple(fc.nat(100), fc.nat(3), lines(3));
+    fc.assert(
+      fc.property(
+        lines(20),
+        fc.array(change, { maxLength: 5 }),
+        fc.constantFrom(['a'], ['a', 'b'], ['b', 'b', 'c']),
+        (base, changes, wanted) => {
+          const chain = new LineChain(base, () => wanted);
+          const pattern = wanted.map((text) => ({ text }));
+          for (const [at, count, come] of changes) {
+            chain.find(pattern, 'exact');
+            const nodes = [...chain];
+            const old = nodes.slice(at % (nodes.length + 1)).slice(0, count);
+            // Without old lines only an empty text takes new ones.
+            if (old.length > 0 || nodes.length === 0) chain.replace(old, come);
+          }
+          const nodes = [...chain];
+          const text = nodes.map((node) => chain.textOf(node));
+          const places = chain.find(pattern, 'exact').first.map((node) => nodes.indexOf(node));
+          expect(places.sort((x, y) => x - y)).toEqual(naive(text, wanted));
+        },
+      ),
+      fuzz('changed text'),
+    );
+  });
+
+  test('in lines that repeat without end, the linear pass finds the same', () => {
+    const base = Array.from({ length: 20_000 }, (_, i) => (i % 2000 === 1999 ? 'b' : 'a'));
+    const wanted = [
+      ...Array.from({ length: 1500 }, () => 'a'),
+      'b',
+      ...Array.from({ length: 1998 }, () => 'a'),
+      'b',
+      'a',
+    ];
+    expect(find(base, wanted)).toEqual([499, 2499, 4499, 6499, 8499, 10_499, 12_499, 14_499]);
+    const half = Array.from({ length: 10_000 }, () => 'a');
+    expect(find([...half, 'b', ...half], [...half, 'b', 'b'])).toEqual([]);
+    expect(find([...half, 'b', ...half], [...half, 'b'])).toEqual([0]);
+  });
+
+  test('many places are cut short and say so', () => {
+    const chain = new LineChain(new Array<string>(1000).fill('a'), () => ['a']);
+    const places = chain.find([{ text: 'a' }], 'exact');
+    expect([places.first.length, places.more]).toEqual([50, true]);
+  });
+
+  test('either reading of a line will do', () => {
+    const chain = new LineChain([' a', 'b', 'a', 'b'], () => ['a', ' a', 'b']);
+    const places = chain.find([{ text: 'a', other: ' a' }, { text: 'b' }], 'exact');
+    expect([...places.first].sort()).toEqual([0, 2]);
+  });
+});
+
+describe('levels', () => {
+  test.each([
+    ['a', 'a', 'exact'],
+    ['a', 'a\r', 'line_endings'],
+    ['a', 'a \t', 'trailing_space'],
+    ["it's", 'it\u2019s ', 'lookalikes'],
+    ['a', ' a', undefined],
+    ['a', 'A', undefined],
+  ])('%j and %j are the same at %s', (a, b, level) => {
+    expect(levelBetween(a, b)).toBe(level);
+  });
+  test('a rung that is off is not climbed', () => {
+    expect(levelsOn(undefined)).toEqual(['exact', 'line_endings', 'trailing_space']);
+    expect(levelsOn({ trailing_space: false, lookalikes: true })).toEqual(['exact', 'line_endings', 'lookalikes']);
+  });
+});

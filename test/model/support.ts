@@ -1,0 +1,84 @@
+/** Parts that the model tests share: scripts in a line, a request, a journal over a real directory. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAnthropicModel } from '../../src/model/anthropic.js';
+import { createDiskJournal } from '../../src/model/journal.js';
+import type { DiskJournalOptions } from '../../src/model/journal.js';
+import type { Rehearsal } from '../../src/model/rehearsal/server.js';
+import { startRehearsal } from '../../src/model/rehearsal/server.js';
+import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
+import type { JournalAsk, ModelRequest, SlotKeyParts } from '../../src/model/types.js';
+
+type Rule = RehearsalScript['rules'][number];
+
+/** Runs `use` against a rehearsal; whatever happens, the server ends. */
+export const withRehearsal = async <T>(
+  rules: readonly Rule[],
+  use: (rehearsal: Rehearsal) => Promise<T>,
+): Promise<T> => {
+  const rehearsal = await startRehearsal({ v: 1, rules: [...rules] });
+  try {
+    return await use(rehearsal);
+  } finally {
+    await rehearsal.close();
+  }
+};
+
+export const withDir = async <T>(use: (dir: string) => Promise<T>): Promise<T> => {
+  const dir = await mkdtemp(join(tmpdir(), 'emend model '));
+  try {
+    return await use(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+};
+
+export const rule = (answer: string, more: Partial<Rule> = {}): Rule => ({ name: 'only', match: {}, answer, ...more });
+
+export const NONCE = '0123456789abcdef0123';
+export const request: ModelRequest = {
+  model: 'rehearsal',
+  max_tokens: 1000,
+  system: [{ type: 'text', text: 'You edit.' }],
+  messages: [{ role: 'user', content: [{ type: 'text', text: `Do it.\nEMEND-COMPLETE ${NONCE}` }] }],
+};
+
+export const modelAt = (url: string, streamIdle_ms = 10_000) =>
+  createAnthropicModel({ env: { ANTHROPIC_BASE_URL: url }, streamIdle_ms });
+
+export const keyParts: SlotKeyParts = {
+  stepKey: '00112233445566778899aabbccddeeff',
+  role: 'edit',
+  file: 'src/a.ts',
+  region: '*',
+  draw: 0,
+  bases: ['absent'],
+  format: 'whole-file',
+  model: 'rehearsal',
+  outputBudget_tokens: 1000,
+  instructions: `sha256:${'0'.repeat(64)}`,
+  notes: null,
+  refusal: null,
+};
+
+export const askFor = (more: Partial<JournalAsk> = {}): JournalAsk => ({
+  key: keyParts,
+  makeRequest: async () => ({ request, nonce: NONCE }),
+  maxUnknownCalls: 2,
+  price: (_model, tokens) => (tokens.input * 1 + tokens.output * 10) / 1_000_000,
+  signal: new AbortController().signal,
+  ...more,
+});
+
+export const journalAt = (dir: string, url: string, more: Partial<DiskJournalOptions> = {}) =>
+  createDiskJournal({ dir, model: modelAt(url), slotLease_ms: 1000, heartbeat_ms: 200, ...more });
+
+/** Waits for something that another process or a server does. */
+export const eventually = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + 20_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+};

@@ -1,0 +1,104 @@
+/** A Sys that counts its calls and, at one of them, kills its own process, throws, tears the write, or lets a person act. */
+import { appendFileSync } from 'node:fs';
+import type { Sys } from '../../src/workspace/sys.js';
+
+export type SysCall = keyof Sys;
+
+export interface ShimPlan {
+  /** 1-based number of the call at which the fault fires; 0: never. */
+  readonly at: number;
+  readonly when: 'before' | 'after';
+  /**
+   * `kill`: SIGKILL to this process. `tear`: half of the bytes are written, then SIGKILL (calls without bytes: plain kill).
+   * An errno: thrown instead of the call (`before`), after it (`after`), or, with `short`, after half of the bytes.
+   */
+  readonly fault:
+    | 'kill'
+    | 'tear'
+    | { readonly errno: string; readonly short?: boolean }
+    | ((name: SysCall, args: readonly unknown[]) => void);
+  /** Only these calls count; all unless told. */
+  readonly only?: readonly SysCall[];
+  /** Fires at every counted call from `at` on, not only there. */
+  readonly onwards?: boolean;
+  /** A line is appended here, in the faulty process, when the fault fires. */
+  readonly log?: string;
+}
+
+export interface ShimmedSys {
+  readonly sys: Sys;
+  readonly calls: () => number;
+  /** Names of the counted calls in order. */
+  readonly names: () => readonly SysCall[];
+  readonly fired: () => boolean;
+}
+
+export const errnoError = (errno: string, syscall: string, path: unknown): Error =>
+  Object.assign(new Error(`${errno}: injected, ${syscall} '${String(path)}'`), {
+    code: errno,
+    syscall,
+    path: String(path),
+  });
+
+const WRITES: readonly SysCall[] = ['writeExclusive', 'append', 'copyExclusive'];
+
+export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fault: 'kill' }): ShimmedSys => {
+  const names: SysCall[] = [];
+  let fired = false;
+
+  const die = async (): Promise<never> => {
+    process.kill(process.pid, 'SIGKILL');
+    return new Promise<never>(() => undefined);
+  };
+
+  const half = async (name: SysCall, args: readonly unknown[]): Promise<void> => {
+    const [path, second, third] = args;
+    const cut = (bytes: Uint8Array) => bytes.subarray(0, Math.floor(bytes.length / 2));
+    // Half-written files have their creation mode still: the mode is set last.
+    if (name === 'writeExclusive')
+      await real.writeExclusive(path as string, cut(second as Uint8Array), { mode: 0o600 });
+    if (name === 'append') await real.append(path as string, cut(second as Uint8Array));
+    if (name === 'copyExclusive') {
+      const bytes = await real.readFile(path as string);
+      await real.writeExclusive(second as string, cut(bytes), { mode: 0o600 });
+    }
+    void third;
+  };
+
+  const fire = async (name: SysCall, args: readonly unknown[], invoke: () => Promise<unknown>): Promise<unknown> => {
+    fired = true;
+    if (plan.log !== undefined) appendFileSync(plan.log, `${names.length} ${plan.when} ${name} ${String(args[0])}\n`);
+    const { fault } = plan;
+    if (fault === 'kill') {
+      if (plan.when === 'after') await invoke();
+      return die();
+    }
+    if (fault === 'tear') {
+      if (WRITES.includes(name)) await half(name, args);
+      return die();
+    }
+    if (typeof fault === 'function') {
+      if (plan.when === 'before') fault(name, args);
+      const result = await invoke();
+      if (plan.when === 'after') fault(name, args);
+      return result;
+    }
+    if (plan.when === 'after') await invoke();
+    else if (fault.short === true && WRITES.includes(name)) await half(name, args);
+    throw errnoError(fault.errno, name, args[0]);
+  };
+
+  const wrap = (name: SysCall) => {
+    const call = real[name] as (...args: unknown[]) => Promise<unknown>;
+    return async (...args: unknown[]): Promise<unknown> => {
+      const invoke = () => call.apply(real, args);
+      if (plan.only !== undefined && !plan.only.includes(name)) return invoke();
+      names.push(name);
+      const due = plan.at > 0 && (plan.onwards === true ? names.length >= plan.at : names.length === plan.at);
+      return due ? fire(name, args, invoke) : invoke();
+    };
+  };
+
+  const sys = Object.fromEntries((Object.keys(real) as SysCall[]).map((name) => [name, wrap(name)])) as unknown as Sys;
+  return { sys, calls: () => names.length, names: () => names, fired: () => fired };
+};

@@ -1,0 +1,282 @@
+/** Commits beside what a person has changed, staged, locked or hooked. */
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+
+import { createCommitter } from '../../src/workspace/commit.js';
+import type { CommitOutcome, CommitRequest } from '../../src/workspace/types.js';
+import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
+
+isolateGit();
+
+let repo: Repo;
+let blobs: Blobs;
+const commit = (request: CommitRequest, lockWait_ms = 300): Promise<CommitOutcome> =>
+  createCommitter({ blobs, lockWait_ms, hookTimeout_s: 20 })(request);
+const committed = (outcome: CommitOutcome): { commit: string; note?: string } => {
+  if (outcome.outcome !== 'committed') throw new Error(JSON.stringify(outcome));
+  return outcome;
+};
+
+beforeEach(async () => {
+  repo = await Repo.make();
+  blobs = new Blobs();
+});
+afterEach(() => repo.remove());
+
+const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`);
+const text = (changed: Record<number, string> = {}): string => LINES.map((line, i) => changed[i + 1] ?? line).join('');
+
+describe('a file with uncommitted changes', () => {
+  test("only the proposal's hunks are committed; the person's stay uncommitted", async () => {
+    await repo.write('f', text());
+    await repo.commitAll();
+    const base = text({ 2: 'mine\n' });
+    await repo.write('f', text({ 2: 'mine\n', 15: 'theirs\n' }));
+    const request = await requestFor(repo, [blobs.sealed('f', base, text({ 2: 'mine\n', 15: 'theirs\n' }))]);
+    committed(await commit(request));
+    expect(await repo.git('show', 'HEAD:f')).toBe(text({ 15: 'theirs\n' }));
+    expect(await repo.status()).toBe(' M f\n');
+    expect(await repo.git('diff', '--unified=0', '--', 'f')).toContain('+mine');
+    expect(await repo.git('diff', '--', 'f')).not.toContain('theirs\n+');
+  });
+
+  test('the same lines: a conflict that names file and lines; nothing is committed', async () => {
+    await repo.write('f', text());
+    const head = await repo.commitAll();
+    const request = await requestFor(repo, [blobs.sealed('f', text({ 7: 'mine\n' }), text({ 7: 'both\n' }))]);
+    const outcome = await commit(request);
+    expect(outcome).toMatchObject({ outcome: 'conflict' });
+    expect(JSON.stringify(outcome)).toMatch(/f: .*\(7 before the step\)/);
+    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
+  });
+
+  test("a person's uncommitted mode stays theirs", async () => {
+    await repo.write('f', text(), 0o644);
+    await repo.commitAll();
+    await repo.write('f', text({ 3: 'x\n' }), 0o755);
+    committed(await commit(await requestFor(repo, [blobs.sealed('f', text(), text({ 3: 'x\n' }), [0o755, 0o755])])));
+    expect(await repo.git('ls-tree', '--format=%(objectmode)', 'HEAD')).toBe('100644\n');
+  });
+
+  test('a move of a changed file carries only the hunks of the proposal', async () => {
+    await repo.write('old', text());
+    await repo.commitAll();
+    const files = [
+      blobs.sealed('new', null, text({ 2: 'mine\n', 15: 'x\n' })),
+      blobs.sealed('old', text({ 2: 'mine\n' }), null),
+    ];
+    await repo.write('new', text({ 2: 'mine\n', 15: 'x\n' }));
+    await rm(join(repo.dir, 'old'));
+    committed(await commit(await requestFor(repo, files, { moves: [{ from: 'old', to: 'new' }] })));
+    expect(await repo.git('show', 'HEAD:new')).toBe(text({ 15: 'x\n' }));
+    expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new\n');
+  });
+
+  test.each([
+    ['deleted, but the commit has more', 'f', text({ 1: 'mine\n' }), null],
+    ['made new, where the commit has one', 'f', null, 'new\n'],
+    ['changed, but never added', 'untracked', 'u\n', 'U\n'],
+    ['new below what the commit has as a file', 'f/below', null, 'b\n'],
+    ['new in the place of what the commit has as a directory', 'dir', null, 'b\n'],
+  ])('%s: conflict', async (_, path, base, result) => {
+    await repo.write('f', text());
+    await repo.write('dir/inner', 'i\n');
+    const head = await repo.commitAll();
+    expect(await commit(await requestFor(repo, [blobs.sealed(path, base, result)]))).toMatchObject({
+      outcome: 'conflict',
+    });
+    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
+  });
+});
+
+describe("the person's index", () => {
+  test('other files that they staged, and other content of ours, stay staged as they were', async () => {
+    await repo.write('ours', text());
+    await repo.write('both', text());
+    await repo.write('theirs', '1\n');
+    await repo.commitAll();
+    await repo.write('theirs', '2\n');
+    await repo.write('fresh', 'n\n');
+    await repo.write('both', text({ 2: 'staged\n' }));
+    await repo.git('add', '-A');
+    const request = await requestFor(repo, [
+      blobs.sealed('ours', text(), text({ 5: 'x\n' })),
+      blobs.sealed('both', text({ 2: 'staged\n' }), text({ 2: 'staged\n', 15: 'x\n' })),
+    ]);
+    await repo.write('ours', text({ 5: 'x\n' }));
+    await repo.write('both', text({ 2: 'staged\n', 15: 'x\n' }));
+    const { commit: id, note } = committed(await commit(request));
+    expect(await repo.git('show', '--format=', '--name-only', id)).toBe('both\nours\n');
+    expect(await repo.git('show', `${id}:both`)).toBe(text({ 15: 'x\n' }));
+    expect(await repo.git('show', ':both')).toBe(text({ 2: 'staged\n' }));
+    expect(await repo.status()).toBe('MM both\nA  fresh\nM  theirs\n');
+    expect(note).toContain('both');
+    expect(note).not.toContain('ours');
+  });
+
+  test('a lock that is let go in time is waited for', async () => {
+    await repo.write('f', '1\n');
+    await repo.commitAll();
+    await repo.write('f', '2\n');
+    const lock = join(repo.dir, '.git/index.lock');
+    await writeFile(lock, '');
+    const waiting = commit(await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')]), 20_000);
+    while ((await repo.line('rev-list', '--count', 'HEAD')) !== '2') await new Promise((go) => setTimeout(go, 20));
+    await rm(lock);
+    expect(committed(await waiting).note).toBeUndefined();
+    expect(await repo.status()).toBe('');
+  });
+
+  test('a lock that stays: committed, said in a note, and the lock is not removed', async () => {
+    await repo.write('f', '1\n');
+    await repo.commitAll();
+    await repo.write('f', '2\n');
+    await writeFile(join(repo.dir, '.git/index.lock'), 'not ours');
+    const request = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')]);
+    const { commit: id, note } = committed(await commit(request));
+    expect(note).toContain('index.lock');
+    expect(await repo.line('rev-parse', 'HEAD')).toBe(id);
+    expect(await repo.read('.git/index.lock')).toBe('not ours');
+    await rm(join(repo.dir, '.git/index.lock'));
+    expect(committed(await commit(request))).toEqual({ outcome: 'committed', commit: id, ref: 'refs/heads/main' });
+    expect(await repo.status()).toBe('');
+  });
+});
+
+describe('line endings', () => {
+  test('autocrlf: LF in the commit, CRLF in the workspace, status clean', async () => {
+    await repo.git('config', 'core.autocrlf', 'true');
+    await repo.write('f', 'a\r\nb\r\n');
+    await repo.commitAll();
+    await repo.write('f', 'a\r\nB\r\n');
+    committed(await commit(await requestFor(repo, [blobs.sealed('f', 'a\r\nb\r\n', 'a\r\nB\r\n')])));
+    expect(await repo.git('show', 'HEAD:f')).toBe('a\nB\n');
+    expect(await repo.status()).toBe('');
+  });
+
+  test('autocrlf over a file that was committed with CRLF: its lines are not all rewritten', async () => {
+    await repo.write('f', 'a\r\nb\r\n');
+    await repo.commitAll();
+    await repo.git('config', 'core.autocrlf', 'true');
+    await repo.write('f', 'a\r\nB\r\n');
+    committed(await commit(await requestFor(repo, [blobs.sealed('f', 'a\r\nb\r\n', 'a\r\nB\r\n')])));
+    expect(await repo.git('show', 'HEAD:f')).toBe('a\r\nB\r\n');
+    expect(await repo.status()).toBe('');
+  });
+
+  test('autocrlf with uncommitted changes: hunks are merged in what git stores', async () => {
+    const crlf = (lf: string): string => lf.replaceAll('\n', '\r\n');
+    await repo.git('config', 'core.autocrlf', 'true');
+    await repo.write('f', crlf(text()));
+    await repo.commitAll();
+    const [base, result] = [crlf(text({ 2: 'mine\n' })), crlf(text({ 2: 'mine\n', 15: 'x\n' }))];
+    await repo.write('f', result);
+    committed(await commit(await requestFor(repo, [blobs.sealed('f', base, result)])));
+    expect(await repo.git('show', 'HEAD:f')).toBe(text({ 15: 'x\n' }));
+  });
+
+  test('eol attributes and clean filters of .gitattributes apply by path, also below a sub-directory workspace', async () => {
+    await repo.write('.gitattributes', 'pkg/*.txt text eol=crlf\n*.up filter=up\n');
+    await repo.git('config', 'filter.up.clean', 'tr a-z A-Z');
+    await repo.write('pkg/f.txt', 'a\r\n');
+    await repo.write('pkg/g.up', 'abc\n');
+    await repo.commitAll();
+    await repo.write('pkg/f.txt', 'b\r\n');
+    await repo.write('pkg/g.up', 'xyz\n');
+    const files = [blobs.sealed('f.txt', 'a\r\n', 'b\r\n'), blobs.sealed('g.up', 'abc\n', 'xyz\n')];
+    committed(await commit(await requestFor(repo, files, { workspace: join(repo.dir, 'pkg') })));
+    expect(await repo.git('show', 'HEAD:pkg/f.txt')).toBe('b\n');
+    expect(await repo.git('show', 'HEAD:pkg/g.up')).toBe('XYZ\n');
+    expect(await repo.status()).toBe('');
+  });
+});
+
+describe('hooks', () => {
+  const hook = async (name: string, script: string): Promise<void> => {
+    await mkdir(join(repo.dir, '.git/hooks'), { recursive: true });
+    await writeFile(join(repo.dir, '.git/hooks', name), `#!/bin/sh\n${script}\n`);
+    await chmod(join(repo.dir, '.git/hooks', name), 0o755);
+  };
+  const request = async (more: Partial<CommitRequest> = {}): Promise<CommitRequest> => {
+    await repo.write('f', '1\n');
+    await repo.write('g', '1\n');
+    await repo.commitAll();
+    await repo.write('f', '2\n');
+    await repo.write('g', 'staged by the person\n');
+    await repo.git('add', 'g');
+    return requestFor(repo, [blobs.sealed('f', '1\n', '2\n')], { hooks: true, ...more });
+  };
+
+  test('none there: committed', async () => {
+    committed(await commit(await request()));
+  });
+
+  test('pre-commit sees exactly what is to be committed, and no secret', async () => {
+    process.env.ANTHROPIC_API_KEY = 'sk-very-secret';
+    await hook('pre-commit', 'git diff --cached --name-only > "$PWD/.git/seen"; env > "$PWD/.git/env"');
+    const asked = await request();
+    await rm(join(repo.dir, '.git/seen'), { force: true });
+    committed(await commit(asked));
+    delete process.env.ANTHROPIC_API_KEY;
+    expect(await repo.read('.git/seen')).toBe('f\n');
+    expect(await repo.read('.git/env')).not.toContain('sk-very-secret');
+    expect(await repo.status()).toBe('M  g\n');
+  });
+
+  test('a refusal is hook_failed with its words; off, it is not asked', async () => {
+    const asked = await request();
+    await hook('pre-commit', 'echo "lint: f is ugly" >&2; exit 3');
+    const outcome = await commit(asked);
+    expect(outcome).toMatchObject({ outcome: 'failed', problem: { code: 'hook_failed' } });
+    expect(JSON.stringify(outcome)).toContain('lint: f is ugly');
+    expect(await repo.line('rev-list', '--count', 'HEAD')).toBe('1');
+    committed(await commit({ ...asked, hooks: false }));
+  });
+
+  test('a hook that stages other bytes: hook_changed with the paths, nothing committed, index untouched', async () => {
+    const asked = await request();
+    await hook('pre-commit', 'echo formatted > f; git add f');
+    expect(await commit(asked)).toMatchObject({ outcome: 'hook_changed', paths: ['f'] });
+    expect(await repo.line('rev-list', '--count', 'HEAD')).toBe('1');
+    expect(await repo.git('show', ':f')).toBe('1\n');
+  });
+
+  test('commit-msg may refuse or add to the message; the trailer stays', async () => {
+    const asked = await request();
+    await hook('commit-msg', 'grep -q Change "$1" || exit 1; printf "Rewritten\\n\\nTicket: 7\\n" > "$1"');
+    expect(await commit({ ...asked, message: 'No' })).toMatchObject({
+      outcome: 'failed',
+      problem: { code: 'hook_failed' },
+    });
+    committed(await commit(asked));
+    expect(await repo.line('log', '-1', '--format=%B')).toBe(`Rewritten\n\nTicket: 7\nEmend-Step: ${STEP}`);
+  });
+});
+
+test("signing that fails is git_failed with git's words, nothing committed", async () => {
+  await repo.write('f', '1\n');
+  const head = await repo.commitAll();
+  await repo.git('config', 'gpg.program', '/nonexistent/gpg');
+  const asked = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')], { sign: true });
+  expect(await commit(asked)).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
+  expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
+});
+
+test('signed: the signature differs each time, yet a retry finds the commit', async () => {
+  await repo.write('f', '1\n');
+  await repo.commitAll();
+  // A stand-in for gpg whose every signature is another one.
+  await repo.write(
+    '.git/gpg',
+    '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\nprintf -- "-----BEGIN PGP SIGNATURE-----\\n%s\\n-----END PGP SIGNATURE-----\\n" "$(od -An -N8 -tx8 /dev/urandom)"\n',
+    0o755,
+  );
+  await repo.git('config', 'gpg.program', join(repo.dir, '.git/gpg'));
+  await repo.write('f', '2\n');
+  const asked = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')], { sign: true });
+  const first = committed(await commit(asked));
+  expect(await repo.git('cat-file', 'commit', 'HEAD')).toContain('BEGIN PGP SIGNATURE');
+  expect(committed(await commit(asked))).toEqual(first);
+});

@@ -1,0 +1,129 @@
+/** Real repositories and a blob store in memory for the tests of git, commit and files. */
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { execa } from 'execa';
+
+import type { BlobRef } from '../../src/shared/refs.js';
+import type { BlobStore, CommitRequest, ProposalFile } from '../../src/workspace/types.js';
+
+/** Nobody's own git configuration takes part. Call once per test file, before anything runs git. */
+export function isolateGit(): void {
+  process.env.GIT_CONFIG_GLOBAL = '/dev/null';
+  process.env.GIT_CONFIG_NOSYSTEM = '1';
+}
+
+export const STEP = '00112233445566778899aabbccddeeff';
+
+export class Repo {
+  readonly dir: string;
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+  static async make(options: { dir?: string; identity?: boolean } = {}): Promise<Repo> {
+    const repo = new Repo(options.dir ?? (await realpath(await mkdtemp(join(tmpdir(), 'emend git-')))));
+    await repo.git('init', '-q', '-b', 'main');
+    if (options.identity ?? true) {
+      await repo.git('config', 'user.name', 'Ada Person');
+      await repo.git('config', 'user.email', 'ada@example.org');
+    }
+    return repo;
+  }
+  /** Standard output, byte for byte as latin1 where `-z` outputs matter little; here as UTF-8. */
+  async git(...args: string[]): Promise<string> {
+    const run = await execa('git', ['-c', 'core.quotepath=off', ...args], { cwd: this.dir, stripFinalNewline: false });
+    return run.stdout;
+  }
+  async line(...args: string[]): Promise<string> {
+    return (await this.git(...args)).trim();
+  }
+  async write(path: string, content: string, mode?: number): Promise<void> {
+    await mkdir(dirname(join(this.dir, path)), { recursive: true });
+    await writeFile(join(this.dir, path), content);
+    if (mode !== undefined) await chmod(join(this.dir, path), mode);
+  }
+  async link(path: string, target: string): Promise<void> {
+    await symlink(target, join(this.dir, path));
+  }
+  read(path: string): Promise<string> {
+    return readFile(join(this.dir, path), 'utf8');
+  }
+  async commitAll(message = 'before'): Promise<string> {
+    await this.git('add', '-A');
+    await this.git('commit', '-q', '-m', message);
+    return this.line('rev-parse', 'HEAD');
+  }
+  status(): Promise<string> {
+    return this.git('status', '--porcelain');
+  }
+  remove(): Promise<void> {
+    return rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** Blobs in memory; `sealed` makes the file records of a proposal from texts. */
+export class Blobs implements BlobStore {
+  readonly #bytes = new Map<string, Uint8Array>();
+  add(text: string): BlobRef {
+    const bytes = new Uint8Array(Buffer.from(text, 'utf8'));
+    const ref: BlobRef = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    this.#bytes.set(ref, bytes);
+    return ref;
+  }
+  put(bytes: Uint8Array): Promise<BlobRef> {
+    return Promise.resolve(this.add(Buffer.from(bytes).toString('utf8')));
+  }
+  get(ref: BlobRef): Promise<Uint8Array> {
+    const bytes = this.#bytes.get(ref);
+    return bytes ? Promise.resolve(bytes) : Promise.reject(new Error(`no blob ${ref}`));
+  }
+  has(ref: BlobRef): Promise<boolean> {
+    return Promise.resolve(this.#bytes.has(ref));
+  }
+  sealed(
+    path: string,
+    base: string | null,
+    result: string | null,
+    modes: [number, number] = [0o644, 0o644],
+  ): ProposalFile {
+    return {
+      path,
+      base: base === null ? null : { ref: this.add(base), mode: modes[0] },
+      result: result === null ? null : { ref: this.add(result), mode: modes[1] },
+      by: 'model',
+    };
+  }
+}
+
+/** A request with the lease as it is now: HEAD of the repository. */
+export async function requestFor(
+  repo: Repo,
+  files: readonly ProposalFile[],
+  more: Partial<CommitRequest> = {},
+): Promise<CommitRequest> {
+  const head = await repo.line('rev-parse', 'HEAD').catch(() => null);
+  const headRef = await repo.line('symbolic-ref', '-q', 'HEAD').catch(() => null);
+  return {
+    stepKey: STEP,
+    workspace: repo.dir,
+    files,
+    moves: [],
+    message: 'Change things',
+    lease: {
+      v: 1,
+      number: 1,
+      stepKey: STEP,
+      workflowId: 'w',
+      namespace: 'default',
+      takenAt: '2026-01-02T03:04:05.000Z',
+      head,
+      headRef,
+    },
+    date: '2026-01-02T03:04:05.678Z',
+    hooks: false,
+    sign: false,
+    ...more,
+  };
+}

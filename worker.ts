@@ -1,0 +1,172 @@
+/**
+ * A worker: recovery first, then three task queues (workflows, model calls, this host's workspaces) until it is stopped. Stopping lets
+ * running model calls finish within the grace time or hands them back.
+ */
+import { existsSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { pino, type Logger } from 'pino';
+import { createActivities, type ActivityDependencies } from './src/activities/index.js';
+import { createAnthropicModel } from './src/model/anthropic.js';
+import { createDiskJournal } from './src/model/journal.js';
+import { LIMITS } from './src/shared/limits.js';
+import { ProblemError } from './src/shared/problems.js';
+import { DEFAULT_QUEUE_PREFIX, queueNames, type Queues } from './src/shared/protocol.js';
+import { boundFailures } from './src/temporal/failures.js';
+import { ensureSearchAttributes } from './src/temporal/search-attributes.js';
+import { resolveTimings } from './src/temporal/timings.js';
+import { connectWorker } from './src/temporal/worker-connection.js';
+import { createApplyEngine } from './src/workspace/apply.js';
+import { createArchive } from './src/workspace/archive.js';
+import { createBlobStore } from './src/workspace/blob-store.js';
+import { createCommitter } from './src/workspace/commit.js';
+import { homePaths, hostId, resolveHome } from './src/workspace/home.js';
+import { createRecordStore } from './src/workspace/records.js';
+import type { RecoveredTransaction } from './src/workspace/types.js';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export interface WorkerOptions {
+  readonly env: Env;
+  /** EMEND_HOME, absolute. */
+  readonly home: string;
+  readonly logger: Logger;
+}
+export interface RunningWorker {
+  readonly queues: Queues;
+  readonly address: string;
+  readonly uiUrl: string | null;
+  /** What recovery found at the start. */
+  readonly recovered: readonly RecoveredTransaction[];
+  /** Asks for a graceful stop and waits for its end. */
+  stop(): Promise<void>;
+  /** Settles when the worker has ended, however that came. */
+  readonly done: Promise<void>;
+}
+
+/** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
+function workflows(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
+  const codePath = fileURLToPath(new URL('./workflow-bundle.js', import.meta.url));
+  if (existsSync(codePath)) return { workflowBundle: { codePath } };
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return { workflowsPath: fileURLToPath(new URL(`./src/workflows/index.${extension}`, import.meta.url)) };
+}
+
+export const queuesOf = async (env: Env, home: string): Promise<Queues> =>
+  queueNames(env.EMEND_TASK_QUEUE ?? DEFAULT_QUEUE_PREFIX, await hostId(home));
+
+/** All that activities work with, on this machine's disk. */
+export function diskDependencies({ env, home, logger }: WorkerOptions): ActivityDependencies {
+  const timings = resolveTimings(env);
+  const paths = homePaths(home);
+  const blobs = createBlobStore({ dir: paths.blobs });
+  const model = createAnthropicModel({ env, streamIdle_ms: timings.streamIdle_ms, maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max });
+  return {
+    home,
+    blobs,
+    records: createRecordStore({ dir: paths.records }),
+    archive: createArchive({ dir: paths.archive }),
+    journal: createDiskJournal({
+      dir: paths.slots,
+      model,
+      slotLease_ms: timings.slotLease_ms,
+      heartbeat_ms: timings.heartbeat_ms,
+    }),
+    model,
+    engine: createApplyEngine({ home, blobs }),
+    commit: createCommitter({ blobs }),
+    timings,
+    logger,
+    env,
+  };
+}
+
+/** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
+let runtimeInstalled = false;
+function installRuntime(): void {
+  if (runtimeInstalled) return;
+  runtimeInstalled = true;
+  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
+}
+
+/** Throws ProblemError: no_server, home_unusable, config_invalid. */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { env, home, logger } = options;
+  installRuntime();
+  const dependencies = diskDependencies(options);
+  const { timings } = dependencies;
+  const recovered = await dependencies.engine.recover();
+  for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
+
+  const queues = await queuesOf(env, home);
+  const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms });
+  const { connection, namespace, address, uiUrl } = connected;
+  await ensureSearchAttributes(connection, namespace, (why) => { logger.warn(why); });
+  const { host, model } = createActivities(dependencies);
+  const common = {
+    connection,
+    namespace,
+    dataConverter: connected.dataConverter,
+    interceptors: { activity: [boundFailures] },
+    shutdownGraceTime: timings.shutdownGrace_ms,
+    // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
+    shutdownForceTime: timings.shutdownGrace_ms + 10_000,
+  };
+  const workers = await Promise.all([
+    Worker.create({ ...common, ...workflows(), taskQueue: queues.workflow, stickyQueueScheduleToStartTimeout: timings.stickyWait_ms }),
+    Worker.create({
+      ...common,
+      taskQueue: queues.model,
+      activities: { ...model },
+      maxConcurrentActivityTaskExecutions: timings.modelCalls_atOnce,
+      maxTaskQueueActivitiesPerSecond: timings.modelCalls_perSecond,
+    }),
+    // A cancelled test run must hear of it soon: beats are passed on at least this often.
+    Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' }),
+  ]);
+  const done = Promise.all(workers.map((worker) => worker.run())).then(
+    () => connected.close(),
+    async (error: unknown) => {
+      // One of the three failed: the others would go on alone.
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+      await connected.close().catch(() => undefined);
+      throw error;
+    },
+  );
+  logger.info({ address, namespace, queues, home, pid: process.pid }, 'worker ready');
+  return {
+    queues,
+    address,
+    uiUrl,
+    recovered,
+    done,
+    stop: async () => {
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+      await done;
+    },
+  };
+}
+
+async function main(): Promise<void> {
+  const logger = pino({ name: 'emend-worker' }, pino.destination({ fd: 2, sync: true }));
+  try {
+    const home = await resolveHome(process.env);
+    const worker = await startWorker({ env: process.env, home, logger });
+    const stop = (signal: NodeJS.Signals): void => {
+      logger.info({ signal }, 'stopping: running model calls may finish');
+      void worker.stop();
+    };
+    process.once('SIGINT', stop);
+    process.once('SIGTERM', stop);
+    await worker.done;
+    logger.info('worker stopped');
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    logger.fatal(error.problem, error.problem.message);
+    process.exitCode = 1;
+  }
+}
+
+const entry = process.argv[1];
+if (entry !== undefined && realpathSync(entry) === fileURLToPath(import.meta.url)) await main();
