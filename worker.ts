@@ -2,17 +2,16 @@
  * A worker: recovery first, then three task queues (workflows, model calls, this host's workspaces) until it is stopped. Stopping lets
  * running model calls finish within the grace time or hands them back.
  */
-import { existsSync } from 'node:fs';
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { createActivities, type ActivityDependencies } from './src/activities/index.js';
 import { createAnthropicModel } from './src/model/anthropic.js';
 import { createDiskJournal } from './src/model/journal.js';
 import { LIMITS } from './src/shared/limits.js';
 import { ProblemError } from './src/shared/problems.js';
-import { DEFAULT_QUEUE_PREFIX, queueNames, type Queues } from './src/shared/protocol.js';
+import { queueNames, queuePrefix, type Queues } from './src/shared/protocol.js';
 import { boundFailures } from './src/temporal/failures.js';
 import { ensureSearchAttributes } from './src/temporal/search-attributes.js';
 import { resolveTimings } from './src/temporal/timings.js';
@@ -32,6 +31,8 @@ export interface WorkerOptions {
   /** EMEND_HOME, absolute. */
   readonly home: string;
   readonly logger: Logger;
+  /** Round every activity, outermost first: tracing, or the faults of a crash test. */
+  readonly interceptors?: readonly ActivityInterceptorsFactory[];
 }
 export interface RunningWorker {
   readonly queues: Queues;
@@ -54,7 +55,7 @@ function workflows(): { workflowBundle: { codePath: string } } | { workflowsPath
 }
 
 export const queuesOf = async (env: Env, home: string): Promise<Queues> =>
-  queueNames(env.EMEND_TASK_QUEUE ?? DEFAULT_QUEUE_PREFIX, await hostId(home));
+  queueNames(queuePrefix(env), await hostId(home));
 
 /** All that activities work with, on this machine's disk. */
 export function diskDependencies({ env, home, logger }: WorkerOptions): ActivityDependencies {
@@ -108,7 +109,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     connection,
     namespace,
     dataConverter: connected.dataConverter,
-    interceptors: { activity: [boundFailures] },
+    interceptors: { activity: [...(options.interceptors ?? []), boundFailures] },
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
     shutdownForceTime: timings.shutdownGrace_ms + 10_000,

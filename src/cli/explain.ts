@@ -23,7 +23,13 @@ export const explain = (error: unknown): Explained => {
   return onDisk
     ? { problems: [problem('disk', first)], exit: EXIT.failed }
     : {
-        problems: [problem('internal', `Something unexpected went wrong: ${first}`, 'Run it again with EMEND_DEBUG=1 to see where.')],
+        problems: [
+          problem(
+            'internal',
+            `Something unexpected went wrong: ${first}`,
+            'Run it again with EMEND_DEBUG=1 to see where.',
+          ),
+        ],
         exit: EXIT.failed,
       };
 };
@@ -52,7 +58,11 @@ export const reportError = (io: Io, error: unknown, json: boolean): ExitCode => 
   const explained = explain(error);
   const show = (text: string): string => redact(text, io.env);
   io.err(show(explanation(explained)));
-  if (json) io.out(show(JSON.stringify({ error: { ...explained.problems[0], problems: explained.problems }, exit: explained.exit })));
-  if ((io.env.EMEND_DEBUG ?? '') !== '' && error instanceof Error && error.stack !== undefined) io.err(show(error.stack));
+  if (json)
+    io.out(
+      show(JSON.stringify({ error: { ...explained.problems[0], problems: explained.problems }, exit: explained.exit })),
+    );
+  if ((io.env.EMEND_DEBUG ?? '') !== '' && error instanceof Error && error.stack !== undefined)
+    io.err(show(error.stack));
   return explained.exit;
 };

@@ -121,7 +121,9 @@ const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void
     ['abort', 'end the run and roll back what is not committed'],
   ] as const;
   for (const [answer, description] of shortForms)
-    flags(program.command(answer).argument('<run>', RUN).description(description)).action((run: string, given: object) => send(run, answer, given));
+    flags(program.command(answer).argument('<run>', RUN).description(description)).action(
+      (run: string, given: object) => send(run, answer, given),
+    );
 };
 
 const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {

@@ -16,7 +16,9 @@ export interface RunningWorker {
 
 /** Throws ProblemError `no_api_key` where a worker of this machine could ask no model. */
 export const checkModelSettings = (env: Io['env']): void => {
-  const set = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some((name) => (env[name] ?? '') !== '');
+  const set = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some(
+    (name) => (env[name] ?? '') !== '',
+  );
   if (!set) fail('no_api_key', 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be asked.');
 };
 
@@ -28,11 +30,23 @@ export const startServer = async (io: Io, home: string): Promise<DevServer> => {
     },
   });
   const { server } = homePaths(home);
-  return startDevServer({ home, cli, dbFile: join(server, 'db', 'temporal.sqlite'), logFile: join(server, 'log', 'server.log') });
+  return startDevServer({
+    home,
+    cli,
+    dbFile: join(server, 'db', 'temporal.sqlite'),
+    logFile: join(server, 'log', 'server.log'),
+  });
 };
 
+/** `stderr`: lines for whoever watches the worker; `file`: `server/log/worker.log` in the home, out of the way of what a run shows. */
+export type WorkerLog = 'stderr' | 'file';
+
 /** The worker's libraries are large: they are loaded only here. */
-export const startOwnWorker = async (io: Io, home: string): Promise<RunningWorker> => {
-  const { startWorker } = await import('../../worker.js');
-  return startWorker({ env: io.env, home });
+export const startOwnWorker = async (io: Io, home: string, log: WorkerLog): Promise<RunningWorker> => {
+  const [{ startWorker }, { pino }] = await Promise.all([import('../../worker.js'), import('pino')]);
+  const place =
+    log === 'stderr'
+      ? { fd: 2, sync: true }
+      : { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true, sync: true };
+  return startWorker({ env: io.env, home, logger: pino({ name: 'emend-worker' }, pino.destination(place)) });
 };

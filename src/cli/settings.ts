@@ -17,7 +17,9 @@ export const decisionSettings = (written: readonly string[]): NonNullable<Decisi
 /** For a run: limits only. Throws ProblemError `usage`. */
 export const runLimits = (written: readonly string[]): Partial<Record<LimitName, number>> => {
   const { model, command, ...limits } = decisionSettings(written);
-  if (model !== undefined) fail('usage', '--set model=… is for decisions.', 'Write `model:` into the job or emend.yaml.');
-  if (command !== undefined) fail('usage', '--set command=… is for decisions.', 'Write `test:` into the job or emend.yaml.');
+  if (model !== undefined)
+    fail('usage', '--set model=… is for decisions.', 'Write `model:` into the job or emend.yaml.');
+  if (command !== undefined)
+    fail('usage', '--set command=… is for decisions.', 'Write `test:` into the job or emend.yaml.');
   return limits as Partial<Record<LimitName, number>>;
 };

@@ -62,7 +62,7 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
 export const archivedStatus = (run: ArchivedRun): StepStatus => {
   const result = run.closed?.result ?? null;
   const decision = run.closed === null ? openDecision(run) : null;
-  const ledger = archivedLedger(run);
+  const ledger = ledgerOfEvents(run.events);
   const count = (status: FileStatus): number => ledger.filter((row) => row.status === status).length;
   return {
     v: 1,
@@ -125,14 +125,14 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
   };
 };
 
-/** The ledger as far as the archived events tell it. */
-export const archivedLedger = (run: ArchivedRun): readonly LedgerRow[] => {
+/** The ledger as far as events tell it. */
+export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow[] => {
   const rows = new Map<string, LedgerRow>();
   const change = (path: string, changed: Partial<LedgerRow>): void => {
     const row = rows.get(path);
     if (row !== undefined) rows.set(path, { ...row, ...changed });
   };
-  for (const event of run.events) {
+  for (const event of events) {
     if (event.type === 'format_chosen')
       rows.set(event.file_path, {
         path: event.file_path,

@@ -104,11 +104,7 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
 };
 
 /** Empty: none is open, or nobody can say, and the answer is `abort`, which means the same whatever is open. */
-const openDecisionId = async (
-  emend: Emend,
-  run: ResolvedRun,
-  { answer, files }: DecideOptions,
-): Promise<string> => {
+const openDecisionId = async (emend: Emend, run: ResolvedRun, { answer, files }: DecideOptions): Promise<string> => {
   const view = await showRun(emend, run, { full: false });
   const { decision } = view.status;
   const shown = shownKey(run.stepKey);

@@ -1,6 +1,6 @@
 /** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
 import { ProblemError } from '../shared/problems.js';
-import { DEFAULT_QUEUE_PREFIX, queueNames } from '../shared/protocol.js';
+import { queueNames, queuePrefix } from '../shared/protocol.js';
 import { connectClient } from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/timings.js';
 import { createArchive } from '../workspace/archive.js';
@@ -10,12 +10,6 @@ import { createTemporalGateway } from './temporal-gateway.js';
 import type { Emend } from './types.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
-
-/** Prefix of the task queues: one set of workers serves one prefix. */
-export const queuePrefix = (env: Env): string => {
-  const set = env.EMEND_QUEUE ?? '';
-  return set === '' ? DEFAULT_QUEUE_PREFIX : set;
-};
 
 export interface OpenOptions {
   readonly env: Env;

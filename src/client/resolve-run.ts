@@ -102,3 +102,10 @@ const distinct = (stepKey: StepKey, keys: readonly StepKey[]): string => {
   }
   return stepKey;
 };
+
+/** The same run as it is now: a reset or a closing may have come in between. */
+export const refreshRun = async (emend: Emend, { stepKey, live }: ResolvedRun): Promise<ResolvedRun> => {
+  const newest =
+    live === null ? null : ((await emend.runs?.describe({ workflowId: live.workflowId, runId: null })) ?? null);
+  return withLive(emend, stepKey, newest?.memo?.stepKey === stepKey ? newest : null);
+};

@@ -3,7 +3,7 @@ import { ProblemError } from '../shared/problems.js';
 import type { StepEvent } from '../shared/events.js';
 import { QUERIES } from '../shared/protocol.js';
 import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shared/protocol.js';
-import { archivedLedger, archivedStatus, stateOfClosed } from './archived.js';
+import { ledgerOfEvents, archivedStatus, stateOfClosed } from './archived.js';
 import { noteClosed } from './close-archive.js';
 import type { ResolvedRun } from './resolve-run.js';
 import type { Emend, RunRef } from './types.js';
@@ -62,7 +62,7 @@ export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: S
       ...memoOver(run),
       ...(archived.closed ? { state: stateOfClosed(archived.closed) } : {}),
     },
-    ledger: archivedLedger(archived),
+    ledger: ledgerOfEvents(archived.events),
     proposal: null,
   };
 };

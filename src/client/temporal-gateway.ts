@@ -110,6 +110,14 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       return closedRun(client, description);
     },
 
+    historyText: async (ref) => {
+      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      // Payload data is JSON in UTF-8; references in it are plain ASCII.
+      return JSON.stringify(events, (_name, value: unknown) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+      );
+    },
+
     searchAttributes: () => ensureSearchAttributes(connection, namespace),
   };
 };

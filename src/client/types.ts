@@ -82,6 +82,8 @@ export interface RunGateway {
   follow(ref: RunRef, after: number, signal: AbortSignal, onNews: () => Promise<void>): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(ref: RunRef): Promise<ClosedRun>;
+  /** All payloads of the run's history as text, in which references can be looked for. */
+  historyText(ref: RunRef): Promise<string>;
   /** Are the four search attributes registered (created here where that is allowed)? */
   searchAttributes(): Promise<boolean>;
 }

@@ -19,7 +19,7 @@ const isElision = (line: string): boolean => {
   const text = line.replace(COMMENT, '');
   if (comment && (PHRASE.test(text) || (DOTS.test(text) && LEFT_OUT.test(text)))) return true;
   if (BRACKETED.test(line) && LEFT_OUT.test(line)) return true;
-  return /^\s*(\.{3}|…)/.test(line) && LEFT_OUT.test(line) && line.trim().split(/\s+/).length <= 12;
+  return /^\s*(\.{3}|…)\s+\S.*[^,;]$/.test(line) && LEFT_OUT.test(line) && line.trim().split(/\s+/).length <= 12;
 };
 
 /**

@@ -69,7 +69,9 @@ export const locate = (
     const message = `The ${operation.type} names line ${claim.from + 1} by its bare number. Quote the check of the listing (for example "${claim.from + 1}:${checkAt(lines, claim.from + 1) ?? 'k3f'}"), at both ends of a range.`;
     return { ok: false, reason: { code: 'unchecked_lines', ...at, message } };
   }
-  const drifted = allowed('line_drift') ? otherPlaces(claim, lines) : [];
+  // Both ends of a file are where they are: what is said of them cannot mean another place.
+  const movable = operation.type !== 'append' && operation.type !== 'prepend' && allowed('line_drift');
+  const drifted = movable ? otherPlaces(claim, lines) : [];
   const [only] = drifted;
   if (only !== undefined && drifted.length === 1) return place(only, [rung('line_drift', only)]);
   return { ok: false, reason: mismatch(claim, operation, lines, path, drifted) };

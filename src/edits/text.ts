@@ -75,7 +75,8 @@ const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) =
     return null;
   }
   const all = Uint8Array.from({ length: 256 }, (_, i) => i);
-  const table = Array.from(decoder.decode(all));
+  // `stream` keeps Node 20 off its fast path, which reads windows-1252 as if it were ISO-8859-1.
+  const table = Array.from(decoder.decode(all, { stream: true }));
   const byteOf = new Map(table.map((c, i) => [c, i]));
   if (table.length !== 256 || byteOf.size !== 256) return null;
   const codec: Codec = {
@@ -85,7 +86,7 @@ const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) =
     size: (text) => text.length,
     holds: (c) => c !== '\0' && byteOf.has(c),
   };
-  return { codec, decode: (bytes) => decoder.decode(bytes) };
+  return { codec, decode: (bytes) => Array.from(bytes, (byte) => table[byte] ?? '').join('') };
 };
 
 const startsWith = (bytes: Uint8Array, ...prefix: number[]): boolean => prefix.every((b, i) => bytes[i] === b);

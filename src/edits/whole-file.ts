@@ -27,8 +27,14 @@ export const wholeFile: FormatModule = {
   format: 'whole-file',
   read: (body, context) => {
     const parsed = parse(answerLines(body), context.options.nonce);
-    if (!parsed.ok)
-      return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, files: 0, edits: 0 };
+    if (!parsed.ok) {
+      const { open, reason } = parsed;
+      const reading: Reading =
+        reason.code === 'marker_in_body'
+          ? { kind: 'refused', reasons: [reason] }
+          : { kind: 'invalid', open, reasons: [reason] };
+      return { reading, files: 0, edits: 0 };
+    }
     const count = parsed.entries.length;
     return { reading: plan(parsed.entries, parsed.notes, context), files: count, edits: count };
   },
@@ -51,7 +57,7 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
       const harmless = line.trim() === '' || /^ {0,3}(`{3,}|~{3,})/.test(line);
       if (!harmless && nonce === undefined)
         return bad(
-          'ambiguous',
+          'marker_in_body',
           `Line ${at + 1} (${JSON.stringify(line.slice(0, 80))}) stands outside every file; a body may hold no marker line.`,
         );
       if (!harmless) notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
@@ -70,7 +76,7 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
         return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
       if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
         return bad(
-          'ambiguous',
+          'marker_in_body',
           `The body of ${header.path} holds the marker line ${JSON.stringify(inner.slice(0, 80))}, which cannot be told from a real one.`,
         );
       at += 1;

@@ -47,8 +47,8 @@ const route = z.strictObject(
   { error: 'a map with `model`' },
 );
 const pattern = text('a gitignore-style pattern, as text that is not empty');
-const ENCODING = 'the name of an encoding that this machine knows (utf-8, latin1, windows-1252, shift_jis…)';
-const encoding = z.string({ error: ENCODING }).refine(isEncoding, { error: ENCODING });
+const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
+const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
 const flagsFor = <Name extends string>(names: readonly Name[], what: string) =>
   z.strictObject(
     Object.fromEntries(names.map((name) => [name, flag.optional()])) as Record<Name, z.ZodOptional<typeof flag>>,
@@ -151,9 +151,11 @@ type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 const withoutUndefined = <T extends object>(map: T): Defined<T> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined)) as Defined<T>;
 
-function isEncoding(label: string): boolean {
+/** Each of the 256 bytes stands for a character of its own: only such files can be edited byte by byte. */
+function isSingleByteEncoding(label: string): boolean {
   try {
-    return new TextDecoder(label).encoding !== '';
+    const characters = new TextDecoder(label).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    return characters.length === 256 && new Set(Array.from(characters)).size === 256;
   } catch {
     return false;
   }

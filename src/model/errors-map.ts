@@ -50,6 +50,8 @@ interface MapOptions {
 /** Whatever a model call threw, as a ModelError. Bugs (anything that no call throws) come out as kind `server`, not retryable. */
 export const toModelError = (error: unknown, { secrets = [], paid = false }: MapOptions = {}): ModelError => {
   if (error instanceof ModelError) return error;
+  // Thrown inside the SDK's fetch, it comes back wrapped.
+  if (error instanceof APIConnectionError && error.cause instanceof ModelError) return error.cause;
   const say = (text: string): string => clean(text, secrets);
   if (error instanceof APIUserAbortError) return new ModelError('cancelled', 'The model call was cancelled.', { paid });
   if (error instanceof APIConnectionTimeoutError)
@@ -57,9 +59,9 @@ export const toModelError = (error: unknown, { secrets = [], paid = false }: Map
   if (error instanceof APIConnectionError)
     return new ModelError('network', say(`The model server could not be reached: ${rootCause(error)}.`), { paid });
   if (error instanceof APIError) return fromApi(error as ApiError, say, paid);
-  if (error instanceof SyntaxError)
+  if (causes(error)[0]?.name === 'SyntaxError')
     return new ModelError('malformed', 'The model server sent a stream event that is not JSON.', { paid });
-  const text = error instanceof Error ? rootCause(error) : String(error);
+  const text = rootCause(error);
   if (isConnectionLoss(error))
     return paid
       ? new ModelError('dropped', say(`The model's answer was cut off: ${text}.`), { paid })
@@ -85,9 +87,11 @@ const fromApi = (error: ApiError, say: (text: string) => string, paid: boolean):
 
 const kindOf = (status: number | null, type: string | null, message: string): ModelErrorKind => {
   const kind =
-    (status === null ? undefined : KIND_OF_STATUS[status]) ??
+    (status === null
+      ? undefined
+      : (KIND_OF_STATUS[status] ?? (status >= 500 || status === 409 ? 'server' : undefined))) ??
     (type === null ? undefined : KIND_OF_TYPE[type]) ??
-    (status === null || status >= 500 || status === 409 ? 'server' : 'bad_request');
+    (status === null ? 'server' : 'bad_request');
   return kind === 'bad_request' && TOO_LONG.test(message) ? 'context' : kind;
 };
 
@@ -113,23 +117,40 @@ const retryAfter = (headers: Headers | undefined): number | null => {
 };
 const bounded = (ms: number): number => Math.min(Math.max(0, Math.ceil(ms)), maxRetryAfter_ms);
 
+interface Failure {
+  readonly name: string;
+  readonly message: string;
+  readonly code: string;
+}
+
+/** The error and its causes, outermost first. By shape: errors of Node's own fetch may come from another realm than ours. */
+const causes = (error: unknown): readonly Failure[] => {
+  const found: Failure[] = [];
+  for (let inner = error; typeof inner === 'object' && inner !== null && found.length < maxCauses;) {
+    const text = (name: string): string => {
+      const value: unknown = Reflect.get(inner as object, name);
+      return typeof value === 'string' ? value : '';
+    };
+    found.push({ name: text('name'), message: text('message'), code: text('code') });
+    inner = 'cause' in inner ? inner.cause : null;
+  }
+  return found;
+};
+const maxCauses = 5;
+
 /** `fetch failed` says nothing; the innermost cause does. */
-const rootCause = (error: Error): string => {
-  let inner: unknown = error;
-  for (let depth = 0; depth < 5 && inner instanceof Error && inner.cause !== undefined; depth++) inner = inner.cause;
-  if (!(inner instanceof Error)) return error.message;
-  const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : '';
-  return inner.message === '' ? code || inner.name : inner.message;
+const rootCause = (error: unknown): string => {
+  const inner = causes(error).at(-1);
+  if (inner === undefined) return String(error);
+  return inner.message === '' ? inner.code || inner.name : inner.message;
 };
 
 /** undici: a stream that ends early throws `TypeError: terminated` with a SocketError as its cause. */
-const isConnectionLoss = (error: unknown): boolean => {
-  for (let inner = error, depth = 0; depth < 5 && inner instanceof Error; inner = inner.cause, depth++) {
-    if ('code' in inner && typeof inner.code === 'string' && /^(UND_ERR|E[A-Z]+$)/.test(inner.code)) return true;
-    if (inner.name === 'TypeError' && /^(terminated|fetch failed)$/.test(inner.message)) return true;
-  }
-  return false;
-};
+const isConnectionLoss = (error: unknown): boolean =>
+  causes(error).some(
+    ({ name, message, code }) =>
+      /^(UND_ERR|E[A-Z]+$)/.test(code) || (name === 'TypeError' && /^(terminated|fetch failed)$/.test(message)),
+  );
 
 const clean = (text: string, secrets: readonly string[]): string => {
   let out = text;

@@ -75,7 +75,7 @@ export type EventBody =
   | { readonly type: 'decision_ignored'; readonly what: string; readonly why: string }
   | { readonly type: 'applied'; readonly file_count: number; readonly proposal: string }
   | { readonly type: 'apply_busy'; readonly holder: string }
-  | { readonly type: 'conflict'; readonly files: readonly string[]; readonly at: 'apply' | 'commit' | 'rebase' }
+  | { readonly type: 'conflict'; readonly files: readonly string[]; readonly where: 'apply' | 'commit' | 'rebase' }
   | { readonly type: 'rebased'; readonly clean: boolean }
   | {
       readonly type: 'verified';

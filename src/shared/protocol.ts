@@ -33,7 +33,10 @@ export const queueNames = (prefix: string, hostId: string): Queues => ({
   model: `${prefix}-model`,
   host: `${prefix}-host-${hostId}`,
 });
-export const DEFAULT_QUEUE_PREFIX = 'emend';
+const DEFAULT_QUEUE_PREFIX = 'emend';
+/** Prefix of the task queues (`EMEND_QUEUE`): one set of workers serves one prefix. */
+export const queuePrefix = (env: Readonly<Record<string, string | undefined>>): string =>
+  env.EMEND_QUEUE === undefined || env.EMEND_QUEUE === '' ? DEFAULT_QUEUE_PREFIX : env.EMEND_QUEUE;
 
 // ------------------------------------------------------------------------------------------------------------------------ inputs
 export interface EditStepInput {

@@ -100,7 +100,7 @@ function askConflict(
 ): StepState {
   const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(conflict.why) }));
   const message = cut(files.map((file) => `${file.path}: ${file.message}`).join('; '));
-  const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), at });
+  const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), where: at });
   return { ...told, conflictAt: at, ask: { reason, message, files, subject: null } };
 }
 

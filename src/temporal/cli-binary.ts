@@ -50,13 +50,13 @@ export const findTemporalCli = async ({
     );
   }
 
-  const onPath = await firstUsable(pathCandidates(env), (why) => {
+  const onPath = await firstUsable(pathCandidates(env), 'no `temporal` there', (why) => {
     failed('PATH', why);
   });
   if (onPath) return { ...onPath, from: 'PATH' };
 
   const cached = cachedCli(env);
-  const inCache = await firstUsable([cached], (why) => {
+  const inCache = await firstUsable([cached], `${cached} does not exist`, (why) => {
     failed('cache', why);
   });
   if (inCache) return { ...inCache, from: 'cache' };
@@ -99,9 +99,10 @@ const pathCandidates = (env: Environment): string[] =>
     .filter(isAbsolute)
     .map((folder) => join(folder, 'temporal'));
 
-/** The first that runs and is new enough. Told are only those that exist; if none does, that. */
+/** The first that runs and is new enough. Told are those that exist but will not do; if none exists, `absent`. */
 const firstUsable = async (
   paths: readonly string[],
+  absent: string,
   tell: (why: string) => void,
 ): Promise<{ path: string; version: string } | null> => {
   let seen = false;
@@ -116,7 +117,7 @@ const firstUsable = async (
     if (asked.usable) return { path, version: asked.version };
     tell(`${path} ${asked.why}`);
   }
-  if (!seen) tell(paths.length === 1 ? `${paths[0] ?? ''} does not exist` : 'no `temporal` there');
+  if (!seen) tell(absent);
   return null;
 };
 

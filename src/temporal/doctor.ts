@@ -1,7 +1,7 @@
 /** `emend doctor`: what Emend needs on this machine, what it found, and the command that mends what is missing. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { DEFAULT_QUEUE_PREFIX, queueNames } from '../shared/protocol.js';
+import { queueNames, queuePrefix } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
 import { hostId, resolveHome } from '../workspace/home.js';
 import type { Environment } from '../workspace/runner-env.js';
@@ -28,7 +28,7 @@ const MINIMUM_NODE = [20, 3] as const;
 const QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
 
 /** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME. Never throws. */
-export const doctor = async (env: Environment, queuePrefix = DEFAULT_QUEUE_PREFIX): Promise<readonly Check[]> => {
+export const doctor = async (env: Environment): Promise<readonly Check[]> => {
   const home = await resolveHome(env).catch((error: unknown) => error);
   const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
   const connection = isConnection(server) ? server : null;
@@ -40,7 +40,10 @@ export const doctor = async (env: Environment, queuePrefix = DEFAULT_QUEUE_PREFI
       ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
       ['Temporal CLI', () => temporalCli(env)],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
-      ['worker', () => (connection && typeof home === 'string' ? workers(connection, home, queuePrefix) : noServer())],
+      [
+        'worker',
+        () => (connection && typeof home === 'string' ? workers(connection, home, queuePrefix(env)) : noServer()),
+      ],
       ['model', () => model(env)],
     ];
     return await Promise.all(

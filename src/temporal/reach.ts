@@ -2,6 +2,7 @@
 import { connect as connectSocket } from 'node:net';
 import type { ConnectionLike } from '@temporalio/client';
 import { ProblemError, problem } from '../shared/problems.js';
+import { innermost } from './innermost.js';
 import type { ServerSettings } from './settings.js';
 
 /** Connects within the time, or throws ProblemError `no_server` saying where, why, and what to type. */
@@ -87,14 +88,6 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
 
 /** gRPC status codes that say more than "not reached". */
 const GRPC = { notFound: 5, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const;
-
-/** The SDK wraps what happened; the reason is in the last cause. One line, no stack. */
-const innermost = (error: unknown): { code: unknown; why: string } => {
-  let last = error;
-  while (last instanceof Error && last.cause instanceof Error) last = last.cause;
-  const message = last instanceof Error ? last.message : String(last);
-  return { code: (last as { code?: unknown }).code, why: (message.split('\n')[0] ?? '').slice(0, 300) };
-};
 
 const timeOut = (after_ms: number): { promise: Promise<never>; cancel: () => void } => {
   let timer: NodeJS.Timeout | undefined;

@@ -2,11 +2,12 @@
 import { join } from 'node:path';
 import { difference, isAt, look, PERMISSIONS } from './apply-look.js';
 import type { Seen } from './apply-look.js';
+import { dirOf } from './apply-names.js';
 import type { PlannedFile } from './apply-record.js';
 import { orNull } from './sys-put.js';
 import type { FileStat, Sys } from './sys.js';
 import type { ApplyRequest, BlobStore, FileConflict, ProposalFile } from './types.js';
-import { resolveInWorkspace } from './workspace-path.js';
+import { isStillDirectory, resolveInWorkspace } from './workspace-path.js';
 
 export interface Checked {
   readonly files: readonly PlannedFile[];
@@ -76,6 +77,7 @@ export const isUnchanged = async (
   checked: Pick<Checked, 'files' | 'stats'>,
 ): Promise<boolean> => {
   for (const file of checked.files.filter((f) => f.write)) {
+    if (!(await isStillDirectory(sys, root, dirOf(file.real)))) return false;
     const path = join(root, file.real);
     const before = checked.stats.get(file.real);
     const now = await orNull(sys.lstat(path), ['ENOENT', 'ENOTDIR']);

@@ -114,15 +114,14 @@ const giveWay = async (drive: Drive, file: PlannedFile, index: number, kept: str
 const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
   const { sys, plan } = drive;
   const { target, temp } = targetPaths(plan, index);
-  if (!(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) return;
   if (file.result !== null) {
-    const ours = await orNull(sys.lstat(temp));
+    const ours = await orNull(sys.lstat(temp), ['ENOENT', 'ENOTDIR']);
     if (ours === null) return;
     const there = await orNull(sys.lstat(target), ['ENOENT', 'ENOTDIR']);
     // A person may have written through the path while temp and target were one file, and then saved another one over it.
     if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result)) return saveAside(drive, file, temp);
   }
-  await unlinkIfThere(sys, temp);
+  await orNull(sys.unlink(temp), ['ENOENT', 'ENOTDIR']);
 };
 
 const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {

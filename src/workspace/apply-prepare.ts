@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { resultMode } from './apply-keep.js';
 import { dirOf, targetDirs, targetPaths } from './apply-names.js';
 import type { TransactionPlan } from './apply-record.js';
-import { orNull, unlinkIfThere } from './sys-put.js';
+import { orNull } from './sys-put.js';
 import type { Sys } from './sys.js';
 import type { BlobStore } from './types.js';
 import { isStillDirectory } from './workspace-path.js';
@@ -35,8 +35,8 @@ export const prepare = async (sys: Sys, blobs: BlobStore, plan: TransactionPlan)
 /** Takes back what `prepare` made. Nothing of a person is touched: made directories go only where they are empty. */
 export const takeBack = async (sys: Sys, plan: TransactionPlan): Promise<void> => {
   for (const [index, file] of plan.files.entries()) {
-    if (!file.write || !(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) continue;
-    await unlinkIfThere(sys, targetPaths(plan, index).temp);
+    // By its name alone: also where a link took the place of its directory, the name can only be ours.
+    if (file.write) await orNull(sys.unlink(targetPaths(plan, index).temp), ['ENOENT', 'ENOTDIR']);
   }
   for (const dir of [...plan.dirs].reverse()) {
     if (!(await isStillDirectory(sys, plan.workspace, dir))) continue;

@@ -41,9 +41,23 @@ const CASES: readonly Case[] = [
   text('append with final newline', 'a\nb\nc\nd\n', end, 'a\nb\nc\nd\ne\n'),
   text('delete the last line', 'a\nb\nc\nd', [{ from: 3, to: 4, lines: [] }], 'a\nb\nc'),
   text('insert first', 'a\nb\nc\nd\n', [{ from: 0, to: 0, lines: ['0'] }], '0\na\nb\nc\nd\n'),
-  text('two edits', 'a\nb\nc\nd\n', [{ from: 0, to: 1, lines: ['A'] }, { from: 2, to: 3, lines: [] }], 'A\nb\nd\n'),
+  text(
+    'two edits',
+    'a\nb\nc\nd\n',
+    [
+      { from: 0, to: 1, lines: ['A'] },
+      { from: 2, to: 3, lines: [] },
+    ],
+    'A\nb\nd\n',
+  ),
   { name: 'UTF-8 with BOM', lines: abc, base: bom('a\nb\nc\nd\n'), edits: change, expected: bom('a\nB\nBB\nc\nd\n') },
-  { name: 'UTF-16 LE', lines: abc, base: utf16('a\r\nb\r\nc\r\nd'), edits: change, expected: utf16('a\r\nB\r\nBB\r\nc\r\nd') },
+  {
+    name: 'UTF-16 LE',
+    lines: abc,
+    base: utf16('a\r\nb\r\nc\r\nd'),
+    edits: change,
+    expected: utf16('a\r\nB\r\nBB\r\nc\r\nd'),
+  },
   { name: 'UTF-16 BE', lines: abc, base: utf16be('a\nb\nc\nd\n'), edits: end, expected: utf16be('a\nb\nc\nd\ne\n') },
   {
     name: 'neither UTF-8 nor UTF-16',
@@ -54,7 +68,12 @@ const CASES: readonly Case[] = [
   },
 ];
 
-const run = (format: Format, c: Case, options: Partial<ApplyOptions> = {}, file: Partial<OfferedFile> = {}): AnswerOutcome =>
+const run = (
+  format: Format,
+  c: Case,
+  options: Partial<ApplyOptions> = {},
+  file: Partial<OfferedFile> = {},
+): AnswerOutcome =>
   applyAnswer({
     format,
     answer: SAY[format]('f.txt', c.lines, c.edits),
@@ -117,7 +136,7 @@ describe.each(FORMATS)('%s', (format) => {
   });
 
   test('a character that the file cannot hold is refused by name', () => {
-    const c = CASES.at(-1) as Case;
+    const c = CASES.at(-1)!;
     const outcome = run(format, { ...c, edits: [{ from: 1, to: 2, lines: ['\u2019'] }] });
     expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'character' }] });
     expect('reasons' in outcome && outcome.reasons[0]?.message).toContain('U+2019');

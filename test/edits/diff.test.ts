@@ -22,11 +22,21 @@ const file = (path: string, base: string | null, result: string | null, more: Pa
   result: bytes(result),
   ...more,
 });
-const many = (change: (line: number) => string): string => Array.from({ length: 60 }, (_, i) => `${change(i)}\n`).join('');
+const many = (change: (line: number) => string): string =>
+  Array.from({ length: 60 }, (_, i) => `${change(i)}\n`).join('');
 
 const CASES: [string, DiffFile[]][] = [
   ['a change', [file('a.txt', 'a\nb\nc\n', 'a\nB\nc\n')]],
-  ['several hunks', [file('a.txt', many((i) => `line ${i}`), many((i) => (i % 20 === 5 ? `new ${i}` : `line ${i}`)))]],
+  [
+    'several hunks',
+    [
+      file(
+        'a.txt',
+        many((i) => `line ${i}`),
+        many((i) => (i % 20 === 5 ? `new ${i}` : `line ${i}`)),
+      ),
+    ],
+  ],
   ['a new file', [file('dir/new.txt', null, 'a\nb\n')]],
   ['a new executable file', [file('run.sh', null, '#!/bin/sh\n', { resultMode: 0o755 })]],
   ['a new empty file', [file('empty', null, '')]],
@@ -59,7 +69,11 @@ const run = (files: readonly DiffFile[], diff = combinedDiff(files)): string => 
     chmodSync(at, f.baseMode ?? 0o644);
   }
   execFileSync('git', ['init', '-q'], { cwd: folder });
-  execFileSync('git', ['apply', '--whitespace=nowarn', '-'], { cwd: folder, input: diff, stdio: ['pipe', 'pipe', 'pipe'] });
+  execFileSync('git', ['apply', '--whitespace=nowarn', '-'], {
+    cwd: folder,
+    input: diff,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   return folder;
 };
 
@@ -77,13 +91,24 @@ describe('git apply makes the result of', () => {
   });
 
   test('all of them in one diff', () => {
-    const files = CASES.flatMap(([, group], i) => group.map((f) => ({ ...f, path: `${i}/${f.path}`, ...(f.moveFrom === undefined ? {} : { moveFrom: `${i}/${f.moveFrom}` }) })));
+    const files = CASES.flatMap(([, group], i) =>
+      group.map((f) => ({
+        ...f,
+        path: `${i}/${f.path}`,
+        ...(f.moveFrom === undefined ? {} : { moveFrom: `${i}/${f.moveFrom}` }),
+      })),
+    );
     const folder = run(files);
-    for (const f of files) if (f.result !== null) expect(readFileSync(join(folder, f.path))).toEqual(Buffer.from(f.result));
+    for (const f of files)
+      if (f.result !== null) expect(readFileSync(join(folder, f.path))).toEqual(Buffer.from(f.result));
   });
 
   test('the text beside files that are not UTF-8, which are shown as comments', () => {
-    const latin = { path: 'l.txt', base: Buffer.from('caf\u00e9\n', 'latin1'), result: Buffer.from('caf\u00e9s\n', 'latin1') };
+    const latin = {
+      path: 'l.txt',
+      base: Buffer.from('caf\u00e9\n', 'latin1'),
+      result: Buffer.from('caf\u00e9s\n', 'latin1'),
+    };
     const binary = { path: 'b.bin', base: Buffer.from('a\0'), result: Buffer.from('b\0') };
     const files = [latin, file('a.txt', 'a\n', 'b\n'), binary];
     const diff = combinedDiff(files);
@@ -100,7 +125,9 @@ test('files without any change are left out', () => {
 });
 
 test('countChanged counts lines', () => {
-  expect(countChanged([file('a', 'a\nb\nc\n', 'a\nB\nC\nD\n'), file('n', null, 'x\ny'), file('d', 'z\n', null)])).toEqual({
+  expect(
+    countChanged([file('a', 'a\nb\nc\n', 'a\nB\nC\nD\n'), file('n', null, 'x\ny'), file('d', 'z\n', null)]),
+  ).toEqual({
     added: 5,
     removed: 3,
   });

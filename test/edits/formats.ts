@@ -46,7 +46,8 @@ const sayDiff: Say = (path, base, edits) => {
   let said = 0;
   const hunks = edits.map(({ from, to, lines }, i) => {
     const start = Math.max(said, from - 2);
-    const end = Math.min(edits[i + 1]?.from ?? base.length, to + 2, base.length);
+    // One kept line at least is left to the next hunk.
+    const end = Math.min((edits[i + 1]?.from ?? base.length + 1) - 1, to + 2);
     said = end;
     const text = [
       ...base.slice(start, from).map((l) => ` ${l}`),

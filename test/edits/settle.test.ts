@@ -3,7 +3,12 @@ import type { LinesPlan, SettleOptions } from '../../src/edits/settle.js';
 import { applySplices, settle } from '../../src/edits/settle.js';
 import { decodeFile } from '../../src/edits/text.js';
 
-const run = (base: Buffer | string | null, lines: string[], more: Partial<LinesPlan> = {}, options: SettleOptions = {}) => {
+const run = (
+  base: Buffer | string | null,
+  lines: string[],
+  more: Partial<LinesPlan> = {},
+  options: SettleOptions = {},
+) => {
   const bytes = base === null ? null : Buffer.from(base);
   const decoded = bytes === null ? null : decodeFile(bytes);
   const from = bytes !== null && decoded?.ok === true ? { bytes, ...decoded } : null;

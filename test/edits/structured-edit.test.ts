@@ -13,7 +13,11 @@ type Op = Record<string, unknown>;
 const run = (operations: Op[], options: Partial<ApplyOptions> = {}, file: Partial<OfferedFile> = {}): AnswerOutcome =>
   applyAnswer({
     format: 'structured-edit',
-    answer: JSON.stringify({ summary: 's', operations: operations.map((o) => ({ file_path: 'f', ...o })), complete: true }),
+    answer: JSON.stringify({
+      summary: 's',
+      operations: operations.map((o) => ({ file_path: 'f', ...o })),
+      complete: true,
+    }),
     files: new Map([['f', { bytes: Buffer.from(LINES.map((l) => `${l}\n`).join('')), ...file }]]),
     options: { requireMarker: true, ...options },
   });
@@ -41,9 +45,27 @@ describe('order at one place', () => {
   });
 
   test.each([
-    ['two replaces', [{ type: 'replace', start_line: check(2), end_line: check(4), content: 'x' }, { type: 'replace', start_line: check(4), end_line: check(4), content: 'y' }]],
-    ['the same delete twice', [{ type: 'delete', start_line: check(2), end_line: check(2) }, { type: 'delete', start_line: check(2), end_line: check(2) }]],
-    ['an insert inside a replace', [{ type: 'insert', line: check(3), content: 'x' }, { type: 'replace', start_line: check(2), end_line: check(3), content: 'y' }]],
+    [
+      'two replaces',
+      [
+        { type: 'replace', start_line: check(2), end_line: check(4), content: 'x' },
+        { type: 'replace', start_line: check(4), end_line: check(4), content: 'y' },
+      ],
+    ],
+    [
+      'the same delete twice',
+      [
+        { type: 'delete', start_line: check(2), end_line: check(2) },
+        { type: 'delete', start_line: check(2), end_line: check(2) },
+      ],
+    ],
+    [
+      'an insert inside a replace',
+      [
+        { type: 'insert', line: check(3), content: 'x' },
+        { type: 'replace', start_line: check(2), end_line: check(3), content: 'y' },
+      ],
+    ],
   ])('overlap: %s', (_name, operations) => {
     const outcome = run(operations);
     expect(outcome.outcome).toBe('refused');
@@ -70,13 +92,22 @@ describe('content', () => {
   });
 
   test.each(['insert', 'append', 'prepend'])('empty content of %s is invalid', (type) => {
-    const outcome = run([{ type: 'delete', start_line: 1, end_line: 1 }, { type, content: '', ...(type === 'insert' ? { line: 1 } : {}) }]);
+    const outcome = run([
+      { type: 'delete', start_line: 1, end_line: 1 },
+      { type, content: '', ...(type === 'insert' ? { line: 1 } : {}) },
+    ]);
     expect(outcome).toMatchObject({ outcome: 'invalid', reasons: [{ code: 'empty_content', index: 1 }] });
   });
 });
 
 describe('where an operation means', () => {
-  const replace = (start: unknown, end: unknown, more: Op = {}): Op => ({ type: 'replace', start_line: start, end_line: end, content: 'X', ...more });
+  const replace = (start: unknown, end: unknown, more: Op = {}): Op => ({
+    type: 'replace',
+    start_line: start,
+    end_line: end,
+    content: 'X',
+    ...more,
+  });
 
   test('checks at both ends', () => {
     const outcome = run([replace(check(2), check(4))]);
@@ -88,7 +119,9 @@ describe('where an operation means', () => {
     const outcome = run([replace(drifted(4, 2), drifted(4, 2))]);
     expect(linesOf(outcome)[3]).toBe('X');
     expect(outcome).toMatchObject({ rungs: [{ rung: 'line_drift', path: 'f', index: 0, line: 4 }] });
-    expect(codes(run([replace(drifted(4, 2), drifted(4, 2))], { rungs: { line_drift: false } }))).toEqual(['check_mismatch']);
+    expect(codes(run([replace(drifted(4, 2), drifted(4, 2))], { rungs: { line_drift: false } }))).toEqual([
+      'check_mismatch',
+    ]);
   });
 
   test('a check that fits nowhere is refused with the line that stands there', () => {
@@ -109,7 +142,9 @@ describe('where an operation means', () => {
   });
 
   test('bare numbers need context, or are the rung unchecked_lines', () => {
-    expect(run([replace(4, 4, { context_before: '' })])).toMatchObject({ rungs: [{ rung: 'unchecked_lines', line: 4 }] });
+    expect(run([replace(4, 4, { context_before: '' })])).toMatchObject({
+      rungs: [{ rung: 'unchecked_lines', line: 4 }],
+    });
     expect(run([replace(4, 4, { context_after: '}\nthree\n' })])).toMatchObject({ outcome: 'edited', rungs: [] });
     expect(run([replace(check(2), 4)])).toMatchObject({ rungs: [{ rung: 'unchecked_lines' }] });
     expect(codes(run([replace(4, 4)], { rungs: { unchecked_lines: false } }))).toEqual(['unchecked_lines']);
@@ -134,7 +169,9 @@ describe('where an operation means', () => {
 
   test('white space at line ends of a context is a rung', () => {
     expect(run([replace(4, 4, { context_after: '}  ' })])).toMatchObject({ rungs: [{ rung: 'trailing_space' }] });
-    expect(codes(run([replace(4, 4, { context_after: '}  ' })], { rungs: { trailing_space: false } }))).toEqual(['context_mismatch']);
+    expect(codes(run([replace(4, 4, { context_after: '}  ' })], { rungs: { trailing_space: false } }))).toEqual([
+      'context_mismatch',
+    ]);
   });
 
   test.each([
@@ -147,7 +184,10 @@ describe('where an operation means', () => {
 });
 
 describe('unseen lines', () => {
-  const seen = [[1, 3], [6, 8]] as const;
+  const seen = [
+    [1, 3],
+    [6, 8],
+  ] as const;
   test.each<[string, Op, boolean]>([
     ['inside a shown range', { type: 'delete', start_line: check(6), end_line: check(7) }, true],
     ['reaching out of one', { type: 'delete', start_line: check(3), end_line: check(4) }, false],
@@ -163,7 +203,12 @@ describe('unseen lines', () => {
 
 describe('what is not a structured edit', () => {
   const answer = (text: string): AnswerOutcome =>
-    applyAnswer({ format: 'structured-edit', answer: text, files: new Map([['f', { bytes: Buffer.from('a\n') }]]), options: { requireMarker: true } });
+    applyAnswer({
+      format: 'structured-edit',
+      answer: text,
+      files: new Map([['f', { bytes: Buffer.from('a\n') }]]),
+      options: { requireMarker: true },
+    });
   const good = '{"operations":[{"type":"append","file_path":"f","content":"b"}],"complete":true}';
 
   test.each<[string, string, string, string]>([
@@ -179,22 +224,38 @@ describe('what is not a structured edit', () => {
     ['no operations', '{"complete":true}', 'invalid', 'no_operations'],
     ['no marker', good.replace(',"complete":true', ''), 'unmarked', 'marker_missing'],
     ['complete: false', good.replace('true}', 'false}'), 'unmarked', 'marker_wrong'],
-    ['the marker before the operations', `{"complete":true,${good.slice(1).replace(',"complete":true', '')}`, 'unmarked', 'marker_wrong'],
+    [
+      'the marker before the operations',
+      `{"complete":true,${good.slice(1).replace(',"complete":true', '')}`,
+      'unmarked',
+      'marker_wrong',
+    ],
     ['a fence that is not closed', `\`\`\`json\n${good}`, 'truncated', 'cut_inside_fence'],
     ['no JSON at all', 'I cannot do that.', 'invalid', 'not_json'],
-    ['a place by symbol', good.replace('"content"', '"at":{"symbol":"A.b"},"content"'), 'refused', 'symbol_unsupported'],
+    [
+      'a place by symbol',
+      good.replace('"content"', '"at":{"symbol":"A.b"},"content"'),
+      'refused',
+      'symbol_unsupported',
+    ],
   ])('%s', (_name, text, outcome, code) => {
     const result = answer(text);
     expect(result.outcome).toBe(outcome);
     expect(codes(result)).toContain(code);
   });
 
-  test.each([good, `\`\`\`json\n${good}\n\`\`\`\n`, `Here {is} it:\n\n${good}\n`, `Text\n\`\`\`\n${good}\n\`\`\``])('read: %j', (text) => {
-    expect(answer(text).outcome).toBe('edited');
-  });
+  test.each([good, `\`\`\`json\n${good}\n\`\`\`\n`, `Here {is} it:\n\n${good}\n`, `Text\n\`\`\`\n${good}\n\`\`\``])(
+    'read: %j',
+    (text) => {
+      expect(answer(text).outcome).toBe('edited');
+    },
+  );
 
   test('no operation at all is unchanged', () => {
-    expect(answer('{"operations":[],"complete":true}')).toMatchObject({ outcome: 'unchanged', reasons: [{ code: 'no_edits' }] });
+    expect(answer('{"operations":[],"complete":true}')).toMatchObject({
+      outcome: 'unchanged',
+      reasons: [{ code: 'no_edits' }],
+    });
   });
 
   test('hostile nesting is refused, not a crash', () => {
@@ -210,6 +271,14 @@ test('marks of shown tabs are taken off', () => {
 });
 
 test('a new file is made of prepends, inserts at line 1 and appends', () => {
-  const outcome = run([{ type: 'append', content: 'c' }, { type: 'insert', line: 1, content: 'b' }, { type: 'prepend', content: 'a' }], {}, { bytes: null });
+  const outcome = run(
+    [
+      { type: 'append', content: 'c' },
+      { type: 'insert', line: 1, content: 'b' },
+      { type: 'prepend', content: 'a' },
+    ],
+    {},
+    { bytes: null },
+  );
   expect(linesOf(outcome)).toEqual(['a', 'b', 'c']);
 });

@@ -31,7 +31,7 @@ const git = (dir: string, ...args: string[]): string =>
   execFileSync('git', ['-c', 'core.autocrlf=false', '-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], {
     cwd: dir,
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, GIT_CONFIG_NOSYSTEM: '1' },
+    env: { PATH: process.env.PATH ?? '', HOME: home, GIT_CONFIG_NOSYSTEM: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 const put = (dir: string, path: string, text: string): void => {
@@ -96,8 +96,8 @@ const cases: Case[] = [
   { name: 'a new executable', before: { f: 'x\n' }, after: { f: 'x\n', run: '#!/bin/sh\n' }, executable: ['run'] },
   {
     name: 'quoted names',
-    before: { 'é "q".txt': lines(9), 'tab\there': 'x\n' },
-    after: { 'é "q".txt': lines(9).replace('line 4', '4'), 'tab\there': 'y\n' },
+    before: { 'é "q".txt': lines(9), ß: 'x\n' },
+    after: { 'é "q".txt': lines(9).replace('line 4', '4'), ß: 'y\n' },
   },
   { name: 'names with blanks', before: { 'a b/c d': lines(9) }, after: { 'a b/c d': lines(9).replace('line 4', '4') } },
   {

@@ -141,8 +141,9 @@ describe('emend.yaml', () => {
     [
       'encodings:\n  - {pattern: "*.x", encoding: klingon}',
       '2: encodings.0.encoding',
-      ['the name of an encoding', '"klingon"'],
+      ['a single-byte encoding', '"klingon"'],
     ],
+    ['encodings:\n  - {pattern: "*.x", encoding: shift_jis}', '2: encodings.0.encoding', ['a single-byte encoding']],
     ['encodings: {"*.x": latin1}', '1: encodings', ['a list of maps']],
     ['requireCompleteSentinel: never', '1: requireCompleteSentinel', ['true or false']],
     ['model:', '1: model', ['the name of a model', 'nothing']],

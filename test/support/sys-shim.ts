@@ -52,7 +52,7 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
   };
 
   const half = async (name: SysCall, args: readonly unknown[]): Promise<void> => {
-    const [path, second, third] = args;
+    const [path, second] = args;
     const cut = (bytes: Uint8Array) => bytes.subarray(0, Math.floor(bytes.length / 2));
     // Half-written files have their creation mode still: the mode is set last.
     if (name === 'writeExclusive')
@@ -62,7 +62,6 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
       const bytes = await real.readFile(path as string);
       await real.writeExclusive(second as string, cut(bytes), { mode: 0o600 });
     }
-    void third;
   };
 
   const fire = async (name: SysCall, args: readonly unknown[], invoke: () => Promise<unknown>): Promise<unknown> => {
@@ -70,7 +69,8 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
     if (plan.log !== undefined) appendFileSync(plan.log, `${names.length} ${plan.when} ${name} ${String(args[0])}\n`);
     const { fault } = plan;
     if (fault === 'kill') {
-      if (plan.when === 'after') await invoke();
+      // A call that fails by itself must not save the process.
+      if (plan.when === 'after') await invoke().catch(() => undefined);
       return die();
     }
     if (fault === 'tear') {
@@ -83,7 +83,7 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
       if (plan.when === 'after') fault(name, args);
       return result;
     }
-    if (plan.when === 'after') await invoke();
+    if (plan.when === 'after') await invoke().catch(() => undefined);
     else if (fault.short === true && WRITES.includes(name)) await half(name, args);
     throw errnoError(fault.errno, name, args[0]);
   };

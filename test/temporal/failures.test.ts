@@ -15,7 +15,8 @@ describe('boundFailure', () => {
   test('what Temporal reads by identity is passed on as it is', () => {
     const abort = new Error('aborted');
     abort.name = 'AbortError';
-    for (const error of [new CancelledFailure('cancelled'), new CompleteAsyncError(), abort]) expect(boundFailure(error)).toBe(error);
+    for (const error of [new CancelledFailure('cancelled'), new CompleteAsyncError(), abort])
+      expect(boundFailure(error)).toBe(error);
   });
 
   test('message, stack and details are cut; the message is not smuggled in by the stack', () => {
@@ -29,7 +30,9 @@ describe('boundFailure', () => {
   test('details that cannot be written as JSON are left out', () => {
     const loop: { self?: unknown } = {};
     loop.self = loop;
-    expect(bounded(ApplicationFailure.create({ message: 'x', details: [loop] })).details).toEqual(['(details left out: too large)']);
+    expect(bounded(ApplicationFailure.create({ message: 'x', details: [loop] })).details).toEqual([
+      '(details left out: too large)',
+    ]);
   });
 
   test('what fits is kept: type, retry, category, delay, details, cause', () => {
@@ -69,7 +72,12 @@ describe('boundFailure', () => {
     ['model_unavailable', false],
   ] as const)('a problem is retried as its table says: %s', (code, nonRetryable) => {
     const what = problem(code, 'It is so.', 'Do this.');
-    expect(bounded(new ProblemError(what))).toMatchObject({ message: 'It is so.', type: code, nonRetryable, details: [what] });
+    expect(bounded(new ProblemError(what))).toMatchObject({
+      message: 'It is so.',
+      type: code,
+      nonRetryable,
+      details: [what],
+    });
   });
 
   test('what was thrown without being an error becomes one', () => {

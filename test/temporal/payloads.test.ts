@@ -11,7 +11,9 @@ const payload = (bytes: number, fill = 'x'): Payload => ({
   data: Buffer.alloc(bytes, fill),
 });
 const plain = ({ metadata, data }: Payload): unknown => ({
-  metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString()])),
+  metadata: Object.fromEntries(
+    Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString()]),
+  ),
   data: Buffer.from(data ?? []).toString('base64'),
 });
 const envelope = (value: unknown): Payload => ({
@@ -35,7 +37,10 @@ describe('BlobPayloadCodec', () => {
     const [encoded] = await codec.encode([large]);
     expect(Buffer.from(encoded?.metadata?.encoding ?? []).toString()).toBe('binary/emend-blob');
     expect(encoded?.data?.byteLength).toBeLessThan(400);
-    expect(JSON.parse(Buffer.from(encoded?.data ?? []).toString())).toMatchObject({ v: 1, ref: [...blobs.kept.keys()][0] });
+    expect(JSON.parse(Buffer.from(encoded?.data ?? []).toString())).toMatchObject({
+      v: 1,
+      ref: [...blobs.kept.keys()][0],
+    });
     const [decoded] = await codec.decode([encoded!]);
     expect(plain(decoded!)).toEqual(plain(large));
   });
@@ -60,7 +65,9 @@ describe('BlobPayloadCodec', () => {
   test('over the maximum: refused before anything is stored', async () => {
     const blobs = memoryBlobs();
     const huge = payload(BOUNDS.maxPayload_bytes + 1);
-    await expect(new BlobPayloadCodec(blobs, asProblem).encode([huge])).rejects.toMatchObject({ problem: { code: 'limit_reached' } });
+    await expect(new BlobPayloadCodec(blobs, asProblem).encode([huge])).rejects.toMatchObject({
+      problem: { code: 'limit_reached' },
+    });
     expect(blobs.kept.size).toBe(0);
   });
 
@@ -68,7 +75,9 @@ describe('BlobPayloadCodec', () => {
     const blobs = memoryBlobs();
     blobs.failing = new Error(`ENOSPC: no space left on device ${'-'.repeat(5_000)}`);
     await expect(new BlobPayloadCodec(blobs, asProblem).encode([payload(20_000)])).rejects.toBeInstanceOf(ProblemError);
-    const failure: unknown = await new BlobPayloadCodec(blobs, asFailure).encode([payload(20_000)]).catch((error: unknown) => error);
+    const failure: unknown = await new BlobPayloadCodec(blobs, asFailure)
+      .encode([payload(20_000)])
+      .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ApplicationFailure);
     expect(failure).toMatchObject({ type: 'disk', nonRetryable: true });
     expect((failure as Error).message.length).toBeLessThan(BOUNDS.reason_chars + 200);

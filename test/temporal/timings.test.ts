@@ -15,11 +15,14 @@ describe('resolveTimings', () => {
     expect(timings.connect_ms).toBe(TIMINGS.connect_ms.default);
   });
 
-  test.each(['99', '600001', '-1', '1.5', '1e4', 'soon', '0x10'])('refuses %s and names variable, bounds and unit', (text) => {
-    const attempt = (): unknown => resolveTimings({ EMEND_CONNECT_MS: text });
-    expect(attempt).toThrow(ProblemError);
-    expect(attempt).toThrow(/EMEND_CONNECT_MS .*from 100 to 600000 \(ms\)/);
-  });
+  test.each(['99', '600001', '-1', '1.5', '1e4', 'soon', '0x10'])(
+    'refuses %s and names variable, bounds and unit',
+    (text) => {
+      const attempt = (): unknown => resolveTimings({ EMEND_CONNECT_MS: text });
+      expect(attempt).toThrow(ProblemError);
+      expect(attempt).toThrow(/EMEND_CONNECT_MS .*from 100 to 600000 \(ms\)/);
+    },
+  );
 
   test('the bounds themselves are allowed', () => {
     expect(resolveTimings({ EMEND_CONNECT_MS: '100' }).connect_ms).toBe(100);

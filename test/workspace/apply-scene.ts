@@ -68,9 +68,16 @@ export const requestOf = (
   };
 };
 
-/** Writes the bases and stores the results. `git`: the workspace is a repository with one commit. */
-export const makeScene = async (files: readonly SceneFile[], options: { git?: boolean } = {}): Promise<Scene> => {
-  const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend apply-')));
+/** Where thousands of scenes are made: in memory where the system has that, as fsync is most of their time. */
+const MEMORY = '/dev/shm';
+const scenesDir = (disk: boolean): string => (!disk && fs.existsSync(MEMORY) ? MEMORY : tmpdir());
+
+/** Writes the bases and stores the results. `git`: the workspace is a repository with one commit. `disk`: not in memory. */
+export const makeScene = async (
+  files: readonly SceneFile[],
+  options: { git?: boolean; disk?: boolean } = {},
+): Promise<Scene> => {
+  const root = fs.realpathSync(fs.mkdtempSync(join(scenesDir(options.disk ?? false), 'emend apply-')));
   const home = join(root, 'home');
   const workspace = join(root, 'work');
   fs.mkdirSync(home, { mode: 0o700 });
@@ -165,7 +172,10 @@ export const sidesOf = (scene: Scene): ('old' | 'new' | 'other')[] =>
     const is = (text: string | null, mode: number): boolean => {
       const path = scene.at(file.path);
       if (text === null) return !fs.existsSync(path);
-      return fs.existsSync(path) && fs.readFileSync(path, 'utf8') === text && (fs.statSync(path).mode & 0o777) === mode;
+      const there = fs.lstatSync(path, { throwIfNoEntry: false });
+      return (
+        there?.isFile() === true && fs.readFileSync(path, 'utf8') === text && (fs.statSync(path).mode & 0o777) === mode
+      );
     };
     const mode = file.mode ?? 0o644;
     if (is(file.after, file.modeAfter ?? mode)) return 'new';

@@ -1,11 +1,12 @@
 import * as fs from 'node:fs';
+import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot, STEP } from './apply-scene.js';
 import type { Scene, SceneFile } from './apply-scene.js';
 
 let scene: Scene;
 const start = async (files: readonly SceneFile[], options?: { git?: boolean }): Promise<Scene> => {
-  scene = await makeScene(files, options);
+  scene = await makeScene(files, { ...options, disk: true });
   return scene;
 };
 afterEach(() => {
@@ -103,12 +104,12 @@ describe('apply', () => {
       { path: 'd.txt', before: 'd\n', after: null },
     ],
     [
-      'a parent that became a file',
+      'a directory that became a file',
       (p) => {
-        fs.rmSync(p);
-        fs.writeFileSync(`${p}`, 'x');
+        fs.rmSync(dirname(p), { recursive: true });
+        fs.writeFileSync(dirname(p), 'x');
       },
-      { path: 'p', before: 'p\n', after: 'P\n' },
+      { path: 'p/f', before: 'p\n', after: 'P\n' },
     ],
   ];
   test.each(disturbed)(

@@ -42,7 +42,11 @@ const answerOf = (written: string): Answer => {
   const known = Object.keys(ANSWER_MEANS) as Answer[];
   return (
     known.find((answer) => answer === word) ??
-    fail('usage', `"${written.slice(0, 40)}" is no answer; answers are ${known.join(', ')}.`, 'See `emend show RUN` for those that its decision takes.')
+    fail(
+      'usage',
+      `"${written.slice(0, 40)}" is no answer; answers are ${known.join(', ')}.`,
+      'See `emend show RUN` for those that its decision takes.',
+    )
   );
 };
 

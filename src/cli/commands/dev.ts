@@ -10,7 +10,7 @@ export const dev = async (io: Io): Promise<ExitCode> => {
   const home = await resolveHome(io.env);
   const server = await startServer(io, home);
   try {
-    const worker = await startOwnWorker(io, home);
+    const worker = await startOwnWorker(io, home, 'stderr');
     io.out(`Temporal UI  ${server.uiUrl}`);
     io.out(`server       ${server.address}`);
     io.out(`home         ${home}`);

@@ -12,7 +12,10 @@ export const diff = (io: Io, run: string, options: { readonly json?: true }): Pr
     const resolved = await resolveRun(emend, run);
     const found = await runDiff(emend, resolved);
     if (options.json === true) io.out(JSON.stringify(found, null, 2));
-    else if (found === null) io.err(`Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`);
+    else if (found === null)
+      io.err(
+        `Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`,
+      );
     else printDiff(io, found.diff);
     return EXIT.done;
   });

@@ -1,4 +1,3 @@
-import { queuePrefix } from '../../client/open.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { doctor as examine } from '../../temporal/doctor.js';
@@ -7,7 +6,7 @@ import { plain, table } from '../render/text.js';
 
 /** Exit code 7 where something is missing: what a run needs is not there. */
 export const doctor = async (io: Io, options: { readonly json?: true }): Promise<ExitCode> => {
-  const checks = await examine(io.env, queuePrefix(io.env));
+  const checks = await examine(io.env);
   const exit = checks.every((check) => check.ok) ? EXIT.done : EXIT.unavailable;
   if (options.json === true) {
     io.out(JSON.stringify(checks, null, 2));

@@ -42,8 +42,14 @@ export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCod
   });
 
 /** Prints page after page; returns the last `seq`. */
-const printAfter = async (io: Io, emend: Emend, run: ResolvedRun, after: number, flags: EventsFlags): Promise<number> => {
-  for (let last = after; ; ) {
+const printAfter = async (
+  io: Io,
+  emend: Emend,
+  run: ResolvedRun,
+  after: number,
+  flags: EventsFlags,
+): Promise<number> => {
+  for (let last = after; ;) {
     const page = await runEvents(emend, run, last);
     for (const event of page) io.out(flags.json === true ? JSON.stringify(event) : textLine(event));
     const next = page.at(-1)?.seq ?? last;

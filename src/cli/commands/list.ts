@@ -14,9 +14,12 @@ export const list = (io: Io, options: { readonly json?: true }): Promise<ExitCod
       io.out(JSON.stringify(found, null, 2));
       return EXIT.done;
     }
-    if (found.note !== null) io.err(`${found.note} Open runs may show as unknown; \`emend dev\` starts a server and a worker.`);
+    if (found.note !== null)
+      io.err(`${found.note} Open runs may show as unknown; \`emend dev\` starts a server and a worker.`);
     if (found.runs.length === 0) io.out('No runs yet. Start one with: emend run JOB.md');
-    else for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)])) io.out(text.slice(0, Math.max(io.columns, 80)));
+    else
+      for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)]))
+        io.out(text.slice(0, Math.max(io.columns, 80)));
     if (found.left_off > 0) io.out(`and ${found.left_off} older runs in the archive`);
     return EXIT.done;
   });

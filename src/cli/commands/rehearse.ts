@@ -28,5 +28,7 @@ export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Pr
 
 const portOf = (written: string): number => {
   const port = Number(written);
-  return Number.isInteger(port) && port >= 0 && port < 65_536 ? port : fail('usage', `--port expected a number from 0 to 65535, received "${written}".`);
+  return Number.isInteger(port) && port >= 0 && port < 65_536
+    ? port
+    : fail('usage', `--port expected a number from 0 to 65535, received "${written}".`);
 };

@@ -6,7 +6,7 @@ import { startOwnWorker } from '../services.js';
 import { untilInterrupted } from '../until-interrupted.js';
 
 export const worker = async (io: Io): Promise<ExitCode> => {
-  const running = await startOwnWorker(io, await resolveHome(io.env));
+  const running = await startOwnWorker(io, await resolveHome(io.env), 'stderr');
   io.err('Ctrl-C ends the worker; what it is doing may finish first.');
   await untilInterrupted(io, running.done);
   await running.stop();

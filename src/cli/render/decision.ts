@@ -20,7 +20,11 @@ export const proposalLines = (proposal: SealedProposal, width: number): readonly
   const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
   const rows = proposal.files
     .slice(0, MAX_FILES)
-    .map((file) => [`  ${plain(file.path)}`, `+${file.added} -${file.removed}`, file.change === 'edit' ? '' : file.change]);
+    .map((file) => [
+      `  ${plain(file.path)}`,
+      `+${file.added} -${file.removed}`,
+      file.change === 'edit' ? '' : file.change,
+    ]);
   return [
     `proposal ${proposal.id.slice(0, 8)}: ${count(proposal.files.length, 'file')}, +${added} -${removed}`,
     ...table(rows),
@@ -41,7 +45,9 @@ export const decisionLines = (
   return [
     `waits for you: ${decision.reason}   (decision ${decision.id})`,
     ...(decision.message === '' ? [] : [`  ${plain(decision.message)}`]),
-    ...(proposal === null ? fileLines(open, decision, width) : proposalLines(proposal, width).map((text) => `  ${text}`)),
+    ...(proposal === null
+      ? fileLines(open, decision, width)
+      : proposalLines(proposal, width).map((text) => `  ${text}`)),
     ...(answered === 0 ? [] : [`  ${count(answered, 'file')} already answered, ${open.length} to go`]),
     ...(decision.subject === null ? [] : [`  about: ${plain(decision.subject)}`]),
     '',
@@ -51,7 +57,11 @@ export const decisionLines = (
 
 /** One line a file; what all files share was said by the decision's own message. */
 const fileLines = (files: DecisionPoint['files'], { message }: DecisionPoint, width: number): readonly string[] => [
-  ...files.slice(0, MAX_FILES).map((file) => line(`  ${file.path}${file.message === message || file.message === '' ? '' : `: ${file.message}`}`, width)),
+  ...files
+    .slice(0, MAX_FILES)
+    .map((file) =>
+      line(`  ${file.path}${file.message === message || file.message === '' ? '' : `: ${file.message}`}`, width),
+    ),
   ...more(files.length),
 ];
 

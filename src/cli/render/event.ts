@@ -47,7 +47,7 @@ const textOf = (event: StepEvent): string => {
     case 'apply_busy':
       return `waiting: ${event.holder} holds the workspace`;
     case 'conflict':
-      return `conflict at ${event.at}: ${event.files.join(', ')}`;
+      return `conflict at ${event.where}: ${event.files.join(', ')}`;
     case 'rebased':
       return event.clean ? 'carried over to the files as they are now' : 'could not be carried over';
     case 'verified':
@@ -66,6 +66,13 @@ const textOf = (event: StepEvent): string => {
 };
 
 /** Progress says these by itself; a log of a run in a terminal leaves them out. */
-const QUIET: readonly StepEvent['type'][] = ['format_chosen', 'edit_chunk_started', 'edit_chunk_completed', 'edit_step_paused', 'decision_settled', 'step_finished'];
+const QUIET: readonly StepEvent['type'][] = [
+  'format_chosen',
+  'edit_chunk_started',
+  'edit_chunk_completed',
+  'edit_step_paused',
+  'decision_settled',
+  'step_finished',
+];
 
 export const isWorthALine = (event: StepEvent): boolean => !QUIET.includes(event.type);

@@ -4,7 +4,13 @@ import type { Io } from '../io.js';
 import { line } from './text.js';
 
 const MAX_ROWS = 12;
-const MARK: Record<LedgerRow['status'], string> = { pending: ' ', in_progress: '>', done: '+', failed: '!', skipped: '-' };
+const MARK: Record<LedgerRow['status'], string> = {
+  pending: ' ',
+  in_progress: '>',
+  done: '+',
+  failed: '!',
+  skipped: '-',
+};
 const WORDS: Record<LedgerRow['status'], string> = {
   pending: 'waiting its turn',
   in_progress: 'asking the model',

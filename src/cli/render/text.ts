@@ -36,4 +36,5 @@ export const table = (rows: readonly (readonly string[])[]): readonly string[] =
   );
 };
 
-export const count = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
+export const count = (n: number, one: string, many = `${one}s`): string =>
+  `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;

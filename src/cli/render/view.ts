@@ -18,24 +18,36 @@ export const viewLines = (view: RunView, shown: string, width: number): readonly
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
       ['  so far', usageText(status.usage)],
     ]),
-    ...(view.note === null ? [] : ['', `  ${plain(view.note)}`, '  Shown is what this machine has in its archive; it may lag behind. `emend dev` or `emend worker` brings the run back.']),
+    ...(view.note === null
+      ? []
+      : [
+          '',
+          `  ${plain(view.note)}`,
+          '  Shown is what this machine has in its archive; it may lag behind. `emend dev` or `emend worker` brings the run back.',
+        ]),
     ...ledgerLines(view.ledger, width),
-    ...(status.ignored.length === 0 ? [] : ['', 'did not count:', ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width))]),
-    ...(status.decision === null ? [] : ['', ...decisionLines(shown, status.decision, { width, proposal: view.proposal })]),
+    ...(status.ignored.length === 0
+      ? []
+      : ['', 'did not count:', ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width))]),
+    ...(status.decision === null
+      ? []
+      : ['', ...decisionLines(shown, status.decision, { width, proposal: view.proposal })]),
     ...(status.result === null ? [] : ['', ...resultLines(status.result, shown)]),
   ];
 };
 
 export const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string[] => {
   if (rows.length === 0) return [];
-  const cells = rows.slice(0, MAX_ROWS).map((row) => [
-    `  ${line(row.path, 60)}`,
-    row.verdict === null ? row.status : `${row.status}, ${row.verdict}`,
-    row.format,
-    row.isNew ? 'new' : count(row.lines, 'line'),
-    row.attempts === 0 ? '' : count(row.attempts, 'refused answer'),
-    row.reason ?? '',
-  ]);
+  const cells = rows
+    .slice(0, MAX_ROWS)
+    .map((row) => [
+      `  ${line(row.path, 60)}`,
+      row.verdict === null ? row.status : `${row.status}, ${row.verdict}`,
+      row.format,
+      row.isNew ? 'new' : count(row.lines, 'line'),
+      row.attempts === 0 ? '' : count(row.attempts, 'refused answer'),
+      row.reason ?? '',
+    ]);
   return [
     '',
     ...table([['  file', 'status', 'format', 'size', '', ''], ...cells]).map((text) => line(text, width)),
@@ -65,7 +77,12 @@ const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = 
 
 export const resultLines = (result: StepResult, shown: string): readonly string[] => [
   `${shown}  ${SENTENCE[result.outcome](result)}`,
-  ...(result.problem === null ? [] : [`  ${plain(result.problem.message)}`, ...(result.problem.next === undefined ? [] : [`  ${plain(result.problem.next)}`])]),
+  ...(result.problem === null
+    ? []
+    : [
+        `  ${plain(result.problem.message)}`,
+        ...(result.problem.next === undefined ? [] : [`  ${plain(result.problem.next)}`]),
+      ]),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   `  ${usageText(result.usage)}`,
   ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),

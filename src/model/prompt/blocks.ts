@@ -12,6 +12,9 @@ export interface Part {
 /** The Messages API takes at most four marks. */
 const MAX_CACHE_MARKS = 4;
 
+/** Weighs what a nonce weighs; never sent. */
+export const SAMPLE_NONCE = '0123456789abcdef0123';
+
 interface RequestParts {
   readonly model: string;
   readonly outputBudget_tokens: number;
@@ -46,7 +49,7 @@ export function requestWith(
     messages: [{ role: 'user', content: [...blocks, { type: 'text', text: tail(nonce) }] }],
   });
   const haystack = [system, ...told.map((part) => part.text)].join('\n');
-  return { request, haystack, estimatedInput_tokens: estimateTokens(haystack) + estimateTokens(tail('0'.repeat(20))) };
+  return { request, haystack, estimatedInput_tokens: estimateTokens(haystack) + estimateTokens(tail(SAMPLE_NONCE)) };
 }
 
 /** Content between fences longer than any run of backticks in it, so that it cannot end early. */

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/listing.js';
 import type { Format } from '../../shared/formats.js';
-import { bounded, fenced, requestWith, section } from './blocks.js';
+import { bounded, fenced, requestWith, SAMPLE_NONCE, section } from './blocks.js';
 import type { BuiltRequest } from './blocks.js';
 import { FORMS } from './forms/index.js';
 import type { Allowed, Form } from './forms/form.js';
@@ -61,7 +61,7 @@ export function buildEditRequest(input: EditPromptInput): EditRequest {
   const paths = input.files.map((file) => file.path);
   const tail = (nonce: string): string => form.tail(nonce, paths);
 
-  const fixed_tokens = [system, rules, task, tail('0'.repeat(20))].reduce((sum, text) => sum + estimateTokens(text), 0);
+  const fixed_tokens = [system, rules, task, tail(SAMPLE_NONCE)].reduce((sum, text) => sum + estimateTokens(text), 0);
   const free_tokens = Math.max(MIN_FREE_tokens, input.inputBudget_tokens - fixed_tokens);
   const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file), 0);
   const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);

@@ -21,10 +21,10 @@ export interface Rehearsal {
   /** For ANTHROPIC_BASE_URL. */
   readonly url: string;
   readonly port: number;
-  requests(): readonly RehearsedRequest[];
+  readonly requests: () => readonly RehearsedRequest[];
   /** Lets every answer that is held now go on. */
-  release(): void;
-  close(): Promise<void>;
+  readonly release: () => void;
+  readonly close: () => Promise<void>;
 }
 export interface RehearsalOptions {
   /** Default: any free port of 127.0.0.1. */

@@ -31,7 +31,8 @@ export const editInput = (changes: Partial<EditPromptInput> = {}): EditPromptInp
 });
 
 export const blocksOf = (request: ModelRequest) => request.messages.flatMap((message) => message.content);
-export const allText = (request: ModelRequest): string => [...request.system, ...blocksOf(request)].map((block) => block.text).join('\n');
+export const allText = (request: ModelRequest): string =>
+  [...request.system, ...blocksOf(request)].map((block) => block.text).join('\n');
 /** As the rehearsal server finds it. */
 export const lastNonceWord = (request: ModelRequest): string | undefined =>
   (request.messages.at(-1)?.content ?? [])

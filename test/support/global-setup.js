@@ -1,30 +1,25 @@
 /**
  * One Temporal dev server for all e2e tests of a run: in memory, on free ports, in a home of its own. Tests keep apart by task queue.
- * Hands on: EMEND_TEST_ADDRESS, EMEND_TEST_UI, EMEND_TEST_CLI, EMEND_TEST_HOME.
+ * Hands on: EMEND_TEST_ADDRESS, EMEND_TEST_UI, EMEND_TEST_CLI. Plain JavaScript on dist/: jest loads set-up files as CommonJS would.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTemporalCli } from '../../src/temporal/cli-binary.js';
-import { startDevServer } from '../../src/temporal/dev-server.js';
-import { freePort } from '../../src/temporal/ports.js';
-import { testServer } from './test-server.js';
+import { findTemporalCli } from '../../dist/src/temporal/cli-binary.js';
+import { startDevServer } from '../../dist/src/temporal/dev-server.js';
+import { freePort } from '../../dist/src/temporal/ports.js';
 
-export default async function setUp(): Promise<void> {
+export default async function setUp() {
   // scripts/test.js names a folder, so that it finds the server again when jest was killed.
   const home = await mkdtemp(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-test-home-'));
-  const cli = await findTemporalCli({
-    env: process.env,
-    log: (line) => {
-      process.stderr.write(`${line}\n`);
-    },
-  });
+  const log = (line) => process.stderr.write(`${line}\n`);
+  const cli = await findTemporalCli({ env: process.env, log });
   const port = await freePort(0);
   const uiPort = await freePort(0, [port]);
   const server = await startDevServer({ home, cli, port, uiPort, dbFile: null, logFile: join(home, 'dev-server.log') });
-  testServer.running = { server, home };
+  // The tear-down is loaded apart from this file: the server hangs on the global object.
+  globalThis.emendTestServer = { server, home };
   process.env.EMEND_TEST_ADDRESS = server.address;
   process.env.EMEND_TEST_UI = server.uiUrl;
   process.env.EMEND_TEST_CLI = cli.path;
-  process.env.EMEND_TEST_HOME = home;
 }

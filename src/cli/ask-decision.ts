@@ -1,0 +1,130 @@
+/** Reviews and answers a decision in the terminal. */
+import { decide } from '../client/decide.js';
+import type { DecideOptions } from '../client/decide.js';
+import { shownKey } from '../client/ids.js';
+import type { ResolvedRun } from '../client/resolve-run.js';
+import { diffText, showRun } from '../client/show-run.js';
+import type { Emend } from '../client/types.js';
+import { watchRun } from '../client/watch-run.js';
+import type { Answer, DecisionPoint } from '../shared/decisions.js';
+import { ProblemError } from '../shared/problems.js';
+import { menuLines, readReply } from './menu.js';
+import type { Reply } from './menu.js';
+import type { Io } from './io.js';
+import { printDiff } from './render/diff.js';
+import { commandLines, decisionLines } from './render/decision.js';
+import { plain } from './render/text.js';
+import { decisionSettings } from './settings.js';
+
+/** `answered`: it counts or is on its way; `again`: some files are still open; `changed`: somebody else answered; `left`: it waits on. */
+export type Asked = 'answered' | 'again' | 'changed' | 'left';
+
+export const askDecision = async (
+  io: Io,
+  emend: Emend,
+  run: ResolvedRun,
+  decision: DecisionPoint,
+  signal: AbortSignal,
+): Promise<Asked> => {
+  const { proposal } = await showRun(emend, run);
+  const shown = decisionLines(shownKey(run.stepKey), decision, { width: io.columns, proposal });
+  const commands = commandLines(shownKey(run.stepKey), decision);
+  io.out('');
+  for (const text of shown.slice(0, shown.length - commands.length)) io.out(text);
+  for (const text of menuLines(decision)) io.out(text);
+  const done = new AbortController();
+  const changed = new AbortController();
+  const watching = whenChanged(emend, run, decision.id, AbortSignal.any([done.signal, signal])).then(
+    (isChanged) => {
+      if (isChanged) changed.abort();
+    },
+    // A server that went away shows at the next call; the question stays open.
+    () => undefined,
+  );
+  const until = AbortSignal.any([signal, changed.signal]);
+  try {
+    for (;;) {
+      const typed = await io.ask('> ', until);
+      if (typed === null) {
+        if (changed.signal.aborted) io.out('\nIt was answered elsewhere.');
+        return changed.signal.aborted ? 'changed' : 'left';
+      }
+      const reply = readReply(typed, decision);
+      if (reply.kind === 'quit') return 'left';
+      if (reply.kind === 'unclear') io.out(plain(reply.message));
+      if (reply.kind === 'diff' && proposal !== null) printDiff(io, await diffText(emend, proposal));
+      if (reply.kind === 'answer') {
+        const asked = await answer(io, emend, run, decision, reply, until);
+        if (asked !== null) return asked;
+      }
+    }
+  } finally {
+    done.abort();
+    await watching;
+  }
+};
+
+/** Null: not taken; the person is asked again. */
+const answer = async (
+  io: Io,
+  emend: Emend,
+  run: ResolvedRun,
+  decision: DecisionPoint,
+  reply: Extract<Reply, { kind: 'answer' }>,
+  signal: AbortSignal,
+): Promise<Asked | null> => {
+  try {
+    const details = await detailsFor(io, reply.answer, signal);
+    if (details === null) return null;
+    const result = await decide(emend, run, {
+      answer: reply.answer,
+      decision: decision.id,
+      files: reply.files,
+      ...details,
+    });
+    io.out(plain(result.message));
+    return result.outcome === 'recorded' ? 'again' : 'answered';
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.problem.code === 'no_server') throw error;
+    io.out(plain(error.problem.message));
+    return null;
+  }
+};
+
+/** What an answer needs beside its name; null: the person thought better of it. */
+const detailsFor = async (
+  io: Io,
+  wanted: Answer,
+  signal: AbortSignal,
+): Promise<Pick<DecideOptions, 'note' | 'set'> | null> => {
+  if (wanted === 'revise') {
+    const note = await io.ask('What should change? ', signal);
+    return note === null || note.trim() === '' ? null : { note };
+  }
+  if (wanted === 'other') {
+    const command = await io.ask('Which command? ', signal);
+    return command === null || command.trim() === '' ? null : { set: { command: command.trim() } };
+  }
+  if (wanted === 'retry') {
+    const typed = await io.ask('LIMIT=VALUE, or a hint for the model (Enter: neither): ', signal);
+    if (typed === null) return null;
+    if (typed.trim() === '') return {};
+    return /^[A-Za-z_]+=\S+$/.test(typed.trim()) ? { set: decisionSettings([typed.trim()]) } : { note: typed };
+  }
+  return {};
+};
+
+/** True once another decision than this one (or none) is open. */
+const whenChanged = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> => {
+  const seen = { changed: false };
+  const closed = await watchRun(
+    emend,
+    run,
+    ({ status, source }) => {
+      seen.changed = source === 'run' && status.decision?.id !== id;
+      return seen.changed ? 'stop' : undefined;
+    },
+    { signal },
+  );
+  return seen.changed || closed !== null;
+};

@@ -1,0 +1,148 @@
+/** Shows what a run does until it ends, waits for somebody, or the person goes away. */
+import { ledgerOfEvents } from '../client/archived.js';
+import { decide } from '../client/decide.js';
+import { shownKey } from '../client/ids.js';
+import { refreshRun } from '../client/resolve-run.js';
+import type { ResolvedRun } from '../client/resolve-run.js';
+import { runEvents } from '../client/show-run.js';
+import type { RunView } from '../client/show-run.js';
+import type { ClosedRun, Emend } from '../client/types.js';
+import { watchRun } from '../client/watch-run.js';
+import type { DecisionPoint } from '../shared/decisions.js';
+import type { StepEvent } from '../shared/events.js';
+import type { StepStatus } from '../shared/protocol.js';
+import { askDecision } from './ask-decision.js';
+import type { Io } from './io.js';
+import { decisionLines } from './render/decision.js';
+import { eventText, isWorthALine } from './render/event.js';
+import { LiveBlock, progressLines } from './render/progress.js';
+import { plain } from './render/text.js';
+
+export interface FollowOptions {
+  /** Ask the person; else `waiting` is returned at the first pause, unless `wait`. */
+  readonly interactive: boolean;
+  /** Wait through pauses (somebody answers elsewhere). */
+  readonly wait: boolean;
+  /** Approve `approval` decisions. */
+  readonly yes: boolean;
+  /** Print no progress. */
+  readonly quiet: boolean;
+  /** Come back where no worker answers, instead of waiting for one. */
+  readonly needWorker: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type Followed =
+  | { readonly kind: 'closed'; readonly closed: ClosedRun }
+  | { readonly kind: 'waiting'; readonly status: StepStatus }
+  | { readonly kind: 'no_worker'; readonly note: string }
+  | { readonly kind: 'interrupted' };
+
+export const followRun = async (
+  io: Io,
+  emend: Emend,
+  started: ResolvedRun,
+  options: FollowOptions,
+): Promise<Followed> => {
+  const progress = new ProgressLog(io, emend, options.quiet);
+  /** Decisions that need nothing more from us. */
+  const handled = new Set<string>();
+  const gone = (): boolean => options.signal.aborted;
+  for (let run = started; ; run = await refreshRun(emend, run)) {
+    const seen: { stopped: Followed | DecisionPoint | null; status: StepStatus | null } = {
+      stopped: null,
+      status: null,
+    };
+    const closed = await watchRun(
+      emend,
+      run,
+      async (view) => {
+        seen.status = view.status;
+        await progress.tell(run, view);
+        if (view.source === 'archive') {
+          if (options.needWorker && view.note !== null) seen.stopped = { kind: 'no_worker', note: view.note };
+          return seen.stopped === null ? undefined : 'stop';
+        }
+        const { decision } = view.status;
+        if (decision === null || handled.has(decision.id)) return undefined;
+        if (options.wait && !options.interactive && !(options.yes && decision.reason === 'approval')) {
+          progress.say(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
+          handled.add(decision.id);
+          return undefined;
+        }
+        seen.stopped = decision;
+        return 'stop';
+      },
+      { signal: options.signal },
+    );
+    progress.clear();
+    if (closed !== null) return { kind: 'closed', closed };
+    const { stopped, status } = seen;
+    if (gone() || stopped === null || status === null) return { kind: 'interrupted' };
+    if ('kind' in stopped) return stopped;
+    const answered = await answerHere(io, emend, run, stopped, options);
+    if (gone()) return { kind: 'interrupted' };
+    if (answered === 'left') return { kind: 'waiting', status };
+    if (answered === 'answered') handled.add(stopped.id);
+  }
+};
+
+const answerHere = async (io: Io, emend: Emend, run: ResolvedRun, decision: DecisionPoint, options: FollowOptions) => {
+  if (options.yes && decision.reason === 'approval') {
+    const result = await decide(emend, run, { answer: 'approve', decision: decision.id });
+    if (!options.quiet) io.out(`approved (--yes): ${plain(result.message)}`);
+    return 'answered';
+  }
+  return options.interactive ? askDecision(io, emend, run, decision, options.signal) : 'left';
+};
+
+/** Events as lines that stay; below them, in a terminal, what each file is doing. */
+class ProgressLog {
+  readonly #io: Io;
+  readonly #emend: Emend;
+  readonly #quiet: boolean;
+  readonly #block: LiveBlock;
+  #events: readonly StepEvent[] = [];
+  #note: string | null = null;
+  #doing = '';
+
+  constructor(io: Io, emend: Emend, quiet: boolean) {
+    this.#io = io;
+    this.#emend = emend;
+    this.#quiet = quiet;
+    this.#block = new LiveBlock(io);
+  }
+
+  async tell(run: ResolvedRun, view: RunView): Promise<void> {
+    if (this.#quiet) return;
+    if (view.note !== null && view.note !== this.#note)
+      this.say([
+        plain(view.note),
+        '  The run waits for a worker. Start one in another terminal: emend worker (or: emend dev)',
+      ]);
+    this.#note = view.note;
+    if (view.source === 'archive') return;
+    const last = this.#events.at(-1)?.seq ?? 0;
+    if (view.status.lastSeq > last) {
+      const fresh = await runEvents(this.#emend, run, last);
+      this.#events = [...this.#events, ...fresh];
+      this.say(fresh.filter(isWorthALine).map((event) => eventText(event)));
+    }
+    const ledger = ledgerOfEvents(this.#events);
+    const { doing, state } = view.status;
+    if (state === 'running') this.#block.draw(progressLines(view.status, ledger, this.#io.columns));
+    // Without a terminal there is no block to draw over: each change of what it does is a line.
+    if (!this.#io.outIsTty && state === 'running' && doing !== this.#doing) this.#io.out(plain(doing));
+    this.#doing = doing;
+  }
+
+  say(lines: readonly string[]): void {
+    if (this.#quiet) return;
+    this.#block.clear();
+    for (const text of lines) this.#io.out(text);
+  }
+
+  clear(): void {
+    this.#block.clear();
+  }
+}

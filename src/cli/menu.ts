@@ -1,0 +1,53 @@
+/** What a person may type at a decision in the terminal. Pure. */
+import { ANSWER_MEANS } from '../shared/decisions.js';
+import type { Answer, DecisionPoint } from '../shared/decisions.js';
+
+/** Unique among the answers of each reason; a test holds it to that. */
+const LETTER: Record<Answer, string> = {
+  approve: 'a',
+  skip: 's',
+  revise: 'r',
+  retry: 'r',
+  manual: 'm',
+  rebase: 'b',
+  regenerate: 'g',
+  take_theirs: 't',
+  keep: 'k',
+  run: 'r',
+  other: 'o',
+  no_tests: 'n',
+  wait: 'w',
+  abort: 'x',
+};
+
+export type Reply =
+  | { readonly kind: 'answer'; readonly answer: Answer; readonly files: readonly string[] }
+  | { readonly kind: 'diff' }
+  | { readonly kind: 'quit' }
+  | { readonly kind: 'unclear'; readonly message: string };
+
+export const menuLines = (decision: DecisionPoint): readonly string[] => [
+  ...decision.accepts.map((answer) => `  [${LETTER[answer]}] ${answer}: ${ANSWER_MEANS[answer]}`),
+  ...(decision.proposalId === null ? [] : ['  [d] diff: show the change']),
+  '  [q] quit: leave it waiting',
+  ...(decision.files.length > 1 ? ['  Paths after the letter answer for these files only: s src/a.ts'] : []),
+];
+
+/** A letter or a whole word, then paths if any. */
+export const readReply = (typed: string, decision: DecisionPoint): Reply => {
+  const [word = '', ...files] = typed.trim().split(/\s+/);
+  const key = word.toLowerCase().replaceAll('-', '_');
+  if (key === '') return { kind: 'unclear', message: 'Type one of the letters in brackets.' };
+  if (key === 'q' || key === 'quit') return { kind: 'quit' };
+  if ((key === 'd' || key === 'diff') && decision.proposalId !== null) return { kind: 'diff' };
+  const answer = decision.accepts.find((accepted) => accepted === key || LETTER[accepted] === key);
+  if (answer === undefined)
+    return {
+      kind: 'unclear',
+      message: `"${word}" is none of: ${decision.accepts.map((accepted) => `${LETTER[accepted]} (${accepted})`).join(', ')}.`,
+    };
+  const known = decision.files.map((file) => file.path);
+  const strange = files.find((file) => !known.includes(file));
+  if (strange !== undefined) return { kind: 'unclear', message: `${strange} is not one of: ${known.join(', ')}.` };
+  return { kind: 'answer', answer, files };
+};

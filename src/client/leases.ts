@@ -1,0 +1,91 @@
+/** Workspaces that are still held by runs that have ended (terminated, deleted): found here, put right when a person says how. */
+import type { StepKey } from '../shared/refs.js';
+import { createApplyEngine } from '../workspace/apply.js';
+import { isOpen, openRecord } from '../workspace/apply-record.js';
+import { homePaths } from '../workspace/home.js';
+import { orNull } from '../workspace/sys-put.js';
+import { realSys } from '../workspace/sys.js';
+import type { ApplyRequest, FileConflict, LeaseHolder, Proposal } from '../workspace/types.js';
+import { archivedRun } from './archived.js';
+import type { Emend } from './types.js';
+
+/** Archives looked through for workspaces. */
+const MAX_ARCHIVES = 1000;
+
+export interface StaleHold {
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly holder: LeaseHolder;
+  /** How the run ended, or that the server does not know it. */
+  readonly ended: string;
+}
+export interface HoldEnded {
+  readonly files: readonly string[];
+  /** Changed meanwhile, so left alone. */
+  readonly kept: readonly FileConflict[];
+}
+
+/** Asks the server about each held workspace that the archive names; without a server nothing can be said of any of them. */
+export const staleHolds = async (emend: Emend): Promise<readonly StaleHold[]> => {
+  if (emend.runs === null) return [];
+  const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+  const found: StaleHold[] = [];
+  for (const workspace of await knownWorkspaces(emend)) {
+    const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
+    const holder = there === null ? null : await engine.readLease(workspace);
+    if (holder?.namespace !== emend.namespace) continue;
+    const run = await emend.runs.describe({ workflowId: holder.workflowId, runId: null });
+    if (run?.open === true && run.memo?.stepKey === holder.stepKey) continue;
+    found.push({
+      stepKey: holder.stepKey,
+      workspace,
+      holder,
+      ended: run?.status.toLowerCase() ?? 'not known to the server',
+    });
+  }
+  return found;
+};
+
+/** `undo` puts the files back that the step applied and nobody changed since; then the workspace is free again. */
+export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep'): Promise<HoldEnded> => {
+  const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+  const files: string[] = [];
+  const kept: FileConflict[] = [];
+  // The last application first: each goes back to what was there before it.
+  const requests = how === 'undo' ? (await applications(emend, hold)).reverse() : [];
+  for (const request of requests) {
+    const undone = await engine.rollback(request);
+    files.push(...undone.files);
+    kept.push(...undone.kept);
+  }
+  await engine.releaseLease(hold.workspace, hold.stepKey);
+  return { files, kept };
+};
+
+const knownWorkspaces = async ({ archive }: Emend): Promise<readonly string[]> => {
+  const keys = (await archive.list()).slice(0, MAX_ARCHIVES);
+  const workspaces = await Promise.all(
+    keys.map(async (stepKey) => archivedRun(stepKey, await archive.read(stepKey)).started?.workspace),
+  );
+  return [...new Set(workspaces.filter((workspace) => workspace !== undefined))];
+};
+
+/** What the step's closed records applied under this lease, in order of their decisions. */
+const applications = async (
+  { home, blobs }: Emend,
+  { stepKey, holder, workspace }: StaleHold,
+): Promise<ApplyRequest[]> => {
+  const { transactions } = homePaths(home);
+  const names = (await orNull(realSys.readdir(`${transactions}/${stepKey}`))) ?? [];
+  const requests: ApplyRequest[] = [];
+  for (const name of names) {
+    const { plan, closed, ...rest } = await openRecord(realSys, transactions, `${stepKey}/${name}`).load();
+    if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
+    if (plan.lease.number !== holder.number || plan.workspace !== workspace) continue;
+    // A proposal is kept under the hash that is its id.
+    const proposal = JSON.parse(new TextDecoder().decode(await blobs.get(`sha256:${plan.proposalId}`))) as Proposal;
+    const { proposalId, decision } = plan;
+    requests.push({ stepKey, workspace, proposalId, proposal, decision, files: closed.files, holder });
+  }
+  return requests.sort((a, b) => a.decision - b.decision);
+};

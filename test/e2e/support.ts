@@ -1,0 +1,177 @@
+/** What end-to-end tests share: a home, a git workspace, the rehearsal server, worker processes that are really killed, the client. */
+import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  decide,
+  openEmend,
+  readJobFile,
+  resolveRun,
+  showRun,
+  startStep,
+  waitForRun,
+  type Emend,
+  type ResolvedRun,
+  type RunView,
+  type StepResult,
+} from '../../src/client/index.js';
+import type { Rehearsal } from '../../src/model/rehearsal/server.js';
+import { startRehearsal } from '../../src/model/rehearsal/server.js';
+import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
+
+/** Time-outs and leases of seconds, as crash tests want them. */
+const FAST: Record<string, string> = {
+  EMEND_HEARTBEAT_MS: '200',
+  EMEND_HEARTBEATTIMEOUT_MS: '1500',
+  EMEND_HOSTHEARTBEATTIMEOUT_MS: '1500',
+  EMEND_SLOTLEASE_MS: '1500',
+  EMEND_RETRYINITIAL_MS: '100',
+  EMEND_RETRYMAXIMUM_MS: '1000',
+  EMEND_STICKYWAIT_MS: '1000',
+  EMEND_LEASEPOLL_MS: '200',
+  EMEND_ACCEPTWAIT_MS: '3000',
+  EMEND_SHUTDOWNGRACE_MS: '2000',
+};
+
+export interface Scene {
+  readonly home: string;
+  readonly repo: string;
+  readonly env: Record<string, string | undefined>;
+  readonly rehearsal: Rehearsal;
+  readonly emend: Emend;
+  /** A worker process; `crash` as crash-worker.js reads it. Resolves when it polls. */
+  worker(crash?: string): Promise<WorkerProcess>;
+  start(job: string, text: string, options?: { again?: boolean; hints?: string[] }): Promise<ResolvedRun>;
+  show(run: ResolvedRun): Promise<RunView>;
+  /** Until the run pauses or ends; throws after `limit_s`. */
+  settle(run: ResolvedRun, limit_s?: number): Promise<RunView>;
+  answer(run: ResolvedRun, answer: string, more?: { files?: string[]; note?: string }): ReturnType<typeof decide>;
+  end(run: ResolvedRun, limit_s?: number): Promise<StepResult>;
+  git(...args: string[]): string;
+  read(path: string): string;
+  close(): Promise<void>;
+}
+export interface WorkerProcess {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  readonly mark: string;
+  /** Did the planned fault fire? */
+  fired(): boolean;
+  exited: Promise<void>;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export const git = (repo: string, ...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { cwd: repo, encoding: 'utf8' });
+
+export const makeRepo = (dir: string, files: Record<string, string | Buffer>): string => {
+  mkdirSync(dir, { recursive: true });
+  git(dir, 'init', '-q', '-b', 'main');
+  git(dir, 'config', 'user.name', 'Test');
+  git(dir, 'config', 'user.email', 'test@example.org');
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), content);
+  }
+  git(dir, 'add', '-A');
+  git(dir, 'commit', '-q', '-m', 'base');
+  return realpathSync(dir);
+};
+
+export async function scene(
+  files: Record<string, string | Buffer>,
+  script: RehearsalScript | RehearsalScript['rules'],
+  more: { env?: Record<string, string>; address?: string } = {},
+): Promise<Scene> {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend-e2e-')));
+  const home = join(dir, 'home');
+  const repo = makeRepo(join(dir, 'a repo'), files);
+  const rehearsal = await startRehearsal(Array.isArray(script) ? { v: 1, rules: script } : script);
+  const env: Record<string, string | undefined> = {
+    ...process.env,
+    ...FAST,
+    EMEND_HOME: home,
+    EMEND_QUEUE: `t-${randomUUID().slice(0, 8)}`,
+    TEMPORAL_ADDRESS: more.address ?? process.env.EMEND_TEST_ADDRESS,
+    ANTHROPIC_BASE_URL: rehearsal.url,
+    ANTHROPIC_API_KEY: 'test-key-that-must-not-leak',
+    ...more.env,
+  };
+  const emend = await openEmend({ env });
+  const workers: WorkerProcess[] = [];
+  let count = 0;
+
+  const worker: Scene['worker'] = async (crash) => {
+    const mark = join(dir, `fault-${count++}`);
+    const child = spawn(process.execPath, [join(process.cwd(), 'test/support/crash-worker.js')], {
+      env: { ...env, CRASH: crash ?? '', CRASH_MARK: mark, NODE_OPTIONS: '' },
+      stdio: ['ignore', 'pipe', process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit'],
+    });
+    const exited = new Promise<void>((resolve) => child.once('exit', () => { resolve(); }));
+    await new Promise<void>((resolve, reject) => {
+      child.stdout?.once('data', () => { resolve(); });
+      child.once('exit', (code, signal) => { reject(new Error(`worker ended before it was ready: ${String(code)} ${String(signal)}`)); });
+    });
+    const running: WorkerProcess = {
+      pid: child.pid!,
+      child,
+      mark,
+      fired: () => existsSync(mark),
+      exited,
+      kill: async (signal = 'SIGKILL') => {
+        if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+        await exited;
+      },
+    };
+    workers.push(running);
+    return running;
+  };
+  const start: Scene['start'] = async (path, text, options = {}) => {
+    mkdirSync(dirname(join(repo, path)), { recursive: true });
+    writeFileSync(join(repo, path), text);
+    const job = await readJobFile({ jobPath: join(repo, path), workspace: repo, cwd: repo });
+    const { stepKey } = await startStep(emend, { job, ...options });
+    return resolveRun(emend, stepKey);
+  };
+  const settle: Scene['settle'] = async (run, limit_s = 40) => {
+    for (const end = Date.now() + limit_s * 1000; ; await sleep(100)) {
+      const view = await showRun(emend, run).catch(() => null);
+      if (view !== null && (view.status?.decision != null || view.status?.result != null)) return view;
+      if (Date.now() > end) throw new Error(`not settled in ${limit_s} s: ${JSON.stringify(view?.status?.doing ?? view)}`);
+    }
+  };
+  return {
+    home,
+    repo,
+    env,
+    rehearsal,
+    emend,
+    worker,
+    start,
+    settle,
+    show: (run) => showRun(emend, run),
+    answer: (run, answer, more2 = {}) => decide(emend, run, { answer: answer as 'approve', by: { name: 'tester', from: 'cli' }, ...more2 }),
+    end: async (run, limit_s = 60) => {
+      const limit = new AbortController();
+      const timer = setTimeout(() => { limit.abort(); }, limit_s * 1000);
+      try {
+        const waited = await waitForRun(emend, run, { throughPauses: true, signal: limit.signal });
+        if (waited.outcome !== 'closed' || waited.result === null) throw new Error(`did not end: ${JSON.stringify(waited)}`);
+        return waited.result;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    git: (...args) => git(repo, ...args),
+    read: (path) => readFileSync(join(repo, path), 'utf8'),
+    close: async () => {
+      await Promise.all(workers.map((each) => each.kill('SIGKILL')));
+      await emend.close();
+      await rehearsal.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}

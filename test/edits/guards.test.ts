@@ -1,0 +1,73 @@
+import { describe, expect, test } from '@jest/globals';
+import type { GuardedFile } from '../../src/edits/guards.js';
+import { guardFindings } from '../../src/edits/guards.js';
+
+const run = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): string[] =>
+  guardFindings([
+    {
+      path: 'f',
+      base: base === null ? null : Buffer.from(base),
+      result: result === null ? null : Buffer.from(result),
+      ...more,
+    },
+  ]).map((f) => `${f.guard} ${f.severity}${f.lines === undefined ? '' : ` ${f.lines.join('-')}`}`);
+const many = (count: number): string => Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
+
+describe('findings', () => {
+  test.each<[string, string | null, string | null, string[]]>([
+    ['nothing', 'a\nb\n', 'a\nc\n', []],
+    ['a deletion', 'a\n', null, ['deletion ask']],
+    ['a file that shrinks', many(40), many(10), ['shrinkage ask']],
+    ['a file that is emptied', 'a\n', '', ['shrinkage ask']],
+    ['a short file may shrink', many(10), many(1), []],
+    ['conflict markers', 'a\n', 'a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n', ['conflict_markers ask 2-2']],
+    ['conflict markers that were there', '<<<<<<< ours\na\n', '<<<<<<< ours\nb\n', []],
+    ['a line before #!', '#!/bin/sh\na\n', 'x\n#!/bin/sh\na\n', ['shebang ask 1-1']],
+    ['a lost #!', '#!/bin/sh\na\n', 'a\n', ['shebang ask 1-1']],
+    ['a hidden character', 'a\n', 'a\nb\u202e\n', ['lookalikes ask 2-2']],
+    ['a foreign letter in a word', 'a\n', 'a\nlet p\u0430ss = 1\n', ['lookalikes ask 2-2']],
+    ['a word in its own letters', 'a\n', 'a\n// \u043f\u0440\u0438\u0432\u0435\u0442\n', []],
+    ['a curly quote', 'a\n', 'a\n\u2019\n', ['lookalikes note 2-2']],
+    ['a curly quote that the file has', '\u2019 x\n', '\u2019 x\ny\u2019\n', []],
+  ])('%s', (_name, base, result, expected) => {
+    expect(run(base, result)).toEqual(expected);
+  });
+
+  test('modes', () => {
+    expect(run('a\n', 'a\n', { baseMode: 0o644, resultMode: 0o755 })).toEqual(['mode ask']);
+    expect(run(null, 'a\n', { resultMode: 0o755 })).toEqual(['mode ask']);
+    expect(run(null, 'a\n', { resultMode: 0o644 })).toEqual([]);
+  });
+});
+
+describe('elision', () => {
+  const base = many(12);
+  const cut = (line: string): string => `line 0\n${line}\nline 11\n`;
+  test.each([
+    '// ... rest of the code unchanged ...',
+    '# ... existing code ...',
+    '/* rest of the file remains the same */',
+    '<!-- ... remaining content ... -->',
+    '... (rest of the function unchanged)',
+    '[... unchanged lines ...]',
+    '// The rest of the implementation stays as before',
+    '    # existing code here',
+    '// … other methods omitted …',
+  ])('%s where lines were is refused', (line) => {
+    expect(run(base, cut(line))).toContain('elision refuse 2-2');
+  });
+  test.each([
+    '// sum of the other terms',
+    '# load the rest of the file',
+    'const rest = [...others];',
+    '  ...existing,',
+    '// ...',
+    'return [...previous, next];',
+  ])('%s is plain text', (line) => {
+    expect(run(base, cut(line)).filter((f) => f.startsWith('elision'))).toEqual([]);
+  });
+  test('beside whole text it is only asked about; a line that was there is no finding', () => {
+    expect(run('a\n', 'a\n// ... existing code ...\nb\n')).toEqual(['elision ask 2-2']);
+    expect(run('// ... existing code ...\na\nb\nc\n', 'x\n// ... existing code ...\n')).toEqual([]);
+  });
+});

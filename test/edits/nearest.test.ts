@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import { renderReasons } from '../../src/edits/outcome-words.js';
+import { describeNearest, nearest } from '../../src/edits/nearest.js';
+
+const text = ['function a() {', '  return 1;', '}', '', 'function b() {', '\treturn 2;', '}'];
+
+test.each<[string, string[], number, object | null]>([
+  [
+    'white space at the line end',
+    ['function a() {  ', '  return 1;'],
+    1,
+    { index: 0, dimension: 'white space at the line end' },
+  ],
+  [
+    'indentation',
+    ['function b() {', '  return 2;'],
+    5,
+    { index: 1, expected: '  return 2;', found: '\treturn 2;', dimension: 'indentation' },
+  ],
+  ['case', ['Function b() {', '\treturn 2;'], 5, { dimension: 'letter case' }],
+  ['look-alikes', ['function b() {', '\treturn\u00a02;'], 5, { dimension: 'white space' }],
+  ['text', ['function b() {', '\treturn 3;', '}'], 5, { index: 1, dimension: 'text' }],
+  ['end of file', ['\treturn 2;', '}', 'more'], 6, { index: 2, found: null, dimension: 'end of file' }],
+  ['everything stands there', ['function b() {'], 5, null],
+])('%s', (_name, wanted, line, difference) => {
+  const near = nearest(text, wanted);
+  expect(near?.line).toBe(line);
+  if (difference === null) expect(near?.firstDifference).toBeNull();
+  else expect(near?.firstDifference).toMatchObject(difference);
+});
+
+test('the hint decides between equal places', () => {
+  expect(nearest(text, ['}'], 7)?.line).toBe(7);
+  expect(nearest(text, ['}'], 1)?.line).toBe(3);
+});
+
+test('one changed line is found by likeness, nothing alike is said', () => {
+  expect(nearest(text, ['functions b() {'])?.line).toBe(5);
+  expect(nearest(text, ['zzzzzzzzz'])).toBeNull();
+  expect(describeNearest(null)).toContain('Nothing');
+});
+
+test('huge and repetitive inputs are bounded', () => {
+  const many = new Array<string>(300_000).fill('}');
+  expect(nearest(many, new Array<string>(5_000).fill('}'))?.matching).toBe(5_000);
+});
+
+test('reasons are told with their place, and no more than can be read', () => {
+  const shown = renderReasons([
+    { code: 'overlap', path: 'a.ts', index: 2, message: 'It overlaps.' },
+    { code: 'x', message: 'Y.' },
+  ]);
+  expect(shown).toBe('1. a.ts, edit 2 (counted from 0): It overlaps. (overlap)\n2. Y. (x)');
+  expect(
+    renderReasons(new Array<never>(30).fill({ code: 'x', message: 'Y.' } as never))
+      .split('\n')
+      .at(-1),
+  ).toBe('… and 10 more of this kind.');
+  expect(renderReasons([])).toBe('');
+});

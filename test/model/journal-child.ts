@@ -1,0 +1,36 @@
+/** Asks for one slot in a process of its own, with a fault; prints the outcome as JSON. */
+import { readFileSync } from 'node:fs';
+import { createAnthropicModel } from '../../src/model/anthropic.js';
+import { createDiskJournal } from '../../src/model/journal.js';
+import type { ModelRequest, SlotKeyParts } from '../../src/model/types.js';
+import { realSys } from '../../src/workspace/sys.js';
+import { shimSys } from '../support/sys-shim.js';
+import type { ShimPlan } from '../support/sys-shim.js';
+
+export interface AskTask {
+  readonly dir: string;
+  readonly url: string;
+  readonly lease_ms: number;
+  readonly key: SlotKeyParts;
+  readonly request: ModelRequest;
+  readonly nonce: string;
+  readonly plan?: ShimPlan;
+}
+
+const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as AskTask;
+const { sys, names } = shimSys(realSys, task.plan);
+const journal = createDiskJournal({
+  dir: task.dir,
+  model: createAnthropicModel({ env: { ANTHROPIC_BASE_URL: task.url }, streamIdle_ms: 10_000 }),
+  slotLease_ms: task.lease_ms,
+  heartbeat_ms: 200,
+  sys,
+});
+const outcome = await journal.ask({
+  key: task.key,
+  makeRequest: () => Promise.resolve({ request: task.request, nonce: task.nonce }),
+  maxUnknownCalls: 2,
+  price: (_model, tokens) => (tokens.input + tokens.output * 10) / 1_000_000,
+  signal: new AbortController().signal,
+});
+process.stdout.write(JSON.stringify({ outcome, names: names() }));

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { nonceFor } from '../../src/model/nonce.js';
+import { priceBy } from '../../src/model/price.js';
+import { route } from '../../src/model/route.js';
+import { slotKey } from '../../src/model/slot-key.js';
+import type { SlotKeyParts } from '../../src/model/types.js';
+import { addUsage, NO_USAGE, sumUsage } from '../../src/model/usage.js';
+import { keyParts } from './support.js';
+
+describe('slot key', () => {
+  test('is what it has always been', () => {
+    // Kept answers are found by it: a change of this value pays for every open step again.
+    expect(slotKey(keyParts)).toBe(
+      createHash('sha256')
+        .update(
+          `{"bases":["absent"],"draw":0,"file":"src/a.ts","format":"whole-file","instructions":"sha256:${'0'.repeat(64)}",` +
+            '"model":"rehearsal","notes":null,"outputBudget_tokens":1000,"refusal":null,"region":"*","role":"edit",' +
+            '"stepKey":"00112233445566778899aabbccddeeff"}',
+        )
+        .digest('hex'),
+    );
+  });
+  test('every field counts, and nothing else does', () => {
+    const ref = `sha256:${'1'.repeat(64)}` as const;
+    const changes: Partial<SlotKeyParts>[] = [
+      { stepKey: '1'.repeat(32) },
+      { role: 'brief' },
+      { file: '*' },
+      { region: 'a' },
+      { draw: 1 },
+      { bases: ['absent', 'absent'] },
+      { format: 'unified-diff' },
+      { model: 'other' },
+      { outputBudget_tokens: 2000 },
+      { instructions: ref },
+      { notes: ref },
+      { refusal: ref },
+    ];
+    const keys = changes.map((change) => slotKey({ ...keyParts, ...change }));
+    expect(new Set([slotKey(keyParts), ...keys]).size).toBe(changes.length + 1);
+    expect(new Set(changes.flatMap((c) => Object.keys(c)))).toEqual(new Set(Object.keys(keyParts)));
+    const more = { ...keyParts, v: 7, attempt: 3, brief: 'x' };
+    expect(slotKey(more)).toBe(slotKey(keyParts));
+  });
+});
+
+describe('nonce', () => {
+  const nth = (key: string, n: number) =>
+    createHash('sha256').update(`emend-nonce\0${key}\0${n}`).digest('hex').slice(0, 20);
+  test('is the first of its row that stands nowhere in the request', () => {
+    const key = slotKey(keyParts);
+    expect(nonceFor(key, 'text')).toBe(nth(key, 0));
+    expect(nonceFor(key, `x${nth(key, 0)}y${nth(key, 1)}`)).toBe(nth(key, 2));
+    expect(nonceFor(key, 'text')).toMatch(/^[0-9a-f]{20}$/);
+  });
+});
+
+describe('usage and price', () => {
+  const table = { m: { input_usd: 3, output_usd: 15, cacheRead_usd: 0.3, cacheWrite_usd: null } };
+  test('tokens cost what the table says, per million', () => {
+    const price = priceBy(table);
+    expect(price('m', { input: 1000, output: 100, cacheRead: 10_000, cacheWrite: 0 })).toBeCloseTo(
+      0.003 + 0.0015 + 0.003,
+    );
+    expect(price('m', { input: 0, output: 0, cacheRead: 0, cacheWrite: 1 })).toBeNull();
+    expect(price('toString', { input: 1, output: 0, cacheRead: 0, cacheWrite: 0 })).toBeNull();
+  });
+  test('sums keep what is not known', () => {
+    const one = { ...NO_USAGE, calls: 1, input_tokens: 5, usd: 0.5 };
+    expect(sumUsage([one, one])).toMatchObject({ calls: 2, input_tokens: 10, usd: 1 });
+    expect(addUsage(one, { ...one, usd: null }).usd).toBeNull();
+    expect(sumUsage([])).toEqual(NO_USAGE);
+  });
+});
+
+describe('routing', () => {
+  const config = {
+    model: 'plain',
+    routes: [
+      { category: 'docs', model: 'small' },
+      { complexity: 'high' as const, model: 'large', outputBudget_tokens: 50_000 },
+      { category: 'tests', complexity: 'high' as const, model: 'never' },
+    ],
+    models: { large: { maxOutput_tokens: 40_000 }, small: { maxOutput_tokens: 8000 } },
+    limits: {},
+  };
+  test.each([
+    [
+      'nothing fits',
+      { category: null, complexity: 'low', jobModel: null },
+      { model: 'plain', outputBudget_tokens: 16_384 },
+    ],
+    [
+      'by category',
+      { category: 'docs', complexity: 'high', jobModel: null },
+      { model: 'small', outputBudget_tokens: 8000 },
+    ],
+    [
+      'by complexity',
+      { category: 'tests', complexity: 'high', jobModel: null },
+      { model: 'large', outputBudget_tokens: 40_000 },
+    ],
+    [
+      'the job wins',
+      { category: 'docs', complexity: 'high', jobModel: 'mine' },
+      { model: 'mine', outputBudget_tokens: 16_384 },
+    ],
+  ] as const)('%s', (_name, question, expected) => {
+    expect(route(config, question)).toEqual(expected);
+  });
+  test('the limit is the budget where no route says one', () => {
+    const limits = { outputBudget_tokens: 100 };
+    expect(
+      route({ ...config, limits }, { category: null, complexity: 'low', jobModel: null }).outputBudget_tokens,
+    ).toBe(100);
+  });
+});

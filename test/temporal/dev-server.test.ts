@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, readFile, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { ProblemError } from '../../src/shared/problems.js';
+import { SEARCH_ATTRIBUTES } from '../../src/shared/protocol.js';
+import { connectClient } from '../../src/temporal/connection.js';
+import type { ClientConnection } from '../../src/temporal/connection.js';
+import { liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
+import { startDevServer } from '../../src/temporal/dev-server.js';
+import type { DevServer } from '../../src/temporal/dev-server.js';
+import { doctor } from '../../src/temporal/doctor.js';
+import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
+import { bareEnvironment, newHome, serverOptions, startServer } from './support/server.js';
+
+let place: { home: string; remove: () => Promise<void> };
+const servers: DevServer[] = [];
+const keep = async (starting: Promise<DevServer>): Promise<DevServer> => {
+  const server = await starting;
+  servers.push(server);
+  return server;
+};
+const connected = async <T>(use: (client: ClientConnection) => Promise<T>): Promise<T> => {
+  const client = await connectClient({ env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000 });
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+};
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const problemOf = async (promise: Promise<unknown>) => {
+  const error: unknown = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ProblemError)) throw new Error(`expected a problem, got ${String(error)}`);
+  return error.problem;
+};
+
+beforeEach(async () => {
+  place = await newHome();
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop(0);
+  await place.remove();
+});
+
+describe('the dev server', () => {
+  test('is found by its record, refuses a second one, and leaves no trace when stopped', async () => {
+    const options = await serverOptions(place.home, 'file');
+    const server = await keep(startDevServer(options));
+    expect(await liveDevServer(place.home)).toMatchObject({
+      address: server.address,
+      uiUrl: server.uiUrl,
+      process: { pid: server.pid },
+    });
+    expect(await connected(async ({ address, uiUrl }) => ({ address, uiUrl }))).toEqual({
+      address: server.address,
+      uiUrl: server.uiUrl,
+    });
+    expect((await fetch(server.uiUrl)).status).toBe(200);
+
+    const second = await problemOf(startDevServer(options));
+    expect(second.message).toContain(`pid ${server.pid}, ${server.address}`);
+    expect(second.next).toContain(`kill ${server.pid}`);
+    expect(isRunning(server.pid)).toBe(true);
+
+    await server.stop();
+    expect(isRunning(server.pid)).toBe(false);
+    await expect(access(recordPath(place.home))).rejects.toThrow();
+    await server.stop();
+  });
+
+  test('killed and started again on its file, it still has its runs; a dead record does not stand in the way', async () => {
+    const first = await keep(startServer(place.home, 'file'));
+    const workflowId = randomUUID();
+    await connected(({ client }) => client.workflow.start('paused', { taskQueue: workflowId, workflowId }));
+    process.kill(first.pid, 'SIGKILL');
+    while (await liveDevServer(place.home)) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await readFile(recordPath(place.home), 'utf8')).toContain(`${first.pid}`);
+
+    await keep(startServer(place.home, 'file'));
+    const status = await connected(({ client }) => client.workflow.getHandle(workflowId).describe());
+    expect(status.status.name).toBe('RUNNING');
+  });
+
+  test('a database that another CLI version made is refused with the remedy', async () => {
+    const options = await serverOptions(place.home, 'file');
+    await (await keep(startDevServer(options))).stop();
+    const other = { ...options, cli: { ...options.cli, version: '1.8.0' } };
+    const refused = await problemOf(startDevServer(other));
+    expect(refused.code).toBe('cli_version');
+    expect(refused.message).toContain(`made by Temporal CLI ${options.cli.version}`);
+    expect(refused.next).toMatch(/mv '.*server' '.*server-/);
+    await expect(access(recordPath(place.home))).rejects.toThrow();
+  });
+
+  test('of two that start at once exactly one serves', async () => {
+    const options = await serverOptions(place.home, 'memory');
+    const both = await Promise.allSettled([keep(startDevServer(options)), keep(startDevServer(options))]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(await liveDevServer(place.home)).not.toBeNull();
+  });
+
+  test('without fixed ports it takes free ones beside another server', async () => {
+    const options = await serverOptions(place.home, 'memory');
+    const free = { home: options.home, cli: options.cli, dbFile: options.dbFile, logFile: options.logFile };
+    const beside = await newHome();
+    try {
+      const one = await keep(startDevServer(free));
+      const two = await keep(startDevServer({ ...free, home: beside.home }));
+      expect(new Set([one.address, two.address, one.uiUrl.slice(7), two.uiUrl.slice(7)]).size).toBe(4);
+      await two.stop(0);
+    } finally {
+      await beside.remove();
+    }
+  });
+
+  test('one that cannot start says why, and gives its claim back', async () => {
+    const options = await serverOptions(place.home, 'memory');
+    const noServer = { ...options, cli: { ...options.cli, path: '/nonexistent/temporal' } };
+    expect((await problemOf(startDevServer(noServer))).code).toBe('no_server');
+    const loud = `${place.home}/loud`;
+    await writeFile(loud, '#!/bin/sh\necho the disk is on fire >&2\nexit 1\n', { mode: 0o755 });
+    const refused = await problemOf(startDevServer({ ...options, cli: { ...options.cli, path: loud } }));
+    expect(refused.message).toContain('the disk is on fire');
+    expect(refused.next).toContain(options.logFile);
+    await expect(access(recordPath(place.home))).rejects.toThrow();
+  });
+
+  test('a record of a pid that now belongs to another process is not taken for a server', async () => {
+    const server = await keep(startServer(place.home, 'memory'));
+    const record = JSON.parse(await readFile(recordPath(place.home), 'utf8')) as { process: object };
+    await server.stop();
+    const bystander = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
+    try {
+      await once(bystander, 'spawn');
+      const reused = { ...record, process: { ...record.process, pid: bystander.pid } };
+      await writeFile(recordPath(place.home), JSON.stringify(reused));
+      expect(await liveDevServer(place.home)).toBeNull();
+      await (await keep(startServer(place.home, 'memory'))).stop();
+      expect(isRunning(bystander.pid!)).toBe(true);
+    } finally {
+      bystander.kill('SIGKILL');
+    }
+  });
+});
+
+describe('what needs a server', () => {
+  test('nothing listening, a closed port given, the wrong kind of server, an unknown namespace: one sentence and what to type', async () => {
+    const connect = (env: Record<string, string>) =>
+      problemOf(
+        connectClient({ env: { ...bareEnvironment(place.home), ...env }, home: place.home, connect_ms: 3_000 }),
+      );
+    const closed = await connect({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    expect(closed.code).toBe('no_server');
+    expect(closed.message).toContain('127.0.0.1:1 (configuration): nothing listens');
+
+    const server = await keep(startServer(place.home, 'memory'));
+    const ui = await connect({ TEMPORAL_ADDRESS: new URL(server.uiUrl).host });
+    expect(ui.code).toBe('no_server');
+    const namespace = await connect({ TEMPORAL_NAMESPACE: 'nowhere' });
+    expect(namespace.message).toContain('no namespace "nowhere"');
+    expect(namespace.next).toContain('temporal operator namespace create -n nowhere');
+    const profile = await connect({ TEMPORAL_PROFILE: 'absent' });
+    expect(profile.code).toBe('config_invalid');
+  });
+
+  test('a profile of temporal.toml is used; the key of another server is not sent to the dev server', async () => {
+    const server = await keep(startServer(place.home, 'memory'));
+    const file = `${place.home}/temporal.toml`;
+    await writeFile(file, `[profile.mine]\naddress = "${server.address}"\nnamespace = "default"\n`);
+    const env = { ...bareEnvironment(place.home), TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'mine' };
+    const elsewhere = `${place.home}/elsewhere`;
+    const client = await connectClient({ env, home: elsewhere, connect_ms: 10_000 });
+    expect([client.address, client.uiUrl]).toEqual([server.address, null]);
+    await client.close();
+    const withKey = { ...bareEnvironment(place.home), TEMPORAL_API_KEY: 'not-for-the-dev-server' };
+    await (await connectClient({ env: withKey, home: place.home, connect_ms: 10_000 })).close();
+  });
+
+  test('search attributes are created once, awaited, and refused where the type is another', async () => {
+    await keep(startServer(place.home, 'memory'));
+    await connected(async ({ connection, client, namespace }) => {
+      expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
+      expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
+      const workflowId = randomUUID();
+      const handle = await client.workflow.start('paused', {
+        taskQueue: workflowId,
+        workflowId,
+        typedSearchAttributes: [
+          { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
+        ],
+      });
+      expect((await handle.describe()).status.name).toBe('RUNNING');
+
+      const { operatorService } = connection;
+      await operatorService.removeSearchAttributes({ namespace, searchAttributes: [SEARCH_ATTRIBUTES.reason] });
+      const int = 3;
+      const another = { namespace, searchAttributes: Object.fromEntries([[SEARCH_ATTRIBUTES.reason, int]]) };
+      await operatorService.addSearchAttributes(another);
+      const told: string[] = [];
+      expect(await ensureSearchAttributes(connection, namespace, (why) => told.push(why))).toBe(false);
+      expect(told.join()).toContain(`${SEARCH_ATTRIBUTES.reason} exists with another type`);
+    });
+  });
+
+  test('doctor names what is missing and the command that mends it, and shows no key', async () => {
+    const env = { ...bareEnvironment(place.home), EMEND_TEMPORAL_CLI: '/nonexistent/temporal' };
+    const sick = new Map((await doctor(env)).map((check) => [check.name, check]));
+    expect([...sick.values()].filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([
+      'Temporal CLI',
+      'Temporal server',
+      'worker',
+      'model',
+    ]);
+    for (const check of sick.values()) expect(check.ok).toBe(check.mend === null);
+    expect(sick.get('Temporal CLI')?.found).toContain('/nonexistent/temporal does not exist');
+
+    const server = await keep(startServer(place.home, 'memory'));
+    const key = 'sk-ant-do-not-show';
+    const well = await doctor({
+      ...bareEnvironment(place.home),
+      ANTHROPIC_API_KEY: key,
+      ANTHROPIC_BASE_URL: `http://me:${key}@localhost:1`,
+    });
+    const found = Object.fromEntries(well.map((check) => [check.name, check.found]));
+    expect(found['Temporal server']).toContain(server.address);
+    expect(found.worker).toMatch(/^nobody polls emend, emend-model, emend-host-/);
+    expect(found.model).toBe('ANTHROPIC_API_KEY is set, localhost:1');
+    expect(JSON.stringify(well)).not.toContain(key);
+    expect(found.EMEND_HOME).toBe(place.home);
+  });
+});

@@ -1,0 +1,36 @@
+/** A dev server of a test's own, in a home of its own, on free ports. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findTemporalCli } from '../../../src/temporal/cli-binary.js';
+import { startDevServer } from '../../../src/temporal/dev-server.js';
+import type { DevServer, DevServerOptions } from '../../../src/temporal/dev-server.js';
+import { freePort } from '../../../src/temporal/ports.js';
+
+export const newHome = async (): Promise<{ home: string; remove: () => Promise<void> }> => {
+  // A blank in the path: every command line must stand it.
+  const home = await mkdtemp(join(tmpdir(), 'emend home '));
+  return { home, remove: () => rm(home, { recursive: true, force: true }) };
+};
+
+export const serverOptions = async (home: string, database: 'file' | 'memory'): Promise<DevServerOptions> => {
+  const port = await freePort(0);
+  return {
+    home,
+    cli: await findTemporalCli({ env: process.env }),
+    port,
+    uiPort: await freePort(0, [port]),
+    dbFile: database === 'file' ? join(home, 'server', 'temporal.db') : null,
+    logFile: join(home, 'dev-server.log'),
+  };
+};
+
+export const startServer = async (home: string, database: 'file' | 'memory'): Promise<DevServer> =>
+  startDevServer(await serverOptions(home, database));
+
+/** An environment that names no server, so that the home's record decides. */
+export const bareEnvironment = (home: string): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HOME: home,
+  EMEND_HOME: home,
+});
