@@ -1,5 +1,5 @@
 /** Shows what a run does until it ends, waits for somebody, or the person goes away. */
-import { ledgerOfEvents } from '../client/archived.js';
+import { ledgerOfEvents } from '../client/archived-status.js';
 import { decide } from '../client/decide.js';
 import { shownKey } from '../client/ids.js';
 import { refreshRun } from '../client/resolve-run.js';

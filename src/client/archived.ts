@@ -1,10 +1,9 @@
-/** What the archive tells of a run: enough to answer for it with no worker, or with no server at all. Pure. */
-import { ANSWERS_BY_REASON } from '../shared/decisions.js';
-import type { DecisionPoint } from '../shared/decisions.js';
+/** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. Pure. */
 import type { StepEvent } from '../shared/events.js';
-import type { FileStatus, LedgerRow, Queues, RunState, StepResult, StepStatus } from '../shared/protocol.js';
-import type { StepKey } from '../shared/refs.js';
-import { NO_USAGE } from '../shared/state.js';
+import type { Queues, SealedProposal, StepUsage } from '../shared/protocol.js';
+import { isBlobRef } from '../shared/refs.js';
+import type { BlobRef, StepKey } from '../shared/refs.js';
+import { addUsage, NO_USAGE } from '../shared/state.js';
 import type { ArchiveEntry } from '../workspace/types.js';
 import type { ClosedRun } from './types.js';
 
@@ -31,6 +30,12 @@ export interface ArchivedRun {
   readonly events: readonly StepEvent[];
   /** Null: not known to have ended. */
   readonly closed: ClosedRun | null;
+  /** What the last activity came to. */
+  readonly lastActivity: { readonly name: string; readonly outcome: string } | null;
+  /** The last one sealed; of a very large one only the references are kept, no list of files. */
+  readonly proposal: SealedProposal | null;
+  /** Of the activities that ended. */
+  readonly usage: StepUsage;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
@@ -48,6 +53,8 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
     entries.filter((entry) => entry.kind === kind).map((entry) => entry.data);
   const events = new Map<number, StepEvent>();
   for (const event of of('event').filter(isEvent)) if (!events.has(event.seq)) events.set(event.seq, event);
+  const activities = of('activity').filter(isActivity);
+  const last = activities.at(-1);
   return {
     stepKey,
     started: of('started').find(isStarted) ?? null,
@@ -55,101 +62,48 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
     closed: of('closed').filter(isClosed).at(-1) ?? null,
+    lastActivity: last === undefined ? null : { name: last.name, outcome: outcomeOf(last.result) },
+    proposal:
+      activities
+        .map(({ result }) => proposalOf(result))
+        .filter((proposal) => proposal !== null)
+        .at(-1) ?? null,
+    usage: activities
+      .map(({ result }) => (isRecord(result) && isUsage(result.usage) ? result.usage : NO_USAGE))
+      .reduce(addUsage, NO_USAGE),
   };
 };
 
-/** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
-export const archivedStatus = (run: ArchivedRun): StepStatus => {
-  const result = run.closed?.result ?? null;
-  const decision = run.closed === null ? openDecision(run) : null;
-  const ledger = ledgerOfEvents(run.events);
-  const count = (status: FileStatus): number => ledger.filter((row) => row.status === status).length;
-  return {
-    v: 1,
-    stepKey: run.stepKey,
-    workspace: run.started?.workspace ?? '',
-    jobPath: run.started?.jobPath ?? '',
-    title: run.started?.title ?? '',
-    state: archivedState(run, decision),
-    doing: run.closed === null ? 'unknown: the archive may lag behind' : (run.closed.message ?? ''),
-    stage: run.closed === null ? 'unknown' : 'closed',
-    counts: {
-      pending: count('pending'),
-      in_progress: count('in_progress'),
-      done: count('done'),
-      failed: count('failed'),
-      skipped: count('skipped'),
-    },
-    decision,
-    proposalId: result?.proposalId ?? run.events.filter((event) => event.type === 'sealed').at(-1)?.proposal ?? null,
-    usage: result?.usage ?? NO_USAGE,
-    wasSplit: result?.wasSplit ?? run.events.some((event) => event.type === 'edit_split_triggered'),
-    ignored: run.events
-      .filter((event) => event.type === 'decision_ignored')
-      .map((event) => `${event.what}: ${event.why}`),
-    lastSeq: run.events.at(-1)?.seq ?? 0,
-    result,
-  };
-};
+/** Where the bytes of a proposal are kept, by its id. */
+export const proposalRef = (entries: readonly ArchiveEntry[], proposalId: string): BlobRef | null =>
+  entries
+    .filter(({ kind, data }) => kind === 'activity' && isActivity(data))
+    .map(({ data }) => (isActivity(data) ? proposalOf(data.result) : null))
+    .find((proposal) => proposal?.id === proposalId)?.ref ?? null;
 
-const archivedState = (run: ArchivedRun, decision: DecisionPoint | null): RunState => {
-  if (run.closed === null) return decision === null ? 'running' : 'waiting';
-  return stateOfClosed(run.closed);
-};
+interface ArchivedActivity {
+  readonly name: string;
+  readonly result: unknown;
+}
+const isActivity = (data: unknown): data is ArchivedActivity => isRecord(data) && typeof data.name === 'string';
 
-export const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
-  if (result === null) return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
-  if (result.outcome === 'aborted') return 'aborted';
-  return stateOfOutcome(result);
-};
+const isUsage = (usage: unknown): usage is StepUsage =>
+  isRecord(usage) && typeof usage.calls === 'number' && typeof usage.input_tokens === 'number';
 
-const stateOfOutcome = ({ outcome }: StepResult): RunState =>
-  outcome === 'failed' || outcome === 'refused' ? 'failed' : 'done';
+const outcomeOf = (result: unknown): string =>
+  isRecord(result) && typeof result.outcome === 'string' ? result.outcome : 'done';
 
-const openDecision = (run: ArchivedRun): DecisionPoint | null => {
-  const paused = run.events.filter((event) => event.type === 'edit_step_paused').at(-1);
-  if (paused === undefined) return null;
-  const settled = run.events.some((event) => event.type === 'decision_settled' && event.decision === paused.decision);
-  if (settled) return null;
-  return {
-    id: paused.decision,
-    n: Number.parseInt(paused.decision, 10),
-    reason: paused.reason,
-    message: '',
-    files: [],
-    accepts: [...ANSWERS_BY_REASON[paused.reason], 'abort'],
-    proposalId: null,
-    answered: {},
-    openedAt: paused.at,
-    subject: null,
-  };
-};
-
-/** The ledger as far as events tell it. */
-export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow[] => {
-  const rows = new Map<string, LedgerRow>();
-  const change = (path: string, changed: Partial<LedgerRow>): void => {
-    const row = rows.get(path);
-    if (row !== undefined) rows.set(path, { ...row, ...changed });
-  };
-  for (const event of events) {
-    if (event.type === 'format_chosen')
-      rows.set(event.file_path, {
-        path: event.file_path,
-        status: 'pending',
-        attempts: 0,
-        format: event.format,
-        bucket: event.bucket,
-        lines: event.line_count,
-        isNew: false,
-        outputBudget_tokens: 0,
-        reason: null,
-        verdict: null,
-      });
-    if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' });
-    if (event.type === 'edit_chunk_completed') change(event.file, { status: 'done', reason: null });
-    if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
-    if (event.type === 'answer_refused') change(event.file, { attempts: event.attempt, reason: event.message });
+const proposalOf = (result: unknown): SealedProposal | null => {
+  if (!isRecord(result)) return null;
+  // A result that was too large for the archive: its first characters still name what is kept elsewhere.
+  if (typeof result.cut === 'string') {
+    const [, id, ref, diff] =
+      /"proposal":\{"id":"([0-9a-f]{64})","ref":"([^"]*)","diff":"([^"]*)"/.exec(result.cut) ?? [];
+    if (id === undefined || !isBlobRef(ref) || !isBlobRef(diff)) return null;
+    return { id, ref, diff, files: [], findings: [], rungs: [], mustAsk: [] };
   }
-  return [...rows.values()];
+  const { proposal } = result;
+  if (!isRecord(proposal) || typeof proposal.id !== 'string' || !isBlobRef(proposal.ref) || !isBlobRef(proposal.diff))
+    return null;
+  return proposal as unknown as SealedProposal;
 };

@@ -1,4 +1,5 @@
 /** Workspaces that are still held by runs that have ended (terminated, deleted): found here, put right when a person says how. */
+import { fail } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
 import { createApplyEngine } from '../workspace/apply.js';
 import { isOpen, openRecord } from '../workspace/apply-record.js';
@@ -6,7 +7,7 @@ import { homePaths } from '../workspace/home.js';
 import { orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { ApplyRequest, FileConflict, LeaseHolder, Proposal } from '../workspace/types.js';
-import { archivedRun } from './archived.js';
+import { archivedRun, proposalRef } from './archived.js';
 import type { Emend } from './types.js';
 
 /** Archives looked through for workspaces. */
@@ -72,18 +73,25 @@ const knownWorkspaces = async ({ archive }: Emend): Promise<readonly string[]> =
 
 /** What the step's closed records applied under this lease, in order of their decisions. */
 const applications = async (
-  { home, blobs }: Emend,
+  { home, blobs, archive }: Emend,
   { stepKey, holder, workspace }: StaleHold,
 ): Promise<ApplyRequest[]> => {
   const { transactions } = homePaths(home);
   const names = (await orNull(realSys.readdir(`${transactions}/${stepKey}`))) ?? [];
+  const entries = await archive.read(stepKey);
   const requests: ApplyRequest[] = [];
   for (const name of names) {
     const { plan, closed, ...rest } = await openRecord(realSys, transactions, `${stepKey}/${name}`).load();
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
     if (plan.lease.number !== holder.number || plan.workspace !== workspace) continue;
-    // A proposal is kept under the hash that is its id.
-    const proposal = JSON.parse(new TextDecoder().decode(await blobs.get(`sha256:${plan.proposalId}`))) as Proposal;
+    const ref = proposalRef(entries, plan.proposalId);
+    if (ref === null)
+      return fail(
+        'blob_lost',
+        `The archive of ${stepKey} does not name proposal ${plan.proposalId.slice(0, 8)}, so it cannot be undone.`,
+        'Put the files back with git, then end the hold with --keep.',
+      );
+    const proposal = JSON.parse(new TextDecoder().decode(await blobs.get(ref))) as Proposal;
     const { proposalId, decision } = plan;
     requests.push({ stepKey, workspace, proposalId, proposal, decision, files: closed.files, holder });
   }

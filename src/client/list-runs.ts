@@ -2,7 +2,8 @@
 import { QUERIES, WORKFLOWS } from '../shared/protocol.js';
 import type { RunState, StepStatus } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
-import { archivedRun, archivedStatus } from './archived.js';
+import { archivedRun } from './archived.js';
+import { archivedStatus } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
 import { withLive } from './resolve-run.js';
 import type { DescribedRun, Emend, RunGateway } from './types.js';
@@ -97,10 +98,7 @@ const closedRun = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
     jobPath: status.jobPath,
     workspace: status.workspace,
     state: archived.closed === null ? 'unknown' : status.state,
-    doing:
-      archived.closed === null
-        ? 'not known to the server'
-        : (status.result?.outcome ?? archived.closed.message ?? archived.closed.status),
+    doing: status.doing,
     decision: null,
     startedAt: archived.firstAt,
     open: false,

@@ -3,7 +3,7 @@ import { ProblemError } from '../shared/problems.js';
 import type { StepEvent } from '../shared/events.js';
 import { QUERIES } from '../shared/protocol.js';
 import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shared/protocol.js';
-import { ledgerOfEvents, archivedStatus, stateOfClosed } from './archived.js';
+import { archivedStatus, ledgerOfEvents } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
 import type { ResolvedRun } from './resolve-run.js';
 import type { Emend, RunRef } from './types.js';
@@ -51,19 +51,16 @@ export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: S
     runId: run.live?.runId ?? run.archived.started?.runId ?? null,
     link: linkOf(emend, run),
   };
-  if (asked.ok) return { ...place, source: 'run', note: null, ...asked.value };
+  // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
   const archived = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
+  if (asked.ok) return { ...place, source: 'run', note: null, ...asked.value };
   return {
     ...place,
     source: 'archive',
     note: archived.closed === null ? asked.why : null,
-    status: {
-      ...archivedStatus(archived),
-      ...memoOver(run),
-      ...(archived.closed ? { state: stateOfClosed(archived.closed) } : {}),
-    },
+    status: { ...archivedStatus(archived), ...memoOver(run) },
     ledger: ledgerOfEvents(archived.events),
-    proposal: null,
+    proposal: archived.proposal,
   };
 };
 
@@ -75,17 +72,13 @@ export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Prom
   return found.filter((event) => event.seq > after);
 };
 
-/** The combined diff of the current proposal; null: there is none (yet), or nobody can be asked. */
+/** The combined diff of the current proposal, or of the last one that the archive names; null: there is none (yet). */
 export const runDiff = async (
   emend: Emend,
   run: ResolvedRun,
 ): Promise<{ proposal: SealedProposal; diff: string } | null> => {
   const asked = await askRun(emend, run, (ask) => ask<SealedProposal | null>(QUERIES.proposal));
-  if (!asked.ok) {
-    if (asked.problem !== null) throw new ProblemError(asked.problem);
-    return null;
-  }
-  const proposal = asked.value;
+  const proposal = asked.ok ? asked.value : run.archived.proposal;
   return proposal && { proposal, diff: await diffText(emend, proposal) };
 };
 
@@ -93,9 +86,7 @@ export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: SealedProp
   new TextDecoder().decode(await emend.blobs.get(proposal.diff));
 
 type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
-type Asked<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly why: string; readonly problem: ProblemError['problem'] | null };
+type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
 
 /** Asks the run itself, where a worker answers. Looking for the worker first costs no action and no 30 s. */
 const askRun = async <T>(
@@ -104,17 +95,15 @@ const askRun = async <T>(
   of: (ask: Ask) => Promise<T>,
 ): Promise<Asked<T>> => {
   const ref = refOf(run);
-  if (runs === null)
-    return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.', problem: unreachable };
-  if (ref === null || run.live === null)
-    return { ok: false, why: 'The server does not know this run (any more).', problem: null };
+  if (runs === null) return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.' };
+  if (ref === null || run.live === null) return { ok: false, why: 'The server does not know this run (any more).' };
   try {
     if (!(await runs.polled(run.live.queue)))
       throw new ProblemError({ code: 'no_worker', message: `No worker polls the task queue ${run.live.queue}.` });
     return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, QUERY_MS)) };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return { ok: false, why: error.problem.message, problem: error.problem };
+    return { ok: false, why: error.problem.message };
   }
 };
 

@@ -1,7 +1,8 @@
 /** The price table: what each model costs and takes. `emend.yaml` adds to it and overrides it (`models:`). */
 import type { ModelEntry, ProjectConfig } from './types.js';
 
-export const DEFAULT_MODEL = 'claude-sonnet-4-5';
+/** The model that the pinned SDK's own examples use; its price is not known here, so costs say `unknown` until `emend.yaml` names it. */
+export const DEFAULT_MODEL = 'claude-sonnet-5-5';
 
 /** By Anthropic's list: reading a cached prompt costs a tenth of the input price, writing it (5 minutes) a quarter more than it. */
 const priced = (input_usd: number, output_usd: number, maxOutput_tokens: number): ModelEntry => ({
@@ -29,6 +30,7 @@ export const UNKNOWN_MODEL: ModelEntry = {
 
 /** US dollars per million tokens. Later models are left to `emend.yaml`: a price that is not known must not be made up. */
 export const DEFAULT_MODELS: Readonly<Record<string, ModelEntry>> = {
+  'claude-sonnet-5-5': { ...UNKNOWN_MODEL, maxOutput_tokens: 64_000 },
   'claude-sonnet-4-5': priced(3, 15, 64_000),
   'claude-haiku-4-5': priced(1, 5, 64_000),
   'claude-opus-4-5': priced(5, 25, 64_000),

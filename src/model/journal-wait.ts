@@ -9,7 +9,7 @@ import type { SlotCall } from './slot.js';
 export const cancelled = (): ModelError => new ModelError('cancelled', 'The model call was cancelled.');
 
 /** Throws ModelError `cancelled` when the signal fires. */
-export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(cancelled());

@@ -41,7 +41,12 @@ function judgeSettings(request: DecisionRequest): string | null {
 function judgeSettled(state: StepState, request: DecisionRequest): Judgement | null {
   const past = state.settled.find((decision) => decision.id === request.decision);
   if (past === undefined) return null;
-  const same = past.answers.some((record) => record.answer === request.answer);
+  const wanted = request.files === undefined ? null : [...request.files].sort().join('\0');
+  const same = past.answers.some(
+    (record) =>
+      record.answer === request.answer &&
+      (wanted === null ? past.answers.length === 1 : [...record.files].sort().join('\0') === wanted),
+  );
   const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
   return same
     ? again(`decision ${past.id} was settled already: ${words}`)

@@ -67,12 +67,13 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       format: target.format,
     });
   for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(message) });
-  if (result.shouldSplit && state.preflight === null) next = splitByFile(next, result.splitReason, now);
+  if (result.shouldSplit && state.preflight === null) next = splitByFile(next, result.splitReason, now, result.briefWanted);
   return next;
 }
 
-const splitByFile = (state: StepState, reason: string, now: number): StepState =>
-  emit({ ...state, whole: null, wasSplit: true, briefWanted: state.files.length > 1 }, now, {
+/** One call a file from here on; `brief`: they agree on names beforehand. */
+const splitByFile = (state: StepState, reason: string, now: number, brief = state.files.length > 1): StepState =>
+  emit({ ...state, whole: null, wasSplit: true, briefWanted: brief }, now, {
     type: 'edit_split_triggered',
     reason,
     file_count: state.files.length,

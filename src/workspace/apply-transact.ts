@@ -93,7 +93,7 @@ export const settleOpen = async (
 ): Promise<{ did: 'finished'; closed: ClosedRecord } | { did: 'reverted' } | null> => {
   const { plan } = state;
   if (plan === null || !isOpen(state)) return null;
-  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, 'reverted'));
+  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, 'reverted')).verdict;
   if (verdict === 'reverted') {
     await takeBack(context.sys, plan);
     await record.putCleaned(plan.generation);
@@ -115,10 +115,17 @@ export const transact = async (
   makePlan: (generation: number) => Promise<PlanAttempt>,
 ): Promise<Transacted> => {
   const deadline = performance.now() + context.patience_ms;
+  const passed = new Set<string>();
   for (let generations = 0; generations < MAX_GENERATIONS;) {
     const state = await record.load();
     if (state.closed !== null) return { outcome: 'closed', closed: state.closed };
     if (isOpen(state)) {
+      // Whoever came after our generation lives, though it may look dead from here (in another container): let it pass first.
+      if (generations > 0 && !passed.has(state.plan?.token ?? '')) {
+        passed.add(state.plan?.token ?? '');
+        await sleep(Math.random() * POLL_MS * generations);
+        continue;
+      }
       if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline) await sleep(POLL_MS);
       else await settleOpen(context, record, state, attempt);
       continue;
@@ -153,24 +160,30 @@ const tryToCommit = async (
     }
   } catch (error) {
     // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.
-    await revert(context, record, plan).catch(() => takeBack(sys, plan).catch(() => undefined));
-    return problemOf(error, plan.workspace);
+    const ours = await revert(context, record, plan).catch(async () => {
+      await takeBack(sys, plan).catch(() => undefined);
+      return true;
+    });
+    // Where another attempt took over and cleared our files away, its outcome is what counts.
+    return ours ? problemOf(error, plan.workspace) : null;
   }
   try {
     await record.putVerdict(plan.generation, 'committed');
     return null;
   } catch (error) {
     // The verdict may be there all the same; then it stands. Where this fails too nobody knows, and the record stays open.
-    if ((await record.putVerdict(plan.generation, 'reverted')) === 'committed') return null;
+    if ((await record.putVerdict(plan.generation, 'reverted')).verdict === 'committed') return null;
     await revert(context, record, plan);
     return problemOf(error, plan.workspace);
   }
 };
 
-const revert = async (context: TransactContext, record: TransactionRecord, plan: TransactionPlan): Promise<void> => {
-  await record.putVerdict(plan.generation, 'reverted');
+/** False where another attempt reverted the generation before. */
+const revert = async (context: TransactContext, record: TransactionRecord, plan: TransactionPlan): Promise<boolean> => {
+  const { created } = await record.putVerdict(plan.generation, 'reverted');
   await takeBack(context.sys, plan);
   await record.putCleaned(plan.generation);
+  return created;
 };
 
 /** Expected failures as values; anything else is a bug and is thrown on. */

@@ -7,7 +7,8 @@ import { isAt, look } from './apply-look.js';
 import { freshId } from './apply-names.js';
 import { ownProcess } from './apply-process.js';
 import type { ProcessIdentity } from './apply-process.js';
-import { openRecord, recordName } from './apply-record.js';
+import { takeBack } from './apply-prepare.js';
+import { isOpen, openRecord, recordName } from './apply-record.js';
 import type { ClosedRecord, TransactionRecord } from './apply-record.js';
 import { asAttempt, problemOf, transact } from './apply-transact.js';
 import type { PlanAttempt, TransactContext } from './apply-transact.js';
@@ -97,7 +98,8 @@ const applyOnce = async (
       outcome: 'failed',
       problem: problem('home_unusable', `The workspace ${root} and ${home} lie in each other.`),
     };
-  const held = await leases.take(root, stepKey, request.holder);
+  const held = await leases.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
+  if (held.outcome === 'failed') return held;
   if (held.outcome === 'busy') return { outcome: 'busy', holder: held.holder };
 
   const done = await asAttempt((attempt) =>
@@ -117,19 +119,41 @@ const applyOnce = async (
         dropDirs: [],
       } as const;
       return { ok: true, plan, checked };
-    }).catch((error: unknown) => openOrFailed(record, error, root)),
+    }).catch((error: unknown) => openOrFailed(parts, record, attempt, error, root)),
   );
   if (done.outcome === 'closed') return outcomeOf(record, done.closed);
   // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
-  if (!(await holdsFiles(parts, stepKey, held.lease))) await leases.release(root, stepKey);
+  // Where even that cannot be written down, the step's end releases the lease.
+  await releaseIfIdle(parts, leases, root, held.lease).catch(() => undefined);
   return done;
 };
 
-/** Before a plan is there nothing can have been written: a failed call is an outcome. After that the record must be gone on with. */
-const openOrFailed = async (record: TransactionRecord, error: unknown, root: string) => {
-  const { plan, verdict } = await record.load();
-  if (plan !== null && verdict !== 'reverted') throw error;
-  return { outcome: 'failed', problem: problemOf(error, root) } as const;
+const failedAt = (error: unknown, root: string) => ({ outcome: 'failed', problem: problemOf(error, root) }) as const;
+
+/** After an error: an outcome where nothing was written and nothing will be, else thrown on, as the record must be gone on with. */
+const openOrFailed = async (
+  { sys }: EngineParts,
+  record: TransactionRecord,
+  attempt: string,
+  error: unknown,
+  root: string,
+) => {
+  const state = await record.load();
+  if (state.closed !== null) return { outcome: 'closed', closed: state.closed } as const;
+  if (state.plan === null || !isOpen(state)) return failedAt(error, root);
+  // Without a verdict nothing goes forward, and only the attempt that planned, which ends here, could have asked for one.
+  if (state.verdict === 'committed' || state.plan.attempt !== attempt) throw error;
+  await takeBack(sys, state.plan).catch(() => undefined);
+  return failedAt(error, root);
+};
+
+const releaseIfIdle = async (
+  parts: EngineParts,
+  leases: LeaseKeeper,
+  root: string,
+  lease: LeaseHolder,
+): Promise<void> => {
+  if (!(await holdsFiles(parts, lease.stepKey, lease))) await leases.release(root, lease.stepKey);
 };
 
 const outcomeOf = (record: TransactionRecord, { outcome, files, conflicts, lease }: ClosedRecord): ApplyOutcome =>

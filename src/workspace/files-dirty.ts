@@ -1,5 +1,5 @@
 /** Uncommitted changes of files, as git sees them. */
-import { fieldsOf, git, gitLine, valueOf } from './git.js';
+import { fieldsOf, git, gitLine, isWorkTree, valueOf } from './git.js';
 import { inChunks } from './git-entries.js';
 
 export interface DirtyPath {
@@ -14,11 +14,10 @@ export interface DirtyPath {
  * Throws ProblemError `git_failed`.
  */
 export async function dirtyPaths(root: string, paths: readonly string[]): Promise<DirtyPath[]> {
-  if (paths.length === 0) return [];
-  const prefix = await gitLine(['rev-parse', '--show-prefix'], { cwd: root, reading: true });
-  if (!prefix.ok) return [];
+  if (paths.length === 0 || !(await isWorkTree(root))) return [];
+  const prefix = valueOf(await gitLine(['rev-parse', '--show-prefix'], { cwd: root, reading: true }));
   const args = ['status', '--porcelain=v2', '-z', '--no-renames', '--untracked-files=all', '--ignored=traditional'];
-  const wanted = new Map(paths.map((path) => [prefix.value + path, path]));
+  const wanted = new Map(paths.map((path) => [prefix + path, path]));
   const dirty: DirtyPath[] = [];
   for (const chunk of inChunks(paths)) {
     for (const field of fieldsOf(valueOf(await git([...args, '--', ...chunk], { cwd: root, reading: true })))) {

@@ -1,5 +1,5 @@
 /** Which files a workspace has, and which of them are ignored. */
-import { fieldsOf, git, gitLine, valueOf } from './git.js';
+import { fieldsOf, git, isWorkTree, valueOf } from './git.js';
 import { ignoredByWalk, walk } from './files-walk.js';
 
 export { dirtyPaths } from './files-dirty.js';
@@ -25,7 +25,7 @@ const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.
  * .gitignore. Throws ProblemError `git_failed`.
  */
 export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<WorkspaceFiles> {
-  if (!(await isRepository(root))) {
+  if (!(await isWorkTree(root))) {
     const walked = await walk(root, maxFiles);
     return { files: walked.files.filter(isNameable).sort(), complete: walked.complete };
   }
@@ -40,31 +40,29 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
   return { files: files.slice(0, maxFiles), complete: files.length <= maxFiles };
 }
 
-/** Those of `paths` that .gitignore and the like exclude. A tracked file is never ignored. */
+/** Those of `paths` that .gitignore and the like exclude. A tracked file is never ignored. Throws ProblemError `git_failed`. */
 export async function isIgnored(root: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
   const ignored = new Set<string>();
   if (paths.length === 0) return ignored;
-  if (!(await isRepository(root))) {
+  if (!(await isWorkTree(root))) {
     for (const path of paths) if (await ignoredByWalk(root, path)) ignored.add(path);
     return ignored;
   }
   const ask = async (asked: readonly string[]): Promise<readonly string[] | null> => {
-    const call = { cwd: root, reading: true, accept: [0, 1], input: asked.map((path) => `${path}\0`).join('') };
-    const answer = await git(['check-ignore', '-z', '--stdin'], call);
-    return answer.ok ? fieldsOf(answer.value) : null;
+    // `./` keeps a leading `:` from meaning something; git answers with the words of the question.
+    const input = asked.map((path) => `./${path}\0`).join('');
+    const answer = await git(['check-ignore', '-z', '--stdin'], { ...CHECK_IGNORE, cwd: root, input });
+    if (answer.ok) return fieldsOf(answer.value).map((path) => path.slice(2));
+    return NO_RULES.test(answer.problem.message) ? null : fieldsOf(valueOf(answer));
   };
   const answers = await ask(paths);
   if (answers !== null) return new Set(answers);
-  // One path behind a symbolic link or in a submodule fails the whole question; git has no rule for such a path.
+  // One such path fails the whole question.
   for (const path of paths) for (const found of (await ask([path])) ?? []) ignored.add(found);
   return ignored;
 }
 
-/** Throws ProblemError where git cannot tell (another owner's repository, no git). */
-async function isRepository(root: string): Promise<boolean> {
-  const inside = await gitLine(['rev-parse', '--is-inside-work-tree'], { cwd: root, reading: true });
-  if (inside.ok) return inside.value === 'true';
-  if (inside.problem.message.includes('not a git repository')) return false;
-  valueOf(inside);
-  return false;
-}
+/** Exit 1: none is ignored. */
+const CHECK_IGNORE = { reading: true, accept: [0, 1], noLiteral: true } as const;
+/** Paths that the repository's rules do not reach. */
+const NO_RULES = /is beyond a symbolic link|is in submodule|is outside repository/;

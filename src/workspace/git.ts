@@ -20,6 +20,8 @@ export interface GitCall {
   readonly accept?: readonly number[];
   /** Take no optional locks: the call only reads. */
   readonly reading?: boolean;
+  /** For the commands that refuse `--literal-pathspecs` (check-ignore). */
+  readonly noLiteral?: boolean;
 }
 export interface GitOutput {
   readonly code: number;
@@ -41,16 +43,20 @@ export function gitEnvironment(added: Readonly<Record<string, string>> = {}): Re
 
 /** Runs git; paths among `args` are taken literally. A failure is a `git_failed` with git's message. */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
-  const run = await execa('git', ['--literal-pathspecs', '-c', 'core.quotepath=off', ...args], {
-    cwd: call.cwd,
-    env: gitEnvironment({ ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env }),
-    extendEnv: false,
-    encoding: 'buffer',
-    reject: false,
-    stripFinalNewline: false,
-    maxBuffer: MAX_OUTPUT_BYTES,
-    ...(call.input === undefined ? { stdin: 'ignore' as const } : { input: call.input }),
-  });
+  const run = await execa(
+    'git',
+    [...(call.noLiteral ? [] : ['--literal-pathspecs']), '-c', 'core.quotepath=off', ...args],
+    {
+      cwd: call.cwd,
+      env: gitEnvironment({ ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env }),
+      extendEnv: false,
+      encoding: 'buffer',
+      reject: false,
+      stripFinalNewline: false,
+      maxBuffer: MAX_OUTPUT_BYTES,
+      ...(call.input === undefined ? { stdin: 'ignore' as const } : { input: call.input }),
+    },
+  );
   if (run.exitCode === undefined || !(call.accept ?? [0]).includes(run.exitCode)) {
     const said = Buffer.from(run.stderr).toString('utf8').trim().slice(-MAX_MESSAGE_CHARS);
     const why = said !== '' ? said : (run.originalMessage ?? `exit ${run.exitCode ?? run.signal ?? 'unknown'}`);
@@ -121,6 +127,13 @@ export async function repositoryOf(dir: string): Promise<Repository | null> {
     head: line(valueOf(head)),
     headRef: line(valueOf(headRef)),
   };
+}
+
+/** Is `dir` in a working tree of git? Throws ProblemError `git_failed` where git cannot tell (no git, another owner's repository). */
+export async function isWorkTree(dir: string): Promise<boolean> {
+  const inside = await gitLine(['rev-parse', '--is-inside-work-tree'], { cwd: dir, reading: true });
+  if (!inside.ok && inside.problem.message.includes('not a git repository')) return false;
+  return valueOf(inside) === 'true';
 }
 
 /** The value, or the problem thrown as a ProblemError: for sequences that one `catch` turns into an outcome. */

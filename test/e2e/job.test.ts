@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { scene, type Scene } from './support.js';
+import { numbered, scene, structured, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -7,19 +7,16 @@ afterEach(async () => {
   open = null;
 });
 
-const whole = (path: string, content: string): string =>
-  `FILE ${path} {{nonce}}\n${content}END FILE {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n`;
+const front = (keys: string, text = '# Change it\n\nDo what is asked.\n'): string => `---\n${keys}\n---\n${text}`;
 
 describe('a job, end to end', () => {
   test('one file: proposed, approved, applied, verified, committed', async () => {
     const s = (open = await scene({ 'src/greet.js': 'export const greet = () => "hello";\n' }, [
-      { name: 'edit', match: { contains: 'src/greet.js' }, answer: whole('src/greet.js', 'export const greet = () => "good day";\n') },
+      { name: 'edit', match: { contains: 'src/greet.js' }, answer: whole({ 'src/greet.js': 'export const greet = () => "good day";\n' }) },
     ]));
     await s.worker();
-    const run = await s.start(
-      'job.md',
-      '---\ntarget_files: [src/greet.js]\ntest: node --check src/greet.js\ncommit: true\n---\n# Greet politely\n\nSay good day.\n',
-    );
+    const job = front('target_files: [src/greet.js]\ntest: node --check src/greet.js\ncommit: true', '# Greet politely\n\nSay good day.\n');
+    const run = await s.start('job.md', job);
     const paused = await s.settle(run);
     expect(paused.status.decision?.reason).toBe('approval');
     expect(paused.proposal?.files).toMatchObject([{ path: 'src/greet.js', change: 'edit', added: 1, removed: 1 }]);
@@ -29,11 +26,131 @@ describe('a job, end to end', () => {
     const result = await s.end(run);
     expect(result).toMatchObject({ outcome: 'committed', files: ['src/greet.js'], verification: 'pass', wasSplit: false });
     expect(s.read('src/greet.js')).toBe('export const greet = () => "good day";\n');
-    expect(s.git('log', '-1', '--format=%s%n%(trailers:key=Emend-Step,valueonly)').trim().split('\n')).toEqual([
-      'Greet politely',
-      run.stepKey,
-    ]);
+    const said = s.git('log', '-1', '--format=%s%n%(trailers:key=Emend-Step,valueonly)').trim().split('\n');
+    expect(said).toEqual(['Greet politely', run.stepKey]);
     expect(s.git('status', '--porcelain', 'src')).toBe('');
     expect(s.rehearsal.requests()).toHaveLength(1);
+  });
+
+  test('a whole step is cut off, split by file, and each file is asked for alone with the brief', async () => {
+    const files = { 'a.js': 'const a = 1;\n', 'b.js': 'const b = 1;\n', 'c.js': 'const c = 1;\n' };
+    const s = (open = await scene(files, [
+      { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'All constants become 2.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+      { name: 'all', match: { contains: ['- a.js', '- b.js', '- c.js'] }, answer: whole({ 'a.js': 'const a = 2;\n' }), fault: { kind: 'truncate', bytes: 30 } },
+      ...['a', 'b', 'c'].map((x) => ({
+        name: x,
+        match: { contains: [`- ${x}.js`, 'All constants become 2.'] },
+        answer: whole({ [`${x}.js`]: `const ${x} = 2;\n` }),
+      })),
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', front('target_files: [a.js, b.js, c.js]\nlimits: { maxFilesBeforeSplit: 3 }\napproval: auto'));
+    const result = await s.end(run);
+    expect(result).toMatchObject({ outcome: 'applied', files: ['a.js', 'b.js', 'c.js'], wasSplit: true, verification: 'no_tests', commit: null });
+    expect(['a.js', 'b.js', 'c.js'].map((path) => s.read(path)).join('')).toBe('const a = 2;\nconst b = 2;\nconst c = 2;\n');
+    const types = (await s.events(run)).map((event) => event.type);
+    const seen = (type: string): number => types.filter((each) => each === type).length;
+    expect(seen('truncation_detected')).toBe(1);
+    expect(seen('edit_split_triggered')).toBe(1);
+    expect(seen('edit_chunk_started')).toBe(4);
+    expect(seen('edit_chunk_completed')).toBe(3);
+    expect(types[0]).toBe('preflight_complete');
+    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['all', 'brief', 'a', 'b', 'c']);
+    // The second file's call sees the first one's accepted diff.
+    expect(result.usage.calls).toBe(5);
+  });
+
+  test('a file of each larger class: a diff that is refused and repaired, and operations on checked lines', async () => {
+    const s = (open = await scene({ 'mid.txt': numbered(700), 'big.txt': numbered(3000) }, [
+      { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Nothing shared.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+      {
+        name: 'mid-repaired',
+        match: { contains: ['- mid.txt', 'Your last answer was refused'] },
+        answer: '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 601\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
+      },
+      {
+        name: 'mid',
+        match: { contains: '- mid.txt' },
+        answer: '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 6o1\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
+      },
+      {
+        name: 'big',
+        match: { contains: '- big.txt' },
+        answer: structured([{ type: 'replace', file_path: 'big.txt', start_line: '{{line:1500}}', end_line: '{{line:1500}}', content: 'line MD\n' }]),
+      },
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', front('target_files: [mid.txt, big.txt]\napproval: auto\ncommit: Count on'));
+    const result = await s.end(run);
+    expect(result).toMatchObject({ outcome: 'committed', files: ['big.txt', 'mid.txt'], wasSplit: true });
+    expect(s.read('mid.txt')).toBe(numbered(700).replace('line 601\n', 'line six hundred and one\n'));
+    expect(s.read('big.txt')).toBe(numbered(3000).replace('line 1500\n', 'line MD\n'));
+    const events = await s.events(run);
+    expect(events.filter((event) => event.type === 'answer_refused')).toMatchObject([{ file: 'mid.txt', outcome: 'refused', attempt: 1 }]);
+    expect(events.filter((event) => event.type === 'format_chosen')).toMatchObject([
+      { file_path: 'mid.txt', bucket: 'B', line_count: 700, format: 'unified-diff' },
+      { file_path: 'big.txt', bucket: 'C', line_count: 3000, format: 'structured-edit' },
+    ]);
+  });
+
+  test('mode edit: FIND and REPLACE, the seed example with its output keys', async () => {
+    const s = (open = await scene({ 'src/main.rs': 'struct A {\n        no_stream: bool,\n    },\n' }, [
+      {
+        name: 'edit',
+        match: { contains: 'src/main.rs' },
+        answer:
+          'FILE: src/main.rs\nFIND:\n        no_stream: bool,\n    },\nREPLACE:\n        no_stream: bool,\n        verbose: bool,\n    },\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n',
+      },
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', front('mode: edit\ntarget_files:\n  - src/main.rs\noutput_dir: src/\noutput_file: main.rs\napproval: auto'));
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/main.rs'] });
+    expect(s.read('src/main.rs')).toBe('struct A {\n        no_stream: bool,\n        verbose: bool,\n    },\n');
+  });
+
+  test('sequential: new files one after the other, the second sees the first', async () => {
+    const s = (open = await scene({ 'readme.txt': 'x\n' }, [
+      { name: 'two', match: { contains: ['- lib/two.js', 'export const one = 1;'] }, answer: whole({ 'lib/two.js': 'import { one } from "./one.js";\nexport const two = one + 1;\n' }) },
+      { name: 'one', match: { contains: '- lib/one.js' }, answer: whole({ 'lib/one.js': 'export const one = 1;\n' }) },
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', front('mode: sequential\noutput_dir: lib\noutput_files: [one.js, two.js]\ncommit: true\napproval: auto'));
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['lib/one.js', 'lib/two.js'] });
+    expect(s.read('lib/two.js')).toContain('one + 1');
+    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['one', 'two']);
+    expect(s.git('show', '--stat', '--format=%s', 'HEAD')).toContain('lib/two.js');
+  });
+
+  test('no file named: the model picks from the list, and only from it', async () => {
+    const s = (open = await scene({ 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n', '.env': 'SECRET_TOKEN=abc\n' }, [
+      { name: 'pick', match: { contains: 'Files of the project' }, answer: '["y.js", "../etc/passwd", ".env"]\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+      { name: 'edit', match: { contains: '- y.js' }, answer: whole({ 'y.js': 'const y = 2;\n' }) },
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', '# Raise it\n\nThe second constant shall be two.\n');
+    const paused = await s.settle(run);
+    expect(paused.proposal?.files.map((file) => file.path)).toEqual(['y.js']);
+    expect(JSON.stringify(s.rehearsal.requests())).not.toContain('SECRET_TOKEN');
+    await s.answer(run, 'skip');
+    expect(await s.end(run)).toMatchObject({ outcome: 'skipped', files: [] });
+    expect(s.read('y.js')).toBe('const y = 1;\n');
+  });
+
+  test('tests fail: rolled back, asked again with the output; the same failure again asks a person; revise mends it', async () => {
+    const s = (open = await scene({ 'n.js': 'module.exports = 1;\n' }, [
+      { name: 'revised', match: { contains: 'make it three' }, answer: whole({ 'n.js': 'module.exports = 3;\n' }) },
+      { name: 'wrong', match: { contains: '- n.js' }, answer: whole({ 'n.js': 'module.exports = 2;\n' }) },
+    ]));
+    await s.worker();
+    const check = `node -e "require('assert').strictEqual(require('./n.js'), 3)"`;
+    const run = await s.start('job.md', front(`target_files: [n.js]\ntest: ${JSON.stringify(check)}\ncommit: true\napproval: auto`));
+    const failed = await s.settle(run);
+    expect(failed.status.decision?.reason).toBe('tests_failed');
+    expect(s.read('n.js')).toBe('module.exports = 1;\n');
+    expect(s.rehearsal.requests()).toHaveLength(2);
+    await s.answer(run, 'revise', { note: 'make it three' });
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    expect(s.read('n.js')).toBe('module.exports = 3;\n');
+    expect((await s.events(run)).filter((event) => event.type === 'rolled_back')).toHaveLength(2);
   });
 });

@@ -10,12 +10,14 @@ import {
   openEmend,
   readJobFile,
   resolveRun,
+  runEvents,
   showRun,
   startStep,
   waitForRun,
   type Emend,
   type ResolvedRun,
   type RunView,
+  type StepEvent,
   type StepResult,
 } from '../../src/client/index.js';
 import type { Rehearsal } from '../../src/model/rehearsal/server.js';
@@ -48,12 +50,23 @@ export interface Scene {
   show(run: ResolvedRun): Promise<RunView>;
   /** Until the run pauses or ends; throws after `limit_s`. */
   settle(run: ResolvedRun, limit_s?: number): Promise<RunView>;
-  answer(run: ResolvedRun, answer: string, more?: { files?: string[]; note?: string }): ReturnType<typeof decide>;
+  answer(run: ResolvedRun, answer: string, more?: { files?: string[]; note?: string; decision?: string }): ReturnType<typeof decide>;
   end(run: ResolvedRun, limit_s?: number): Promise<StepResult>;
+  events(run: ResolvedRun): Promise<readonly StepEvent[]>;
   git(...args: string[]): string;
   read(path: string): string;
+  write(path: string, content: string): void;
   close(): Promise<void>;
 }
+/** Answers as a model would write them; the rehearsal server fills in nonces and line checks. */
+export const whole = (files: Record<string, string>): string => {
+  const bodies = Object.entries(files).map(([path, content]) => `FILE ${path} {{nonce}}\n${content}END FILE {{nonce}}\n`);
+  return `${bodies.join('')}EMEND-COMPLETE {{nonce}} ${bodies.length} ${bodies.length}\n`;
+};
+export const structured = (operations: readonly Record<string, unknown>[]): string =>
+  JSON.stringify({ summary: 'change', operations, complete: true, nonce: '{{nonce}}' });
+export const numbered = (lines: number): string => Array.from({ length: lines }, (_, i) => `line ${i + 1}\n`).join('');
+
 export interface WorkerProcess {
   readonly pid: number;
   readonly child: ChildProcess;
@@ -165,8 +178,12 @@ export async function scene(
         clearTimeout(timer);
       }
     },
+    events: (run) => runEvents(emend, run),
     git: (...args) => git(repo, ...args),
     read: (path) => readFileSync(join(repo, path), 'utf8'),
+    write: (path, content) => {
+      writeFileSync(join(repo, path), content);
+    },
     close: async () => {
       await Promise.all(workers.map((each) => each.kill('SIGKILL')));
       await emend.close();

@@ -89,7 +89,7 @@ const say = (format: Format, s: Sample): string => {
     .replace(/EMEND-COMPLETE (\d+ \d+)\n$/, `EMEND-COMPLETE ${NONCE} $1\n`);
 };
 
-const check = (name: string, property: fc.IProperty<[Sample, number]>, runs: number): void => {
+const check = <T>(name: string, property: fc.IProperty<T>, runs: number): void => {
   process.stdout.write(`${name}: seed ${seed}, ${runs} runs\n`);
   fc.assert(property, { seed, numRuns: runs });
 };
@@ -97,7 +97,7 @@ const check = (name: string, property: fc.IProperty<[Sample, number]>, runs: num
 test.each<Format>(['whole-file', 'structured-edit', 'unified-diff', 'search-replace'])(
   '%s: true edits give the true bytes',
   (format) => {
-    const property = fc.property(sample.filter(tellsItsEol), fc.constant(0), (s, _where) => {
+    const property = fc.property(sample.filter(tellsItsEol), (s) => {
       const outcome = run(format, s, say(format, s));
       if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
       const file = outcome.files.get('f.txt');

@@ -14,7 +14,7 @@ describe('emend.yaml', () => {
     const { models, protected: guarded, ...rest } = config(source);
     expect(rest).toEqual({
       v: 1,
-      model: 'claude-sonnet-4-5',
+      model: 'claude-sonnet-5-5',
       routes: [],
       formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': true, 'search-replace': true },
       rungs: {},

@@ -16,7 +16,7 @@ export interface ShimPlan {
     | 'kill'
     | 'tear'
     | { readonly errno: string; readonly short?: boolean }
-    | ((name: SysCall, args: readonly unknown[]) => void);
+    | ((name: SysCall, args: readonly unknown[]) => void | Promise<void>);
   /** Only these calls count; all unless told. */
   readonly only?: readonly SysCall[];
   /** Fires at every counted call from `at` on, not only there. */
@@ -78,9 +78,9 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
       return die();
     }
     if (typeof fault === 'function') {
-      if (plan.when === 'before') fault(name, args);
+      if (plan.when === 'before') await fault(name, args);
       const result = await invoke();
-      if (plan.when === 'after') fault(name, args);
+      if (plan.when === 'after') await fault(name, args);
       return result;
     }
     if (plan.when === 'after') await invoke().catch(() => undefined);

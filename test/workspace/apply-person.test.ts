@@ -85,7 +85,7 @@ describe.each(ACTS)('a save $name at every system call', (act) => {
       const steps = sampled(
         `${act.name}, ${path}`,
         Array.from({ length: calls }, (_, i) => i + 1),
-        40,
+        12,
       );
       const outcomes = new Set<string>();
       for (const at of steps) {
@@ -183,7 +183,7 @@ describe('other acts in between', () => {
       for (const at of sampled(
         name,
         Array.from({ length: calls }, (_, i) => i + 1),
-        40,
+        12,
       )) {
         const scene = await makeScene(FILES);
         const shim = shimSys(realSys, {

@@ -141,13 +141,16 @@ const cases: [string, FailureKind, string, number?][] = [
 ];
 
 describe('kinds', () => {
-  test.each(cases)('%s: %s', (_, kind, output, exit = 1) => {
-    const failure = classifyFailure(output, { exit });
-    expect(failure.kind).toBe(kind);
-    expect(failure.transient).toBe(['busy', 'locked', 'timeout'].includes(kind));
-    expect(failure.suggestions.length).toBeGreaterThan(0);
-    expect(failure.signature).toMatch(/^[0-9a-f]{16}$/);
-  });
+  test.each(cases.map(([name, kind, output, exit = 1]) => ({ name, kind, output, exit })))(
+    '$name: $kind',
+    ({ kind, output, exit }) => {
+      const failure = classifyFailure(output, { exit });
+      expect(failure.kind).toBe(kind);
+      expect(failure.transient).toBe(['busy', 'locked', 'timeout'].includes(kind));
+      expect(failure.suggestions.length).toBeGreaterThan(0);
+      expect(failure.signature).toMatch(/^[0-9a-f]{16}$/);
+    },
+  );
 
   test('the time limit decides, whatever was printed', () => {
     expect(classifyFailure(JEST, { exit: null, signal: 'SIGTERM', timedOut: true })).toMatchObject({

@@ -16,7 +16,7 @@ afterEach(() => rm(dir, { recursive: true }));
 const manifest = (test?: unknown): string => JSON.stringify({ scripts: { test, build: 'tsc' } });
 const NPM_DEFAULT = 'echo "Error: no test specified" && exit 1';
 
-test.each<[string, Record<string, string>, string | null, string?]>([
+const CASES: [string, Record<string, string>, string | null, string?][] = [
   ['nothing', {}, null],
   ['an npm script', { 'package.json': manifest('jest') }, 'npm test', 'package.json'],
   ['with pnpm', { 'package.json': manifest('jest'), 'pnpm-lock.yaml': '' }, 'pnpm test', 'package.json'],
@@ -52,13 +52,20 @@ test.each<[string, Record<string, string>, string | null, string?]>([
     'npm test',
     'package.json',
   ],
-])('%s', async (_, files, command, path) => {
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(dir, name)), { recursive: true });
-    await writeFile(join(dir, name), text);
-  }
-  const sha256 = createHash('sha256')
-    .update(files[path ?? ''] ?? '')
-    .digest('hex');
-  expect(await discoverTestCommand(dir)).toEqual(command === null ? null : { command, definedBy: [{ path, sha256 }] });
-});
+];
+
+test.each(CASES.map(([name, files, command, path = '']) => ({ name, files, command, path })))(
+  '$name',
+  async ({ files, command, path }) => {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(dir, name)), { recursive: true });
+      await writeFile(join(dir, name), text);
+    }
+    const sha256 = createHash('sha256')
+      .update(files[path] ?? '')
+      .digest('hex');
+    expect(await discoverTestCommand(dir)).toEqual(
+      command === null ? null : { command, definedBy: [{ path, sha256 }] },
+    );
+  },
+);

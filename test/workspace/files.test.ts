@@ -97,7 +97,11 @@ describe('listing and ignoring say the same with git and without', () => {
     await repo.write('.gitignore', '*.log\n');
     await repo.write('d/f', '');
     await repo.link('link', 'd');
-    expect([...(await isIgnored(repo.dir, ['link/f', 'x.log', 'ok']))]).toEqual(['x.log']);
+    expect([...(await isIgnored(repo.dir, ['link/f', 'x.log', ':x.log', ':(top)y.log', '*', 'ok']))]).toEqual([
+      'x.log',
+      ':x.log',
+      ':(top)y.log',
+    ]);
   });
 });
 

@@ -21,7 +21,7 @@ const run = (command: string, more: Partial<CommandRequest> = {}): Promise<Comma
 const isAlive = async (pid: number): Promise<boolean> => {
   // A zombie whose new parent has not looked yet is dead.
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  return stat !== null && !/\) Z/.test(stat);
+  return stat !== null && !stat.includes(') Z');
 };
 /** Waits for a fact that must come; the test's own time limit is the bound. */
 const until = async (fact: () => Promise<boolean>): Promise<void> => {

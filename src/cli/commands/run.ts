@@ -130,8 +130,8 @@ const tell = (io: Io, shown: string, followed: Followed, dev: boolean): void => 
     }
     case 'waiting': {
       const { decision } = followed.status;
-      // In a terminal the decision was just on the screen; its commands are what is needed later.
       if (decision !== null) for (const text of decisionLines(shown, decision, { width: io.columns })) io.out(text);
+      if (dev) io.err('The server of this run ends with it. Start one first: emend dev');
       return;
     }
     case 'no_worker':

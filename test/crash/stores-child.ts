@@ -1,0 +1,17 @@
+/** Puts under a shared key and takes a shared lease, together with others; prints what it got. */
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { hostId } from '../../src/workspace/home.js';
+import { createLeaseKeeper } from '../../src/workspace/lease.js';
+import { createRecordStore } from '../../src/workspace/records.js';
+
+const [home = '', workspace = '', name = ''] = process.argv.slice(2);
+const records = createRecordStore({ dir: `${home}/records` });
+const blobs = createBlobStore({ dir: `${home}/blobs` });
+const keys = Array.from({ length: 20 }, (_, i) => `shared/key-${i}`);
+const puts = await Promise.all(keys.map((key) => records.putIfAbsent(key, { by: name })));
+const blob = await blobs.put(new TextEncoder().encode('the same bytes'));
+const lease = await createLeaseKeeper({ home }).take(workspace, `step-${name}-0000`, {
+  workflowId: name,
+  namespace: 'n',
+});
+process.stdout.write(JSON.stringify({ puts, blob, host: await hostId(home), lease: lease.outcome }));

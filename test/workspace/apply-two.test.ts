@@ -1,0 +1,215 @@
+/** Two attempts at one record: at once, and one that sleeps through everything and wakes up late. */
+import * as fs from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import type { ProcessIdentity } from '../../src/workspace/apply-process.js';
+import { ownProcess } from '../../src/workspace/apply-process.js';
+import { realSys } from '../../src/workspace/sys.js';
+import type { Sys } from '../../src/workspace/sys.js';
+import type { ApplyEngine } from '../../src/workspace/types.js';
+import { randomFrom, sampled, seed } from '../support/seeded.js';
+import { errnoError, shimSys } from '../support/sys-shim.js';
+import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot } from './apply-scene.js';
+import type { Scene } from './apply-scene.js';
+
+/** A process that other engines take for dead, whatever it does. */
+const DEAD: ProcessIdentity = { boot: 'another-boot', pid: 1, started: '1' };
+
+const dithering = (random: () => number): Sys => {
+  const wait = async (): Promise<void> => {
+    for (let turns = Math.floor(random() * 6); turns > 0; turns--)
+      await new Promise((resolve) => setImmediate(resolve));
+  };
+  const entries = Object.entries(realSys).map(([name, call]) => [
+    name,
+    async (...args: unknown[]) => {
+      await wait();
+      return (call as (...a: unknown[]) => Promise<unknown>)(...args);
+    },
+  ]);
+  return Object.fromEntries(entries) as Sys;
+};
+
+describe('at once', () => {
+  const rounds = Array.from({ length: 400 }, (_, i) => i);
+  test('two attempts that each take the other for dead: both applied, nothing left over', async () => {
+    for (const round of sampled('two at once', rounds, 25)) {
+      const scene = await makeScene(mixedFiles(6));
+      const random = randomFrom(seed + round);
+      const engines = [DEAD, { ...DEAD, pid: 2 }].map((process) =>
+        scene.engine({ process, patience_ms: 0, sys: dithering(random) }),
+      );
+      const outcomes = await Promise.all(engines.map((engine) => engine.apply(scene.request)));
+      const still = scene.engine();
+      await still.recover();
+      expect({ round, outcomes: outcomes.map((o) => o.outcome) }).toEqual({ round, outcomes: ['applied', 'applied'] });
+      expect({ round, sides: [...new Set(sidesOf(scene))] }).toEqual({ round, sides: ['new'] });
+      expect({ round, left: leftovers(scene.workspace) }).toEqual({ round, left: [] });
+      scene.remove();
+    }
+  }, 600_000);
+
+  test('two attempts in live processes: the second waits for the first', async () => {
+    const scene = await makeScene(mixedFiles(4));
+    const outcomes = await Promise.all([1, 2, 3].map(() => scene.engine({ patience_ms: 20_000 }).apply(scene.request)));
+    expect(new Set(outcomes.map((o) => JSON.stringify(o))).size).toBe(1);
+    expect(outcomes[0]).toMatchObject({ outcome: 'applied' });
+    expect(fs.readdirSync(`${scene.home}/transactions/${scene.request.stepKey}`)).toHaveLength(1);
+    scene.remove();
+  });
+
+  test('two steps: one has the workspace, the other is told who', async () => {
+    const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }]);
+    const other = requestOf(scene.workspace, scene.files, 1, 'ffff0000ffff0000');
+    const outcomes = await Promise.all([scene.engine().apply(scene.request), scene.engine().apply(other)]);
+    expect(outcomes.map((o) => o.outcome).sort()).toEqual(['applied', 'busy']);
+    scene.remove();
+  });
+});
+
+interface Meanwhile {
+  readonly name: string;
+  readonly act: (scene: Scene, engine: ApplyEngine) => Promise<void> | void;
+}
+const MEANWHILE: readonly Meanwhile[] = [
+  { name: 'nothing more', act: () => undefined },
+  {
+    name: 'a rollback',
+    act: async (scene, engine) => {
+      expect(await engine.rollback(scene.request)).toMatchObject({ files: scene.request.files });
+    },
+  },
+  {
+    name: 'saves of a person in every file',
+    act: (scene) => {
+      for (const file of scene.files) {
+        fs.rmSync(scene.at(file.path), { force: true });
+        fs.writeFileSync(scene.at(file.path), `mine ${file.path}`);
+      }
+    },
+  },
+  {
+    name: 'a rollback and a second apply by another decision',
+    act: async (scene, engine) => {
+      await engine.rollback(scene.request);
+      expect(await engine.apply({ ...scene.request, decision: 2 })).toMatchObject({ outcome: 'applied' });
+    },
+  },
+];
+
+describe('an attempt that sleeps at some system call while another finishes', () => {
+  const files = mixedFiles(5);
+  test.each(MEANWHILE)(
+    'then wakes up after $name: nothing changes',
+    async ({ name, act }) => {
+      const counted = await makeScene(files);
+      const count = shimSys(realSys);
+      await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
+      counted.remove();
+      const steps = Array.from({ length: count.calls() }, (_, i) => i + 1);
+      for (const at of sampled(`asleep, ${name}`, steps, 25)) {
+        const scene = await makeScene(files);
+        let wake = (): void => undefined;
+        const woken = new Promise<void>((resolve) => (wake = resolve));
+        let fellAsleep = (): void => undefined;
+        const asleep = new Promise<void>((resolve) => (fellAsleep = resolve));
+        const shim = shimSys(realSys, {
+          at,
+          when: 'before',
+          fault: () => {
+            fellAsleep();
+            return woken;
+          },
+        });
+        const sleeper = scene.engine({ sys: shim.sys, process: DEAD }).apply(scene.request);
+        await asleep;
+        const engine = scene.engine({ process: await ownProcess(realSys), patience_ms: 0 });
+        expect(await engine.apply(scene.request)).toMatchObject({ outcome: 'applied', files: scene.request.files });
+        expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
+        await act(scene, engine);
+        // The sleeper's own files may lie there until it wakes up or is swept.
+        const visible = () => Object.entries(snapshot(scene.workspace)).filter(([path]) => !path.includes('.emend-'));
+        const before = visible();
+        wake();
+        await sleeper;
+        expect({ at, files: visible() }).toEqual({ at, files: before });
+        await engine.recover();
+        expect({ at, files: visible(), left: leftovers(scene.workspace) }).toEqual({ at, files: before, left: [] });
+        scene.remove();
+      }
+    },
+    900_000,
+  );
+
+  test('and never wakes up: its files are swept by recovery, and put back what it took too late', async () => {
+    const counted = await makeScene(files);
+    const count = shimSys(realSys);
+    await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
+    counted.remove();
+    const steps = Array.from({ length: count.calls() }, (_, i) => i + 1);
+    for (const at of sampled('asleep for ever', steps, 25)) {
+      const scene = await makeScene(files);
+      let fellAsleep = (): void => undefined;
+      const asleep = new Promise<void>((resolve) => (fellAsleep = resolve));
+      const fault = () => {
+        fellAsleep();
+        return Promise.reject(errnoError('EIO', 'killed', ''));
+      };
+      const shim = shimSys(realSys, { at, when: 'before', fault, onwards: true });
+      await scene
+        .engine({ sys: shim.sys, process: DEAD })
+        .apply(scene.request)
+        .catch(() => undefined);
+      await asleep;
+      const engine = scene.engine({ patience_ms: 0 });
+      await engine.recover();
+      const sides = [...new Set(sidesOf(scene))];
+      expect({ at, sides: sides.length, left: leftovers(scene.workspace) }).toEqual({ at, sides: 1, left: [] });
+      scene.remove();
+    }
+  }, 600_000);
+});
+
+describe('recovery', () => {
+  test('leaves a live process alone, and says so', async () => {
+    const scene = await makeScene(mixedFiles(2));
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let reached = (): void => undefined;
+    const there = new Promise<void>((resolve) => (reached = resolve));
+    const sys: Sys = {
+      ...realSys,
+      rename: async (from, to) => {
+        reached();
+        await held;
+        return realSys.rename(from, to);
+      },
+    };
+    const going = scene.engine({ sys }).apply(scene.request);
+    await there;
+    const before = snapshot(scene.workspace);
+    expect(await scene.engine().recover()).toMatchObject([
+      { did: 'left_to_live_process', stepKey: scene.request.stepKey },
+    ]);
+    expect(snapshot(scene.workspace)).toEqual(before);
+    release();
+    expect(await going).toMatchObject({ outcome: 'applied' });
+    expect(await scene.engine().recover()).toEqual([]);
+    scene.remove();
+  });
+
+  test('tells a workspace that is gone, and a record of a newer version, without holding up others', async () => {
+    const scene = await makeScene(mixedFiles(2));
+    const dies = shimSys(realSys, { at: 1, when: 'before', fault: { errno: 'EIO' }, onwards: true, only: ['rename'] });
+    await expect(scene.engine({ sys: dies.sys, process: DEAD }).apply(scene.request)).rejects.toThrow('EIO');
+    fs.renameSync(scene.workspace, `${scene.workspace}-away`);
+    const newer = `${scene.home}/transactions/ffff0000ffff0000/x-1`;
+    fs.mkdirSync(newer, { recursive: true });
+    fs.writeFileSync(`${newer}/plan-1.json`, '{"v":9}');
+    const dids = async () => (await scene.engine().recover()).map((r) => r.did).sort();
+    expect(await dids()).toEqual(['failed', 'workspace_missing']);
+    fs.renameSync(`${scene.workspace}-away`, scene.workspace);
+    expect(await dids()).toEqual(['failed', 'finished']);
+    expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
+    scene.remove();
+  });
+});
