@@ -51,19 +51,28 @@ const findLineMarker = (firstLine: RegExp, answer: string, nonce: string | undef
     notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
 
   let closed = opening === undefined;
-  if (opening !== undefined && end > begin && closes(lines[end - 1], opening)) {
+  let text = end;
+  if (opening !== undefined && text > begin && closes(lines[text - 1], opening)) {
     closed = true;
-    end = lastTextLine(lines, end - 1);
+    end = text - 1;
+    text = lastTextLine(lines, end);
   }
-  const match = end > begin ? MARKER.exec(lines[end - 1] ?? '') : null;
+  const match = text > begin ? MARKER.exec(lines[text - 1] ?? '') : null;
   if (match === null) {
     notes.push({ code: 'marker_missing', message: `The answer does not end in its last line ${expected(nonce)}.` });
-    return { body: lines.slice(begin, end).join('\n'), marker: 'missing', openFence: !closed, notes };
+    return {
+      body: lines.slice(begin, closed && opening !== undefined ? end : undefined).join('\n'),
+      marker: 'missing',
+      openFence: !closed,
+      notes,
+    };
   }
-  end = lastTextLine(lines, end - 1);
-  if (opening !== undefined && !closed && end > begin && closes(lines[end - 1], opening)) {
+  // White-space lines before the marker stay: the last context line of a diff may be a blank one.
+  end = text - 1;
+  text = lastTextLine(lines, end);
+  if (opening !== undefined && !closed && text > begin && closes(lines[text - 1], opening)) {
     closed = true;
-    end = lastTextLine(lines, end - 1);
+    end = text - 1;
   }
   const right = match[1] === nonce;
   if (!right)

@@ -52,6 +52,8 @@ export interface Scene {
   settle(run: ResolvedRun, limit_s?: number): Promise<RunView>;
   answer(run: ResolvedRun, answer: string, more?: { files?: string[]; note?: string; decision?: string }): ReturnType<typeof decide>;
   end(run: ResolvedRun, limit_s?: number): Promise<StepResult>;
+  /** Waits for a condition, at most `limit_s`. */
+  until(condition: () => boolean, limit_s?: number): Promise<void>;
   events(run: ResolvedRun): Promise<readonly StepEvent[]>;
   git(...args: string[]): string;
   read(path: string): string;
@@ -177,6 +179,10 @@ export async function scene(
       } finally {
         clearTimeout(timer);
       }
+    },
+    until: async (condition, limit_s = 30) => {
+      for (const end = Date.now() + limit_s * 1000; !condition(); await sleep(50))
+        if (Date.now() > end) throw new Error(`did not come within ${limit_s} s`);
     },
     events: (run) => runEvents(emend, run),
     git: (...args) => git(repo, ...args),

@@ -89,9 +89,9 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
   };
 
   const wrap = (name: SysCall) => {
-    const call = real[name] as (...args: unknown[]) => Promise<unknown>;
+    const call = real[name] as (this: void, ...args: unknown[]) => Promise<unknown>;
     return async (...args: unknown[]): Promise<unknown> => {
-      const invoke = () => call.apply(real, args);
+      const invoke = () => call(...args);
       if (plan.only !== undefined && !plan.only.includes(name)) return invoke();
       names.push(name);
       const due = plan.at > 0 && (plan.onwards === true ? names.length >= plan.at : names.length === plan.at);

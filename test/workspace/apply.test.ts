@@ -176,7 +176,7 @@ describe('apply', () => {
 
 describe('links and places', () => {
   test('a link inside the workspace: its target is edited, the link stays', async () => {
-    const { request, engine, at } = await start([{ path: 'dir/real.txt', before: 'old\n', after: 'new\n' }]);
+    const { engine, at } = await start([{ path: 'dir/real.txt', before: 'old\n', after: 'new\n' }]);
     fs.symlinkSync('dir/real.txt', at('link.txt'));
     const viaLink = requestOf(scene.workspace, [{ path: 'link.txt', before: 'old\n', after: 'new\n' }]);
     expect(await engine().apply(viaLink)).toMatchObject({ outcome: 'applied', files: ['link.txt'] });
@@ -184,7 +184,6 @@ describe('links and places', () => {
     expect(fs.readFileSync(at('dir/real.txt'), 'utf8')).toBe('new\n');
     expect(await engine().rollback(viaLink)).toMatchObject({ files: ['link.txt'], kept: [] });
     expect(fs.readFileSync(at('dir/real.txt'), 'utf8')).toBe('old\n');
-    void request;
   });
 
   const placements: [string, (at: (p: string) => string, root: string) => void, SceneFile][] = [

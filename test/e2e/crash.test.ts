@@ -1,0 +1,89 @@
+/**
+ * Workers that are really killed. Every activity boundary and the middle of a model call: the step ends the same, no file is partial,
+ * one commit, no recorded answer is asked for again. EMEND_LONG=1 runs the whole matrix, else a printed, seeded sample.
+ */
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { sampled } from '../support/seeded.js';
+import { scene, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const FILES = { 'a.js': 'module.exports = 1;\n', 'b.js': 'module.exports = 1;\n' };
+const RULES = [
+  { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
+  { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'module.exports = 2;\n' }) },
+];
+const JOB = `---
+target_files: [a.js, b.js]
+test: node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 4)"
+commit: true
+approval: auto
+---
+# Grow
+
+Raise the numbers.
+`;
+
+/** The end that every run must come to, however often its worker died. */
+async function expectWholeEnd(s: Scene, run: Awaited<ReturnType<Scene['start']>>): Promise<void> {
+  expect(await s.end(run, 90)).toMatchObject({ outcome: 'committed', files: ['a.js', 'b.js'], verification: 'pass' });
+  expect(s.read('a.js') + s.read('b.js')).toBe('module.exports = 2;\nmodule.exports = 2;\n');
+  expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
+  expect(s.git('status', '--porcelain', 'a.js', 'b.js')).toBe('');
+  // No keep or temp file of ours is left beside the targets.
+  expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+}
+
+const BOUNDARIES = ['preflight:before:1', 'preflight:after:1', 'brief:before:1', 'brief:after:1', 'propose:before:1', 'propose:after:1']
+  .concat(['propose:before:2', 'propose:after:2', 'seal:before:1', 'seal:after:1', 'apply:before:1', 'apply:after:1'])
+  .concat(['verify:before:1', 'verify:after:1', 'commit:before:1', 'commit:after:1']);
+
+describe('SIGKILL at activity boundaries', () => {
+  test.each(sampled('activity boundaries', BOUNDARIES, 4))('%s', async (crash) => {
+    const s = (open = await scene(FILES, RULES));
+    const dying = await s.worker(crash);
+    const run = await s.start('job.md', JOB);
+    await dying.exited;
+    expect(dying.fired()).toBe(true);
+    await s.worker();
+    await expectWholeEnd(s, run);
+    // Each answer was recorded before its activity ended: none is paid for twice.
+    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['brief', 'a', 'b']);
+  });
+});
+
+describe('SIGKILL in the middle of a model call', () => {
+  test('the call is counted as unknown, asked for once more, and the step ends the same', async () => {
+    const held = { ...RULES[1]!, name: 'a-held', match: { contains: '- a.js', times: 1 }, fault: { kind: 'hold' as const, after_bytes: 400 } };
+    const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)]));
+    const dying = await s.worker();
+    const run = await s.start('job.md', JOB);
+    await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a-held'));
+    await dying.kill('SIGKILL');
+    await s.worker();
+    await expectWholeEnd(s, run);
+    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['brief', 'a-held', 'a', 'b']);
+    const { usage } = (await s.show(run)).status.result!;
+    expect(usage).toMatchObject({ calls: 4, unknownCalls: 1 });
+  });
+
+  test('stopped in mid-stream until it is taken for dead, then woken: one recorded answer, both calls accounted for', async () => {
+    const held = { ...RULES[1]!, name: 'a-held', match: { contains: '- a.js', times: 1 }, fault: { kind: 'hold' as const, after_bytes: 400 } };
+    const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)]));
+    const sleeping = await s.worker();
+    const run = await s.start('job.md', JOB);
+    await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a-held'));
+    sleeping.child.kill('SIGSTOP');
+    await s.worker();
+    await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a'), 60);
+    sleeping.child.kill('SIGCONT');
+    s.rehearsal.release();
+    await expectWholeEnd(s, run);
+    expect(s.rehearsal.requests().filter((request) => request.rule?.startsWith('a'))).toHaveLength(2);
+  });
+});
