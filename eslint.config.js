@@ -2,11 +2,23 @@ import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-const node = { process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', Buffer: 'readonly', globalThis: 'readonly' };
+const node = {
+  process: 'readonly',
+  console: 'readonly',
+  URL: 'readonly',
+  setTimeout: 'readonly',
+  clearTimeout: 'readonly',
+  Buffer: 'readonly',
+  globalThis: 'readonly',
+};
 
 export default defineConfig(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'test/scenarios/', 'demo/answers/'] },
-  { files: ['**/*.js', '**/*.cjs'], extends: [js.configs.recommended], languageOptions: { globals: { ...node, module: 'writable' } } },
+  { ignores: ['dist/', '.emend-test/', 'coverage/', 'node_modules/', 'test/scenarios/', 'demo/answers/'] },
+  {
+    files: ['**/*.js', '**/*.cjs'],
+    extends: [js.configs.recommended],
+    languageOptions: { globals: { ...node, module: 'writable' } },
+  },
   {
     files: ['**/*.ts'],
     extends: [js.configs.recommended, tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
@@ -16,6 +28,11 @@ export default defineConfig(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       // Data shapes read better as `type` where they are unions, as `interface` where they are records; both are in use.
       '@typescript-eslint/consistent-type-definitions': 'off',
+      // `() => handler()` and `return fold(...)` in a switch say what they do.
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+      ],
       '@typescript-eslint/no-import-type-side-effects': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],

@@ -62,7 +62,11 @@ export function diskDependencies({ env, home, logger }: WorkerOptions): Activity
   const timings = resolveTimings(env);
   const paths = homePaths(home);
   const blobs = createBlobStore({ dir: paths.blobs });
-  const model = createAnthropicModel({ env, streamIdle_ms: timings.streamIdle_ms, maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max });
+  const model = createAnthropicModel({
+    env,
+    streamIdle_ms: timings.streamIdle_ms,
+    maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
+  });
   return {
     home,
     blobs,
@@ -103,7 +107,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const queues = await queuesOf(env, home);
   const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
-  await ensureSearchAttributes(connection, namespace, (why) => { logger.warn(why); });
+  await ensureSearchAttributes(connection, namespace, (why) => {
+    logger.warn(why);
+  });
   const { host, model } = createActivities(dependencies);
   const common = {
     connection,
@@ -115,7 +121,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     shutdownForceTime: timings.shutdownGrace_ms + 10_000,
   };
   const workers = await Promise.all([
-    Worker.create({ ...common, ...workflows(), taskQueue: queues.workflow, stickyQueueScheduleToStartTimeout: timings.stickyWait_ms }),
+    Worker.create({
+      ...common,
+      ...workflows(),
+      taskQueue: queues.workflow,
+      stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
+    }),
     Worker.create({
       ...common,
       taskQueue: queues.model,

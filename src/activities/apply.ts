@@ -51,7 +51,13 @@ export const apply =
       case 'conflict':
         // Nothing of ours is on disk, or nothing follows that wants the workspace for itself.
         if (input.releaseAfter || outcome.files.length === 0) await release();
-        return { v: 1, outcome: 'conflict', conflicts: outcome.conflicts, files: outcome.files, lease: held(outcome.lease) };
+        return {
+          v: 1,
+          outcome: 'conflict',
+          conflicts: outcome.conflicts,
+          files: outcome.files,
+          lease: held(outcome.lease),
+        };
       case 'failed':
         await release();
         return { v: 1, outcome: 'failed', problem: outcome.problem };

@@ -19,9 +19,11 @@ export interface ActivityScope {
 type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
 
 /** A full or read-only disk may be mended meanwhile; everything else that a problem says stays as it is. */
-const retried = (problem: Problem): boolean => PROBLEMS[problem.code].retryable || problem.code === 'disk' || problem.code === 'git_failed';
+const retried = (problem: Problem): boolean =>
+  PROBLEMS[problem.code].retryable || problem.code === 'disk' || problem.code === 'git_failed';
 
-const cut = (text: string): string => (text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`);
+const cut = (text: string): string =>
+  text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
 
 export function asFailure(error: unknown): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
@@ -43,7 +45,11 @@ export function asFailure(error: unknown): unknown {
     });
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return ApplicationFailure.create({ type: 'internal', message: cut(message), ...(error instanceof Error ? { cause: error } : {}) });
+  return ApplicationFailure.create({
+    type: 'internal',
+    message: cut(message),
+    ...(error instanceof Error ? { cause: error } : {}),
+  });
 }
 
 /** Entries for the archive: the run's events so far, and at the end what this activity came to. Ids make a retry append nothing new. */
@@ -73,11 +79,16 @@ export function activity<I extends ActivityBase, O>(
     const context = Context.current();
     const { workflowExecution, activityId, attempt } = context.info;
     const runId = workflowExecution?.runId ?? 'none';
-    const timer = setInterval(() => { context.heartbeat(); }, beat_ms);
+    const timer = setInterval(() => {
+      context.heartbeat();
+    }, beat_ms);
     try {
       // Of an input newer than this worker nothing can be said; the person upgrades and retries.
       if ((input as { v: unknown }).v !== 1)
-        throw new ProblemError({ code: 'version_unknown', message: `${name}: input version ${String(input.v)} is not known` });
+        throw new ProblemError({
+          code: 'version_unknown',
+          message: `${name}: input version ${String(input.v)} is not known`,
+        });
       await dependencies.archive.append(input.stepKey, entriesOf(input, runId));
       const result = await work(input, { signal: context.cancellationSignal });
       await dependencies.archive.append(input.stepKey, [

@@ -31,10 +31,18 @@ export const brief =
         notes: null,
         refusal: null,
         build: async () => {
-          const { context: _context, ...shown } = await references(blobs, snapshot);
+          const { instructions, rules, hints } = await references(blobs, snapshot);
           const files = await loadTargets(blobs, snapshot.targets);
           const budget = snapshot.limits.inputBudget_tokens ?? Infinity;
-          return buildBriefRequest({ ...shown, model: snapshot.model, outputBudget_tokens, inputBudget_tokens: budget, files });
+          return buildBriefRequest({
+            instructions,
+            rules,
+            hints,
+            model: snapshot.model,
+            outputBudget_tokens,
+            inputBudget_tokens: budget,
+            files,
+          });
         },
       },
       scope,

@@ -22,7 +22,11 @@ export interface Accepted {
 }
 
 /** All results behind the heads, latest first; at most `limit` of them. */
-export async function acceptedResults(blobs: BlobStore, heads: readonly BlobRef[], limit = Infinity): Promise<readonly Accepted[]> {
+export async function acceptedResults(
+  blobs: BlobStore,
+  heads: readonly BlobRef[],
+  limit = Infinity,
+): Promise<readonly Accepted[]> {
   const seen = new Set<BlobRef>(heads);
   let wave: readonly BlobRef[] = heads;
   const found: Accepted[] = [];
@@ -37,7 +41,9 @@ export async function acceptedResults(blobs: BlobStore, heads: readonly BlobRef[
 }
 
 /** The result that counts, per path. */
-export function latestByPath(results: readonly Accepted[]): ReadonlyMap<string, { readonly result: Accepted; readonly change: FileChange | null }> {
+export function latestByPath(
+  results: readonly Accepted[],
+): ReadonlyMap<string, { readonly result: Accepted; readonly change: FileChange | null }> {
   const latest = new Map<string, { result: Accepted; change: FileChange | null }>();
   for (const result of [...results].sort((a, b) => b.seq - a.seq)) {
     const paths = new Set([...result.covers, ...result.files.map((file) => file.path)]);

@@ -11,7 +11,11 @@ import type { Snapshot } from './snapshot.js';
 
 export type Call =
   | { readonly outcome: 'answered'; readonly answer: ModelAnswer; readonly nonce: string; readonly usage: StepUsage }
-  | { readonly outcome: 'prompt_cut' | 'call_lost' | 'model_unavailable'; readonly message: string; readonly usage: StepUsage };
+  | {
+      readonly outcome: 'prompt_cut' | 'call_lost' | 'model_unavailable';
+      readonly message: string;
+      readonly usage: StepUsage;
+    };
 
 export interface CallWanted {
   readonly role: Role;

@@ -33,7 +33,13 @@ export const pick =
         build: async () => {
           const shown = await references(dependencies.blobs, snapshot);
           const budget = snapshot.limits.inputBudget_tokens ?? Infinity;
-          return buildPickRequest({ ...shown, model: snapshot.model, outputBudget_tokens, inputBudget_tokens: budget, files });
+          return buildPickRequest({
+            ...shown,
+            model: snapshot.model,
+            outputBudget_tokens,
+            inputBudget_tokens: budget,
+            files,
+          });
         },
       },
       scope,
@@ -48,6 +54,11 @@ export const pick =
       snapshot.limits.maxFilesPerStep ?? files.length,
     );
     if (reading.outcome === 'picked') return { v: 1, outcome: 'picked', paths: reading.paths, usage };
-    const reasons = { truncated: 'truncation', unmarked: 'unmarked', declined: 'declined', invalid: 'attempts_exhausted' } as const;
+    const reasons = {
+      truncated: 'truncation',
+      unmarked: 'unmarked',
+      declined: 'declined',
+      invalid: 'attempts_exhausted',
+    } as const;
     return { v: 1, outcome: 'failed', reason: reasons[reading.outcome], message: reading.message, usage };
   };

@@ -71,10 +71,15 @@ export async function textRefs(options: {
     const found = await inspectTarget(workspace, path, null);
     if (!found.ok) {
       if (jobPath === null && found.problem.code === 'target_missing') continue;
-      throw new ProblemError(jobPath === null ? found.problem : { ...found.problem, message: `${jobPath}: context_files: ${found.problem.message}` });
+      throw new ProblemError(
+        jobPath === null
+          ? found.problem
+          : { ...found.problem, message: `${jobPath}: context_files: ${found.problem.message}` },
+      );
     }
     const most = limits.maxContextFile_bytes ?? Infinity;
-    if (found.value.bytes > most) fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
+    if (found.value.bytes > most)
+      fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
     const bytes = await readFile(found.value.realPath);
     if (describeFile(bytes).binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
     refs.push({ path, ref: await dependencies.blobs.put(bytes) });

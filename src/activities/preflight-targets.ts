@@ -21,7 +21,11 @@ interface Question {
 export async function chooseTargets({ workspace, job, jobPath, picked, limits, commit }: Question): Promise<Chosen> {
   const mode = effectiveMode(job);
   if (mode === 'standard' && job.outputFiles.length === 0)
-    fail('nothing_to_edit', `${jobPath}: mode standard needs to know which files to write into ${job.outputDir ?? '.'}`, 'Name them in `output_files`.');
+    fail(
+      'nothing_to_edit',
+      `${jobPath}: mode standard needs to know which files to write into ${job.outputDir ?? '.'}`,
+      'Name them in `output_files`.',
+    );
   // The seed's example gives output keys beside `mode: edit`: they are accepted and say nothing more there.
   const written = mode === 'standard' || mode === 'sequential' ? job.outputFiles : [];
   const named = [...new Set([...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.targetFiles)])];
@@ -35,7 +39,10 @@ export async function chooseTargets({ workspace, job, jobPath, picked, limits, c
   if (commit) {
     const dirty = (await dirtyPaths(workspace, paths)).map((file) => `${file.path} (${file.state})`);
     if (dirty.length > 0)
-      fail('target_dirty', `${jobPath}: commit is asked for, but these targets have uncommitted changes: ${dirty.slice(0, 10).join(', ')}`);
+      fail(
+        'target_dirty',
+        `${jobPath}: commit is asked for, but these targets have uncommitted changes: ${dirty.slice(0, 10).join(', ')}`,
+      );
   }
   return chosen;
 }
@@ -55,10 +62,14 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
   for (const path of written) {
     const found = await inspectTarget(workspace, path, null);
     if (found.ok || found.problem.code === 'target_missing') continue;
-    faults.push({ code: found.problem.code as 'target_outside', message: `${jobPath}: output: ${found.problem.message}` });
+    faults.push({
+      code: found.problem.code as 'target_outside',
+      message: `${jobPath}: output: ${found.problem.message}`,
+    });
   }
   const [first] = faults;
-  if (first !== undefined) throw new ProblemError({ code: first.code, message: faults.map((fault) => fault.message).join('\n') });
+  if (first !== undefined)
+    throw new ProblemError({ code: first.code, message: faults.map((fault) => fault.message).join('\n') });
 }
 
 async function unnamed(workspace: string, job: Job, picked: readonly string[] | null): Promise<Chosen> {

@@ -21,5 +21,7 @@ export async function testPlan(
   if (found === null) return { commands: [], found: null };
   const key = await approvalKey(workspace, found.command);
   const approved = key === null ? null : await records.get(key);
-  return approved === null || approved === undefined ? { commands: [], found: found.command } : { commands: [found.command], found: null };
+  return approved === null || approved === undefined
+    ? { commands: [], found: found.command }
+    : { commands: [found.command], found: null };
 }

@@ -22,18 +22,20 @@ import { getSnapshot, getText, putJson, putText, type Snapshot, type SnapshotTar
 
 const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
 
-export const preflight = (dependencies: ActivityDependencies) => async (input: PreflightInput): Promise<PreflightResult> => {
-  const key = recordKey(input.stepKey, input.snapshotNumber);
-  const recorded = await dependencies.records.get(key);
-  if (recorded !== null && recorded !== undefined) return recorded as PreflightResult;
-  const computed = await compute(dependencies, input).catch((error: unknown): PreflightResult => {
-    // What the job or the files say wrongly is an outcome; a full disk or a missing blob is not.
-    if (error instanceof ProblemError && !['disk', 'blob_lost', 'home_unusable'].includes(error.problem.code))
-      return { v: 1, outcome: 'refused', problem: error.problem };
-    throw error;
-  });
-  return (await dependencies.records.putIfAbsent(key, computed)).value;
-};
+export const preflight =
+  (dependencies: ActivityDependencies) =>
+  async (input: PreflightInput): Promise<PreflightResult> => {
+    const key = recordKey(input.stepKey, input.snapshotNumber);
+    const recorded = await dependencies.records.get(key);
+    if (recorded !== null && recorded !== undefined) return recorded as PreflightResult;
+    const computed = await compute(dependencies, input).catch((error: unknown): PreflightResult => {
+      // What the job or the files say wrongly is an outcome; a full disk or a missing blob is not.
+      if (error instanceof ProblemError && !['disk', 'blob_lost', 'home_unusable'].includes(error.problem.code))
+        return { v: 1, outcome: 'refused', problem: error.problem };
+      throw error;
+    });
+    return (await dependencies.records.putIfAbsent(key, computed)).value;
+  };
 
 /** Several problems are told in one: the first one's code, all their sentences. */
 export const asOne = (problems: readonly Problem[]): Problem => {
@@ -42,7 +44,10 @@ export const asOne = (problems: readonly Problem[]): Problem => {
   return { ...first, message: problems.map((each) => each.message).join('\n') };
 };
 
-async function readJob(dependencies: ActivityDependencies, input: PreflightInput): Promise<{ job: Job; config: ProjectConfig }> {
+async function readJob(
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+): Promise<{ job: Job; config: ProjectConfig }> {
   const job = parseJob(await getText(dependencies.blobs, input.job), input.jobPath);
   if (!job.ok) throw new ProblemError(asOne(job.problems));
   const config = parseConfig(await readTextFile(input.workspace, 'emend.yaml'), 'emend.yaml');
@@ -72,7 +77,14 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };
-  const chosen = await chooseTargets({ workspace, job, jobPath: input.jobPath, picked: input.picked, limits, commit: commitMessage !== null });
+  const chosen = await chooseTargets({
+    workspace,
+    job,
+    jobPath: input.jobPath,
+    picked: input.picked,
+    limits,
+    commit: commitMessage !== null,
+  });
   if (chosen.outcome === 'pick') {
     const { model } = route({ ...config, limits }, { category: job.category, complexity: 'low', jobModel: job.model });
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
@@ -82,12 +94,24 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
   const siblings = chosen.paths.length === 0 ? [] : (await listWorkspaceFiles(workspace)).files;
-  const sized = await Promise.all(wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits, siblings })));
+  const sized = await Promise.all(
+    wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits, siblings })),
+  );
   const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
   const level = complexity([...sized, ...kept]);
-  const { model, outputBudget_tokens } = route({ ...config, limits }, { category: job.category, complexity: level, jobModel: job.model });
+  const { model, outputBudget_tokens } = route(
+    { ...config, limits },
+    { category: job.category, complexity: level, jobModel: job.model },
+  );
   const targets = sized.map((file): SnapshotTarget => {
-    const { format, bucket } = chooseFormat({ lines: file.lines, bytes: file.bytes, isNew: file.base === null, job, config, limits });
+    const { format, bucket } = chooseFormat({
+      lines: file.lines,
+      bytes: file.bytes,
+      isNew: file.base === null,
+      job,
+      config,
+      limits,
+    });
     return { ...file, format, bucket, outputBudget_tokens };
   });
   const split = splitDecision({ mode, complexity: level, formats: targets.map((target) => target.format), limits });
@@ -97,7 +121,13 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
     complexity: level,
     limits,
     context: await textRefs({ dependencies, workspace, paths: job.contextFiles, limits, jobPath: input.jobPath }),
-    rules: await textRefs({ dependencies, workspace, paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules], limits, jobPath: null }),
+    rules: await textRefs({
+      dependencies,
+      workspace,
+      paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
+      limits,
+      jobPath: null,
+    }),
     targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
     fileList: [],
   };
@@ -133,7 +163,9 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
     overEstimate: overEstimate(estimate, limits, targets.length),
     warnings: config.requireCompleteSentinel
       ? []
-      : ['requireCompleteSentinel is false: answers without their completeness marker are used, and guarantee 1 does not hold'],
+      : [
+          'requireCompleteSentinel is false: answers without their completeness marker are used, and guarantee 1 does not hold',
+        ],
   };
 }
 
@@ -143,13 +175,21 @@ const messageOf = (job: Job, config: ProjectConfig): string | null => {
   return typeof wanted === 'string' ? wanted : job.title;
 };
 
-const testsOf = (dependencies: ActivityDependencies, input: PreflightInput, job: Job, config: ProjectConfig): Promise<TestPlan> =>
-  testPlan(dependencies, input.workspace, job.test ?? config.test ?? []);
+const testsOf = (
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+  job: Job,
+  config: ProjectConfig,
+): Promise<TestPlan> => testPlan(dependencies, input.workspace, job.test ?? config.test ?? []);
 
 /** Targets of the snapshot before, which keep their base when only some get a new one. */
-async function earlierTargets(dependencies: ActivityDependencies, input: PreflightInput): Promise<readonly SnapshotTarget[]> {
+async function earlierTargets(
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+): Promise<readonly SnapshotTarget[]> {
   for (let number = input.snapshotNumber - 1; number > 0; number--) {
-    const earlier = (await dependencies.records.get(recordKey(input.stepKey, number))) as PreflightResult | null | undefined;
+    const earlier = (await dependencies.records.get(recordKey(input.stepKey, number))) as
+      PreflightResult | null | undefined;
     if (earlier?.outcome === 'ready') return (await getSnapshot(dependencies.blobs, earlier.snapshot)).targets;
   }
   return [];
@@ -169,7 +209,12 @@ function estimateOf(
   const whole = targets.filter((target) => target.format === 'whole-file');
   const input_tokens = Math.ceil(chunks * PROMPT_tokens + bytes(targets) / 3.5);
   const output_tokens = Math.ceil(bytes(whole) / 3.5 + (targets.length - whole.length) * CHANGE_tokens);
-  const usd = priceBy(snapshot.config.models)(snapshot.model, { input: input_tokens, output: output_tokens, cacheRead: 0, cacheWrite: 0 });
+  const usd = priceBy(snapshot.config.models)(snapshot.model, {
+    input: input_tokens,
+    output: output_tokens,
+    cacheRead: 0,
+    cacheWrite: 0,
+  });
   return { chunks, input_tokens, output_tokens, usd };
 }
 

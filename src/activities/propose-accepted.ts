@@ -22,7 +22,9 @@ export async function acceptedDiffs(
     .sort((a, b) => a.result.seq - b.result.seq);
   return Promise.all(
     changes.flatMap(({ change }) =>
-      change === null ? [] : [diffInput(blobs, change).then((file) => ({ path: change.path, diff: combinedDiff([file]) }))],
+      change === null
+        ? []
+        : [diffInput(blobs, change).then((file) => ({ path: change.path, diff: combinedDiff([file]) }))],
     ),
   );
 }

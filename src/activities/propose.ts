@@ -90,7 +90,11 @@ async function buildPrompt(
     inputBudget_tokens: snapshot.limits.inputBudget_tokens ?? Infinity,
     files: targets,
     brief: input.brief === null ? null : await getText(blobs, input.brief),
-    accepted: await acceptedDiffs(blobs, results, targets.map((target) => target.path)),
+    accepted: await acceptedDiffs(
+      blobs,
+      results,
+      targets.map((target) => target.path),
+    ),
     note: input.note,
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),
     allowDelete: false,
@@ -124,7 +128,10 @@ async function toResult(
     }
     case 'truncated': {
       const limits = snapshot.limits;
-      const most = Math.min(limits.maxOutputBudget_tokens ?? Infinity, modelEntry(snapshot.config, wanted.model).maxOutput_tokens);
+      const most = Math.min(
+        limits.maxOutputBudget_tokens ?? Infinity,
+        modelEntry(snapshot.config, wanted.model).maxOutput_tokens,
+      );
       const next = nextRung({
         format: input.format,
         isNew: targets[0]?.base === null,
@@ -134,7 +141,15 @@ async function toResult(
         formats: snapshot.config.formats,
       });
       const reason = renderReasons(outcome.reasons);
-      return { v: 1, usage, outcome: 'truncated', reason, stopReason: answer.stopReason, partialLength: answer.text.length, next };
+      return {
+        v: 1,
+        usage,
+        outcome: 'truncated',
+        reason,
+        stopReason: answer.stopReason,
+        partialLength: answer.text.length,
+        next,
+      };
     }
     case 'invalid':
     case 'refused':
@@ -160,7 +175,11 @@ async function keep(
     [...(edited?.files ?? [])].map(async ([path, result]) => {
       const base = bases.get(path) ?? null;
       if (result === 'absent') return { path, base, result: null };
-      return { path, base, result: { ref: await blobs.put(result.bytes), mode: result.mode ?? base?.mode ?? NEW_FILE_MODE } };
+      return {
+        path,
+        base,
+        result: { ref: await blobs.put(result.bytes), mode: result.mode ?? base?.mode ?? NEW_FILE_MODE },
+      };
     }),
   );
   const accepted: Accepted = {

@@ -42,7 +42,11 @@ async function merge(dependencies: ActivityDependencies, input: RebaseInput): Pr
   });
   if (sealed === null) return { v: 1, outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.
-  return { v: 1, outcome: 'sealed', proposal: { ...sealed, mustAsk: [...sealed.mustAsk, 'files changed after the proposal'] } };
+  return {
+    v: 1,
+    outcome: 'sealed',
+    proposal: { ...sealed, mustAsk: [...sealed.mustAsk, 'files changed after the proposal'] },
+  };
 }
 
 async function mergeFile(
@@ -58,7 +62,10 @@ async function mergeFile(
   const now = await readFile(found.value.realPath);
   const base = { ref: await blobs.put(now), mode: found.value.mode };
   if (file.base === null || file.result === null)
-    return { path: file.path, why: `the file ${file.base === null ? 'was made' : 'was changed'} meanwhile; regenerate or take_theirs` };
+    return {
+      path: file.path,
+      why: `the file ${file.base === null ? 'was made' : 'was changed'} meanwhile; regenerate or take_theirs`,
+    };
   const merged = rebase3(await blobs.get(file.base.ref), now, await blobs.get(file.result.ref));
   if (merged.outcome === 'conflict') return { path: file.path, why: merged.regions.map(inWords).join('; ') };
   return { ...file, base, result: { ref: await blobs.put(merged.bytes), mode: file.result.mode } };

@@ -7,13 +7,17 @@ type Refusal =
   | { readonly kind: 'refused'; readonly reasons: string; readonly answer: string }
   | { readonly kind: 'tests'; readonly output: string; readonly summary: string };
 
-export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> => putJson(blobs, { v: 1, ...refusal });
+export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> =>
+  putJson(blobs, { v: 1, ...refusal });
 
 const isRefusal = (value: unknown): value is Refusal =>
   typeof value === 'object' && value !== null && 'v' in value && value.v === 1 && 'kind' in value;
 
 /** In the words that the prompt shows. A blob that is no refusal of ours is the diff that a person rejected. */
-export async function readRefusal(blobs: BlobStore, ref: BlobRef): Promise<{ readonly reasons: string; readonly answer: string }> {
+export async function readRefusal(
+  blobs: BlobStore,
+  ref: BlobRef,
+): Promise<{ readonly reasons: string; readonly answer: string }> {
   const text = await getText(blobs, ref);
   let value: unknown = null;
   try {
@@ -21,7 +25,8 @@ export async function readRefusal(blobs: BlobStore, ref: BlobRef): Promise<{ rea
   } catch {
     // A diff.
   }
-  if (!isRefusal(value)) return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
+  if (!isRefusal(value))
+    return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
   if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
   const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back. Their output:\n${value.output}`;
   return { reasons, answer: '(the edit fitted; its effect was wrong)' };

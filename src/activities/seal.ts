@@ -75,7 +75,11 @@ async function refusals({ blobs }: ActivityDependencies, findings: readonly Find
         .filter((finding) => finding.path === path)
         .map((finding) => `${finding.guard}: ${finding.message}`)
         .join('\n');
-      return { path, message: message.slice(0, 800), refusal: await putRefusal(blobs, { kind: 'refused', reasons: message, answer: '' }) };
+      return {
+        path,
+        message: message.slice(0, 800),
+        refusal: await putRefusal(blobs, { kind: 'refused', reasons: message, answer: '' }),
+      };
     }),
   );
 }
@@ -111,7 +115,11 @@ async function format(
 }
 
 /** What a person made of a file after `manual`: its bytes as they are now; null where nothing changed. */
-async function changedByHand({ blobs }: ActivityDependencies, snapshot: Snapshot, path: string): Promise<FileChange | null> {
+async function changedByHand(
+  { blobs }: ActivityDependencies,
+  snapshot: Snapshot,
+  path: string,
+): Promise<FileChange | null> {
   const base = snapshot.targets.find((target) => target.path === path)?.base ?? null;
   const found = await inspectTarget(snapshot.workspace, path, snapshot.limits.maxFile_bytes);
   if (!found.ok) return base === null ? null : { path, base, result: null };

@@ -26,7 +26,10 @@ const MAX_FINDINGS = 200;
 const KEY_DIGITS = 16;
 
 const isSame = (file: ProposalFile): boolean =>
-  file.base !== null && file.result !== null && file.base.ref === file.result.ref && file.base.mode === file.result.mode;
+  file.base !== null &&
+  file.result !== null &&
+  file.base.ref === file.result.ref &&
+  file.base.mode === file.result.mode;
 
 /** Null: nothing would change. */
 export async function sealProposal(blobs: BlobStore, sealing: Sealing): Promise<SealedProposal | null> {
@@ -46,7 +49,9 @@ export async function sealProposal(blobs: BlobStore, sealing: Sealing): Promise<
     diff: await putText(blobs, combinedDiff(inputs)),
     files: sealed,
     findings: sealing.findings.slice(0, MAX_FINDINGS),
-    rungs: [...new Set(sealing.rungs.map(({ rung, path, line }) => `${rung} ${path}${line === null ? '' : `:${line}`}`))].slice(0, MAX_FINDINGS),
+    rungs: [
+      ...new Set(sealing.rungs.map(({ rung, path, line }) => `${rung} ${path}${line === null ? '' : `:${line}`}`)),
+    ].slice(0, MAX_FINDINGS),
     mustAsk: mustAsk(sealing, sealed),
   };
 }

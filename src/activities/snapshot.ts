@@ -49,7 +49,8 @@ export interface Snapshot {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export const putJson = (blobs: BlobStore, value: unknown): Promise<BlobRef> => blobs.put(encoder.encode(JSON.stringify(value)));
+export const putJson = (blobs: BlobStore, value: unknown): Promise<BlobRef> =>
+  blobs.put(encoder.encode(JSON.stringify(value)));
 export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> => blobs.put(encoder.encode(text));
 export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> => decoder.decode(await blobs.get(ref));
 
@@ -61,4 +62,5 @@ export async function getJson<T extends { readonly v: 1 }>(blobs: BlobStore, ref
   return value as T;
 }
 
-export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> => getJson<Snapshot>(blobs, ref, 'snapshot');
+export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> =>
+  getJson<Snapshot>(blobs, ref, 'snapshot');

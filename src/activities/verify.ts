@@ -19,7 +19,8 @@ export const verify =
       return { v: 1, ...result };
     };
     const nothing = { kind: null, transient: false, signature: null, output: null };
-    if (input.commands.length === 0) return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
+    if (input.commands.length === 0)
+      return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
 
     let output = '';
     let seconds = 0;

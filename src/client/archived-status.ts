@@ -49,7 +49,7 @@ const archivedState = (run: ArchivedRun, decision: DecisionPoint | null): RunSta
   return stateOfClosed(run.closed);
 };
 
-export const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
+const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
   if (result === null) return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
   if (result.outcome === 'aborted') return 'aborted';
   return stateOfOutcome(result);

@@ -140,7 +140,7 @@ const checkAnswer = (decision: DecisionPoint, answer: Answer, files: readonly st
   return decision.id;
 };
 
-export const loginName = (): string => {
+const loginName = (): string => {
   try {
     return userInfo().username;
   } catch {

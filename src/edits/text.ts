@@ -68,7 +68,7 @@ const byteForByte: Codec = {
 
 /** A single-byte encoding by its WHATWG name, or null where the name is unknown or not single-byte. */
 const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) => string } | null => {
-  let decoder: TextDecoder;
+  let decoder: InstanceType<typeof TextDecoder>;
   try {
     decoder = new TextDecoder(name);
   } catch {

@@ -166,5 +166,8 @@ export interface FormatContext {
 export interface FormatModule {
   readonly format: Format;
   /** Reads an answer's body: grammar, then locating in the offered files. Counts of files and edits for the marker's check. */
-  read(body: string, context: FormatContext): { readonly reading: Reading; readonly files: number; readonly edits: number };
+  read(
+    body: string,
+    context: FormatContext,
+  ): { readonly reading: Reading; readonly files: number; readonly edits: number };
 }

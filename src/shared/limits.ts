@@ -115,7 +115,13 @@ export const TIMINGS = {
     'a workflow task waits this long for the worker that has the run cached',
   ),
   shutdownGrace_ms: limit(30_000, 'ms', 0, 3_600_000, 'a stopping worker lets running activities finish this long'),
-  modelCalls_perSecond: limit(20, 'calls a second', 0.01, 10_000, 'model calls started on the queue of all workers together'),
+  modelCalls_perSecond: limit(
+    20,
+    'calls a second',
+    0.01,
+    10_000,
+    'model calls started on the queue of all workers together',
+  ),
   modelCalls_atOnce: limit(20, 'calls', 1, 1_000, 'model calls under way in one worker'),
   connect_ms: limit(5_000, 'ms', 100, 600_000, 'wait for the Temporal server to answer a new connection'),
 } as const satisfies Record<string, LimitSpec>;
@@ -133,6 +139,8 @@ export const BOUNDS = {
   eventsKept: 5_000,
   ignoredKept: 50,
   detailsFiles: 30,
+  // Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
+  details_chars: 10_000,
   runPrefix_chars: 4,
   shownKey_chars: 8,
 } as const;

@@ -44,7 +44,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     ...state,
     stage: 'propose',
     preflight: result,
-    limits: state.limits === null ? result.limits : state.limits,
+    limits: state.limits ?? result.limits,
     testCommands: state.preflight === null ? result.test.commands : state.testCommands,
     testAnswered: state.testAnswered || result.test.found === null,
     files: [...kept, ...fresh],
@@ -67,7 +67,8 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       format: target.format,
     });
   for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(message) });
-  if (result.shouldSplit && state.preflight === null) next = splitByFile(next, result.splitReason, now, result.briefWanted);
+  if (result.shouldSplit && state.preflight === null)
+    next = splitByFile(next, result.splitReason, now, result.briefWanted);
   return next;
 }
 

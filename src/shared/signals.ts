@@ -13,8 +13,10 @@ const ANSWERS: ReadonlySet<string> = new Set([...Object.values(ANSWERS_BY_REASON
 const isAnswer = (value: unknown): value is Answer => typeof value === 'string' && ANSWERS.has(value);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Payloads are JSON: nothing else but `undefined` has no JSON form. */
+const asJson = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
 const shown = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+  const text = typeof value === 'string' ? value : asJson(value);
   return text.length > 80 ? `${text.slice(0, 80)}… (${text.length} characters)` : text;
 };
 

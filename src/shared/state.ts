@@ -243,7 +243,7 @@ export const undecidedPaths = (state: StepState): readonly string[] => {
     .filter((file) => {
       if (file.by === 'person') return false;
       const verdict = entries.get(file.path)?.verdict ?? null;
-      return verdict === null || verdict.key !== file.key;
+      return verdict?.key !== file.key;
     })
     .map((file) => file.path);
 };

@@ -140,5 +140,5 @@ export function detailsOf(state: StepState): string {
     state.ignored.length === 0
       ? []
       : ['', 'Did not count:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
-  return [head, '', summary, '', ...decision, '', ...table, ...ignored].join('\n').slice(0, 18_000);
+  return [head, '', summary, '', ...decision, '', ...table, ...ignored].join('\n').slice(0, BOUNDS.details_chars);
 }

@@ -25,7 +25,7 @@ export interface DevServerRecord {
 export const recordPath = (home: string): string => join(home, 'dev-server.json');
 
 /** The record, whoever it belongs to; null when there is none or it cannot be read as one. */
-export const readRecord = async (home: string): Promise<DevServerRecord | null> => {
+const readRecord = async (home: string): Promise<DevServerRecord | null> => {
   try {
     const value: unknown = JSON.parse(await readFile(recordPath(home), 'utf8'));
     return isRecord(value) ? value : null;

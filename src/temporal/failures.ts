@@ -1,13 +1,12 @@
 /**
  * What an activity may leave in the history when it fails: a message of at most BOUNDS.reason_chars, a short stack, details that
  * fit inline. Anything larger would swell every retry, and a failure that cannot be encoded ends the worker (see payloads.ts).
- * A ProblemError becomes an ApplicationFailure of type = its code, retried exactly if the table of problems says so.
+ * What a failure means (its type, whether it is retried) is the activities' business and stays as they said it.
  */
 import { CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure, ensureApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { BOUNDS } from '../shared/limits.js';
-import { PROBLEMS, ProblemError } from '../shared/problems.js';
 
 const MAX_STACK_CHARS = 2_000;
 const MAX_CAUSES = 3;
@@ -32,7 +31,7 @@ export const boundFailure = (error: unknown): unknown => {
 };
 
 const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
-  const from = error instanceof ProblemError ? fromProblem(error) : ensureApplicationFailure(error);
+  const from = ensureApplicationFailure(error);
   // Its declared type comes from a package without types of its own.
   const delay = from.nextRetryDelay as string | number | null | undefined;
   const failure = ApplicationFailure.create({
@@ -45,18 +44,6 @@ const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
     ...(from.cause !== undefined && causesLeft > 0 ? { cause: bounded(from.cause, causesLeft - 1) } : {}),
   });
   failure.stack = shortStack(from);
-  return failure;
-};
-
-const fromProblem = (error: ProblemError): ApplicationFailure => {
-  const { code } = error.problem;
-  const failure = ApplicationFailure.create({
-    message: error.message,
-    type: code,
-    nonRetryable: !PROBLEMS[code].retryable,
-    details: [error.problem],
-  });
-  if (error.stack !== undefined) failure.stack = error.stack;
   return failure;
 };
 

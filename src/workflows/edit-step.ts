@@ -30,12 +30,12 @@ import * as names from './names.js';
 export async function editStep(input: EditStepInput): Promise<StepResult> {
   const step = new Step(input);
   step.listen();
-  let cancelled: unknown = null;
+  let cancelled: Error | null = null;
   try {
     await step.run();
   } catch (error) {
     // Cancel in the Temporal UI equals abort: what is applied and not committed is rolled back, then the run ends as cancelled.
-    if (!isCancellation(error)) throw error;
+    if (!isCancellation(error) || !(error instanceof Error)) throw error;
     cancelled = error;
     await CancellationScope.nonCancellable(() => step.abortAndRun('cancel request'));
   }
@@ -130,7 +130,8 @@ class Step {
           ]),
         }));
       case 'approve_by_policy':
-        return this.fold({ type: 'approved_by_policy' });
+        this.fold({ type: 'approved_by_policy' });
+        return;
       case 'apply':
         return this.work('apply', `write ${move.files.length} files`, async (base, options) => ({
           type: 'applied',
@@ -190,12 +191,14 @@ class Step {
         return this.commit();
       case 'pause':
         this.fold({ type: 'paused', pause: move.pause });
-        return this.showPause();
+        this.showPause();
+        return;
       case 'await_decision':
         return condition(() => this.state.decision === null);
       case 'wait':
         await condition(() => this.abortRequest !== null || this.state.stage === 'closed', move.ms);
-        return this.fold({ type: 'waited' });
+        this.fold({ type: 'waited' });
+        return;
     }
   }
 

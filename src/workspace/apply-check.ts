@@ -18,8 +18,13 @@ export interface Checked {
   readonly stats: ReadonlyMap<string, FileStat>;
 }
 
-/** `root` is the workspace's real path. Reads only, but puts a missing base into the blob store: rollback needs it. */
-export const checkFiles = async (sys: Sys, blobs: BlobStore, root: string, request: ApplyRequest): Promise<Checked> => {
+/** Real paths. Reads only, but puts a missing base into the blob store: rollback needs it. */
+export const checkFiles = async (
+  sys: Sys,
+  blobs: BlobStore,
+  { root, home }: { readonly root: string; readonly home: string },
+  request: ApplyRequest,
+): Promise<Checked> => {
   const files: PlannedFile[] = [];
   const conflicts: FileConflict[] = [];
   const stats = new Map<string, FileStat>();
@@ -32,6 +37,7 @@ export const checkFiles = async (sys: Sys, blobs: BlobStore, root: string, reque
       refuse(place.why);
       continue;
     }
+    if (join(root, place.real).startsWith(`${home}/`)) refuse("it lies in Emend's own home");
     const twin = places.get(place.real);
     if (twin !== undefined) refuse(`it is the same file as ${twin}`);
     places.set(place.real, file.path);

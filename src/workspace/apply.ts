@@ -93,10 +93,10 @@ const applyOnce = async (
 
   const root = await orNull(sys.realpath(workspace));
   if (root === null) return { outcome: 'failed', problem: problem('disk', `The workspace ${workspace} is not there.`) };
-  if (`${home}/`.startsWith(`${root}/.git/`) || `${root}/`.startsWith(`${home}/`))
+  if (`${root}/`.startsWith(`${home}/`))
     return {
       outcome: 'failed',
-      problem: problem('home_unusable', `The workspace ${root} and ${home} lie in each other.`),
+      problem: problem('home_unusable', `The workspace ${root} lies in Emend's home ${home}.`),
     };
   const held = await leases.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
   if (held.outcome === 'failed') return held;
@@ -104,7 +104,7 @@ const applyOnce = async (
 
   const done = await asAttempt((attempt) =>
     transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
-      const checked = await checkFiles(sys, parts.blobs, root, request);
+      const checked = await checkFiles(sys, parts.blobs, { root, home }, request);
       if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
       const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
       const { files, dirs } = checked;

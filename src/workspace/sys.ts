@@ -20,12 +20,12 @@ export interface FileStat {
 }
 
 /** `bytes` is null where the path is no regular file; symbolic links are never followed. */
-export interface FileRead {
+interface FileRead {
   readonly stat: FileStat;
   readonly bytes: Uint8Array | null;
 }
 
-export interface NewFile {
+interface NewFile {
   /** Exact permission and special bits, whatever the umask. */
   readonly mode: number;
   /** Taken over as far as we may: only root can give files away. */

@@ -68,7 +68,9 @@ export interface LeaseHolder {
   /** Branch ref HEAD pointed to (`refs/heads/x`), null when detached or outside git. */
   readonly headRef: string | null;
 }
-export type LeaseAttempt = { readonly outcome: 'held'; readonly lease: LeaseHolder } | { readonly outcome: 'busy'; readonly holder: LeaseHolder };
+export type LeaseAttempt =
+  | { readonly outcome: 'held'; readonly lease: LeaseHolder }
+  | { readonly outcome: 'busy'; readonly holder: LeaseHolder };
 
 export interface ApplyRequest {
   readonly stepKey: StepKey;
@@ -88,12 +90,23 @@ export interface FileConflict {
 }
 export type ApplyOutcome =
   /** All files of the request are at their result. `record` names the closed record. */
-  | { readonly outcome: 'applied'; readonly record: string; readonly files: readonly string[]; readonly lease: LeaseHolder }
+  | {
+      readonly outcome: 'applied';
+      readonly record: string;
+      readonly files: readonly string[];
+      readonly lease: LeaseHolder;
+    }
   | { readonly outcome: 'busy'; readonly holder: LeaseHolder }
   /** Files were not at their base before anything was written: nothing was written. */
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
   /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
-  | { readonly outcome: 'conflict'; readonly record: string; readonly conflicts: readonly FileConflict[]; readonly files: readonly string[]; readonly lease: LeaseHolder }
+  | {
+      readonly outcome: 'conflict';
+      readonly record: string;
+      readonly conflicts: readonly FileConflict[];
+      readonly files: readonly string[];
+      readonly lease: LeaseHolder;
+    }
   /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
 

@@ -4,7 +4,7 @@ import { checkPath } from '../edits/paths.js';
 import { orNull } from './sys-put.js';
 import type { Sys } from './sys.js';
 
-export interface ResolvedPath {
+interface ResolvedPath {
   readonly ok: true;
   /** Relative to the workspace's real path, with `/`, free of links up to its last name (which is no link either where it exists). */
   readonly real: string;

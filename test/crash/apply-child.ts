@@ -11,7 +11,7 @@ import type { ShimPlan } from '../support/sys-shim.js';
 export interface ChildTask {
   readonly home: string;
   readonly request: ApplyRequest;
-  readonly work: 'apply' | 'rollback';
+  readonly work: 'apply' | 'rollback' | 'recover';
   readonly plan: ShimPlan;
   /** The filesystem has no hard links. */
   readonly noLinks?: boolean;
@@ -27,5 +27,5 @@ const engine = createApplyEngine({
   blobs: createBlobStore({ dir: homePaths(task.home).blobs, sys }),
   patience_ms: 300,
 });
-const outcome = await engine[task.work](task.request);
+const outcome = await (task.work === 'recover' ? engine.recover() : engine[task.work](task.request));
 process.stdout.write(JSON.stringify({ names: names(), outcome }));

@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { realSys } from '../../src/workspace/sys.js';
+import { shimSys } from '../support/sys-shim.js';
 import type { SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
 import { sampled } from '../support/seeded.js';
@@ -38,13 +40,36 @@ interface Setting {
   readonly count: number;
   readonly git?: boolean;
   readonly noLinks?: boolean;
-  readonly work: 'apply' | 'rollback';
+  readonly work: 'apply' | 'rollback' | 'recover';
+  /** For `recover`: the call at whose nth time the apply before it died. */
+  readonly diedAt?: { readonly call: SysCall; readonly nth: number };
   readonly sample: number;
 }
+
+/** A process that is dead for everybody else. */
+const DEAD = { boot: 'another-boot', pid: 1, started: '1' };
+
+/** An apply that comes as far as the call and then gets nothing more done, as one that died there. */
+const dieAt = async (scene: Scene, { call, nth }: NonNullable<Setting['diedAt']>): Promise<void> => {
+  const counted = await makeScene(scene.files);
+  const count = shimSys(realSys);
+  await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
+  counted.remove();
+  const calls = count.names().flatMap((name, i) => (name === call ? [i + 1] : []));
+  const dying = shimSys(realSys, { at: calls[nth - 1] ?? 0, when: 'before', fault: { errno: 'EIO' }, onwards: true });
+  const outcome = await scene
+    .engine({ sys: dying.sys, process: DEAD })
+    .apply(scene.request)
+    .catch(() => null);
+  expect(outcome?.outcome ?? 'failed').toBe('failed');
+  expect(leftovers(scene.workspace)).not.toEqual([]);
+};
+
 const sceneFor = async (setting: Setting): Promise<Scene> => {
   const scene = await makeScene(mixedFiles(setting.count), { git: setting.git ?? false });
   if (setting.work === 'rollback')
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
+  if (setting.diedAt !== undefined) await dieAt(scene, setting.diedAt);
   return scene;
 };
 
@@ -89,12 +114,10 @@ const killAndRecover = async (setting: Setting, kill: Kill): Promise<'new' | 'ol
     // Nobody else may come in between files that stand and the commit that needs them.
     if (side === 'new') expect(lease).not.toBeNull();
 
-    const again = await engine[setting.work](scene.request);
-    expect(again).toMatchObject({
-      outcome: setting.work === 'apply' ? 'applied' : 'rolled_back',
-      files: scene.request.files,
-    });
-    expect(new Set(sidesOf(scene))).toEqual(new Set([setting.work === 'apply' ? 'new' : 'old']));
+    const back = setting.work === 'rollback';
+    const again = await (back ? engine.rollback(scene.request) : engine.apply(scene.request));
+    expect(again).toMatchObject({ outcome: back ? 'rolled_back' : 'applied', files: scene.request.files });
+    expect(new Set(sidesOf(scene))).toEqual(new Set([back ? 'old' : 'new']));
     expect(leftovers(scene.workspace)).toEqual([]);
     return side === 'new' ? 'new' : 'old';
   } finally {
@@ -108,6 +131,8 @@ const SETTINGS: readonly Setting[] = [
   { name: 'twelve files of every kind', count: 12, work: 'apply', sample: 16 },
   { name: 'six files, no hard links', count: 6, noLinks: true, work: 'apply', sample: 8 },
   { name: 'rollback of six files', count: 6, work: 'rollback', sample: 8 },
+  { name: 'recovery going back', count: 4, work: 'recover', diedAt: { call: 'writeExclusive', nth: 7 }, sample: 6 },
+  { name: 'recovery going forward', count: 4, work: 'recover', diedAt: { call: 'rename', nth: 2 }, sample: 6 },
 ];
 
 describe('killed at every system call, recovered: all new or all old', () => {

@@ -4,6 +4,13 @@ import { hostId } from '../../src/workspace/home.js';
 import { createLeaseKeeper } from '../../src/workspace/lease.js';
 import { createRecordStore } from '../../src/workspace/records.js';
 
+export interface ChildAnswer {
+  readonly puts: readonly { readonly value: { readonly by: string }; readonly created: boolean }[];
+  readonly blob: string;
+  readonly host: string;
+  readonly lease: 'held' | 'busy';
+}
+
 const [home = '', workspace = '', name = ''] = process.argv.slice(2);
 const records = createRecordStore({ dir: `${home}/records` });
 const blobs = createBlobStore({ dir: `${home}/blobs` });
@@ -14,4 +21,5 @@ const lease = await createLeaseKeeper({ home }).take(workspace, `step-${name}-00
   workflowId: name,
   namespace: 'n',
 });
-process.stdout.write(JSON.stringify({ puts, blob, host: await hostId(home), lease: lease.outcome }));
+const answer: ChildAnswer = { puts, blob, host: await hostId(home), lease: lease.outcome };
+process.stdout.write(JSON.stringify(answer));

@@ -14,7 +14,11 @@ afterEach(async () => {
 
 const FILES = { 'a.js': 'module.exports = 1;\n', 'b.js': 'module.exports = 1;\n' };
 const RULES = [
-  { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+  {
+    name: 'brief',
+    match: { contains: 'Now write the brief' },
+    answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+  },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
   { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'module.exports = 2;\n' }) },
 ];
@@ -39,7 +43,14 @@ async function expectWholeEnd(s: Scene, run: Awaited<ReturnType<Scene['start']>>
   expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
 }
 
-const BOUNDARIES = ['preflight:before:1', 'preflight:after:1', 'brief:before:1', 'brief:after:1', 'propose:before:1', 'propose:after:1']
+const BOUNDARIES = [
+  'preflight:before:1',
+  'preflight:after:1',
+  'brief:before:1',
+  'brief:after:1',
+  'propose:before:1',
+  'propose:after:1',
+]
   .concat(['propose:before:2', 'propose:after:2', 'seal:before:1', 'seal:after:1', 'apply:before:1', 'apply:after:1'])
   .concat(['verify:before:1', 'verify:after:1', 'commit:before:1', 'commit:after:1']);
 
@@ -59,7 +70,12 @@ describe('SIGKILL at activity boundaries', () => {
 
 describe('SIGKILL in the middle of a model call', () => {
   test('the call is counted as unknown, asked for once more, and the step ends the same', async () => {
-    const held = { ...RULES[1]!, name: 'a-held', match: { contains: '- a.js', times: 1 }, fault: { kind: 'hold' as const, after_bytes: 400 } };
+    const held = {
+      ...RULES[1]!,
+      name: 'a-held',
+      match: { contains: '- a.js', times: 1 },
+      fault: { kind: 'hold' as const, after_bytes: 400 },
+    };
     const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)]));
     const dying = await s.worker();
     const run = await s.start('job.md', JOB);
@@ -73,7 +89,12 @@ describe('SIGKILL in the middle of a model call', () => {
   });
 
   test('stopped in mid-stream until it is taken for dead, then woken: one recorded answer, both calls accounted for', async () => {
-    const held = { ...RULES[1]!, name: 'a-held', match: { contains: '- a.js', times: 1 }, fault: { kind: 'hold' as const, after_bytes: 400 } };
+    const held = {
+      ...RULES[1]!,
+      name: 'a-held',
+      match: { contains: '- a.js', times: 1 },
+      fault: { kind: 'hold' as const, after_bytes: 400 },
+    };
     const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)]));
     const sleeping = await s.worker();
     const run = await s.start('job.md', JOB);

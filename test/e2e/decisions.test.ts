@@ -10,7 +10,11 @@ afterEach(async () => {
 
 const FILES = { 'a.js': 'const a = 1;\n', 'b.js': 'const b = 1;\n' };
 const RULES = [
-  { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+  {
+    name: 'brief',
+    match: { contains: 'Now write the brief' },
+    answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+  },
   { name: 'a-revised', match: { contains: ['- a.js', 'make it four'] }, answer: whole({ 'a.js': 'const a = 4;\n' }) },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
   { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'const b = 2;\n' }) },
@@ -20,8 +24,19 @@ const ONE = '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n';
 
 /** What a person types: `temporal workflow signal`, as the docs say it. */
 const signal = (workflowId: string, name: string, input?: string): void => {
-  const args = ['workflow', 'signal', '--address', process.env.EMEND_TEST_ADDRESS!, '--workflow-id', workflowId, '--name', name];
-  execFileSync(process.env.EMEND_TEST_CLI!, [...args, ...(input === undefined ? [] : ['--input', input])], { stdio: 'pipe' });
+  const args = [
+    'workflow',
+    'signal',
+    '--address',
+    process.env.EMEND_TEST_ADDRESS!,
+    '--workflow-id',
+    workflowId,
+    '--name',
+    name,
+  ];
+  execFileSync(process.env.EMEND_TEST_CLI!, [...args, ...(input === undefined ? [] : ['--input', input])], {
+    stdio: 'pipe',
+  });
 };
 
 describe('decisions', () => {
@@ -70,9 +85,21 @@ describe('decisions', () => {
     const run = await s.start('job.md', ONE);
     const paused = await s.settle(run);
     const id = paused.workflowId!;
-    for (const body of [undefined, '"approve"', 'null', '17', '[]', '{}', '{"decision": 5}', '{"decision": null, "files": 3}']) signal(id, 'retry', body);
-    for (const body of ['"x"', '[1,2]', '{"decision": ["x"]}', '{"decision": "x", "note": 5}']) signal(id, 'approve', body);
-    for (const body of ['null', '{"v": 9}', '{"v": 1, "decision": "x", "answer": "explode", "requestId": "r"}']) signal(id, 'decide', body);
+    for (const body of [
+      undefined,
+      '"approve"',
+      'null',
+      '17',
+      '[]',
+      '{}',
+      '{"decision": 5}',
+      '{"decision": null, "files": 3}',
+    ])
+      signal(id, 'retry', body);
+    for (const body of ['"x"', '[1,2]', '{"decision": ["x"]}', '{"decision": "x", "note": 5}'])
+      signal(id, 'approve', body);
+    for (const body of ['null', '{"v": 9}', '{"v": 1, "decision": "x", "answer": "explode", "requestId": "r"}'])
+      signal(id, 'decide', body);
     const gateway = s.emend.runs!;
     await gateway.signal({ workflowId: id, runId: null }, 'approve', { decision: 'x'.repeat(1024 * 1024) });
     const view = await s.settle(run);
@@ -119,7 +146,11 @@ describe('decisions', () => {
 
   test('a file changed between proposal and apply is a conflict, not overwritten; each answer does what it says', async () => {
     const s = (open = await scene({ 'a.txt': 'one\ntwo\nthree\nfour\nfive\nsix\n' }, [
-      { name: 'edit', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': 'ONE\ntwo\nthree\nfour\nfive\nsix\n' }) },
+      {
+        name: 'edit',
+        match: { contains: '- a.txt' },
+        answer: whole({ 'a.txt': 'ONE\ntwo\nthree\nfour\nfive\nsix\n' }),
+      },
     ]));
     await s.worker();
     const run = await s.start('job.md', '---\ntarget_files: [a.txt]\n---\n# Shout\n\nThe first line in capitals.\n');

@@ -12,10 +12,17 @@ const front = (keys: string, text = '# Change it\n\nDo what is asked.\n'): strin
 describe('a job, end to end', () => {
   test('one file: proposed, approved, applied, verified, committed', async () => {
     const s = (open = await scene({ 'src/greet.js': 'export const greet = () => "hello";\n' }, [
-      { name: 'edit', match: { contains: 'src/greet.js' }, answer: whole({ 'src/greet.js': 'export const greet = () => "good day";\n' }) },
+      {
+        name: 'edit',
+        match: { contains: 'src/greet.js' },
+        answer: whole({ 'src/greet.js': 'export const greet = () => "good day";\n' }),
+      },
     ]));
     await s.worker();
-    const job = front('target_files: [src/greet.js]\ntest: node --check src/greet.js\ncommit: true', '# Greet politely\n\nSay good day.\n');
+    const job = front(
+      'target_files: [src/greet.js]\ntest: node --check src/greet.js\ncommit: true',
+      '# Greet politely\n\nSay good day.\n',
+    );
     const run = await s.start('job.md', job);
     const paused = await s.settle(run);
     expect(paused.status.decision?.reason).toBe('approval');
@@ -24,7 +31,12 @@ describe('a job, end to end', () => {
 
     expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'settled', via: 'update' });
     const result = await s.end(run);
-    expect(result).toMatchObject({ outcome: 'committed', files: ['src/greet.js'], verification: 'pass', wasSplit: false });
+    expect(result).toMatchObject({
+      outcome: 'committed',
+      files: ['src/greet.js'],
+      verification: 'pass',
+      wasSplit: false,
+    });
     expect(s.read('src/greet.js')).toBe('export const greet = () => "good day";\n');
     const said = s.git('log', '-1', '--format=%s%n%(trailers:key=Emend-Step,valueonly)').trim().split('\n');
     expect(said).toEqual(['Greet politely', run.stepKey]);
@@ -35,8 +47,17 @@ describe('a job, end to end', () => {
   test('a whole step is cut off, split by file, and each file is asked for alone with the brief', async () => {
     const files = { 'a.js': 'const a = 1;\n', 'b.js': 'const b = 1;\n', 'c.js': 'const c = 1;\n' };
     const s = (open = await scene(files, [
-      { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'All constants become 2.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
-      { name: 'all', match: { contains: ['- a.js', '- b.js', '- c.js'] }, answer: whole({ 'a.js': 'const a = 2;\n' }), fault: { kind: 'truncate', bytes: 30 } },
+      {
+        name: 'brief',
+        match: { contains: 'Now write the brief' },
+        answer: 'All constants become 2.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+      },
+      {
+        name: 'all',
+        match: { contains: ['- a.js', '- b.js', '- c.js'] },
+        answer: whole({ 'a.js': 'const a = 2;\n' }),
+        fault: { kind: 'truncate', bytes: 30 },
+      },
       ...['a', 'b', 'c'].map((x) => ({
         name: x,
         match: { contains: [`- ${x}.js`, 'All constants become 2.'] },
@@ -44,10 +65,21 @@ describe('a job, end to end', () => {
       })),
     ]));
     await s.worker();
-    const run = await s.start('job.md', front('target_files: [a.js, b.js, c.js]\nlimits: { maxFilesBeforeSplit: 3 }\napproval: auto'));
+    const run = await s.start(
+      'job.md',
+      front('target_files: [a.js, b.js, c.js]\nlimits: { maxFilesBeforeSplit: 3 }\napproval: auto'),
+    );
     const result = await s.end(run);
-    expect(result).toMatchObject({ outcome: 'applied', files: ['a.js', 'b.js', 'c.js'], wasSplit: true, verification: 'no_tests', commit: null });
-    expect(['a.js', 'b.js', 'c.js'].map((path) => s.read(path)).join('')).toBe('const a = 2;\nconst b = 2;\nconst c = 2;\n');
+    expect(result).toMatchObject({
+      outcome: 'applied',
+      files: ['a.js', 'b.js', 'c.js'],
+      wasSplit: true,
+      verification: 'no_tests',
+      commit: null,
+    });
+    expect(['a.js', 'b.js', 'c.js'].map((path) => s.read(path)).join('')).toBe(
+      'const a = 2;\nconst b = 2;\nconst c = 2;\n',
+    );
     const types = (await s.events(run)).map((event) => event.type);
     const seen = (type: string): number => types.filter((each) => each === type).length;
     expect(seen('truncation_detected')).toBe(1);
@@ -62,21 +94,35 @@ describe('a job, end to end', () => {
 
   test('a file of each larger class: a diff that is refused and repaired, and operations on checked lines', async () => {
     const s = (open = await scene({ 'mid.txt': numbered(700), 'big.txt': numbered(3000) }, [
-      { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Nothing shared.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+      {
+        name: 'brief',
+        match: { contains: 'Now write the brief' },
+        answer: 'Nothing shared.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+      },
       {
         name: 'mid-repaired',
         match: { contains: ['- mid.txt', 'Your last answer was refused'] },
-        answer: '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 601\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
+        answer:
+          '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 601\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
       },
       {
         name: 'mid',
         match: { contains: '- mid.txt' },
-        answer: '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 6o1\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
+        answer:
+          '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 6o1\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
       },
       {
         name: 'big',
         match: { contains: '- big.txt' },
-        answer: structured([{ type: 'replace', file_path: 'big.txt', start_line: '{{line:1500}}', end_line: '{{line:1500}}', content: 'line MD\n' }]),
+        answer: structured([
+          {
+            type: 'replace',
+            file_path: 'big.txt',
+            start_line: '{{line:1500}}',
+            end_line: '{{line:1500}}',
+            content: 'line MD\n',
+          },
+        ]),
       },
     ]));
     await s.worker();
@@ -86,7 +132,9 @@ describe('a job, end to end', () => {
     expect(s.read('mid.txt')).toBe(numbered(700).replace('line 601\n', 'line six hundred and one\n'));
     expect(s.read('big.txt')).toBe(numbered(3000).replace('line 1500\n', 'line MD\n'));
     const events = await s.events(run);
-    expect(events.filter((event) => event.type === 'answer_refused')).toMatchObject([{ file: 'mid.txt', outcome: 'refused', attempt: 1 }]);
+    expect(events.filter((event) => event.type === 'answer_refused')).toMatchObject([
+      { file: 'mid.txt', outcome: 'refused', attempt: 1 },
+    ]);
     expect(events.filter((event) => event.type === 'format_chosen')).toMatchObject([
       { file_path: 'mid.txt', bucket: 'B', line_count: 700, format: 'unified-diff' },
       { file_path: 'big.txt', bucket: 'C', line_count: 3000, format: 'structured-edit' },
@@ -103,18 +151,28 @@ describe('a job, end to end', () => {
       },
     ]));
     await s.worker();
-    const run = await s.start('job.md', front('mode: edit\ntarget_files:\n  - src/main.rs\noutput_dir: src/\noutput_file: main.rs\napproval: auto'));
+    const run = await s.start(
+      'job.md',
+      front('mode: edit\ntarget_files:\n  - src/main.rs\noutput_dir: src/\noutput_file: main.rs\napproval: auto'),
+    );
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/main.rs'] });
     expect(s.read('src/main.rs')).toBe('struct A {\n        no_stream: bool,\n        verbose: bool,\n    },\n');
   });
 
   test('sequential: new files one after the other, the second sees the first', async () => {
     const s = (open = await scene({ 'readme.txt': 'x\n' }, [
-      { name: 'two', match: { contains: ['- lib/two.js', 'export const one = 1;'] }, answer: whole({ 'lib/two.js': 'import { one } from "./one.js";\nexport const two = one + 1;\n' }) },
+      {
+        name: 'two',
+        match: { contains: ['- lib/two.js', 'export const one = 1;'] },
+        answer: whole({ 'lib/two.js': 'import { one } from "./one.js";\nexport const two = one + 1;\n' }),
+      },
       { name: 'one', match: { contains: '- lib/one.js' }, answer: whole({ 'lib/one.js': 'export const one = 1;\n' }) },
     ]));
     await s.worker();
-    const run = await s.start('job.md', front('mode: sequential\noutput_dir: lib\noutput_files: [one.js, two.js]\ncommit: true\napproval: auto'));
+    const run = await s.start(
+      'job.md',
+      front('mode: sequential\noutput_dir: lib\noutput_files: [one.js, two.js]\ncommit: true\napproval: auto'),
+    );
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['lib/one.js', 'lib/two.js'] });
     expect(s.read('lib/two.js')).toContain('one + 1');
     expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['one', 'two']);
@@ -122,10 +180,17 @@ describe('a job, end to end', () => {
   });
 
   test('no file named: the model picks from the list, and only from it', async () => {
-    const s = (open = await scene({ 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n', '.env': 'SECRET_TOKEN=abc\n' }, [
-      { name: 'pick', match: { contains: 'Files of the project' }, answer: '["y.js", "../etc/passwd", ".env"]\nEMEND-COMPLETE {{nonce}} 0 0\n' },
-      { name: 'edit', match: { contains: '- y.js' }, answer: whole({ 'y.js': 'const y = 2;\n' }) },
-    ]));
+    const s = (open = await scene(
+      { 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n', '.env': 'SECRET_TOKEN=abc\n' },
+      [
+        {
+          name: 'pick',
+          match: { contains: 'Files of the project' },
+          answer: '["y.js", "../etc/passwd", ".env"]\nEMEND-COMPLETE {{nonce}} 0 0\n',
+        },
+        { name: 'edit', match: { contains: '- y.js' }, answer: whole({ 'y.js': 'const y = 2;\n' }) },
+      ],
+    ));
     await s.worker();
     const run = await s.start('job.md', '# Raise it\n\nThe second constant shall be two.\n');
     const paused = await s.settle(run);
@@ -143,7 +208,10 @@ describe('a job, end to end', () => {
     ]));
     await s.worker();
     const check = `node -e "require('assert').strictEqual(require('./n.js'), 3)"`;
-    const run = await s.start('job.md', front(`target_files: [n.js]\ntest: ${JSON.stringify(check)}\ncommit: true\napproval: auto`));
+    const run = await s.start(
+      'job.md',
+      front(`target_files: [n.js]\ntest: ${JSON.stringify(check)}\ncommit: true\napproval: auto`),
+    );
     const failed = await s.settle(run);
     expect(failed.status.decision?.reason).toBe('tests_failed');
     expect(s.read('n.js')).toBe('module.exports = 1;\n');

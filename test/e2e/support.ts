@@ -50,7 +50,11 @@ export interface Scene {
   show(run: ResolvedRun): Promise<RunView>;
   /** Until the run pauses or ends; throws after `limit_s`. */
   settle(run: ResolvedRun, limit_s?: number): Promise<RunView>;
-  answer(run: ResolvedRun, answer: string, more?: { files?: string[]; note?: string; decision?: string }): ReturnType<typeof decide>;
+  answer(
+    run: ResolvedRun,
+    answer: string,
+    more?: { files?: string[]; note?: string; decision?: string },
+  ): ReturnType<typeof decide>;
   end(run: ResolvedRun, limit_s?: number): Promise<StepResult>;
   /** Waits for a condition, at most `limit_s`. */
   until(condition: () => boolean, limit_s?: number): Promise<void>;
@@ -62,7 +66,9 @@ export interface Scene {
 }
 /** Answers as a model would write them; the rehearsal server fills in nonces and line checks. */
 export const whole = (files: Record<string, string>): string => {
-  const bodies = Object.entries(files).map(([path, content]) => `FILE ${path} {{nonce}}\n${content}END FILE {{nonce}}\n`);
+  const bodies = Object.entries(files).map(
+    ([path, content]) => `FILE ${path} {{nonce}}\n${content}END FILE {{nonce}}\n`,
+  );
   return `${bodies.join('')}EMEND-COMPLETE {{nonce}} ${bodies.length} ${bodies.length}\n`;
 };
 export const structured = (operations: readonly Record<string, unknown>[]): string =>
@@ -80,7 +86,10 @@ export interface WorkerProcess {
 }
 
 export const git = (repo: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { cwd: repo, encoding: 'utf8' });
+  execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], {
+    cwd: repo,
+    encoding: 'utf8',
+  });
 
 export const makeRepo = (dir: string, files: Record<string, string | Buffer>): string => {
   mkdirSync(dir, { recursive: true });
@@ -125,10 +134,18 @@ export async function scene(
       env: { ...env, CRASH: crash ?? '', CRASH_MARK: mark, NODE_OPTIONS: '' },
       stdio: ['ignore', 'pipe', process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit'],
     });
-    const exited = new Promise<void>((resolve) => child.once('exit', () => { resolve(); }));
+    const exited = new Promise<void>((resolve) =>
+      child.once('exit', () => {
+        resolve();
+      }),
+    );
     await new Promise<void>((resolve, reject) => {
-      child.stdout?.once('data', () => { resolve(); });
-      child.once('exit', (code, signal) => { reject(new Error(`worker ended before it was ready: ${String(code)} ${String(signal)}`)); });
+      child.stdout.once('data', () => {
+        resolve();
+      });
+      child.once('exit', (code, signal) => {
+        reject(new Error(`worker ended before it was ready: ${String(code)} ${String(signal)}`));
+      });
     });
     const running: WorkerProcess = {
       pid: child.pid!,
@@ -152,10 +169,13 @@ export async function scene(
     return resolveRun(emend, stepKey);
   };
   const settle: Scene['settle'] = async (run, limit_s = 40) => {
-    for (const end = Date.now() + limit_s * 1000; ; await sleep(100)) {
+    const end = Date.now() + limit_s * 1000;
+    for (;;) {
       const view = await showRun(emend, run).catch(() => null);
-      if (view !== null && (view.status?.decision != null || view.status?.result != null)) return view;
-      if (Date.now() > end) throw new Error(`not settled in ${limit_s} s: ${JSON.stringify(view?.status?.doing ?? view)}`);
+      if (view !== null && (view.status.decision !== null || view.status.result !== null)) return view;
+      if (Date.now() > end)
+        throw new Error(`not settled in ${limit_s} s: ${JSON.stringify(view?.status.doing ?? view)}`);
+      await sleep(100);
     }
   };
   return {
@@ -168,21 +188,28 @@ export async function scene(
     start,
     settle,
     show: (run) => showRun(emend, run),
-    answer: (run, answer, more2 = {}) => decide(emend, run, { answer: answer as 'approve', by: { name: 'tester', from: 'cli' }, ...more2 }),
+    answer: (run, answer, more2 = {}) =>
+      decide(emend, run, { answer: answer as 'approve', by: { name: 'tester', from: 'cli' }, ...more2 }),
     end: async (run, limit_s = 60) => {
       const limit = new AbortController();
-      const timer = setTimeout(() => { limit.abort(); }, limit_s * 1000);
+      const timer = setTimeout(() => {
+        limit.abort();
+      }, limit_s * 1000);
       try {
         const waited = await waitForRun(emend, run, { throughPauses: true, signal: limit.signal });
-        if (waited.outcome !== 'closed' || waited.result === null) throw new Error(`did not end: ${JSON.stringify(waited)}`);
+        if (waited.outcome !== 'closed' || waited.result === null)
+          throw new Error(`did not end: ${JSON.stringify(waited)}`);
         return waited.result;
       } finally {
         clearTimeout(timer);
       }
     },
     until: async (condition, limit_s = 30) => {
-      for (const end = Date.now() + limit_s * 1000; !condition(); await sleep(50))
+      const end = Date.now() + limit_s * 1000;
+      while (!condition()) {
         if (Date.now() > end) throw new Error(`did not come within ${limit_s} s`);
+        await sleep(50);
+      }
     },
     events: (run) => runEvents(emend, run),
     git: (...args) => git(repo, ...args),

@@ -10,6 +10,11 @@ test.each([
   ['without a marker', diff, undefined, false],
   ['fenced', `\`\`\`diff\n${diff}\`\`\`\n`, undefined, false],
 ])('a diff whose last context line is blank, %s, fits exactly', (_what, answer, nonce, requireMarker) => {
-  const outcome = applyAnswer({ format: 'unified-diff', answer, files, options: { requireMarker, ...(nonce === undefined ? {} : { nonce }) } });
+  const outcome = applyAnswer({
+    format: 'unified-diff',
+    answer,
+    files,
+    options: { requireMarker, ...(nonce === undefined ? {} : { nonce }) },
+  });
   expect(outcome).toMatchObject({ outcome: 'edited', rungs: [] });
 });

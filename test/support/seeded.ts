@@ -12,13 +12,22 @@ export const randomFrom = (start: number): (() => number) => {
   };
 };
 
-/** `count` of the items in a random order; all of them under EMEND_LONG=1. Says which seed chose. */
-export const sampled = <T>(what: string, items: readonly T[], count: number): readonly T[] => {
+/**
+ * `count` of the items in a random order, after those that must always be there; all of them under EMEND_LONG=1. Says which seed
+ * chose.
+ */
+export const sampled = <T>(
+  what: string,
+  items: readonly T[],
+  count: number,
+  always: readonly T[] = [],
+): readonly T[] => {
   if (process.env.EMEND_LONG === '1') return items;
   const random = randomFrom(seed);
-  const pool = [...items];
-  const chosen: T[] = [];
-  while (pool.length > 0 && chosen.length < count) chosen.push(...pool.splice(Math.floor(random() * pool.length), 1));
+  const pool = items.filter((item) => !always.includes(item));
+  const chosen = [...always];
+  for (let more = 0; pool.length > 0 && more < count; more++)
+    chosen.push(...pool.splice(Math.floor(random() * pool.length), 1));
   process.stdout.write(`${what}: ${chosen.length} of ${items.length}, seed ${seed}\n`);
   return chosen;
 };

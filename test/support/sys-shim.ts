@@ -30,6 +30,8 @@ export interface ShimmedSys {
   readonly calls: () => number;
   /** Names of the counted calls in order. */
   readonly names: () => readonly SysCall[];
+  /** Numbers of the counted calls that name a path (as either argument) for which `about` says so. */
+  readonly stepsAbout: (about: (path: string) => boolean) => readonly number[];
   readonly fired: () => boolean;
 }
 
@@ -44,6 +46,7 @@ const WRITES: readonly SysCall[] = ['writeExclusive', 'append', 'copyExclusive']
 
 export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fault: 'kill' }): ShimmedSys => {
   const names: SysCall[] = [];
+  const paths: string[][] = [];
   let fired = false;
 
   const die = async (): Promise<never> => {
@@ -74,7 +77,8 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
       return die();
     }
     if (fault === 'tear') {
-      if (WRITES.includes(name)) await half(name, args);
+      // A write that fails by itself (its directory is still missing) is torn at its first byte.
+      if (WRITES.includes(name)) await half(name, args).catch(() => undefined);
       return die();
     }
     if (typeof fault === 'function') {
@@ -88,17 +92,19 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
     throw errnoError(fault.errno, name, args[0]);
   };
 
-  const wrap = (name: SysCall) => {
-    const call = real[name] as (this: void, ...args: unknown[]) => Promise<unknown>;
-    return async (...args: unknown[]): Promise<unknown> => {
+  const counted =
+    (name: SysCall, call: (...args: unknown[]) => Promise<unknown>) =>
+    async (...args: unknown[]) => {
       const invoke = () => call(...args);
       if (plan.only !== undefined && !plan.only.includes(name)) return invoke();
       names.push(name);
+      paths.push(args.filter((arg) => typeof arg === 'string'));
       const due = plan.at > 0 && (plan.onwards === true ? names.length >= plan.at : names.length === plan.at);
       return due ? fire(name, args, invoke) : invoke();
     };
-  };
 
-  const sys = Object.fromEntries((Object.keys(real) as SysCall[]).map((name) => [name, wrap(name)])) as unknown as Sys;
-  return { sys, calls: () => names.length, names: () => names, fired: () => fired };
+  const calls = Object.entries(real) as [SysCall, (...args: unknown[]) => Promise<unknown>][];
+  const sys = Object.fromEntries(calls.map(([name, call]) => [name, counted(name, call)])) as unknown as Sys;
+  const stepsAbout = (about: (path: string) => boolean) => paths.flatMap((p, i) => (p.some(about) ? [i + 1] : []));
+  return { sys, calls: () => names.length, names: () => names, stepsAbout, fired: () => fired };
 };

@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import { CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { BOUNDS } from '../../src/shared/limits.js';
-import { ProblemError, problem } from '../../src/shared/problems.js';
 import { boundFailure } from '../../src/temporal/failures.js';
 
 const bounded = (error: unknown): ApplicationFailure => {
@@ -65,19 +64,6 @@ describe('boundFailure', () => {
     let depth = 0;
     for (let at: unknown = bounded(error); at instanceof Error; at = at.cause) depth++;
     expect(depth).toBe(4);
-  });
-
-  test.each([
-    ['blob_lost', true],
-    ['model_unavailable', false],
-  ] as const)('a problem is retried as its table says: %s', (code, nonRetryable) => {
-    const what = problem(code, 'It is so.', 'Do this.');
-    expect(bounded(new ProblemError(what))).toMatchObject({
-      message: 'It is so.',
-      type: code,
-      nonRetryable,
-      details: [what],
-    });
   });
 
   test('what was thrown without being an error becomes one', () => {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { afterAll } from '@jest/globals';
 import { createApplyEngine } from '../../src/workspace/apply.js';
 import type { ApplyEngineOptions } from '../../src/workspace/apply.js';
 import { createBlobStore } from '../../src/workspace/blob-store.js';
@@ -68,6 +69,12 @@ export const requestOf = (
   };
 };
 
+/** Scenes of tests that failed in the middle. */
+const standing = new Set<string>();
+afterAll(() => {
+  for (const root of standing) fs.rmSync(root, { recursive: true, force: true });
+});
+
 /** Where thousands of scenes are made: in memory where the system has that, as fsync is most of their time. */
 const MEMORY = '/dev/shm';
 const scenesDir = (disk: boolean): string => (!disk && fs.existsSync(MEMORY) ? MEMORY : tmpdir());
@@ -78,6 +85,7 @@ export const makeScene = async (
   options: { git?: boolean; disk?: boolean } = {},
 ): Promise<Scene> => {
   const root = fs.realpathSync(fs.mkdtempSync(join(scenesDir(options.disk ?? false), 'emend apply-')));
+  standing.add(root);
   const home = join(root, 'home');
   const workspace = join(root, 'work');
   fs.mkdirSync(home, { mode: 0o700 });
@@ -120,6 +128,7 @@ export const makeScene = async (
       });
     },
     remove: () => {
+      standing.delete(root);
       fs.rmSync(root, { recursive: true, force: true });
     },
   };

@@ -32,7 +32,7 @@ const dithering = (random: () => number): Sys => {
 describe('at once', () => {
   const rounds = Array.from({ length: 400 }, (_, i) => i);
   test('two attempts that each take the other for dead: both applied, nothing left over', async () => {
-    for (const round of sampled('two at once', rounds, 25)) {
+    for (const round of sampled('two at once', rounds, 15)) {
       const scene = await makeScene(mixedFiles(6));
       const random = randomFrom(seed + round);
       const engines = [DEAD, { ...DEAD, pid: 2 }].map((process) =>
@@ -98,15 +98,21 @@ const MEANWHILE: readonly Meanwhile[] = [
 
 describe('an attempt that sleeps at some system call while another finishes', () => {
   const files = mixedFiles(5);
+  /** Always run: the steps that name the first file (replaced) or the fourth (deleted), their temps or keep files. */
+  const walk = async () => {
+    const scene = await makeScene(files);
+    const count = shimSys(realSys);
+    await scene.engine({ sys: count.sys, process: DEAD }).apply(scene.request);
+    scene.remove();
+    const isOf = (p: string) => p.startsWith(scene.workspace) && /file[03]\.txt$|-[03]\.\w*(tmp|keep|-)/.test(p);
+    expect(count.stepsAbout(isOf).length).toBeGreaterThan(15);
+    return { steps: count.names().map((_, i) => i + 1), critical: count.stepsAbout(isOf) };
+  };
   test.each(MEANWHILE)(
     'then wakes up after $name: nothing changes',
     async ({ name, act }) => {
-      const counted = await makeScene(files);
-      const count = shimSys(realSys);
-      await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
-      counted.remove();
-      const steps = Array.from({ length: count.calls() }, (_, i) => i + 1);
-      for (const at of sampled(`asleep, ${name}`, steps, 25)) {
+      const { steps, critical } = await walk();
+      for (const at of sampled(`asleep, ${name}`, steps, 6, critical)) {
         const scene = await makeScene(files);
         let wake = (): void => undefined;
         const woken = new Promise<void>((resolve) => (wake = resolve));
@@ -141,12 +147,8 @@ describe('an attempt that sleeps at some system call while another finishes', ()
   );
 
   test('and never wakes up: its files are swept by recovery, and put back what it took too late', async () => {
-    const counted = await makeScene(files);
-    const count = shimSys(realSys);
-    await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
-    counted.remove();
-    const steps = Array.from({ length: count.calls() }, (_, i) => i + 1);
-    for (const at of sampled('asleep for ever', steps, 25)) {
+    const { steps, critical } = await walk();
+    for (const at of sampled('asleep for ever', steps, 6, critical)) {
       const scene = await makeScene(files);
       let fellAsleep = (): void => undefined;
       const asleep = new Promise<void>((resolve) => (fellAsleep = resolve));

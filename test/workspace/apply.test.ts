@@ -253,6 +253,17 @@ describe('links and places', () => {
     );
   });
 
+  test("files of Emend's own home are refused, also where the home lies in the workspace", async () => {
+    const { root, home, engine } = await start([]);
+    fs.writeFileSync(`${home}/host-id`, 'old\n', { mode: 0o644 });
+    const request = requestOf(root, [{ path: 'home/host-id', before: 'old\n', after: 'new\n' }]);
+    expect(await engine().apply(request)).toMatchObject({
+      outcome: 'base_changed',
+      conflicts: [{ path: 'home/host-id' }],
+    });
+    expect(fs.readFileSync(`${home}/host-id`, 'utf8')).toBe('old\n');
+  });
+
   test('two paths of one file are refused', async () => {
     const { at, workspace } = await start([ONE]);
     fs.symlinkSync('a.txt', at('l.txt'));

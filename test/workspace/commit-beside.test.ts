@@ -166,6 +166,16 @@ describe('line endings', () => {
     expect(await repo.status()).toBe('');
   });
 
+  test('autocrlf over a file that was committed with CRLF: it may be deleted', async () => {
+    await repo.write('f', 'a\r\nb\r\n');
+    await repo.commitAll();
+    await repo.git('config', 'core.autocrlf', 'true');
+    await rm(join(repo.dir, 'f'));
+    committed(await commit(await requestFor(repo, [blobs.sealed('f', 'a\r\nb\r\n', null)])));
+    expect(await repo.git('ls-tree', 'HEAD')).toBe('');
+    expect(await repo.status()).toBe('');
+  });
+
   test('autocrlf with uncommitted changes: hunks are merged in what git stores', async () => {
     const crlf = (lf: string): string => lf.replaceAll('\n', '\r\n');
     await repo.git('config', 'core.autocrlf', 'true');

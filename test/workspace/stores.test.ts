@@ -11,6 +11,7 @@ import { createRecordStore } from '../../src/workspace/records.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { Sys } from '../../src/workspace/sys.js';
 import type { ArchiveEntry } from '../../src/workspace/types.js';
+import type { ChildAnswer } from '../crash/stores-child.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
 
@@ -190,15 +191,7 @@ test('many processes at once: one record each, one host id, one lease', async ()
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const run = promisify(execFile);
     const outs = await Promise.all(names.map((name) => run(process.execPath, [child.path, dir, workspace, name])));
-    const got = outs.map(
-      (o) =>
-        JSON.parse(o.stdout) as {
-          puts: { value: { by: string }; created: boolean }[];
-          blob: string;
-          host: string;
-          lease: string;
-        },
-    );
+    const got = outs.map((o) => JSON.parse(o.stdout) as ChildAnswer);
     for (let key = 0; key < 20; key++) {
       const puts = got.map((g) => g.puts[key]!);
       expect(puts.filter((p) => p.created)).toHaveLength(1);

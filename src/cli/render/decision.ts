@@ -15,7 +15,7 @@ export const commandFor = (run: string, decision: Pick<DecisionPoint, 'id'>, ans
   return `emend ${verb} --decision ${decision.id}${NEEDS[answer] ?? ''}`;
 };
 
-export const proposalLines = (proposal: SealedProposal, width: number): readonly string[] => {
+const proposalLines = (proposal: SealedProposal, width: number): readonly string[] => {
   const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
   const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
   const rows = proposal.files

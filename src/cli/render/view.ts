@@ -36,7 +36,7 @@ export const viewLines = (view: RunView, shown: string, width: number): readonly
   ];
 };
 
-export const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string[] => {
+const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string[] => {
   if (rows.length === 0) return [];
   const cells = rows
     .slice(0, MAX_ROWS)
@@ -55,7 +55,7 @@ export const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly
   ];
 };
 
-export const usageText = (usage: StepUsage): string => {
+const usageText = (usage: StepUsage): string => {
   const tokens = usage.input_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
   return [
     count(usage.calls, 'model call'),

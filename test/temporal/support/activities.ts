@@ -1,6 +1,5 @@
 /** Activities that count how often each was run. */
 import { ApplicationFailure } from '@temporalio/common';
-import { fail } from '../../../src/shared/problems.js';
 
 export const createActivities = () => {
   const runs = { makeText: 0, textLength: 0, failWith: 0 };
@@ -15,9 +14,8 @@ export const createActivities = () => {
         runs.textLength++;
         return text.length;
       },
-      failWith: async (kind: 'long' | 'problem'): Promise<void> => {
+      failWith: async (): Promise<void> => {
         runs.failWith++;
-        if (kind === 'problem') fail('disk', 'There is no room.');
         throw ApplicationFailure.create({
           message: 'm'.repeat(3_000_000),
           nonRetryable: true,

@@ -14,8 +14,8 @@ export async function largeText(bytes: number): Promise<number> {
   return textLength(await makeText(bytes));
 }
 
-export async function failing(kind: 'long' | 'problem'): Promise<void> {
-  await failWith(kind);
+export async function failing(): Promise<void> {
+  await failWith();
 }
 
 export async function paused(): Promise<string> {

@@ -1,0 +1,45 @@
+/** The demo's own folder, and the settings with which nothing outside it counts. */
+import { mkdir, mkdtemp, readdir, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ProblemError } from '../dist/src/client/index.js';
+
+/** Throws ProblemError `usage` when `wanted` holds something already. */
+export const openFolder = async (wanted) => {
+  const path = wanted === undefined ? await mkdtemp(join(tmpdir(), 'emend-demo-')) : await emptyDirectory(wanted);
+  const dir = await realpath(path);
+  return { dir, home: join(dir, 'home'), repo: join(dir, 'lodash') };
+};
+
+const emptyDirectory = async (wanted) => {
+  const path = resolve(wanted);
+  // Its parent must exist; where nothing can be made, reading says so.
+  await mkdir(path).catch(() => undefined);
+  const held = await readdir(path).catch((error) => [error.code]);
+  if (held.length === 0) return path;
+  throw new ProblemError({
+    code: 'usage',
+    message: `--dir: expected a directory that is empty, or whose parent exists; received ${path}.`,
+    next: 'Name another one, or leave --dir out.',
+  });
+};
+
+/**
+ * Changes this process's environment: a person's own servers, keys and git configuration stay out of the demo. Kept is where to find
+ * the Temporal CLI.
+ */
+export const useOwnSettings = ({ dir, home }) => {
+  for (const name of Object.keys(process.env)) {
+    const kept = name === 'EMEND_TEMPORAL_CLI' || name === 'EMEND_DEBUG';
+    if (/^(EMEND|TEMPORAL|ANTHROPIC|GIT)_/.test(name) && !kept) delete process.env[name];
+  }
+  Object.assign(process.env, {
+    EMEND_HOME: home,
+    // Whoever presses Ctrl-C wants an end soon.
+    EMEND_SHUTDOWNGRACE_MS: '2000',
+    // No such file: the person's temporal.toml may name another server.
+    TEMPORAL_CONFIG_FILE: join(dir, 'no-temporal.toml'),
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+  });
+};

@@ -1,0 +1,51 @@
+/** A terminal of the test's: what was printed, and answers that were typed beforehand. */
+import type { Io } from '../../src/cli/io.js';
+import pc from 'picocolors';
+
+export interface FakeIo extends Omit<Io, 'ask'> {
+  readonly printed: { out: string; err: string };
+  readonly asked: string[];
+  /** Replaceable, for a person who does not answer. */
+  ask: Io['ask'];
+  interrupt(): void;
+}
+
+export const fakeIo = (
+  more: { isTty?: boolean; env?: Io['env']; cwd?: string; typed?: (string | null)[] } = {},
+): FakeIo => {
+  const printed = { out: '', err: '' };
+  const asked: string[] = [];
+  const typed = [...(more.typed ?? [])];
+  const handlers = new Set<() => void>();
+  const isTty = more.isTty ?? false;
+  return {
+    printed,
+    asked,
+    env: more.env ?? {},
+    cwd: more.cwd ?? '/',
+    isTty,
+    outIsTty: isTty,
+    columns: 100,
+    colors: pc.createColors(false),
+    write: (text) => {
+      printed.out += text;
+    },
+    out: (text) => {
+      printed.out += `${text}\n`;
+    },
+    err: (text) => {
+      printed.err += `${text}\n`;
+    },
+    ask: async (question) => {
+      asked.push(question);
+      return typed.shift() ?? null;
+    },
+    onInterrupt: (handler) => {
+      handlers.add(handler);
+      return () => handlers.delete(handler);
+    },
+    interrupt: () => {
+      for (const handler of handlers) handler();
+    },
+  };
+};

@@ -1,0 +1,129 @@
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { wantsColor } from '../../src/cli/io.js';
+import { main } from '../../src/cli/main.js';
+import { buildProgram } from '../../src/cli/program.js';
+import { decisionSettings, runLimits } from '../../src/cli/settings.js';
+import { problemOf } from '../client/fake.js';
+import { fakeIo } from './io.js';
+
+const temp = () => mkdtemp(join(tmpdir(), 'emend-cli-'));
+const program = buildProgram(fakeIo(), () => undefined);
+/** Nobody listens on port 1. */
+const nowhere = async () => ({
+  EMEND_HOME: join(await temp(), 'home'),
+  HOME: await temp(),
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+  EMEND_CONNECT_MS: '300',
+});
+
+describe('the command line', () => {
+  test.each([
+    [['--help'], 0],
+    [['help', 'run'], 0],
+    [['--version'], 0],
+    [[], 2],
+    [['nonsense'], 2],
+    [['show'], 2],
+    [['show', 'abcd', 'more'], 2],
+    [['run', 'job.md', '--nonsense'], 2],
+    [['run', 'job.md', '--set', 'budget_tokns=1'], 2],
+    [['decide', 'abcd', 'perhaps'], 2],
+    [['recover', '--undo', 'abcd', '--keep', 'abcd'], 2],
+    [['gc', '--older-than', 'soon'], 2],
+    [['rehearse', 'script.yaml', '--port', '99999'], 2],
+  ] as const)('emend %j ends with %d', async (args, exit) => {
+    const io = fakeIo({ env: await nowhere() });
+    expect(await main(args, io)).toBe(exit);
+    expect((io.printed.out + io.printed.err).trim()).not.toBe('');
+    expect(io.printed.err).not.toMatch(/\n\s+at /);
+  });
+
+  test("the version is the package's", async () => {
+    const io = fakeIo();
+    await main(['--version'], io);
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    expect(io.printed.out.trim()).toBe(version);
+  });
+
+  test('a bad job starts nothing and writes nothing, not even a home', async () => {
+    const env = await nowhere();
+    const cwd = await temp();
+    await writeFile(join(cwd, 'job.md'), '---\ntarget_files: [gone.ts]\n---\nDo it.\n');
+    const io = fakeIo({ env, cwd });
+    expect(await main(['run', 'job.md', '--dev'], io)).toBe(2);
+    expect(io.printed.err).toContain('job.md:2: target_files: expected an existing file, there is no gone.ts');
+    expect(await readdir(cwd)).toEqual(['job.md']);
+    await expect(readdir(env.EMEND_HOME)).rejects.toThrow('ENOENT');
+  });
+
+  test('no server and no key: what to type, exit code 7', async () => {
+    const cwd = await temp();
+    await writeFile(join(cwd, 'job.md'), '# Do it\n\nNow.\n');
+    const io = fakeIo({ env: await nowhere(), cwd });
+    expect(await main(['run', 'job.md'], io)).toBe(7);
+    expect(io.printed.err).toMatch(/127\.0\.0\.1:1/);
+    expect(await main(['run', 'job.md', '--dev'], io)).toBe(7);
+    expect(io.printed.err).toContain('ANTHROPIC_API_KEY');
+    expect(await main(['approve', 'abcd'], io)).toBe(2);
+  });
+
+  test('without a server reading commands answer from the archive', async () => {
+    const env = await nowhere();
+    const io = fakeIo({ env });
+    expect(await main(['list', '--json'], io)).toBe(0);
+    expect(JSON.parse(io.printed.out)).toMatchObject({ runs: [] });
+    expect(await main(['show', 'abcd'], io)).toBe(2);
+    expect(io.printed.err).toContain('No run starts with "abcd"');
+  });
+});
+
+describe('--set', () => {
+  test('reads limits, model and command; a run takes limits only', async () => {
+    expect(decisionSettings(['budget_tokens=1_000', 'model=x', 'command=npm test -- a=b'])).toEqual({
+      budget_tokens: 1000,
+      model: 'x',
+      command: 'npm test -- a=b',
+    });
+    expect(runLimits(['maxAttemptsPerFile=3'])).toEqual({ maxAttemptsPerFile: 3 });
+    for (const bad of ['model=x', 'command=ls', 'nothing', 'concurrency=0', 'concurrency=x'])
+      expect(await problemOf(async () => runLimits([bad]))).toMatchObject({ code: 'usage' });
+  });
+});
+
+describe('colour', () => {
+  test.each([
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ NO_COLOR: '' }, true, true],
+    [{ FORCE_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '1', NO_COLOR: '1' }, true, false],
+    [{ TERM: 'dumb' }, true, false],
+  ])('%j on a terminal: %j gives %j', (env, isTty, colour) => {
+    expect(wantsColor(env, isTty)).toBe(colour);
+  });
+});
+
+describe('docs/cli.md', () => {
+  test('describes every command with every flag, and nothing that is not there', async () => {
+    const doc = await readFile('docs/cli.md', 'utf8');
+    const sections = new Map(
+      doc
+        .split(/^### /m)
+        .slice(1)
+        .map((text) => [/`emend ([a-z]+)[^`]*`/.exec(text)?.[1] ?? '', text]),
+    );
+    expect([...sections.keys()].sort()).toEqual(['help', ...program.commands.map((command) => command.name())].sort());
+    // What all answers share is said once, above them.
+    const answers = /^## Answers\n([^]*?)^### /m.exec(doc)?.[1] ?? '';
+    for (const command of program.commands) {
+      const said =
+        (sections.get(command.name()) ?? '') +
+        (command.options.some(({ long }) => long === '--decision') ? answers : '');
+      for (const { long } of command.options) expect(`${command.name()}: ${said}`).toContain(long ?? '');
+    }
+  });
+});

@@ -1,0 +1,250 @@
+import { describe, expect, test } from '@jest/globals';
+import { commandFor, decisionLines } from '../../src/cli/render/decision.js';
+import { printDiff } from '../../src/cli/render/diff.js';
+import { eventText, isWorthALine } from '../../src/cli/render/event.js';
+import { LiveBlock, progressLines } from '../../src/cli/render/progress.js';
+import { line, plain, table } from '../../src/cli/render/text.js';
+import { resultLines, viewLines } from '../../src/cli/render/view.js';
+import type { RunView } from '../../src/client/show-run.js';
+import { ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
+import type { DecisionPoint } from '../../src/shared/decisions.js';
+import type { LedgerRow, StepResult } from '../../src/shared/protocol.js';
+import { NO_USAGE } from '../../src/shared/state.js';
+import { statusOf } from '../client/fake.js';
+import { fakeIo } from './io.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+const decision = (more: Partial<DecisionPoint> = {}): DecisionPoint => ({
+  id: '1-abcd1234-99999999',
+  n: 1,
+  reason: 'approval',
+  message: 'the proposal is ready',
+  files: [
+    { path: 'a.ts', reason: 'approval', message: '' },
+    { path: 'b.ts', reason: 'approval', message: '' },
+  ],
+  accepts: ['approve', 'skip', 'revise', 'abort'],
+  proposalId: '9'.repeat(64),
+  answered: {},
+  openedAt: 0,
+  subject: null,
+  ...more,
+});
+const row = (path: string, status: LedgerRow['status'], more: Partial<LedgerRow> = {}): LedgerRow => ({
+  path,
+  status,
+  attempts: 0,
+  format: 'whole-file',
+  bucket: 'A',
+  lines: 10,
+  isNew: false,
+  outputBudget_tokens: 1,
+  reason: null,
+  verdict: null,
+  ...more,
+});
+const result = (more: Partial<StepResult>): StepResult => ({
+  v: 1,
+  stepKey: KEY,
+  outcome: 'committed',
+  files: ['a.ts'],
+  wasSplit: false,
+  usage: { ...NO_USAGE, calls: 3, input_tokens: 12_000, output_tokens: 345, usd: 0.0412 },
+  commit: 'c'.repeat(40),
+  proposalId: null,
+  verification: 'pass',
+  problem: null,
+  ...more,
+});
+
+describe('text of others', () => {
+  test('cannot move the cursor, colour or reorder what is read', () => {
+    expect(plain('a\u001b[2Jb\r\u0007\u009b1m\u202ec\u2066')).toBe('a\\x1b[2Jb\\x0d\\x07\\x9b1m\\u{202e}c\\u{2066}');
+    expect(plain('tab\there\nnext ✓ é')).toBe('tab\there\nnext ✓ é');
+    expect(line('one\ntwo\u001b[0m three', 12)).toBe('one two\\x1b…');
+  });
+
+  test('a table pads all but the last column', () => {
+    expect(
+      table([
+        ['a', 'bb', 'c'],
+        ['aaa', 'b', 'cc'],
+      ]),
+    ).toEqual(['a    bb  c', 'aaa  b   cc']);
+  });
+});
+
+describe('a decision', () => {
+  test('shows the exact commands, each naming the decision that was looked at', () => {
+    expect(decisionLines('abcd1234', decision())).toEqual([
+      'waits for you: approval   (decision 1-abcd1234-99999999)',
+      '  the proposal is ready',
+      '  a.ts',
+      '  b.ts',
+      '',
+      '  emend diff abcd1234',
+      '  emend approve abcd1234 --decision 1-abcd1234-99999999            apply the proposed change',
+      '  emend skip abcd1234 --decision 1-abcd1234-99999999               leave these files as they are',
+      '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask again, with your note and the rejected edit in the prompt',
+      '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run; what was applied and not committed is rolled back',
+      '  --file PATH (again and again) answers for these files only',
+    ]);
+  });
+
+  test.each(Object.keys(ANSWERS_BY_REASON) as (keyof typeof ANSWERS_BY_REASON)[])(
+    '%s: every answer has its command',
+    (reason) => {
+      const accepts = [...ANSWERS_BY_REASON[reason], 'abort'] as const;
+      const text = decisionLines('abcd1234', decision({ reason, accepts, proposalId: null })).join('\n');
+      for (const answer of accepts) expect(text).toContain(commandFor('abcd1234', decision(), answer));
+      expect(text).not.toContain('emend diff');
+    },
+  );
+
+  test('says what is answered already, and what the proposal wants a look at', () => {
+    const proposal = {
+      id: '9'.repeat(64),
+      ref: 'sha256:0' as const,
+      diff: 'sha256:0' as const,
+      files: [{ path: 'a.ts', change: 'delete' as const, by: 'model' as const, added: 0, removed: 4, key: 'k' }],
+      findings: [{ guard: 'deletion', severity: 'ask' as const, path: 'a.ts', message: 'is deleted' }],
+      rungs: ['line_drift a.ts'],
+      mustAsk: ['a file is deleted'],
+    };
+    const text = decisionLines('abcd1234', decision({ answered: { 'b.ts': 'skip' } }), { proposal }).join('\n');
+    expect(text).toContain('proposal 99999999: 1 file, +0 -4');
+    expect(text).toContain('a.ts  +0 -4  delete');
+    expect(text).toContain('look here: a file is deleted');
+    expect(text).toContain('deletion in a.ts: is deleted');
+    expect(text).toContain('tolerance used: line_drift a.ts');
+    expect(text).toContain('1 file already answered, 1 to go');
+  });
+});
+
+describe('a run on one screen', () => {
+  const view: RunView = {
+    v: 1,
+    stepKey: KEY,
+    workflowId: 'emend-1',
+    runId: 'r',
+    link: 'http://ui/x',
+    source: 'run',
+    note: null,
+    status: {
+      ...statusOf(KEY),
+      state: 'waiting',
+      doing: 'waiting for a decision: approval',
+      decision: decision(),
+      ignored: ['approve: too late'],
+    },
+    ledger: [
+      row('a.ts', 'done', { verdict: 'approve' }),
+      row('b.ts', 'failed', { attempts: 2, reason: 'refused: no such line', isNew: true }),
+    ],
+    proposal: null,
+  };
+
+  test('holds state, place, files with their reasons, what did not count, and the decision', () => {
+    const lines = viewLines(view, 'abcd1234', 100);
+    expect(lines.length).toBeLessThanOrEqual(35);
+    const text = lines.join('\n');
+    expect(text).toContain('abcd1234  A job');
+    expect(text).toMatch(/state +waiting: waiting for a decision: approval/);
+    expect(text).toMatch(/Temporal UI +http:\/\/ui\/x/);
+    expect(text).toMatch(/a\.ts +done, approve +whole-file +10 lines/);
+    expect(text).toMatch(/b\.ts +failed +whole-file +new +2 refused answers +refused: no such line/);
+    expect(text).toContain('approve: too late');
+    expect(text).toContain('emend approve abcd1234 --decision 1-abcd1234-99999999');
+  });
+
+  test('says where it has its knowledge from when nobody answers', () => {
+    const text = viewLines(
+      { ...view, source: 'archive', note: 'No worker polls the task queue emend.' },
+      'abcd1234',
+      100,
+    ).join('\n');
+    expect(text).toContain('No worker polls the task queue emend.');
+    expect(text).toContain('it may lag behind');
+  });
+
+  test('a result says what came of it, what it cost and where to look', () => {
+    expect(resultLines(result({}), 'abcd1234')).toEqual([
+      'abcd1234  committed 1 file as cccccccccccc',
+      '  tests: pass',
+      '  3 model calls, 12,000 tokens in, 345 out, $0.0412',
+      '  git show cccccccccccc',
+    ]);
+    const refused = resultLines(
+      result({
+        outcome: 'refused',
+        commit: null,
+        verification: null,
+        problem: { code: 'target_binary', message: 'a.png is binary', next: 'Leave it out.' },
+      }),
+      'abcd1234',
+    );
+    expect(refused.slice(0, 3)).toEqual([
+      'abcd1234  refused before anything was written',
+      '  a.png is binary',
+      '  Leave it out.',
+    ]);
+  });
+});
+
+describe('progress', () => {
+  test('says which file of how many, and what each is doing, those at work first', () => {
+    const status = { ...statusOf(KEY), doing: 'file 2/5: b.ts' };
+    const ledger = [
+      row('a.ts', 'done'),
+      row('b.ts', 'in_progress', { format: 'unified-diff' }),
+      row('c.ts', 'pending'),
+      row('d.ts', 'failed', { reason: 'cut off' }),
+    ];
+    expect(progressLines(status, ledger, 80)).toEqual([
+      'file 2/5: b.ts',
+      '  > b.ts  asking the model (unified-diff)',
+      '  + a.ts  answered',
+      '    c.ts  waiting its turn',
+      '  ! d.ts  failed: cut off',
+    ]);
+  });
+
+  test('is drawn over itself in a terminal and not at all elsewhere', () => {
+    const tty = fakeIo({ isTty: true });
+    const block = new LiveBlock(tty);
+    block.draw(['one', 'two']);
+    block.draw(['three']);
+    expect(tty.printed.out).toBe('one\ntwo\n\u001b[2A\u001b[0Jthree\n');
+    const pipe = fakeIo();
+    new LiveBlock(pipe).draw(['one']);
+    expect(pipe.printed.out).toBe('');
+  });
+
+  test('truncation and split are lines that stay, in the words of the docs', () => {
+    const at = { seq: 1, at: 0 };
+    const cut = {
+      type: 'truncation_detected',
+      file: '*',
+      reason: 'max_tokens',
+      partialLength: 900,
+      stopReason: 'max_tokens',
+      ...at,
+    } as const;
+    const split = { type: 'edit_split_triggered', reason: 'truncated', file_count: 3, ...at } as const;
+    expect([cut, split].every(isWorthALine)).toBe(true);
+    expect(eventText(cut)).toBe('truncated: all files: max_tokens; 900 bytes thrown away');
+    expect(eventText(split)).toBe('split by file: 3 files: truncated');
+  });
+});
+
+describe('a diff', () => {
+  const hostile = '--- a\n+++ b\n-x\n+\u001b[2Jy\n';
+  test('goes out byte for byte into a pipe, and without control characters to a terminal', () => {
+    const pipe = fakeIo();
+    printDiff(pipe, hostile);
+    expect(pipe.printed.out).toBe(hostile);
+    const tty = fakeIo({ isTty: true });
+    printDiff(tty, hostile);
+    expect(tty.printed.out).toContain('+\\x1b[2Jy');
+  });
+});

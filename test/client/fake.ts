@@ -1,0 +1,175 @@
+/** The client's stores on a real disk, and a server that is a map: runs open and close as the tests say. */
+import { mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { resolveTimings } from '../../src/temporal/timings.js';
+import { createArchive } from '../../src/workspace/archive.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { homePaths } from '../../src/workspace/home.js';
+import { ProblemError, problem } from '../../src/shared/problems.js';
+import { queueNames, QUERIES } from '../../src/shared/protocol.js';
+import type { DecisionRequest, LedgerRow, StepStatus } from '../../src/shared/protocol.js';
+import { NO_USAGE } from '../../src/shared/state.js';
+import type {
+  ClosedRun,
+  DescribedRun,
+  Emend,
+  RunGateway,
+  StartRequest,
+  UpdateOutcome,
+} from '../../src/client/types.js';
+
+export interface FakeRun {
+  described: DescribedRun;
+  status: StepStatus;
+  closed: ClosedRun | null;
+}
+
+export class FakeServer implements RunGateway {
+  /** Newest last; several may share a workflow id, at most one of them open. */
+  readonly runs: FakeRun[] = [];
+  readonly queries: string[] = [];
+  readonly updates: DecisionRequest[] = [];
+  readonly signals: { name: string; payload: unknown }[] = [];
+  workers = true;
+  attributes = true;
+  answer: UpdateOutcome = { kind: 'answered', outcome: { outcome: 'settled', decision: 'd', message: 'done' } };
+  /** News for `follow`, in order; each changes a run before it is told. */
+  news: (() => void)[] = [];
+
+  /** Puts a run there as if somebody had started it. */
+  add(
+    stepKey: string,
+    workflowId: string,
+    more: Partial<DescribedRun> = {},
+    status: Partial<StepStatus> = {},
+  ): FakeRun {
+    const memo = { stepKey, jobPath: 'job.md', title: 'A job', workspace: '/w' };
+    const run: FakeRun = {
+      described: {
+        workflowId,
+        runId: `run-${this.runs.length + 1}`,
+        status: 'RUNNING',
+        open: true,
+        memo,
+        historyLength: 3,
+        startedAt: new Date(0),
+        closedAt: null,
+        queue: 'emend',
+        ...more,
+      },
+      status: { ...statusOf(stepKey), ...status },
+      closed: null,
+    };
+    this.runs.push(run);
+    return run;
+  }
+
+  close(run: FakeRun, closed: ClosedRun): void {
+    run.described = { ...run.described, open: false, status: closed.status, closedAt: new Date(1000) };
+    run.closed = closed;
+  }
+
+  find({ workflowId, runId }: { workflowId: string; runId: string | null }): FakeRun | undefined {
+    return this.runs
+      .filter((run) => run.described.workflowId === workflowId && (runId === null || run.described.runId === runId))
+      .at(-1);
+  }
+
+  start = async ({ workflowId, memo }: StartRequest) => {
+    if (this.find({ workflowId, runId: null })?.described.open === true) return { outcome: 'exists' as const };
+    const run = this.add(memo.stepKey, workflowId, { memo });
+    return { outcome: 'started' as const, runId: run.described.runId };
+  };
+  describe = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)?.described ?? null;
+  list = async (filter: string) => {
+    const prefix = /STARTS_WITH "([^"]*)"/.exec(filter)?.[1] ?? '';
+    const openOnly = filter.includes('"Running"');
+    return this.runs
+      .map((run) => run.described)
+      .filter((run) => (run.memo?.stepKey ?? '').startsWith(prefix) && (run.open || !openOnly))
+      .reverse();
+  };
+  query = async <T>(ref: { workflowId: string; runId: string | null }, name: string): Promise<T> => {
+    this.queries.push(name);
+    const run = this.find(ref);
+    if (!this.workers || run === undefined) throw new ProblemError(problem('no_worker', 'No worker answers.'));
+    const ledger: readonly LedgerRow[] = [];
+    return (name === QUERIES.status ? run.status : name === QUERIES.proposal ? null : ledger) as T;
+  };
+  update = async (_ref: unknown, request: DecisionRequest) => {
+    this.updates.push(request);
+    return this.answer;
+  };
+  signal = async (_ref: unknown, name: string, payload: unknown) => {
+    this.signals.push({ name, payload });
+    return true;
+  };
+  polled = async () => this.workers;
+  follow = async (
+    ref: { workflowId: string; runId: string | null },
+    _after: number,
+    signal: AbortSignal,
+    onNews: () => Promise<void>,
+  ) => {
+    // As a history does, news of a run end when it is closed; the rest are another run's.
+    while (this.news.length > 0 && !signal.aborted && this.find(ref)?.described.open === true) {
+      this.news.shift()?.();
+      await onNews();
+    }
+  };
+  closed = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)!.closed!;
+  historyText = async () => '';
+  searchAttributes = async () => this.attributes;
+}
+
+export const statusOf = (stepKey: string): StepStatus => ({
+  v: 1,
+  stepKey,
+  workspace: '/w',
+  jobPath: 'job.md',
+  title: 'A job',
+  state: 'running',
+  doing: 'looking at the files',
+  stage: 'preflight',
+  counts: { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 },
+  decision: null,
+  proposalId: null,
+  usage: NO_USAGE,
+  wasSplit: false,
+  ignored: [],
+  lastSeq: 0,
+  result: null,
+});
+
+export const tempDir = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), 'emend-client-')));
+
+/** `server` null: none answers. */
+export const fakeEmend = async (server: FakeServer | null): Promise<Emend> => {
+  const home = await tempDir();
+  const paths = homePaths(home);
+  return {
+    home,
+    archive: createArchive({ dir: paths.archive }),
+    blobs: createBlobStore({ dir: paths.blobs }),
+    timings: resolveTimings({}),
+    queues: queueNames('emend', 'abc'),
+    namespace: 'default',
+    address: 'localhost:7233',
+    uiUrl: 'http://localhost:8233',
+    runs: server,
+    unreachable: server === null ? problem('no_server', 'No Temporal server at localhost:7233.') : null,
+    close: () => Promise.resolve(),
+  };
+};
+
+/** The problem that `work` throws; fails the test where it throws none. */
+export const problemOf = async (work: () => Promise<unknown>): Promise<ProblemError['problem']> => {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof ProblemError) return error.problem;
+    throw error;
+  }
+  throw new Error('expected a problem, nothing was thrown');
+};

@@ -1,0 +1,56 @@
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { findGarbage, removeGarbage } from '../../src/client/garbage.js';
+import type { Emend } from '../../src/client/types.js';
+import type { BlobRef } from '../../src/shared/refs.js';
+import { fakeEmend, FakeServer, problemOf } from './fake.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
+const hexOf = (ref: BlobRef): string => ref.slice('sha256:'.length);
+
+describe('what may be removed', () => {
+  test('is what neither archive, record, slot, transaction nor open run names, not even through another file', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    const content = await put(emend, 'content of a file');
+    const snapshot = await put(emend, JSON.stringify({ targets: [{ base: content }] }));
+    const inHistory = await put(emend, 'only an open run knows me');
+    const inRecord = await put(emend, 'a record names me');
+    const nobody = await put(emend, 'nobody names me');
+    await emend.archive.append(KEY, [{ v: 1, id: '1', at: '', kind: 'activity', data: { result: { snapshot } } }]);
+    await mkdir(join(emend.home, 'records'), { recursive: true });
+    await writeFile(join(emend.home, 'records/x.json'), JSON.stringify({ ref: inRecord }));
+    server.add(KEY, 'emend-1');
+    server.historyText = async () => `…"${inHistory}"…`;
+    const temp = join(emend.home, 'records', 'y.json.TMP-1-0123456789ab');
+    await writeFile(temp, 'half');
+
+    const found = await findGarbage(emend, -1000);
+    expect(found.blobs.map(({ path }) => path)).toEqual([
+      join(emend.home, 'blobs', hexOf(nobody).slice(0, 2), hexOf(nobody)),
+    ]);
+    expect(found.temps.map(({ path }) => path)).toEqual([temp]);
+    await removeGarbage(found, -1000);
+    expect(await emend.blobs.has(nobody)).toBe(false);
+    for (const ref of [content, snapshot, inHistory, inRecord]) expect(await emend.blobs.has(ref)).toBe(true);
+    expect(await readdir(join(emend.home, 'records'))).toEqual(['x.json']);
+  });
+
+  test('what is young stays, also when it only became young after it was found', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const ref = await put(emend, 'young');
+    expect(await findGarbage(emend, 60_000)).toEqual({ blobs: [], temps: [] });
+    const found = await findGarbage(emend, -1000);
+    expect(found.blobs).toHaveLength(1);
+    const soon = new Date(Date.now() + 60_000);
+    await utimes(found.blobs[0]!.path, soon, soon);
+    await removeGarbage(found, -1000);
+    expect(await emend.blobs.has(ref)).toBe(true);
+  });
+
+  test('nothing can be said without a server', async () => {
+    expect(await problemOf(async () => findGarbage(await fakeEmend(null), 0))).toMatchObject({ code: 'no_server' });
+  });
+});
