@@ -39,6 +39,8 @@ export const useOwnSettings = ({ dir, home }) => {
     EMEND_SHUTDOWNGRACE_MS: '2000',
     // No such file: the person's temporal.toml may name another server.
     TEMPORAL_CONFIG_FILE: join(dir, 'no-temporal.toml'),
+    // All servers are on the loopback address, which gRPC would ask a proxy for.
+    no_proxy: '127.0.0.1,localhost',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
   });

@@ -53,7 +53,7 @@ const demo = async (io, { yes, stay, dir }) => {
     throw error;
   } finally {
     keep ||= ended.length > 0;
-    if (keep) for (const text of closingLines(folder)) io.out(text);
+    if (keep) for (const text of closingLines(ended, folder)) io.out(text);
     else await rm(folder.dir, { recursive: true, force: true, maxRetries: 3 });
   }
 };

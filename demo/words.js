@@ -112,12 +112,12 @@ const places = ({ number, stepKey, link, result }, { home, repo }) => [
 ];
 
 /** Said when all has ended; the folder is still there. */
-export const closingLines = ({ dir, home }) => {
+export const closingLines = (ended, { dir, home }) => {
   const emend = `EMEND_HOME=${quoted(home)} node ${quoted(relative('', fileURLToPath(new URL('../dist/client.js', import.meta.url))))}`;
   return [
     'Server, worker and rehearsal have ended; the Temporal UI is gone with them. What they did is kept:',
     ...table([
-      ['  to list the runs', `${emend} list`],
+      ...ended.map(({ number, stepKey }) => [`  to see job ${number}`, `${emend} show ${stepKey.slice(0, 8)}`]),
       ['  to have the UI back', `${emend} dev`],
       ['  to remove all of it', `rm -r ${quoted(dir)}`],
     ]),

@@ -25,7 +25,7 @@ const retried = (problem: Problem): boolean =>
 const cut = (text: string): string =>
   text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
 
-export function asFailure(error: unknown): unknown {
+function asFailure(error: unknown): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   if (error instanceof ModelError) {
     return ApplicationFailure.create({

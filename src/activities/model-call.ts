@@ -31,17 +31,6 @@ export interface CallWanted {
   readonly build: () => Promise<BuiltRequest>;
 }
 
-export const NOTHING_USED: StepUsage = {
-  calls: 0,
-  unknownCalls: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  cacheRead_tokens: 0,
-  cacheWrite_tokens: 0,
-  usd: 0,
-  seconds: 0,
-};
-
 export const keyOf = (snapshot: Snapshot, wanted: Omit<CallWanted, 'build'>): SlotKeyParts => ({
   stepKey: snapshot.stepKey,
   role: wanted.role,

@@ -38,7 +38,7 @@ export const preflight =
   };
 
 /** Several problems are told in one: the first one's code, all their sentences. */
-export const asOne = (problems: readonly Problem[]): Problem => {
+const asOne = (problems: readonly Problem[]): Problem => {
   const [first] = problems;
   if (first === undefined) return problem('internal', 'refused without a reason');
   return { ...first, message: problems.map((each) => each.message).join('\n') };

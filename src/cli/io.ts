@@ -1,6 +1,7 @@
 /** The one place for streams, terminal, colour and questions. */
 import { createInterface } from 'node:readline/promises';
 import pc from 'picocolors';
+import type { ExitCode } from '../shared/problems.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -21,6 +22,8 @@ export interface Io {
   ask(question: string, signal: AbortSignal): Promise<string | null>;
   /** Ctrl-C and SIGTERM come here instead of ending the process; call the result to stop listening. */
   onInterrupt(handler: () => void): () => void;
+  /** Ends the process at once; for a second Ctrl-C only. */
+  exitNow(code: ExitCode): void;
 }
 
 /** `NO_COLOR` (https://no-color.org) beats `FORCE_COLOR`, which beats what the terminal can do. */
@@ -74,5 +77,6 @@ export const processIo = (): Io => {
         if (interrupts.size === 0) for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, interrupt);
       };
     },
+    exitNow: (code) => process.exit(code),
   };
 };

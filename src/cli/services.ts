@@ -1,11 +1,14 @@
 /** The server and the worker of this machine: what `emend dev` runs, and `emend run --dev` for one run. */
 import { join } from 'node:path';
-import { fail } from '../shared/problems.js';
+import { EXIT, fail } from '../shared/problems.js';
 import { findTemporalCli } from '../temporal/cli-binary.js';
 import { startDevServer } from '../temporal/dev-server.js';
 import type { DevServer } from '../temporal/dev-server.js';
 import { homePaths } from '../workspace/home.js';
 import type { Io } from './io.js';
+
+/** A server that is to end at once still gets this long before it is killed. */
+const HURRIED_MS = 1_000;
 
 export interface RunningWorker {
   /** Lets what runs finish within the grace time. */
@@ -49,4 +52,26 @@ export const startOwnWorker = async (io: Io, home: string, log: WorkerLog): Prom
       ? { fd: 2, sync: true }
       : { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true, sync: true };
   return startWorker({ env: io.env, home, logger: pino({ name: 'emend-worker' }, pino.destination(place)) });
+};
+
+/**
+ * Ends the worker within its grace time, then the server: a worker hands back what it was doing while somebody listens. A second
+ * Ctrl-C waits for nothing but the server's end, so that none is left behind.
+ */
+export const stopServices = async (io: Io, worker: RunningWorker | null, server: DevServer | null): Promise<void> => {
+  const second = { came: false };
+  let off = (): void => undefined;
+  const hurried = new Promise<void>((resolve) => {
+    off = io.onInterrupt(() => {
+      second.came = true;
+      resolve();
+    });
+  });
+  try {
+    await Promise.race([worker?.stop(), hurried]);
+  } finally {
+    await server?.stop(second.came ? HURRIED_MS : undefined);
+    off();
+  }
+  if (second.came) io.exitNow(EXIT.interrupted);
 };

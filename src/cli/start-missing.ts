@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Emend, RunGateway } from '../client/types.js';
 import type { Io } from './io.js';
-import { checkModelSettings, startOwnWorker, startServer } from './services.js';
+import { checkModelSettings, startOwnWorker, startServer, stopServices } from './services.js';
 import type { RunningWorker } from './services.js';
 
 export interface OwnServices {
@@ -33,13 +33,7 @@ export const startMissing = async (io: Io, emend: Emend): Promise<OwnServices> =
   return {
     server: server !== null,
     worker: true,
-    stop: async () => {
-      try {
-        await worker.stop();
-      } finally {
-        await server?.stop();
-      }
-    },
+    stop: () => stopServices(io, worker, server),
   };
 };
 

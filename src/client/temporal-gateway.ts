@@ -12,7 +12,8 @@ import {
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { problem, ProblemError } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/protocol.js';
-import type { DecideOutcome, DecisionRequest, EditStepInput, StepResult } from '../shared/protocol.js';
+import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
+import type { EditStepInput, StepResult } from '../shared/protocol.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { followHistory } from './follow-history.js';
 import { hasCode } from './grpc.js';

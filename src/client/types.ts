@@ -1,6 +1,7 @@
 /** What the client functions work with: the stores of this machine and, where a server answers, the runs on it. */
 import type { Problem } from '../shared/problems.js';
-import type { DecideOutcome, DecisionRequest, EditStepInput, Queues, StepResult } from '../shared/protocol.js';
+import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
+import type { EditStepInput, Queues, StepResult } from '../shared/protocol.js';
 import type { StepKey } from '../shared/refs.js';
 import type { Timings } from '../shared/limits.js';
 import type { Archive, BlobStore } from '../workspace/types.js';

@@ -13,7 +13,7 @@ const ESCAPES: Readonly<Record<string, number>> = {
 };
 
 /** Reads a C string at the start of `text` ("caf\303\251.txt"): its value and what follows, or null where it is broken. */
-export const readQuoted = (text: string): { readonly name: string; readonly rest: string } | null => {
+const readQuoted = (text: string): { readonly name: string; readonly rest: string } | null => {
   if (!text.startsWith('"')) return null;
   const bytes: number[] = [];
   const encoder = new TextEncoder();

@@ -15,7 +15,7 @@ export interface Findings {
 
 type Code = 'job_invalid' | 'config_invalid';
 
-export const keyName = (path: readonly PropertyKey[]): string => path.map(String).join('.');
+const keyName = (path: readonly PropertyKey[]): string => path.map(String).join('.');
 
 export function findings(file: string, code: Code, lineOf: (path: readonly PropertyKey[]) => number): Findings {
   const problems: Problem[] = [];

@@ -90,6 +90,5 @@ export type EventBody =
   | { readonly type: 'abort_requested'; readonly by: string }
   | { readonly type: 'step_finished'; readonly outcome: string };
 
-export type EventType = EventBody['type'];
 /** `seq` rises by one per event of a run; `at` is workflow time in ms since the epoch. */
 export type StepEvent = EventBody & { readonly seq: number; readonly at: number };

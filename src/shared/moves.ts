@@ -48,7 +48,7 @@ const pause = (
 const unfinished = (status: string): boolean => status === 'pending' || status === 'in_progress';
 
 /** Paths that still want an answer from the model. */
-export const pendingPaths = (state: StepState): readonly string[] =>
+const pendingPaths = (state: StepState): readonly string[] =>
   state.files.filter((file) => unfinished(file.status)).map((file) => file.path);
 
 function limitReached(state: StepState, now: number): Move | null {
@@ -152,6 +152,16 @@ export const pathsToApply = (state: StepState): readonly string[] => {
     ...appliedPaths(state),
   ]);
   return approvedPaths(state).filter((path) => !out.has(path));
+};
+
+/** What a seal leaves out (skipped, failed, applied already), and what it takes from the disk as a person left it. */
+export const leftOut = (
+  state: StepState,
+): { readonly exclude: readonly string[]; readonly manual: readonly string[] } => {
+  const applied = new Set(appliedPaths(state));
+  const out = state.files.filter((file) => file.status !== 'done' || applied.has(file.path));
+  const manual = state.files.filter((file) => file.manual && file.status === 'done' && !applied.has(file.path));
+  return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
 };
 
 export function nextMove(state: StepState, now: number): Move {

@@ -2,7 +2,7 @@
  * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
-import type { Answer, DecideOutcome, DecisionPoint, DecisionRequest, PauseReason } from './decisions.js';
+import type { DecisionPoint, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { Bucket, Finding, Format } from './formats.js';
 import type { LimitName, Limits, Timings } from './limits.js';
@@ -416,5 +416,3 @@ export interface EventsQuery {
   readonly after?: number;
   readonly limit?: number;
 }
-
-export type { Answer, DecideOutcome, DecisionPoint, DecisionRequest };

@@ -16,7 +16,7 @@ import {
 } from '@temporalio/workflow';
 import { judge, outcomeOf } from '../shared/decide.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
-import { appliedPaths, nextMove, type Chunk, type Move } from '../shared/moves.js';
+import { appliedPaths, leftOut, nextMove, type Chunk, type Move } from '../shared/moves.js';
 import { SEARCH_ATTRIBUTES, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import { reduce, type Fact } from '../shared/reducer.js';
 import { readRequest, readShortSignal, type SignalReading } from '../shared/signals.js';
@@ -126,7 +126,7 @@ class Step {
         return this.work('seal', 'check and seal the proposal', async (base, options) => ({
           type: 'sealed',
           result: await host.seal.executeWithOptions(options, [
-            { ...base, workspace, snapshot: this.snapshot(), accepted: this.state.accepted, ...this.leftOut() },
+            { ...base, workspace, snapshot: this.snapshot(), accepted: this.state.accepted, ...leftOut(this.state) },
           ]),
         }));
       case 'approve_by_policy':
@@ -156,7 +156,7 @@ class Step {
               workspace,
               proposal: this.proposal(),
               files: this.state.rebaseFiles,
-              exclude: this.leftOut().exclude,
+              exclude: leftOut(this.state).exclude,
               decision: this.state.approvalNumber,
             },
           ]),
@@ -266,13 +266,6 @@ class Step {
   private proposal(): NonNullable<StepState['proposal']>['ref'] {
     if (this.state.proposal === null) throw new Error('no proposal yet');
     return this.state.proposal.ref;
-  }
-
-  private leftOut(): { exclude: string[]; manual: string[] } {
-    const applied = new Set(appliedPaths(this.state));
-    const out = this.state.files.filter((file) => file.status !== 'done' || applied.has(file.path));
-    const manual = this.state.files.filter((file) => file.manual && file.status === 'done' && !applied.has(file.path));
-    return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
   }
 
   // --------------------------------------------------------------------------------------------------------------- doing the work

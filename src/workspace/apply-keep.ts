@@ -83,7 +83,7 @@ export const listKeeps = async (
   found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
   const byIndex = new Map<number, string[]>();
   for (const { index, path } of found) byIndex.set(index, [...(byIndex.get(index) ?? []), path]);
-  return byIndex;
+  return new Map([...byIndex].sort(([a], [b]) => a - b));
 };
 
 /** Does what the bytes of a keep file ask for. After this it is gone, except where no blob can hold it (a directory). */

@@ -3,12 +3,10 @@ import { fieldsOf, git, isWorkTree, valueOf } from './git.js';
 import { ignoredByWalk, walk } from './files-walk.js';
 
 export { dirtyPaths } from './files-dirty.js';
-export type { DirtyPath } from './files-dirty.js';
 export { eolForNewFile } from './files-eol.js';
 export { hintedPaths } from './files-hints.js';
 export { looksSecret } from './files-secret.js';
 export { inspectTarget } from './files-target.js';
-export type { TargetFacts } from './files-target.js';
 
 export interface WorkspaceFiles {
   /** Workspace-relative, `/`-separated, in order of their bytes. */

@@ -44,6 +44,9 @@ export const fakeIo = (
       handlers.add(handler);
       return () => handlers.delete(handler);
     },
+    exitNow: () => {
+      throw new Error('a test must not end the process');
+    },
     interrupt: () => {
       for (const handler of handlers) handler();
     },

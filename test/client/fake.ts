@@ -8,7 +8,8 @@ import { createBlobStore } from '../../src/workspace/blob-store.js';
 import { homePaths } from '../../src/workspace/home.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/protocol.js';
-import type { DecisionRequest, LedgerRow, StepStatus } from '../../src/shared/protocol.js';
+import type { DecisionRequest } from '../../src/shared/decisions.js';
+import type { LedgerRow, StepStatus } from '../../src/shared/protocol.js';
 import { NO_USAGE } from '../../src/shared/state.js';
 import type {
   ClosedRun,

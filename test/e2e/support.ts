@@ -85,13 +85,13 @@ export interface WorkerProcess {
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export const git = (repo: string, ...args: string[]): string =>
+const git = (repo: string, ...args: string[]): string =>
   execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], {
     cwd: repo,
     encoding: 'utf8',
   });
 
-export const makeRepo = (dir: string, files: Record<string, string | Buffer>): string => {
+const makeRepo = (dir: string, files: Record<string, string | Buffer>): string => {
   mkdirSync(dir, { recursive: true });
   git(dir, 'init', '-q', '-b', 'main');
   git(dir, 'config', 'user.name', 'Test');

@@ -5,7 +5,7 @@ import type { ApplyOptions, FormatContext, FormatModule, Reading, Text } from '.
 
 const encoder = new TextEncoder();
 
-export const offered = (text: string | null): { bytes: Uint8Array | null; text: Text | null } =>
+const offered = (text: string | null): { bytes: Uint8Array | null; text: Text | null } =>
   text === null ? { bytes: null, text: null } : { bytes: encoder.encode(text), text: splitLines(text) };
 
 export const contextOf = (
@@ -82,7 +82,7 @@ const LINES = [
   'ä\u2028',
   '\f',
 ] as const;
-export const line = fc.oneof(
+const line = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...LINES) },
   { weight: 2, arbitrary: fc.nat(60).map((n) => `line ${n}`) },
 );

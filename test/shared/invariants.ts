@@ -1,0 +1,112 @@
+/** What holds at every fold and move of every step, whatever the fakes and the people do. The driver checks it throughout. */
+import { pathsToApply, type Move } from '../../src/shared/moves.js';
+import type { StepUsage } from '../../src/shared/protocol.js';
+import type { Fact } from '../../src/shared/reducer.js';
+import type { StepState } from '../../src/shared/state.js';
+
+const holds = (condition: boolean, what: string): void => {
+  if (!condition) throw new Error(`invariant broken: ${what}`);
+};
+const COUNTED = [
+  'calls',
+  'unknownCalls',
+  'input_tokens',
+  'output_tokens',
+  'seconds',
+] as const satisfies (keyof StepUsage)[];
+
+export function checkFold(before: StepState, after: StepState, fact: Fact): void {
+  holds(after.nextSeq >= before.nextSeq, 'the number of the next event never falls');
+  const news = after.events.filter((event) => event.seq >= before.nextSeq);
+  news.forEach((event, index) => {
+    holds(event.seq === before.nextSeq + index, `seq rises by one: ${event.seq} after ${before.nextSeq}`);
+  });
+  holds(news.length === after.nextSeq - before.nextSeq, 'every number is an event');
+  for (const name of COUNTED) holds(after.usage[name] >= before.usage[name], `usage.${name} never shrinks`);
+  holds(after.nextDecision >= before.nextDecision, 'the number of the next decision never falls');
+  if (after.decision !== null && after.decision.id !== before.decision?.id) {
+    holds(before.decision === null, 'never two open decisions');
+    holds(after.decision.n === before.nextDecision, 'a decision has a number of its own');
+    holds(!after.settled.some((past) => past.id === after.decision?.id), 'a decision id never comes twice');
+    holds(after.decision.accepts.includes('abort'), 'every decision takes an abort');
+  }
+  holds(after.snapshotNumber >= before.snapshotNumber, 'snapshot numbers never fall');
+  holds(before.commit === null || after.commit === before.commit, 'a commit stays');
+  if (before.stage === 'closed')
+    holds(after.stage === 'closed' && after.outcome === before.outcome, 'closed stays closed');
+  if (after.stage === 'closed') {
+    holds(after.outcome !== null, 'an ended step has an outcome');
+    const ended = after.outcome === 'aborted' || after.outcome === 'skipped' || after.outcome === 'refused';
+    holds(!ended || after.applications.length === 0, `${after.outcome ?? ''} with files applied and not committed`);
+  }
+  if (fact.type === 'decided' && fact.request.answer !== 'abort' && before.decision !== null) {
+    // The first verdict on a file stands.
+    for (const path of Object.keys(before.decision.answered))
+      if (after.decision?.id === before.decision.id)
+        holds(after.decision.answered[path] === before.decision.answered[path], `the answer for ${path} stands`);
+  }
+  const statuses = new Set(['pending', 'in_progress', 'done', 'failed', 'skipped']);
+  holds(
+    after.files.every((file) => statuses.has(file.status)),
+    'statuses are the five of the ledger',
+  );
+  holds(new Set(after.files.map((file) => file.path)).size === after.files.length, 'one ledger entry a file');
+}
+
+export function checkMove(state: StepState, move: Move): void {
+  holds(state.decision === null, 'nothing moves while a decision is open');
+  switch (move.kind) {
+    case 'apply': {
+      holds(move.files.length > 0, 'apply without files');
+      const entries = new Map(state.files.map((file) => [file.path, file]));
+      for (const file of state.proposal?.files ?? []) {
+        if (!move.files.includes(file.path) || file.by === 'person') continue;
+        const verdict = entries.get(file.path)?.verdict ?? null;
+        holds(verdict?.answer === 'approve', `${file.path} is applied without an approval`);
+        holds(verdict?.key === file.key, `${file.path} is applied with an approval of other bytes`);
+        holds(
+          entries.get(file.path)?.status === 'done',
+          `${file.path} is applied, but it is ${entries.get(file.path)?.status ?? 'unknown'}`,
+        );
+      }
+      holds(
+        move.files.every((path) => state.proposal?.files.some((file) => file.path === path)),
+        'apply of files outside the proposal',
+      );
+      holds(state.abortedBy === null, 'apply after an abort');
+      return;
+    }
+    case 'commit':
+      holds(state.applications.length > 0, 'commit without apply');
+      holds(state.lease !== null, 'commit without a lease');
+      holds(state.abortedBy === null, 'commit after an abort');
+      holds(pathsToApply(state).length === 0, 'commit before all was applied');
+      return;
+    case 'verify':
+      holds(state.applications.length > 0, 'verify without apply');
+      return;
+    case 'rollback':
+      holds(state.applications.length > 0, 'rollback without apply');
+      return;
+    case 'propose': {
+      const files = move.chunks.map((chunk) => chunk.file);
+      holds(new Set(files).size === files.length, 'a file is asked for twice side by side');
+      const entries = new Map(state.files.map((file) => [file.path, file]));
+      for (const file of files)
+        if (file !== '*')
+          holds(
+            entries.get(file)?.status !== 'skipped' && entries.get(file)?.status !== 'done',
+            `${file} is asked for though ${entries.get(file)?.status ?? 'unknown'}`,
+          );
+      if (files.includes('*'))
+        holds(
+          state.files.every((file) => file.status === 'pending' || file.status === 'in_progress'),
+          'a call for all files though some are decided',
+        );
+      holds(state.abortedBy === null, 'a call after an abort');
+      return;
+    }
+    default:
+      return;
+  }
+}

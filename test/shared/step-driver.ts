@@ -1,0 +1,265 @@
+/**
+ * The workflow's loop without Temporal: `nextMove` says what comes next, a word of the case says what came of it, `reduce` folds
+ * it in. A case is data: words per activity, decisions in order, and the moves that must follow. Invariants are checked at every fold.
+ */
+import { judge, outcomeOf } from '../../src/shared/decide.js';
+import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
+import { TIMINGS, type Timings } from '../../src/shared/limits.js';
+import { nextMove, type Chunk, type Move } from '../../src/shared/moves.js';
+import { queueNames, type EditStepInput } from '../../src/shared/protocol.js';
+import { reduce, type Fact } from '../../src/shared/reducer.js';
+import { initialState, type StepState } from '../../src/shared/state.js';
+import { checkFold, checkMove } from './invariants.js';
+import { blob, USAGE, World, type Wanted } from './world.js';
+
+export const STEP_KEY = 'feedc0de'.repeat(4);
+export const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
+  v: 1,
+  stepKey: STEP_KEY,
+  workspace: '/w',
+  job: blob('job'),
+  jobPath: 'job.md',
+  title: 'Grow',
+  queues: queueNames('t', 'h'),
+  timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
+  overrides: {},
+  hints: [],
+  searchAttributes: false,
+  ...more,
+});
+
+/** What an activity gives: the word for this call, or undefined for its natural work. `about` is a chunk's file, else ''. */
+export type Choose = (activity: string, about: string) => string | undefined;
+export type Saying =
+  Answer | readonly [Answer, Partial<Pick<DecisionRequest, 'files' | 'note' | 'set' | 'decision' | 'requestId'>>];
+/** Words in order, by activity; `propose` by file. */
+export type Words = Readonly<Record<string, readonly string[] | Readonly<Record<string, readonly string[]>>>>;
+
+export const inOrder = (words: Words): Choose => {
+  const queues = new Map<string, string[]>();
+  for (const [activity, list] of Object.entries(words)) {
+    if (Array.isArray(list)) queues.set(`${activity} `, [...(list as readonly string[])]);
+    else
+      for (const [about, each] of Object.entries(list))
+        queues.set(`${activity} ${about}`, [...(each as readonly string[])]);
+  }
+  return (activity, about) => queues.get(`${activity} ${about}`)?.shift() ?? queues.get(`${activity} `)?.shift();
+};
+
+const MODEL = new Set(['pick', 'brief', 'propose']);
+/** Work that an abort cuts short; the rest runs to its end first. */
+const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify']);
+const DEFAULT_BUDGET = 16_384;
+
+export class StepDriver {
+  state: StepState;
+  now = 1_000_000;
+  readonly world: World;
+  readonly trace: string[] = [];
+  private requests = 0;
+  private abortRequested = false;
+
+  constructor(
+    wanted: Wanted,
+    private readonly choose: Choose,
+    input: Partial<EditStepInput> = {},
+  ) {
+    this.world = new World(wanted);
+    this.state = initialState(inputOf(input), this.now);
+  }
+
+  fold(fact: Fact): void {
+    const before = this.state;
+    this.state = reduce(before, fact, (this.now += 1000));
+    checkFold(before, this.state, fact);
+  }
+
+  /** Performs moves until the step waits for a person or has ended; more than `bound` moves is a loop without end. */
+  run(bound = 400): 'waits' | 'closed' {
+    for (let count = 0; count < bound; count += 1) {
+      const move = nextMove(this.state, this.now);
+      if (move.kind === 'finish') {
+        if (this.state.stage !== 'closed') this.fold({ type: 'finished' });
+        return 'closed';
+      }
+      if (move.kind === 'await_decision') return 'waits';
+      checkMove(this.state, move);
+      this.trace.push(labelOf(move, this.state));
+      this.perform(move);
+      if (this.abortRequested) this.takeUpAbort();
+    }
+    throw new Error(`still going after ${bound} moves: ${this.trace.slice(-10).join(' > ')}`);
+  }
+
+  /** The abort comes in the middle of the next move. */
+  abortDuringNext(): void {
+    this.abortRequested = true;
+  }
+
+  private takeUpAbort(): void {
+    this.abortRequested = false;
+    if (this.state.stage === 'closed') return;
+    this.trace.push('abort');
+    this.fold({ type: 'decided', request: this.request('abort', '') });
+  }
+
+  request(answer: Answer, decision = this.state.decision?.id ?? ''): DecisionRequest {
+    this.requests += 1;
+    return { v: 1, decision, answer, requestId: `r${this.requests}`, by: { name: 'ann', from: 'cli' } };
+  }
+
+  /** Answers as a face does: judged first. Returns why it does not count, or null. */
+  say(saying: Saying): string | null {
+    const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
+    const request = { ...this.request(answer), ...more };
+    const judgement = judge(this.state, request);
+    if (!judgement.counts) return judgement.message;
+    const before = this.state;
+    this.fold({ type: 'decided', request });
+    outcomeOf(before, this.state, request);
+    return null;
+  }
+
+  private perform(move: Exclude<Move, { kind: 'finish' | 'await_decision' }>): void {
+    if (move.kind === 'pause') return this.fold({ type: 'paused', pause: move.pause });
+    if (move.kind === 'wait') return this.fold({ type: 'waited' });
+    if (move.kind === 'approve_by_policy') return this.fold({ type: 'approved_by_policy' });
+    if (move.kind === 'propose') return this.propose(move.chunks);
+    if (this.abortRequested && INTERRUPTIBLE.has(move.kind)) return;
+    const word = this.touched(this.choose(move.kind, ''));
+    const failed = this.failure(word, move.kind, null);
+    this.fold(failed ?? this.work(move.kind, word));
+  }
+
+  /** `touch:a.ts;rest`: a person saves the file just before. */
+  private touched(word: string | undefined): string | undefined {
+    if (word?.startsWith('touch:') !== true) return word;
+    const [paths = '', rest] = word.slice('touch:'.length).split(';');
+    for (const path of paths.split(',')) this.world.touch(path);
+    return rest;
+  }
+
+  /** `fails` or `fails:<reason>`: the activity failed for good. */
+  private failure(word: string | undefined, activity: string, chunk: Chunk | null): Fact | null {
+    if (word?.startsWith('fails') !== true) return null;
+    const [, named] = word.split(':');
+    const reason = (named ?? (MODEL.has(activity) ? 'model_unavailable' : 'engine_failed')) as PauseReason;
+    return { type: 'activity_failed', activity, chunk, reason, message: 'it broke' };
+  }
+
+  private work(kind: string, word: string | undefined): Fact {
+    const { world, state } = this;
+    switch (kind) {
+      case 'preflight':
+        return { type: 'preflighted', result: world.preflight(word ?? 'ready', state) };
+      case 'pick': {
+        const paths = word?.startsWith('picked:') === true ? word.slice(7).split(',') : null;
+        if (paths !== null || word === undefined)
+          return { type: 'picked', result: { v: 1, outcome: 'picked', paths: paths ?? ['a.ts'], usage: USAGE } };
+        return {
+          type: 'picked',
+          result: { v: 1, outcome: 'failed', reason: word as PauseReason, message: word, usage: USAGE },
+        };
+      }
+      case 'brief': {
+        const none = word === 'none';
+        const result = {
+          v: 1,
+          brief: none ? null : blob('brief'),
+          usage: USAGE,
+          message: none ? 'no brief' : null,
+        } as const;
+        return { type: 'briefed', result };
+      }
+      case 'seal':
+        return { type: 'sealed', result: world.seal(word ?? 'sealed', state) };
+      case 'apply':
+        return { type: 'applied', result: world.apply(word ?? 'applied', state) };
+      case 'rebase':
+        return { type: 'rebased', result: world.rebase(word ?? 'sealed', state) };
+      case 'verify':
+        return { type: 'verified', result: world.verify(word ?? 'pass') };
+      case 'rollback':
+        return { type: 'rolled_back', result: world.rollback(state) };
+      case 'commit':
+        return { type: 'committed', result: world.commit(word ?? 'committed') };
+      default:
+        throw new Error(`no such move: ${kind}`);
+    }
+  }
+
+  private propose(chunks: readonly Chunk[]): void {
+    for (const chunk of chunks) this.fold({ type: 'chunk_started', chunk });
+    if (this.abortRequested) return;
+    // The answers of chunks side by side come in any order.
+    const order = this.choose('order', '') === 'reversed' ? [...chunks].reverse() : chunks;
+    for (const chunk of order) {
+      const word = this.choose('propose', chunk.file);
+      const { attempt, file, seq, heads } = chunk;
+      const { draw, format, outputBudget_tokens, model, note, refusal } = attempt;
+      const { brief, preflight } = this.state;
+      const snapshot = preflight?.snapshot ?? blob('');
+      const told = { draw, format, outputBudget_tokens, model, note, refusal };
+      const failed = this.failure(word, 'propose', chunk);
+      const answer = () =>
+        this.world.propose(word ?? 'edited', { snapshot, file, seq, brief, accepted: heads, ...told });
+      this.fold(failed ?? { type: 'proposed', chunk, result: answer() });
+    }
+  }
+}
+
+const chunkLabel = ({ file, attempt }: Chunk): string =>
+  [
+    attempt.draw === 1 ? file : `${file}#${attempt.draw}`,
+    attempt.format === 'whole-file' ? '' : attempt.format,
+    attempt.outputBudget_tokens === DEFAULT_BUDGET ? '' : String(attempt.outputBudget_tokens),
+    attempt.refusal === null ? '' : 'told',
+    attempt.model === null ? '' : `model=${attempt.model}`,
+    attempt.note === null ? '' : `"${attempt.note}"`,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+
+/** A move in a few words, so that a case can say what it expects. */
+function labelOf(move: Move, state: StepState): string {
+  switch (move.kind) {
+    case 'preflight':
+      return state.snapshotNumber === 1 ? 'preflight' : `preflight ${state.snapshotNumber}`;
+    case 'propose':
+      return `propose ${move.chunks.map(chunkLabel).join(' + ')}`;
+    case 'apply':
+      return `apply ${move.files.join(',')}`;
+    case 'pause':
+      return ['ask', move.pause.reason, move.pause.files.map((file) => file.path).join(',')].join(' ').trim();
+    case 'commit':
+      return state.incomplete ? 'commit [INCOMPLETE]' : 'commit';
+    default:
+      return move.kind;
+  }
+}
+
+export interface Case extends Wanted {
+  readonly name: string;
+  readonly words?: Words;
+  readonly decisions?: readonly Saying[];
+  /** The moves, and the answers between them, joined by ` > `; ends in the outcome or in the `ask` that waits. */
+  readonly moves: string;
+  readonly input?: Partial<EditStepInput>;
+}
+
+/** Plays a case to its end, or to the pause that its decisions run out at. */
+export function play(it: Omit<Case, 'moves' | 'name'>): StepDriver {
+  const driver = new StepDriver(it, inOrder(it.words ?? {}), it.input);
+  const decisions = [...(it.decisions ?? [])];
+  while (driver.run() === 'waits') {
+    const saying = decisions.shift();
+    if (saying === undefined) return driver;
+    const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
+    driver.trace.push([`say ${answer}`, ...(more.files ?? [])].join(' '));
+    const refused = driver.say(saying);
+    if (refused !== null) driver.trace.push(`no: ${refused}`);
+  }
+  if (decisions.length > 0) throw new Error(`decisions left over: ${JSON.stringify(decisions)}`);
+  driver.trace.push(driver.state.outcome ?? 'no outcome');
+  return driver;
+}

@@ -1,0 +1,350 @@
+/**
+ * A workspace, a model and their stores as plain maps: what the activities do, without files, processes or a server. A *word*
+ * says what an activity gives (`truncated>split`, `busy`, `conflict:b.ts`); without one it does its natural work on the maps.
+ */
+import { createHash } from 'node:crypto';
+import { LIMITS, type Limits } from '../../src/shared/limits.js';
+import { leftOut, pathsToApply } from '../../src/shared/moves.js';
+import { problem } from '../../src/shared/problems.js';
+import type {
+  ApplyResult,
+  CommitResult,
+  HeldLease,
+  PreflightResult,
+  ProposeInput,
+  ProposeResult,
+  RebaseResult,
+  RollbackResult,
+  SealedProposal,
+  SealResult,
+  StepUsage,
+  VerifyResult,
+} from '../../src/shared/protocol.js';
+import type { BlobRef } from '../../src/shared/refs.js';
+import type { ReadyPreflight, StepState } from '../../src/shared/state.js';
+
+export const blob = (text: string): BlobRef => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+export const USAGE: StepUsage = {
+  calls: 1,
+  unknownCalls: 0,
+  input_tokens: 100,
+  output_tokens: 50,
+  cacheRead_tokens: 0,
+  cacheWrite_tokens: 0,
+  usd: 0.01,
+  seconds: 1,
+};
+export const DEFAULT_LIMITS = Object.fromEntries(
+  Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
+) as Limits;
+
+/** What the job asks for; all of it optional. */
+export interface Wanted {
+  readonly files?: readonly string[];
+  readonly ready?: Partial<ReadyPreflight>;
+  readonly limits?: Partial<Limits>;
+  readonly mustAsk?: readonly string[];
+}
+interface Sealed {
+  readonly path: string;
+  readonly base: string;
+  readonly result: string;
+  readonly by: 'model' | 'person';
+}
+
+const after = (word: string): readonly string[] => word.slice(word.indexOf(':') + 1).split(',');
+
+export class World {
+  readonly disk = new Map<string, string>();
+  readonly asked: Omit<ProposeInput, 'v' | 'stepKey' | 'log' | 'snapshot'>[] = [];
+  commits: string[] = [];
+  private bases = new Map<BlobRef, ReadonlyMap<string, string>>();
+  private readonly results = new Map<
+    BlobRef,
+    { heads: readonly BlobRef[]; files: readonly (readonly [string, string])[] }
+  >();
+  private readonly proposals = new Map<BlobRef, readonly Sealed[]>();
+  private readonly records = new Map<string, readonly string[]>();
+  private answers = 0;
+  private leases = 0;
+  private readonly paths: readonly string[];
+
+  constructor(private readonly wanted: Wanted) {
+    this.paths = wanted.files ?? ['a.ts'];
+    for (const path of this.paths) this.disk.set(path, `${path} base`);
+  }
+
+  /** A person saves a file. */
+  touch(path: string): void {
+    this.disk.set(path, `${this.disk.get(path) ?? ''}, saved`);
+  }
+
+  sealedFiles(ref: BlobRef): readonly Sealed[] {
+    return this.proposals.get(ref) ?? [];
+  }
+
+  // ---------------------------------------------------------------------------------------------------------------- up to the seal
+  preflight(word: string, state: StepState): PreflightResult {
+    if (word === 'pick') return { v: 1, outcome: 'pick', snapshot: blob('file list') };
+    if (word.startsWith('refused'))
+      return { v: 1, outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
+    const snapshot = blob(`snapshot ${state.snapshotNumber}`);
+    const before = state.preflight === null ? undefined : this.bases.get(state.preflight.snapshot);
+    const renewed = (path: string): boolean => state.snapshotOnly === null || state.snapshotOnly.includes(path);
+    const chosen = state.picked ?? this.paths;
+    const bases = chosen.map(
+      (path) => [path, (renewed(path) ? this.disk.get(path) : before?.get(path)) ?? ''] as const,
+    );
+    this.bases.set(snapshot, new Map(bases));
+    const shouldSplit = this.wanted.ready?.shouldSplit ?? chosen.length > 1;
+    const targets = chosen.filter(renewed).map((path) => ({
+      path,
+      isNew: false,
+      format: 'whole-file' as const,
+      bucket: 'A' as const,
+      lines: 10,
+      bytes: 100,
+      outputBudget_tokens: 16_384,
+    }));
+    return {
+      v: 1,
+      outcome: 'ready',
+      snapshot,
+      limits: { ...DEFAULT_LIMITS, ...this.wanted.limits },
+      approval: 'ask',
+      requireMarker: true,
+      targets,
+      shouldSplit,
+      splitReason: shouldSplit ? `${chosen.length} files` : 'one call',
+      complexity: 'low',
+      whole: shouldSplit ? null : { format: 'whole-file', outputBudget_tokens: 16_384 },
+      briefWanted: false,
+      test: { commands: [], found: null },
+      commitMessage: 'Grow',
+      estimate: { chunks: chosen.length, input_tokens: 100, output_tokens: 100, usd: 0.01 },
+      overEstimate: [],
+      warnings: [],
+      ...this.wanted.ready,
+    };
+  }
+
+  propose(word: string, input: Omit<ProposeInput, 'v' | 'stepKey' | 'log'>): ProposeResult {
+    const { snapshot, ...shown } = input;
+    this.asked.push(shown);
+    const base = { v: 1, usage: USAGE } as const;
+    const [outcome = 'edited', detail = ''] = word.split(/[>=]/);
+    const message = `${outcome} (${input.file})`;
+    switch (outcome) {
+      case 'edited':
+      case 'unchanged': {
+        const bases = this.bases.get(snapshot) ?? new Map<string, string>();
+        const paths = input.file === '*' ? [...bases.keys()] : [input.file];
+        // `edited=N` gives the same bytes wherever the same N stands.
+        const version = detail === '' ? String((this.answers += 1)) : detail;
+        const files = paths.map(
+          (path) => [path, outcome === 'edited' ? `${path} v${version}` : (bases.get(path) ?? '')] as const,
+        );
+        const accepted = blob(JSON.stringify([input.accepted, files, input.seq]));
+        this.results.set(accepted, { heads: input.accepted, files });
+        return { ...base, outcome, accepted, changed: outcome === 'edited' ? paths : [] };
+      }
+      case 'truncated': {
+        const [kind = '', to = ''] = detail.split(':');
+        const outputBudget_tokens = kind === 'budget' ? Number(to) : input.outputBudget_tokens;
+        const next =
+          kind === 'budget'
+            ? ({ kind, outputBudget_tokens } as const)
+            : kind === 'format'
+              ? ({ kind, format: 'structured-edit', outputBudget_tokens } as const)
+              : { kind: kind === 'split' ? ('split' as const) : ('exhausted' as const) };
+        return { ...base, outcome, reason: 'the answer was cut off', stopReason: 'max_tokens', partialLength: 7, next };
+      }
+      case 'invalid':
+      case 'refused':
+      case 'unmarked':
+        return { ...base, outcome, message, refusal: blob(`refusal ${this.asked.length}`) };
+      case 'declined':
+      case 'prompt_cut':
+      case 'call_lost':
+      case 'model_unavailable':
+        return { ...base, outcome, message };
+      default:
+        throw new Error(`no such answer: ${word}`);
+    }
+  }
+
+  seal(word: string, state: StepState): SealResult {
+    const bases = this.bases.get(state.preflight?.snapshot ?? blob('')) ?? new Map<string, string>();
+    if (word === 'empty') return { v: 1, outcome: 'empty' };
+    if (word.startsWith('refused'))
+      return {
+        v: 1,
+        outcome: 'refused',
+        files: after(word).map((path) => ({
+          path,
+          message: `${path}: conflict markers`,
+          refusal: blob(`seal ${path}`),
+        })),
+      };
+    const { exclude, manual } = leftOut(state);
+    const out = new Set([...exclude, ...manual]);
+    const latest = new Map<string, string>();
+    const walk = (heads: readonly BlobRef[]): void => {
+      for (const head of heads) {
+        const result = this.results.get(head);
+        if (result === undefined) throw new Error('an accepted result is not in the store');
+        walk(result.heads);
+        for (const [path, content] of result.files) latest.set(path, content);
+      }
+    };
+    walk(state.accepted);
+    const model = [...latest]
+      .filter(([path]) => !out.has(path))
+      .map(([path, result]) => ({ path, result, by: 'model' as const }));
+    const person = manual.map((path) => ({ path, result: this.disk.get(path) ?? '', by: 'person' as const }));
+    const files = [...model, ...person]
+      .map((file) => ({ ...file, base: bases.get(file.path) ?? '' }))
+      .filter((file) => file.base !== file.result);
+    return files.length === 0 ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal: this.sealed(files) };
+  }
+
+  private sealed(files: readonly Sealed[], mustAsk = this.wanted.mustAsk ?? []): SealedProposal {
+    const hash = blob(JSON.stringify(files.map(({ path, base, result }) => [path, base, result])));
+    this.proposals.set(hash, files);
+    return {
+      id: hash.slice(7),
+      ref: hash,
+      diff: blob(`diff ${hash}`),
+      files: files.map(({ path, base, result, by }) => ({
+        path,
+        change: 'edit',
+        by,
+        added: 1,
+        removed: 1,
+        key: `${path}: ${base} -> ${result}`,
+      })),
+      findings: [],
+      rungs: [],
+      mustAsk,
+    };
+  }
+
+  // -------------------------------------------------------------------------------------------------------------- from apply to commit
+  private takeLease(): HeldLease {
+    this.leases += 1;
+    return { number: this.leases, head: 'c0', headRef: 'refs/heads/main', takenAt: '2026-01-01T00:00:00.000Z' };
+  }
+
+  apply(word: string, state: StepState): ApplyResult {
+    const lease = this.takeLease();
+    const conflictsOf = (paths: readonly string[]) => paths.map((path) => ({ path, why: 'saved meanwhile' }));
+    if (word === 'busy') return { v: 1, outcome: 'busy', holder: 'feedbeef', since: 'now' };
+    if (word === 'failed') return { v: 1, outcome: 'failed', problem: problem('disk', 'no space left') };
+    const proposal = state.proposal;
+    if (proposal === null) throw new Error('apply without a proposal');
+    const wanted = new Set(pathsToApply(state));
+    const record = `${proposal.ref} ${state.approvalNumber}`;
+    const files = this.sealedFiles(proposal.ref).filter((file) => wanted.has(file.path));
+    const closed = this.records.get(record);
+    if (closed !== undefined) {
+      const ours = files.filter((file) => file.by === 'model');
+      // As in the engine: a closed record is not applied again; at its base somebody undid it.
+      if (ours.length > 0 && ours.every((file) => this.disk.get(file.path) === file.base))
+        return { v: 1, outcome: 'conflict', conflicts: conflictsOf(ours.map((file) => file.path)), files: [], lease };
+      return { v: 1, outcome: 'applied', files: closed, lease };
+    }
+    if (word.startsWith('base_changed')) for (const path of after(word)) this.touch(path);
+    const changed = files.filter(
+      (file) => this.disk.get(file.path) !== (file.by === 'person' ? file.result : file.base),
+    );
+    if (changed.length > 0)
+      return { v: 1, outcome: 'base_changed', conflicts: conflictsOf(changed.map((file) => file.path)) };
+    if (word.startsWith('conflict')) for (const path of after(word)) this.touch(path);
+    const saved = files
+      .filter((file) => file.by === 'model' && this.disk.get(file.path) !== file.base)
+      .map((file) => file.path);
+    const written = files.filter((file) => !saved.includes(file.path));
+    for (const file of written) this.disk.set(file.path, file.result);
+    const done = written.map((file) => file.path);
+    this.records.set(record, done);
+    if (saved.length > 0) return { v: 1, outcome: 'conflict', conflicts: conflictsOf(saved), files: done, lease };
+    return { v: 1, outcome: 'applied', files: done, lease };
+  }
+
+  rebase(word: string, state: StepState): RebaseResult {
+    if (word === 'empty') return { v: 1, outcome: 'empty' };
+    if (word.startsWith('conflict'))
+      return { v: 1, outcome: 'conflict', conflicts: after(word).map((path) => ({ path, why: 'same lines' })) };
+    const { exclude } = leftOut(state);
+    const ref = state.proposal?.ref;
+    if (ref === undefined) throw new Error('rebase without a proposal');
+    const files = this.sealedFiles(ref)
+      .filter((file) => !exclude.includes(file.path))
+      .map((file): Sealed => {
+        if (state.rebaseFiles !== null && !state.rebaseFiles.includes(file.path)) return file;
+        const now = this.disk.get(file.path) ?? '';
+        return { ...file, base: now, result: `${file.result} on ${now}` };
+      });
+    return { v: 1, outcome: 'sealed', proposal: this.sealed(files, ['files changed after the proposal']) };
+  }
+
+  /** `pass`, `pass_with_warnings`, `no_tests`, `fail:<signature>`, `transient:<signature>`. */
+  verify(word: string): VerifyResult {
+    const base = {
+      v: 1,
+      kind: null,
+      transient: false,
+      signature: null,
+      summary: word,
+      output: null,
+      seconds: 1,
+    } as const;
+    if (word === 'pass' || word === 'pass_with_warnings' || word === 'no_tests') return { ...base, outcome: word };
+    const [kind, signature = null] = word.split(':');
+    return {
+      ...base,
+      outcome: 'fail_hard',
+      kind: 'test_failure',
+      transient: kind === 'transient',
+      signature,
+      output: blob(`output ${word}`),
+    };
+  }
+
+  rollback(state: StepState): RollbackResult {
+    const files: string[] = [];
+    const kept: { path: string; why: string }[] = [];
+    for (const done of [...state.applications].reverse())
+      for (const file of this.sealedFiles(done.proposal)) {
+        if (file.by === 'person' || !done.files.includes(file.path)) continue;
+        if (this.disk.get(file.path) === file.result) {
+          this.disk.set(file.path, file.base);
+          files.push(file.path);
+        } else if (this.disk.get(file.path) !== file.base) kept.push({ path: file.path, why: 'saved meanwhile' });
+      }
+    return { v: 1, files: [...new Set(files)], kept };
+  }
+
+  commit(word: string): CommitResult {
+    if (word === 'nothing') return { v: 1, outcome: 'nothing' };
+    if (word === 'conflict' || word === 'hook_changed')
+      return {
+        v: 1,
+        outcome: 'conflict',
+        reason: word,
+        why: word === 'conflict' ? 'HEAD moved' : 'the hook changed a.ts',
+      };
+    if (word === 'failed') return { v: 1, outcome: 'failed', problem: problem('hook_failed', 'the hook refused') };
+    this.commits.push(`c${this.commits.length + 1}`);
+    return { v: 1, outcome: 'committed', commit: this.commits.at(-1) ?? '', note: null };
+  }
+
+  /** Files on disk that hold an applied result of the model's which is not committed. */
+  uncommitted(): readonly string[] {
+    if (this.commits.length > 0) return [];
+    const results = [...this.proposals.values()].flat().filter((file) => file.by === 'model');
+    return this.paths.filter((path) =>
+      results.some((file) => file.path === path && file.result === this.disk.get(path)),
+    );
+  }
+}
