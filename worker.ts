@@ -6,7 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
-import { createActivities, type ActivityDependencies } from './src/activities/index.js';
+import { archiveSink, createActivities, type ActivityDependencies } from './src/activities/index.js';
 import { createAnthropicModel } from './src/model/anthropic.js';
 import { createDiskJournal } from './src/model/journal.js';
 import { LIMITS } from './src/shared/limits.js';
@@ -125,6 +125,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...common,
       ...workflows(),
       taskQueue: queues.workflow,
+      sinks: archiveSink(dependencies),
       stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
     }),
     Worker.create({

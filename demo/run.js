@@ -29,7 +29,7 @@ const demo = async (io, { yes, stay, dir }) => {
   const cli = await findTemporalCli({ env: io.env, log: io.err });
   const stop = new globalThis.AbortController();
   const interrupt = () => {
-    if (!stop.signal.aborted) io.out('\nInterrupted.');
+    if (!stop.signal.aborted) io.out('\nStopping, as asked.');
     stop.abort();
   };
   io.onInterrupt(interrupt);

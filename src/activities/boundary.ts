@@ -53,8 +53,8 @@ function asFailure(error: unknown): unknown {
 }
 
 /** Entries for the archive: the run's events so far, and at the end what this activity came to. Ids make a retry append nothing new. */
-function entriesOf(input: ActivityBase, runId: string): ArchiveEntry[] {
-  return input.log.map((event) => ({
+export function entriesOf(log: ActivityBase['log'], runId: string): ArchiveEntry[] {
+  return log.map((event) => ({
     v: 1,
     id: `event-${runId}-${event.seq}`,
     at: new Date(event.at).toISOString(),
@@ -89,7 +89,7 @@ export function activity<I extends ActivityBase, O>(
           code: 'version_unknown',
           message: `${name}: input version ${String(input.v)} is not known`,
         });
-      await dependencies.archive.append(input.stepKey, entriesOf(input, runId));
+      await dependencies.archive.append(input.stepKey, entriesOf(input.log, runId));
       const result = await work(input, { signal: context.cancellationSignal });
       await dependencies.archive.append(input.stepKey, [
         {

@@ -13,6 +13,7 @@ import { rollback } from './rollback.js';
 import { seal } from './seal.js';
 import { verify } from './verify.js';
 
+export { archiveSink } from './archive-sink.js';
 export type { ActivityDependencies } from './dependencies.js';
 
 type HostActivities = Omit<StepActivities, 'pick' | 'brief' | 'propose'>;

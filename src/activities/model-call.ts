@@ -61,6 +61,7 @@ export async function callModel(
       return { request: built.request(word), nonce: word };
     },
     maxUnknownCalls: snapshot.limits.maxUnknownCalls ?? 2,
+    ...(snapshot.limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: snapshot.limits.maxAnswer_bytes }),
     price: priceBy(snapshot.config.models),
     signal: scope.signal,
   });

@@ -36,7 +36,8 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
       ? null
       : problem('no_api_key', 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN nor ANTHROPIC_BASE_URL is set.');
 
-  const stream: ModelPort['stream'] = async (request, { signal, onEvent }) => {
+  const stream: ModelPort['stream'] = async (request, { signal, onEvent, maxAnswer_bytes: ofCall }) => {
+    const most_bytes = ofCall ?? maxText_bytes;
     const missing = ready();
     if (missing !== null) throw new ModelError('auth', missing.message);
     const idle = new IdleTimer(streamIdle_ms);
@@ -62,14 +63,14 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
         onAccepted: () => {
           accepted = true;
         },
-        maxAnswer_bytes: maxText_bytes,
+        maxAnswer_bytes: most_bytes,
       }),
     });
     try {
       idle.restart();
       const body = { ...request, stream: true as const } as Anthropic.MessageCreateParamsStreaming;
       const events = await client.messages.create(body, { signal: call.signal });
-      const ended = await pump(events, { idle, onEvent, maxText_bytes });
+      const ended = await pump(events, { idle, onEvent, maxText_bytes: most_bytes });
       if (!ended && !call.signal.aborted)
         throw new ModelError('dropped', "The model's answer ended before its last event.", { paid: true });
       if (!ended) throw new Error('aborted');

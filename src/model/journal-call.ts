@@ -15,6 +15,7 @@ interface MakeCall {
   readonly at: () => string;
   readonly signal: AbortSignal;
   readonly onText: (text: string) => void;
+  readonly maxAnswer_bytes: number | undefined;
 }
 
 /**
@@ -50,6 +51,7 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
     seen.sent = true;
     await model.stream(request, {
       signal: own.signal,
+      ...(options.maxAnswer_bytes === undefined ? {} : { maxAnswer_bytes: options.maxAnswer_bytes }),
       onEvent: async (event) => {
         await begun.append(event);
         const text = textDelta(event);

@@ -68,7 +68,17 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
       if (!created) return false;
       const { request } = slot;
       const onText = (text: string): void => input.onProgress?.(text);
-      await makeCall({ files, call: number, model, request, lease_ms, at, signal: input.signal, onText });
+      await makeCall({
+        files,
+        call: number,
+        model,
+        request,
+        lease_ms,
+        at,
+        signal: input.signal,
+        onText,
+        maxAnswer_bytes: input.maxAnswer_bytes,
+      });
       return true;
     } finally {
       endOwnership(owner);

@@ -51,7 +51,12 @@ export interface ModelPort {
   /** Throws ModelError for every expected failure (status, dropped stream, idle). Resolves after `message_stop`. */
   stream(
     request: ModelRequest,
-    options: { signal: AbortSignal; onEvent: (event: StreamEvent) => Promise<void> },
+    options: {
+      signal: AbortSignal;
+      onEvent: (event: StreamEvent) => Promise<void>;
+      /** Bound of the answer's text; absent: the port's own. */
+      maxAnswer_bytes?: number;
+    },
   ): Promise<void>;
   /** Is a key or a base URL configured? A problem (`no_api_key`) otherwise; never the key itself. */
   ready(): Problem | null;
@@ -99,6 +104,8 @@ export interface JournalAsk {
     nonceFor: (requestWithoutNonce: string) => string,
   ) => Promise<{ request: ModelRequest; nonce: string }>;
   readonly maxUnknownCalls: number;
+  /** A longer answer is given up (`too_large`); absent: the port's own bound. */
+  readonly maxAnswer_bytes?: number;
   /** US dollars for tokens of a model; null where the table does not know it. */
   readonly price: (
     model: string,

@@ -7,10 +7,24 @@ import {
   type DecisionPoint,
   type DecisionRecord,
   type DecisionRequest,
+  type PauseReason,
 } from './decisions.js';
 import { BOUNDS, LIMITS, type LimitName, type Limits } from './limits.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
-import { askAgain, emit, endAfterRollback, endOfWork, regenerateAll, settleReview, withFiles } from './transitions.js';
+import { splitByFile } from './reduce-propose.js';
+import { asText, short } from './text.js';
+import {
+  askAgain,
+  close,
+  emit,
+  endAfterRollback,
+  endOfWork,
+  newBase,
+  regenerable,
+  regenerateAll,
+  settleReview,
+  withFiles,
+} from './transitions.js';
 
 export type Judgement =
   | { readonly counts: true }
@@ -22,18 +36,23 @@ const no = (message: string): Judgement => ({ counts: false, again: false, messa
 const again = (message: string): Judgement => ({ counts: false, again: true, message });
 
 const isLimitName = (name: string): name is LimitName => Object.hasOwn(LIMITS, name);
+/** The answer that a file has, if any. Paths are names of others: `constructor` is a file like any other. */
+const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
+  Object.hasOwn(open.answered, path) ? open.answered[path] : undefined;
+/** What somebody sent, short enough for a message. */
+const shown = (value: unknown): string => short(asText(value), SHOWN_CHARS);
+const SHOWN_CHARS = 120;
 
 function judgeSettings(request: DecisionRequest): string | null {
   for (const [name, value] of Object.entries(request.set ?? {})) {
     if (name === 'model' || name === 'command') {
-      if (typeof value !== 'string' || value.trim() === '')
-        return `set.${name} must be a text, got ${JSON.stringify(value)}`;
+      if (typeof value !== 'string' || value.trim() === '') return `set.${name} must be a text, got ${shown(value)}`;
       continue;
     }
-    if (!isLimitName(name)) return `set.${name} is not a limit; limits are: ${Object.keys(LIMITS).join(', ')}`;
+    if (!isLimitName(name)) return `set.${shown(name)} is not a limit; limits are: ${Object.keys(LIMITS).join(', ')}`;
     const { min, max, unit } = LIMITS[name];
     if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max)
-      return `set.${name} must be a number of ${unit} from ${min} to ${max}, got ${JSON.stringify(value)}`;
+      return `set.${name} must be a number of ${unit} from ${min} to ${max}, got ${shown(value)}`;
   }
   return null;
 }
@@ -64,7 +83,7 @@ export function judge(state: StepState, request: DecisionRequest): Judgement {
   if (open === null) return no('no decision is open; see `emend show`');
   if (request.decision !== open.id) {
     const older = open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
-    return no(`decision ${request.decision} is not open; open is ${open.id}${older}`);
+    return no(`decision ${shown(request.decision)} is not open; open is ${open.id}${older}`);
   }
   if (!open.accepts.includes(request.answer))
     return no(`${request.answer} is no answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`);
@@ -73,6 +92,7 @@ export function judge(state: StepState, request: DecisionRequest): Judgement {
   if (request.answer === 'revise' && (request.note ?? '').trim() === '')
     return no('revise needs a note that says what to change');
   if (request.answer === 'other' && typeof request.set?.command !== 'string') return no('other needs set.command');
+  if (request.requestId.length > BOUNDS.note_bytes) return no('the request id is too long');
   const settings = judgeSettings(request);
   if (settings !== null) return no(settings);
   return judgeFiles(open, request);
@@ -88,15 +108,15 @@ function judgeFiles(open: DecisionPoint, request: DecisionRequest): Judgement {
   const stranger = named.find((path) => !known.has(path));
   if (stranger !== undefined)
     return no(
-      `${stranger} is not in this decision; files are: ${open.files
+      `${shown(stranger)} is not in this decision; files are: ${open.files
         .map((file) => file.path)
         .slice(0, 20)
         .join(', ')}`,
     );
-  const clash = named.find((path) => open.answered[path] !== undefined && open.answered[path] !== request.answer);
+  const clash = named.find((path) => (answerOf(open, path) ?? request.answer) !== request.answer);
   if (clash !== undefined)
-    return no(`${clash} has its answer already: ${open.answered[clash] ?? ''}; the first one stands`);
-  if (named.every((path) => open.answered[path] === request.answer))
+    return no(`${clash} has its answer already: ${answerOf(open, clash) ?? ''}; the first one stands`);
+  if (named.every((path) => answerOf(open, path) === request.answer))
     return again('these files have this answer already');
   return { counts: true };
 }
@@ -105,7 +125,8 @@ function judgeFiles(open: DecisionPoint, request: DecisionRequest): Judgement {
 export function outcomeOf(before: StepState, after: StepState, request: DecisionRequest): DecideOutcome {
   const id = request.decision === '' ? (before.decision?.id ?? 'abort') : request.decision;
   if (after.decision?.id === id) {
-    const left = after.decision.files.filter((file) => after.decision?.answered[file.path] === undefined).length;
+    const { decision } = after;
+    const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
     return { outcome: 'recorded', decision: id, message: `${request.answer} recorded; ${left} files still wait` };
   }
   return { outcome: 'settled', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
@@ -127,7 +148,15 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
   for (const [name, value] of Object.entries(request.set ?? {}))
     if (isLimitName(name) && typeof value === 'number') limits[name] = value;
   const reached = open.subject;
-  if (request.answer === 'retry' && reached !== null && isLimitName(reached) && request.set?.[reached] === undefined) {
+  // Answered file by file, it is raised once.
+  const first = !Object.values(open.answered).includes('retry');
+  if (
+    first &&
+    request.answer === 'retry' &&
+    reached !== null &&
+    isLimitName(reached) &&
+    request.set?.[reached] === undefined
+  ) {
     const now = limits[reached] ?? Math.max(10, 2 * state.files.length);
     limits[reached] = now + (state.preflight?.limits[reached] ?? Math.max(10, 2 * state.files.length));
   }
@@ -138,10 +167,11 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
 export function applyDecision(state: StepState, request: DecisionRequest, now: number): StepState {
   const open = state.decision;
   const seen = { ...state, seenRequests: [...state.seenRequests, request.requestId].slice(-200) };
-  if (request.answer === 'abort') return abort(seen, request, now);
+  if (request.answer === 'abort') return abortStep(seen, recordOf(request, [], now), now);
   if (open === null) return seen;
-  const unanswered = open.files.map((file) => file.path).filter((path) => open.answered[path] === undefined);
-  const files = request.files === undefined ? unanswered : request.files.filter((path) => unanswered.includes(path));
+  const unanswered = open.files.map((file) => file.path).filter((path) => answerOf(open, path) === undefined);
+  const named = request.files === undefined ? null : new Set(request.files);
+  const files = named === null ? unanswered : unanswered.filter((path) => named.has(path));
   const told = emit(seen, now, {
     type: 'decided',
     decision: open.id,
@@ -150,31 +180,17 @@ export function applyDecision(state: StepState, request: DecisionRequest, now: n
     by: `${request.by.name} (${request.by.from})`,
   });
   const answered = { ...open.answered, ...Object.fromEntries(files.map((path) => [path, request.answer])) };
-  const complete = open.files.every((file) => answered[file.path] !== undefined);
+  const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
   const records = [...state.pendingRecords, recordOf(request, files, now)];
   const set = withSettings(told, open, request);
-  const effected = perFile(set, open, request, files);
+  const effected = onward(perFile(set, open, request, files), open, now);
   if (!complete && !WHOLE_ANSWERS.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
   return settle(
     emit(
       {
         ...effected,
-        decision: null,
-        pendingRecords: [],
-        pausedFor_ms: state.pausedFor_ms + (now - open.openedAt),
-        settled: [
-          ...state.settled,
-          {
-            id: open.id,
-            n: open.n,
-            reason: open.reason,
-            proposalId: open.proposalId,
-            answers: records,
-            openedAt: open.openedAt,
-            settledAt: now,
-          },
-        ],
+        ...settled(state, open, records, now),
       },
       now,
       { type: 'decision_settled', decision: open.id, reason: open.reason },
@@ -185,11 +201,52 @@ export function applyDecision(state: StepState, request: DecisionRequest, now: n
   );
 }
 
-function abort(state: StepState, request: DecisionRequest, now: number): StepState {
-  const by = `${request.by.name} (${request.by.from})`;
-  const told = emit({ ...state, abortedBy: by, decision: null, ask: null }, now, { type: 'abort_requested', by });
+/** Who, when, from where and why are kept. */
+const settled = (state: StepState, open: DecisionPoint, answers: readonly DecisionRecord[], now: number) => ({
+  decision: null,
+  pendingRecords: [],
+  pausedFor_ms: state.pausedFor_ms + (now - open.openedAt),
+  settled: [
+    ...state.settled,
+    {
+      id: open.id,
+      n: open.n,
+      reason: open.reason,
+      proposalId: open.proposalId,
+      answers,
+      openedAt: open.openedAt,
+      settledAt: now,
+    },
+  ],
+});
+
+/** Ends the step, whatever it does or waits for; an open decision is settled by it. */
+export function abortStep(state: StepState, record: DecisionRecord, now: number): StepState {
+  const open = state.decision;
+  const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
+  const closed = open === null ? {} : settled(state, open, [...state.pendingRecords, record], now);
+  const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, { type: 'abort_requested', by });
   return endAfterRollback(told, now, 'aborted');
 }
+
+/**
+ * Where a call for all files was under way: it goes on only while it is for all of them. After an answer for some, or after it
+ * failed, the rest is asked for file by file.
+ */
+function onward(state: StepState, open: DecisionPoint, now: number): StepState {
+  if (state.stage !== 'propose' || open.reason === 'approval' || state.files.length < 2) return state;
+  const wanted = state.files.filter((file) => file.status === 'pending' || file.status === 'in_progress');
+  const forAll = state.whole !== null;
+  if (wanted.length === 0 || (forAll ? wanted.length === state.files.length : state.wasSplit)) return state;
+  return splitByFile(state, forAll ? 'answered by file' : open.reason, now, wanted.length > 1);
+}
+
+/** Failures that say nothing about the answer of the model. */
+const ANSWER_STANDS: ReadonlySet<PauseReason> = new Set([
+  'engine_failed',
+  'model_unavailable',
+  'workspace_unreachable',
+]);
 
 /** What an answer does to the files it names, at once: the first verdict on a file stands. */
 function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest, files: readonly string[]): StepState {
@@ -211,14 +268,24 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     take_theirs: (file) => ({ ...file, status: 'skipped' }),
     revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: state.proposal?.diff ?? null }),
     // At a limit the files were not asked yet: their next answer is the first one, not a new one.
-    retry: (file) =>
-      file.status === 'failed'
-        ? askAgain(file, { ...model, ...budget, ...note })
-        : { ...file, ...model, ...budget, ...note },
-    manual: (file) => ({ ...file, status: 'done', manual: true, failure: null, verdict: null }),
+    retry: (file) => {
+      if (file.status !== 'failed') return { ...file, ...model, ...budget, ...note };
+      // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
+      const draw = file.failure !== null && ANSWER_STANDS.has(file.failure.reason) ? file.draw : file.draw + 1;
+      return askAgain(file, { ...model, ...budget, ...note, draw });
+    },
+    manual: byHand,
+    // The host is back: the same answer is wanted, not a new one.
+    wait: (file) => (file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file),
   };
   const effect = change[request.answer];
-  return effect === undefined ? state : withFiles(state, files, effect);
+  if (effect === undefined) return state;
+  if (request.answer !== 'retry') return withFiles(state, files, effect);
+  // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
+  const waiting = state.files.filter((file) => file.status === 'pending' || file.status === 'in_progress');
+  const whole = state.whole === null ? null : { ...state.whole, ...model, ...budget, ...note };
+  const reached = open.files.length === 0 ? waiting.map((file) => file.path) : files;
+  return withFiles({ ...state, whole }, reached, effect);
 }
 
 /** Every file of the decision has its answer: what follows. */
@@ -238,15 +305,14 @@ function settle(state: StepState, open: DecisionPoint, request: DecisionRequest,
       return settleWhole({ ...state, estimateAnswered: true }, request, now);
     case 'workspace_unreachable':
       return state;
-    case 'blob_lost':
-      return {
-        ...withFiles(state, 'all', (file) => askAgain(file)),
-        stage: 'preflight',
-        snapshotNumber: state.snapshotNumber + 1,
-        snapshotOnly: null,
-        accepted: [],
-        proposal: null,
-      };
+    case 'blob_lost': {
+      // What was picked is kept; an answer that was lost while picking is asked for anew.
+      const anew = { ...state, pickDraw: state.pickDraw + 1 };
+      // The files as they are now hold what was applied: the new base is the one from before.
+      return anew.applications.length > 0 && anew.commit === null
+        ? { ...anew, stage: 'rollback', afterRollback: 'new_base' }
+        : newBase(anew);
+    }
     default:
       // Failed files and limits: decided per file, or for the step where no file is named.
       return open.files.length === 0 ? settleWhole(state, request, now) : state;
@@ -255,19 +321,36 @@ function settle(state: StepState, open: DecisionPoint, request: DecisionRequest,
 
 /** `retry`, `manual` and `skip` where a decision is about the step as a whole. */
 function settleWhole(state: StepState, request: DecisionRequest, now: number): StepState {
-  if (request.answer === 'skip')
-    return endAfterRollback(
-      withFiles(state, 'all', (file) => ({ ...file, status: 'skipped' })),
-      now,
-      'skipped',
-    );
-  if (request.answer === 'manual')
-    return {
-      ...withFiles(state, 'all', (file) => ({ ...file, status: 'done', manual: true, failure: null })),
-      stage: 'seal',
-    };
-  return state;
+  const ending = state.stage === 'rollback' && state.afterRollback === 'finish';
+  switch (request.answer) {
+    case 'skip':
+      return endAfterRollback(
+        withFiles(state, 'all', (file) => ({ ...file, status: 'skipped' })),
+        now,
+        ending ? (state.outcome ?? 'skipped') : 'skipped',
+        ending ? state.problem : null,
+      );
+    case 'manual':
+      // The step was ending and could not put the files back: the person has.
+      if (ending) return close({ ...state, applications: [] }, now, state.outcome ?? 'skipped', state.problem);
+      return {
+        ...withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : byHand(file))),
+        stage: 'seal',
+        whole: null,
+        afterRollback: null,
+      };
+    default:
+      return state.stage === 'pick' ? { ...state, pickDraw: state.pickDraw + 1 } : state;
+  }
 }
+
+const byHand = (file: FileEntry): FileEntry => ({
+  ...file,
+  status: 'done',
+  manual: true,
+  failure: null,
+  verdict: null,
+});
 
 function settleConflict(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
   const theirs = open.files.map((file) => file.path);
@@ -305,12 +388,30 @@ function settleTestsFailed(state: StepState, open: DecisionPoint, request: Decis
   const fresh = { ...state, failedVerifications: 0, lastSignature: null };
   switch (request.answer) {
     case 'revise':
-      return regenerateAll(fresh, { note: request.note ?? null, refusal: state.failureOutput });
-    case 'keep':
-      return { ...state, stage: 'apply', approvalNumber: open.n, incomplete: true };
+      return revise(fresh, request.note ?? null);
+    case 'keep': {
+      // What was approved with an earlier proposal (before a conflict) is sealed with the last one again.
+      const last = new Set(state.proposal?.files.map((file) => file.path));
+      const earlier = regenerable(state).some((path) => !last.has(path));
+      return { ...state, stage: earlier ? 'seal' : 'apply', approvalNumber: open.n, incomplete: true };
+    }
     default:
       return settleWhole(fresh, request, now);
   }
+}
+
+/** Asked for again with the note and what the tests said; what a person changed by hand becomes the new base of those files. */
+function revise(state: StepState, note: string | null): StepState {
+  const change = { note, refusal: state.failureOutput };
+  const theirs = state.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
+  const again = regenerateAll(state, change);
+  if (theirs.length === 0) return again;
+  return {
+    ...withFiles(again, theirs, (file) => askAgain(file, change)),
+    stage: 'preflight',
+    snapshotNumber: state.snapshotNumber + 1,
+    snapshotOnly: theirs,
+  };
 }
 
 function settleTestCommand(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {

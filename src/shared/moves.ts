@@ -145,13 +145,20 @@ export const wantsCommit = (state: StepState): boolean => (state.preflight?.comm
 /** Paths on disk through this step's applications. */
 export const appliedPaths = (state: StepState): readonly string[] => state.applications.flatMap((done) => done.files);
 
-/** Paths of the proposal to apply now: approved, not skipped since, not applied yet. */
+/**
+ * Paths of the proposal to apply now: approved, not skipped since, not applied yet. What a person changed on top of an earlier
+ * application is applied (that is, recorded) with this proposal too.
+ */
 export const pathsToApply = (state: StepState): readonly string[] => {
-  const out = new Set([
-    ...state.files.filter((file) => file.status === 'skipped').map((file) => file.path),
-    ...appliedPaths(state),
-  ]);
-  return approvedPaths(state).filter((path) => !out.has(path));
+  const byHand = new Set(state.files.filter((file) => file.manual).map((file) => file.path));
+  const skipped = new Set(state.files.filter((file) => file.status === 'skipped').map((file) => file.path));
+  const applied = new Set(appliedPaths(state));
+  const now = new Set(
+    state.applications.filter((done) => done.proposal === state.proposal?.ref).flatMap((done) => done.files),
+  );
+  return approvedPaths(state).filter(
+    (path) => !skipped.has(path) && !(byHand.has(path) ? now.has(path) : applied.has(path)),
+  );
 };
 
 /** What a seal leaves out (skipped, failed, applied already), and what it takes from the disk as a person left it. */
@@ -159,10 +166,17 @@ export const leftOut = (
   state: StepState,
 ): { readonly exclude: readonly string[]; readonly manual: readonly string[] } => {
   const applied = new Set(appliedPaths(state));
-  const out = state.files.filter((file) => file.status !== 'done' || applied.has(file.path));
-  const manual = state.files.filter((file) => file.manual && file.status === 'done' && !applied.has(file.path));
+  const out = state.files.filter((file) => file.status !== 'done' || (applied.has(file.path) && !file.manual));
+  const manual = state.files.filter((file) => file.manual && file.status === 'done');
   return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
 };
+
+/**
+ * Wait before asking again for a busy workspace: doubles up to 15 times the poll, then grows with the tries. A step that waits
+ * for weeks must not fill its history: the number of tries grows with the square root of the time.
+ */
+const busyWait_ms = (poll_ms: number, tries: number): number =>
+  Math.round(poll_ms * Math.min(15, 2 ** Math.min(4, tries - 1)) * Math.max(1, tries / 32));
 
 export function nextMove(state: StepState, now: number): Move {
   if (state.stage === 'closed') return { kind: 'finish' };
@@ -191,10 +205,8 @@ export function nextMove(state: StepState, now: number): Move {
     case 'review':
       return reviewMove(state);
     case 'apply':
-      if (state.busySince !== null) {
-        const ms = state.input.timings.leasePoll_ms * Math.min(15, 2 ** Math.min(4, state.busyTries - 1));
-        return { kind: 'wait', ms };
-      }
+      if (state.busySince !== null)
+        return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };
       return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && !wantsCommit(state) };
     case 'rebase':
       return { kind: 'rebase' };

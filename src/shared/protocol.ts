@@ -362,6 +362,14 @@ export type CommitResult =
   | { readonly v: 1; readonly outcome: 'conflict'; readonly reason: 'conflict' | 'hook_changed'; readonly why: string }
   | { readonly v: 1; readonly outcome: 'failed'; readonly problem: Problem };
 
+/**
+ * Where a workflow tells its worker what no activity follows to tell: the events up to a pause or the end. Best effort and idempotent:
+ * the next activity tells them again.
+ */
+export interface ArchiveSink {
+  append(stepKey: StepKey, events: readonly StepEvent[]): void;
+}
+
 /** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
 export interface StepActivities {
   preflight(input: PreflightInput): Promise<PreflightResult>;

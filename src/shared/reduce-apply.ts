@@ -11,9 +11,19 @@ import type {
   SealResult,
   VerifyResult,
 } from './protocol.js';
-import { onRefusedAnswer } from './reduce-propose.js';
+import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import { NO_USAGE, type StepState } from './state.js';
-import { afterApply, close, cut, emit, endOfWork, regenerateAll, settleReview } from './transitions.js';
+import {
+  afterApply,
+  close,
+  cut,
+  emit,
+  endOfWork,
+  newBase,
+  regenerable,
+  regenerateAll,
+  settleReview,
+} from './transitions.js';
 
 // ----------------------------------------------------------------------------------------------------------- seal, review, apply
 /** A new proposal: verdicts on files whose base and result are the same stand. */
@@ -39,7 +49,14 @@ export function onSealed(state: StepState, result: SealResult, now: number): Ste
       const allSkipped = state.files.every((file) => file.status === 'skipped');
       return endOfWork(state, now, allSkipped ? 'skipped' : 'unchanged');
     }
-    case 'refused':
+    case 'refused': {
+      const known = new Set(state.files.filter((file) => file.status === 'done').map((file) => file.path));
+      const stranger = result.files.find((file) => !known.has(file.path));
+      // Nothing that could be asked for again: sealing it again would go on for ever.
+      if (result.files.length === 0 || stranger !== undefined) {
+        const message = cut(`seal: ${stranger?.message ?? 'refused without a file'}`);
+        return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+      }
       return result.files.reduce((next, refused) => {
         const entry = next.files.find((file) => file.path === refused.path);
         if (entry === undefined) return next;
@@ -50,6 +67,8 @@ export function onSealed(state: StepState, result: SealResult, now: number): Ste
           attempt: entry,
           heads: [],
         };
+        // What a person wrote is never asked for again over their head.
+        if (entry.manual) return failChunk({ ...next, stage: 'propose' }, chunk, 'engine_failed', refused.message, now);
         return onRefusedAnswer(
           { ...next, stage: 'propose' },
           chunk,
@@ -57,10 +76,12 @@ export function onSealed(state: StepState, result: SealResult, now: number): Ste
           now,
         );
       }, state);
+    }
   }
 }
 
-export function onApplied(state: StepState, result: ApplyResult, now: number): StepState {
+export function onApplied(before: StepState, result: ApplyResult, now: number): StepState {
+  const state = { ...before, applying: null };
   const proposal = state.proposal;
   if (proposal === null) return state;
   switch (result.outcome) {
@@ -104,11 +125,19 @@ function askConflict(
   return { ...told, conflictAt: at, ask: { reason, message, files, subject: null } };
 }
 
+/** What was found in the edit, and the rungs it needed, hold for the edit carried over: the reviewer sees them again. */
+function withEarlierFindings(proposal: SealedProposal, earlier: SealedProposal | null): SealedProposal {
+  if (earlier === null) return proposal;
+  const paths = new Set(proposal.files.map((file) => file.path));
+  const findings = [...earlier.findings.filter((finding) => paths.has(finding.path)), ...proposal.findings];
+  return { ...proposal, findings, rungs: [...new Set([...earlier.rungs, ...proposal.rungs])] };
+}
+
 export function onRebased(state: StepState, result: RebaseResult, now: number): StepState {
   const told = emit({ ...state, rebaseFiles: null }, now, { type: 'rebased', clean: result.outcome !== 'conflict' });
   switch (result.outcome) {
     case 'sealed':
-      return onProposal(told, result.proposal, now);
+      return onProposal(told, withEarlierFindings(result.proposal, state.proposal), now);
     case 'empty':
       return endOfWork(told, now, 'unchanged');
     case 'conflict':
@@ -126,7 +155,7 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
     summary: cut(result.summary),
   });
   if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
-    return wantsCommit(told) ? { ...told, stage: 'commit' } : close(told, now, 'applied');
+    return wantsCommit(told) ? { ...told, stage: 'commit', transientRetried: false } : close(told, now, 'applied');
   if (result.transient && !state.transientRetried) return { ...told, transientRetried: true };
   const failures = state.failedVerifications + 1;
   const again = result.signature !== null && result.signature === state.lastSignature;
@@ -138,13 +167,15 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
     failedVerifications: failures,
     lastSignature: result.signature,
     failureOutput: result.output,
-    afterRollback: again || spent ? 'ask' : 'regenerate',
+    afterRollback: again || spent || regenerable(state).length === 0 ? 'ask' : 'regenerate',
     problem: null,
   };
 }
 
 export function onRolledBack(state: StepState, result: RollbackResult, now: number): StepState {
-  const told = emit({ ...state, applications: [], lease: null, afterRollback: null }, now, {
+  const undone = [...state.undone, ...state.applications];
+  const back = { ...state, applications: [], applying: null, undone, lease: null, afterRollback: null };
+  const told = emit(back, now, {
     type: 'rolled_back',
     file_count: result.files.length,
     kept: result.kept.map((file) => file.path),
@@ -161,7 +192,7 @@ export function onRolledBack(state: StepState, result: RollbackResult, now: numb
     case 'regenerate':
       return regenerateAll(told, { refusal: state.failureOutput });
     case 'new_base':
-      return { ...told, stage: 'preflight', snapshotNumber: state.snapshotNumber + 1, snapshotOnly: null };
+      return newBase(told);
     case 'finish':
     case null:
       return close(told, now, state.outcome ?? 'aborted', state.problem);

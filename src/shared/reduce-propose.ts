@@ -3,7 +3,10 @@ import type { PauseReason } from './decisions.js';
 import type { Chunk } from './moves.js';
 import type { PreflightResult, ProposeResult, StepUsage } from './protocol.js';
 import { addUsage, type Attempting, type FileEntry, type StepState } from './state.js';
-import { close, cut, emit, withFile, withFiles } from './transitions.js';
+import { cut, emit, endAfterRollback, withFile, withFiles } from './transitions.js';
+
+const unfinished = (status: FileEntry['status']): boolean => status === 'pending' || status === 'in_progress';
+const waiting = (file: FileEntry): FileEntry => (unfinished(file.status) ? { ...file, status: 'pending' } : file);
 
 /** Fresh attempts at the first rung. */
 const untried = (draw: number): Omit<Attempting, 'format' | 'outputBudget_tokens'> => ({
@@ -18,8 +21,13 @@ const untried = (draw: number): Omit<Attempting, 'format' | 'outputBudget_tokens
 });
 
 export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
-  if (result.outcome === 'refused') return close(state, now, 'refused', result.problem);
-  if (result.outcome === 'pick') return { ...state, stage: 'pick', pickSnapshot: result.snapshot };
+  if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
+  if (result.outcome === 'pick') {
+    if (state.picked === null) return { ...state, stage: 'pick', pickSnapshot: result.snapshot };
+    // Asked for once: paths that lead nowhere must not be picked for ever.
+    const message = 'preflight asks for files although they were picked';
+    return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+  }
   const before = new Map(state.files.map((file) => [file.path, file]));
   const fresh = result.targets.map((target): FileEntry => {
     const old = before.get(target.path);
@@ -37,9 +45,13 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       verdict: null,
     };
   });
-  const renewed = new Set(fresh.map((file) => file.path));
+  // What a person left out stays out, whatever base is taken anew.
+  const taken = fresh.filter((file) => before.get(file.path)?.status !== 'skipped');
+  const renewed = new Set(taken.map((file) => file.path));
   const kept = state.files.filter((file) => !renewed.has(file.path));
-  const split = result.shouldSplit || state.snapshotOnly !== null;
+  // Once by file, always by file: one call for all would ask for files that are decided, or be cut off again.
+  const split = result.shouldSplit || state.snapshotOnly !== null || state.wasSplit || kept.length > 0;
+  const draw = taken.reduce((most, file) => Math.max(most, file.draw), 1);
   let next: StepState = {
     ...state,
     stage: 'propose',
@@ -47,8 +59,8 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     limits: state.limits ?? result.limits,
     testCommands: state.preflight === null ? result.test.commands : state.testCommands,
     testAnswered: state.testAnswered || result.test.found === null,
-    files: [...kept, ...fresh],
-    whole: split || result.whole === null ? null : { ...untried(1), ...result.whole },
+    files: [...kept, ...taken],
+    whole: split || result.whole === null ? null : { ...untried(draw), ...result.whole },
     briefWanted: result.briefWanted,
   };
   next = emit(next, now, {
@@ -73,7 +85,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
 }
 
 /** One call a file from here on; `brief`: they agree on names beforehand. */
-const splitByFile = (state: StepState, reason: string, now: number, brief = state.files.length > 1): StepState =>
+export const splitByFile = (state: StepState, reason: string, now: number, brief = state.files.length > 1): StepState =>
   emit({ ...state, whole: null, wasSplit: true, briefWanted: brief }, now, {
     type: 'edit_split_triggered',
     reason,
@@ -106,6 +118,19 @@ const retarget = (state: StepState, chunk: Chunk, change: Partial<Attempting>): 
     ? { ...state, whole: state.whole === null ? null : { ...state.whole, ...change } }
     : withFile(state, chunk.file, (file) => ({ ...file, ...change }));
 
+/**
+ * What came of a chunk, for each file that it was for. The call for a single file leaves it at the rung that it reached, so that a
+ * person's `retry` goes on from there.
+ */
+function onEach(state: StepState, chunk: Chunk, change: Partial<FileEntry>): StepState {
+  if (chunk.file !== '*') return withFile(state, chunk.file, (file) => ({ ...file, ...change }));
+  const { draw, attempts, format, outputBudget_tokens, model, note, refusal } = chunk.attempt;
+  const rung = state.files.length === 1 ? { attempts, format, outputBudget_tokens, model, note, refusal } : {};
+  return withFiles({ ...state, whole: null }, 'all', (file) =>
+    unfinished(file.status) ? { ...file, ...rung, draw: Math.max(file.draw, draw), ...change } : file,
+  );
+}
+
 export function failChunk(
   state: StepState,
   chunk: Chunk,
@@ -113,11 +138,7 @@ export function failChunk(
   message: string,
   now: number,
 ): StepState {
-  const failure = { reason, message: cut(message) };
-  const failed =
-    chunk.file === '*'
-      ? withFiles({ ...state, whole: null }, 'all', (file) => ({ ...file, status: 'failed', failure }))
-      : withFile(state, chunk.file, (file) => ({ ...file, status: 'failed', failure }));
+  const failed = onEach(state, chunk, { status: 'failed', failure: { reason, message: cut(message) } });
   return emit(failed, now, { type: 'edit_chunk_failed', file: chunk.file, reason: cut(`${reason}: ${message}`) });
 }
 
@@ -137,8 +158,7 @@ function onTruncated(
   const step = result.next;
   switch (step.kind) {
     case 'split': {
-      const fresh = withFiles(told, 'all', (file) => ({ ...file, status: 'pending', attempts: 0 }));
-      return splitByFile(fresh, 'truncated', now);
+      return splitByFile(withFiles(told, 'all', waiting), 'truncated', now);
     }
     case 'budget':
     case 'format': {
@@ -184,11 +204,7 @@ export function onRefusedAnswer(
     return retarget(told, chunk, { status: 'pending', attempts: attempt, draw, refusal: result.refusal });
   // The whole step's attempts are spent: one call a file is the next rung, with attempts of its own.
   if (chunk.file === '*' && state.files.length > 1)
-    return splitByFile(
-      withFiles(told, 'all', (file) => ({ ...file, status: 'pending' })),
-      result.outcome,
-      now,
-    );
+    return splitByFile(withFiles(told, 'all', waiting), result.outcome, now);
   return failChunk(told, chunk, 'attempts_exhausted', result.message, now);
 }
 
@@ -199,12 +215,7 @@ export function onProposed(state: StepState, chunk: Chunk, result: ProposeResult
     case 'unchanged': {
       // Chunks side by side start from the same heads: each takes their place with one of its own.
       const heads = [...paid.accepted.filter((head) => !chunk.heads.includes(head)), result.accepted];
-      const done = { status: 'done', failure: null, refusal: null } as const;
-      const accepted = { ...paid, accepted: heads };
-      const next =
-        chunk.file === '*'
-          ? withFiles({ ...accepted, whole: null }, 'all', (file) => ({ ...file, ...done }))
-          : withFile(accepted, chunk.file, (file) => ({ ...file, ...done }));
+      const next = onEach({ ...paid, accepted: heads }, chunk, { status: 'done', failure: null, refusal: null });
       return emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
     }
     case 'truncated':

@@ -2,10 +2,10 @@
  * The one reducer of an edit step: facts (what an activity returned, what a person decided) in, the next state out. Pure and
  * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
  */
-import { applyDecision } from './decide.js';
+import { abortStep, applyDecision } from './decide.js';
 import { decisionId, ANSWERS_BY_REASON, type DecisionRequest, type PauseReason } from './decisions.js';
 import { BOUNDS } from './limits.js';
-import type { Chunk } from './moves.js';
+import { pathsToApply, type Chunk } from './moves.js';
 import type {
   ApplyResult,
   BriefResult,
@@ -21,7 +21,7 @@ import type {
 import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
 import { failChunk, onChunkStarted, onPreflight, onProposed, spend } from './reduce-propose.js';
 import type { FileEntry, Pause, StepState, Verdict } from './state.js';
-import { close, cut, emit, endAfterRollback, progressOf, settleReview, withFiles } from './transitions.js';
+import { close, cut, emit, progressOf, settleReview, withFiles } from './transitions.js';
 
 export type Fact =
   | { readonly type: 'preflighted'; readonly result: PreflightResult }
@@ -55,6 +55,10 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   const n = state.nextDecision;
   const proposalId = state.proposal?.id ?? null;
   const id = decisionId(n, state.input.stepKey, proposalId);
+  // Before the files are known nobody can have changed them by hand.
+  const answers = ANSWERS_BY_REASON[wanted.reason].filter(
+    (answer) => answer !== 'manual' || state.preflight !== null,
+  );
   const opened: StepState = {
     ...state,
     ask: null,
@@ -65,7 +69,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
       reason: wanted.reason,
       message: wanted.message,
       files: wanted.files,
-      accepts: [...ANSWERS_BY_REASON[wanted.reason], 'abort'],
+      accepts: [...answers, 'abort'],
       proposalId,
       answered: {},
       openedAt: now,
@@ -84,7 +88,13 @@ function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activit
   const told = emit(state, now, { type: 'activity_failed', activity: fact.activity, message: cut(fact.message) });
   if (fact.chunk !== null) return failChunk(told, fact.chunk, fact.reason, fact.message, now);
   const message = cut(`${fact.activity}: ${fact.message}`);
-  return { ...told, ask: { reason: fact.reason, message, files: [], subject: null } };
+  // A new base does not help what must be put back first.
+  const reason = state.stage === 'rollback' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+  const applying =
+    fact.activity === 'apply' && reason === 'engine_failed' && state.proposal !== null
+      ? { proposal: state.proposal.ref, decision: state.approvalNumber, files: pathsToApply(state) }
+      : state.applying;
+  return { ...told, applying, ask: { reason, message, files: [], subject: null } };
 }
 
 const policyVerdict = (state: StepState): StepState => {
@@ -169,11 +179,8 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'activity_failed':
       return onActivityFailed(state, fact, now);
     case 'abort': {
-      const told = emit({ ...state, abortedBy: fact.by, decision: null, ask: null }, now, {
-        type: 'abort_requested',
-        by: fact.by,
-      });
-      return endAfterRollback(told, now, 'aborted');
+      const by = { name: fact.by, from: '' };
+      return abortStep(state, { answer: 'abort', files: [], note: null, by, at: now, requestId: '' }, now);
     }
     case 'finished':
       return state.outcome === null ? close(state, now, 'failed') : state;

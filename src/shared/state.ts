@@ -111,6 +111,10 @@ export interface StepState {
   /** Decision number that the next application is recorded under. */
   readonly approvalNumber: number;
   readonly applications: readonly Application[];
+  /** An application whose activity failed without saying whether it wrote: an end of the step rolls it back too. */
+  readonly applying: Application | null;
+  /** Rolled back applications: the same proposal is applied again only under a new decision number. */
+  readonly undone: readonly Application[];
   /** Where the last conflict was; its answers mean different things there. */
   readonly conflictAt: 'apply' | 'commit' | 'rebase' | null;
   readonly lease: HeldLease | null;
@@ -200,6 +204,8 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   proposal: null,
   approvalNumber: 0,
   applications: [],
+  applying: null,
+  undone: [],
   conflictAt: null,
   lease: null,
   busySince: null,

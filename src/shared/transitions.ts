@@ -56,11 +56,28 @@ export const close = (state: StepState, now: number, outcome: StepOutcome, probl
     outcome,
   });
 
-/** Ends the step; what is applied and not committed is rolled back first. */
-export const endAfterRollback = (state: StepState, now: number, outcome: StepOutcome): StepState =>
-  state.applications.length > 0 && state.commit === null
-    ? { ...state, stage: 'rollback', afterRollback: 'finish', outcome, ask: null }
-    : close(state, now, outcome);
+/** Ends the step; what is (or may be) applied and not committed is rolled back first. */
+export const endAfterRollback = (
+  state: StepState,
+  now: number,
+  outcome: StepOutcome,
+  problem: Problem | null = null,
+): StepState => {
+  const applications = state.applying === null ? state.applications : [...state.applications, state.applying];
+  return applications.length > 0 && state.commit === null
+    ? { ...state, applications, stage: 'rollback', afterRollback: 'finish', outcome, problem, ask: null }
+    : close(state, now, outcome, problem);
+};
+
+/** Everything anew from the files as they are now; what a person left out stays out. */
+export const newBase = (state: StepState): StepState => ({
+  ...withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : askAgain(file))),
+  stage: 'preflight',
+  snapshotNumber: state.snapshotNumber + 1,
+  snapshotOnly: null,
+  accepted: [],
+  proposal: null,
+});
 
 /** Nothing more to apply: commit what was applied before (after a conflict), or end. */
 export function endOfWork(state: StepState, now: number, outcome: StepOutcome): StepState {
@@ -75,24 +92,34 @@ export function settleReview(state: StepState, now: number): StepState {
   if (undecidedPaths(state).length > 0) return state;
   const toApply = pathsToApply(state);
   if (toApply.length === 0) return endOfWork(state, now, 'skipped');
-  const numbers = state.files.map((file) => file.verdict?.decision ?? 0);
+  const approval = state.files.reduce((n, file) => Math.max(n, file.verdict?.decision ?? 0), state.approvalNumber);
+  // ◆ An application is recorded under its number: the same bytes, proposed again after a rollback, need a new one.
+  const used = state.undone.some((done) => done.proposal === proposal.ref && done.decision === approval);
   return {
     ...state,
     stage: 'apply',
-    approvalNumber: Math.max(state.approvalNumber, ...numbers),
+    approvalNumber: used ? state.nextDecision : approval,
+    nextDecision: used ? state.nextDecision + 1 : state.nextDecision,
     busySince: null,
     busyTries: 0,
   };
 }
 
-/** Every file that the last proposal changed is asked for again from its original. */
-export const regenerateAll = (state: StepState, change: Partial<Attempting>): StepState => {
+/** Files that the model changed and that may be asked for again: those of the proposal, and those approved before it. */
+export const regenerable = (state: StepState): readonly string[] => {
   const changed = new Set((state.proposal?.files ?? []).map((file) => file.path));
-  const again = withFiles(state, 'all', (file) =>
-    changed.has(file.path) && file.status !== 'skipped' ? askAgain(file, change) : file,
-  );
-  return { ...again, stage: 'propose', proposal: null };
+  return state.files
+    .filter((file) => file.status === 'done' && !file.manual)
+    .filter((file) => changed.has(file.path) || file.verdict?.answer === 'approve')
+    .map((file) => file.path);
 };
+
+/** Every file that the model changed is asked for again from its original; what a person changed stays theirs. */
+export const regenerateAll = (state: StepState, change: Partial<Attempting>): StepState => ({
+  ...withFiles(state, regenerable(state), (file) => askAgain(file, change)),
+  stage: 'propose',
+  proposal: null,
+});
 
 /** What was asked for is on disk: verify, commit, or end. */
 export const afterApply = (state: StepState, now: number): StepState => {

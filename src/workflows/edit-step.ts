@@ -9,6 +9,7 @@ import {
   CancelledFailure,
   condition,
   isCancellation,
+  proxySinks,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
@@ -17,7 +18,7 @@ import {
 import { judge, outcomeOf } from '../shared/decide.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { appliedPaths, leftOut, nextMove, type Chunk, type Move } from '../shared/moves.js';
-import { SEARCH_ATTRIBUTES, type EditStepInput, type StepResult } from '../shared/protocol.js';
+import { SEARCH_ATTRIBUTES, type ArchiveSink, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import { reduce, type Fact } from '../shared/reducer.js';
 import { readRequest, readShortSignal, type SignalReading } from '../shared/signals.js';
 import { initialState, type StepState } from '../shared/state.js';
@@ -25,6 +26,8 @@ import { detailsOf, eventsOf, ledgerOf, resultOf, statusOf } from '../shared/vie
 import { stepActivities } from './activities.js';
 import { failureOf, refuseUpdate } from './failures.js';
 import * as names from './names.js';
+
+const sinks = proxySinks<{ archive: { append: ArchiveSink['append'] } }>();
 
 /** `editStep(input) -> result`; see src/shared/protocol.ts for both, docs/architecture.md for the picture. */
 export async function editStep(input: EditStepInput): Promise<StepResult> {
@@ -72,6 +75,7 @@ class Step {
       this.takeUpAbort();
     }
     this.fold({ type: 'finished' });
+    this.tell();
   }
 
   async abortAndRun(by: string): Promise<void> {
@@ -192,11 +196,12 @@ class Step {
       case 'pause':
         this.fold({ type: 'paused', pause: move.pause });
         this.showPause();
+        this.tell();
         return;
       case 'await_decision':
         return condition(() => this.state.decision === null);
       case 'wait':
-        await condition(() => this.abortRequest !== null || this.state.stage === 'closed', move.ms);
+        await condition(() => this.abortRequest !== null || this.state.stage !== 'apply', move.ms);
         this.fold({ type: 'waited' });
         return;
     }
@@ -313,6 +318,12 @@ class Step {
     const log = this.state.events.filter((event) => event.seq > this.archived);
     this.archived = this.state.nextSeq - 1;
     return log;
+  }
+
+  /** No activity follows soon: the archive hears of the pause or the end from here. Costs no action and no history. */
+  private tell(): void {
+    const log = this.state.events.filter((event) => event.seq > this.archived);
+    sinks.archive.append(this.state.input.stepKey, log);
   }
 
   private fold(fact: Fact): void {

@@ -20,7 +20,10 @@ export function failureOf(
 ): { readonly reason: PauseReason; readonly message: string } {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) {
-    if (cause.timeoutType === TimeoutType.SCHEDULE_TO_START)
+    const waited = cause.timeoutType === TimeoutType.SCHEDULE_TO_START;
+    if (waited && MODEL_ACTIVITIES.has(activity))
+      return { reason: 'model_unavailable', message: 'no worker takes model calls; start one' };
+    if (waited)
       return { reason: 'workspace_unreachable', message: 'the host of the workspace takes no work; start its worker' };
     return { reason: reasonOf('', activity), message: `timed out (${cause.timeoutType})` };
   }

@@ -136,6 +136,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
         swept: names.includes('swept.json'),
       };
     },
+    readPlan: (generation: number) => read<TransactionPlan>(`plan-${generation}`),
     putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
     /** The verdict that stands: ours, or that of whoever was first. */
     putVerdict: async (generation: number, verdict: Verdict): Promise<{ verdict: Verdict; created: boolean }> => {

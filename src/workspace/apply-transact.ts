@@ -168,7 +168,9 @@ const tryToCommit = async (
     return ours ? problemOf(error, plan.workspace) : null;
   }
   try {
-    await record.putVerdict(plan.generation, 'committed');
+    const { verdict } = await record.putVerdict(plan.generation, 'committed');
+    // Whoever reverted us cleaned up before we had written everything.
+    if (verdict === 'reverted') await takeBack(sys, plan);
     return null;
   } catch (error) {
     // The verdict may be there all the same; then it stands. Where this fails too nobody knows, and the record stays open.
@@ -201,18 +203,27 @@ export const sweep = async (
   attempt: string,
 ): Promise<void> => {
   const { plan } = state;
-  if (plan === null || state.closed === null || state.swept || state.drivers.length === 0) return;
+  if (plan === null || state.closed === null || state.swept) return;
+  if (state.drivers.length === 0 && plan.generation === 1) return;
   const live = await liveAttempts(context, state, attempt);
+  let asleep = live.size;
+  for (let generation = 1; generation < plan.generation; generation++) {
+    const earlier = await record.readPlan(generation);
+    if (earlier === null) continue;
+    const works = await liveAttempts(context, { ...state, plan: earlier, drivers: [] }, attempt);
+    asleep += works.size;
+    if (works.size === 0) await takeBack(context.sys, earlier);
+  }
   const drive = driveOf(context, record, plan, attempt, live);
   const closedAt_ns = await record.closedAt_ns();
   for (const [index, keeps] of await listKeeps(drive, 'settle')) {
     for (const keep of keeps) {
       const { changed_ns } = await context.sys.lstat(keep);
       // Taken after the end, so by mistake: it belongs where it was.
-      if (changed_ns > closedAt_ns && (await putBack(drive, keep, targetPaths(plan, index).target)) !== 'taken')
-        continue;
+      const late = changed_ns > closedAt_ns;
+      if (late && (await putBack(drive, keep, targetPaths(plan, index).target)) !== 'taken') continue;
       await settleKeep(drive, index, keep);
     }
   }
-  if (live.size === 0) await record.putSwept();
+  if (asleep === 0) await record.putSwept();
 };

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parseJob } from '../../src/job/job.js';
 
-const LIMIT_MS = 60_000;
+/** Generous: other tests run beside it. */
+const LIMIT_MS = 100_000;
 
 const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' });
 
@@ -40,18 +41,17 @@ const runDemo = async (args: readonly string[], onOutput?: (output: string, pid:
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearTimeout(timer);
   const server = Number(/\(pid (\d+)\)/.exec(output)?.[1]);
-  expect({ output, server }).toMatchObject({ server: expect.any(Number) });
+  expect(server).toBeGreaterThan(0);
   // A negative id means the whole process group.
   for (const left of [-pid, server]) expect(() => process.kill(left, 0)).toThrow('ESRCH');
   return { code, output };
 };
 
 const clone = (): string => git(process.cwd(), 'status', '--porcelain');
-const inOrder = (text: string, ...words: string[]): number[] => {
+const expectInOrder = (text: string, ...words: string[]): void => {
   const found = words.map((word) => text.indexOf(word));
   expect(found).not.toContain(-1);
   expect(found).toEqual(found.slice().sort((a, b) => a - b));
-  return found;
 };
 
 describe('the demo', () => {
@@ -61,13 +61,21 @@ describe('the demo', () => {
     expect({ code, output }).toMatchObject({ code: 0 });
     expect(clone()).toBe(before);
 
-    inOrder(output, 'Job 1:', 'truncated', 'split by file', 'file 3/3: memoize.js', 'check command: pass', 'Job 2:');
-    inOrder(
+    expectInOrder(
+      output,
+      'Job 1:',
+      'truncated',
+      'split by file',
+      'file 3/3: memoize.js',
+      'check command: pass',
+      'Job 2:',
+    );
+    expectInOrder(
       output.slice(output.indexOf('Job 2:')),
       'split by file',
       'refused',
-      'asked again',
-      'lodash.js',
+      'asked again and told why',
+      'file 3/3: lodash.js',
       'check command: pass',
     );
     const [calls] = /together +(\d+)/.exec(output)?.slice(1) ?? [];
@@ -100,7 +108,7 @@ describe('the demo', () => {
     const { code, output } = await runDemo([]);
     expect({ code, output }).toMatchObject({ code: 3, output: expect.stringContaining('no terminal to ask at') });
     expect(readdirSync(scratch)).toEqual([]);
-  }, 90_000);
+  }, 120_000);
 
   test('ended in the middle it takes everything with it', async () => {
     let sent = false;
@@ -111,5 +119,5 @@ describe('the demo', () => {
     });
     expect({ code, sent }).toEqual({ code: 130, sent: true });
     expect(readdirSync(scratch)).toEqual([]);
-  }, 90_000);
+  }, 120_000);
 });

@@ -1,0 +1,22 @@
+/** The worker's end of `ArchiveSink`: events of a pause or an end, appended as those that activities bring. */
+import type { ArchiveSink } from '../shared/protocol.js';
+import { entriesOf } from './boundary.js';
+import type { ActivityDependencies } from './dependencies.js';
+
+interface Caller {
+  readonly runId: string;
+}
+
+/** For `Worker.create({ sinks })`. A failing archive is logged: the run must not depend on it. */
+export const archiveSink = ({ archive, logger }: ActivityDependencies) => ({
+  archive: {
+    append: {
+      fn: async (caller: Caller, ...[stepKey, events]: Parameters<ArchiveSink['append']>): Promise<void> => {
+        await archive.append(stepKey, entriesOf(events, caller.runId)).catch((error: unknown) => {
+          logger.warn({ err: error, stepKey }, 'the archive could not be written');
+        });
+      },
+      callDuringReplay: false,
+    },
+  },
+});

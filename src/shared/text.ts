@@ -1,0 +1,18 @@
+/** Words of others on their way into messages, details and records: bounded, and never a reason to throw. Pure. */
+
+/** A value as text; what cannot be written down (nested too deep, a circle) is said instead of thrown. */
+export function asText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? 'nothing';
+  } catch {
+    return `a value that cannot be shown (${typeof value})`;
+  }
+}
+
+/** At most `chars` characters, with their number where it was more. Does not cut a surrogate pair in two. */
+export function short(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const end = /[\uD800-\uDBFF]/.test(text.charAt(chars - 1)) ? chars - 1 : chars;
+  return `${text.slice(0, end)}… (${text.length} characters)`;
+}
