@@ -13,7 +13,7 @@ const node = {
 };
 
 export default defineConfig(
-  { ignores: ['dist/', '.emend-test/', 'coverage/', 'node_modules/', 'test/scenarios/', 'demo/answers/'] },
+  { ignores: ['dist/', 'dist.new/', '.emend-test/', 'coverage/', 'node_modules/', 'test/scenarios/', 'demo/answers/'] },
   {
     files: ['**/*.js', '**/*.cjs'],
     extends: [js.configs.recommended],

@@ -1,13 +1,15 @@
 /** Builds dist/: TypeScript, then the workflow bundle. Does nothing when no source has changed since (dist/.build-hash). */
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { chmod, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root } from './install.js';
 import { endWithSignals, run } from './processes.js';
 
 const dist = join(root, 'dist');
+/** Built beside and then renamed: a tree that does not compile keeps the build it had. */
+const fresh = join(root, 'dist.new');
 const note = join(dist, '.build-hash');
 const TSC_MS = 300_000;
 const INPUTS = ['package-lock.json', 'tsconfig.build.json', 'worker.ts', 'client.ts', 'scripts/build.js'];
@@ -28,22 +30,24 @@ const sourceHash = async () => {
   return hash.digest('hex');
 };
 
-/** True when something was built. Leaves with exit code 1 when tsc finds errors: dist then holds no half build. */
+/** True when something was built. Leaves with exit code 1 when tsc finds errors: dist is then as it was. */
 export const build = async () => {
   const hash = await sourceHash();
   if ((await readFile(note, 'utf8').catch(() => '')).trim() === hash) return false;
   console.log('Building …');
-  // What a removed source left in dist would be packed and found by imports.
-  await rm(dist, { recursive: true, force: true });
+  await rm(fresh, { recursive: true, force: true });
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const code = await run(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, timeout_ms: TSC_MS });
-  if (code !== 0) {
-    await rm(dist, { recursive: true, force: true });
+  const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh];
+  if ((await run(process.execPath, args, { cwd: root, timeout_ms: TSC_MS })) !== 0) {
+    await rm(fresh, { recursive: true, force: true });
     process.exit(1);
   }
   await bundleWorkflows();
-  await chmod(join(dist, 'client.js'), 0o755);
-  await writeFile(note, `${hash}\n`);
+  await chmod(join(fresh, 'client.js'), 0o755);
+  await writeFile(join(fresh, '.build-hash'), `${hash}\n`);
+  // What a removed source left in dist would be packed and found by imports: the old build goes as a whole.
+  await rm(dist, { recursive: true, force: true });
+  await rename(fresh, dist);
   return true;
 };
 
@@ -51,11 +55,10 @@ const bundleWorkflows = async () => {
   // Loaded here: before the first install there is nothing to load.
   const { DefaultLogger, bundleWorkflowCode } = await import('@temporalio/worker');
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(dist, 'src', 'workflows', 'index.js'),
+    workflowsPath: join(fresh, 'src', 'workflows', 'index.js'),
     logger: new DefaultLogger('WARN'),
   });
-  await mkdir(dist, { recursive: true });
-  await writeFile(join(dist, 'workflow-bundle.js'), code);
+  await writeFile(join(fresh, 'workflow-bundle.js'), code);
 };
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

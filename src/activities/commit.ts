@@ -1,4 +1,5 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
+import { ProblemError } from '../shared/problems.js';
 import type { CommitInput, CommitResult } from '../shared/protocol.js';
 import { repositoryOf } from '../workspace/git.js';
 import type { LeaseHolder, Proposal, ProposalFile } from '../workspace/types.js';
@@ -38,6 +39,8 @@ export const commit =
       case 'hook_changed':
         return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why };
       case 'failed':
+        // A hook that the worker's stop cut short has not failed: the next attempt runs it again.
+        if (outcome.problem.code === 'aborted') throw new ProblemError(outcome.problem);
         return { v: 1, outcome: 'failed', problem: outcome.problem };
     }
   };

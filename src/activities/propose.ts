@@ -23,7 +23,8 @@ export const propose =
   (dependencies: ActivityDependencies) =>
   async (input: ProposeInput, scope: ActivityScope): Promise<ProposeResult> => {
     const { blobs } = dependencies;
-    const snapshot = await getSnapshot(blobs, input.snapshot);
+    const resolved = await getSnapshot(blobs, input.snapshot);
+    const snapshot = { ...resolved, limits: { ...resolved.limits, ...input.limits } };
     const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
     const targets = await loadTargets(blobs, chosen);
     const model = input.model ?? snapshot.model;

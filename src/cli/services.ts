@@ -1,6 +1,6 @@
 /** The server and the worker of this machine: what `emend dev` runs, and `emend run --dev` for one run. */
 import { join } from 'node:path';
-import { EXIT, fail } from '../shared/problems.js';
+import { EXIT, fail, PROBLEMS } from '../shared/problems.js';
 import { findTemporalCli } from '../temporal/cli-binary.js';
 import { startDevServer } from '../temporal/dev-server.js';
 import type { DevServer } from '../temporal/dev-server.js';
@@ -17,12 +17,19 @@ export interface RunningWorker {
   readonly done: Promise<void>;
 }
 
+const hasModelSettings = (env: Io['env']): boolean =>
+  ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some((name) => (env[name] ?? '') !== '');
+const NO_MODEL = 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be asked.';
+
 /** Throws ProblemError `no_api_key` where a worker of this machine could ask no model. */
 export const checkModelSettings = (env: Io['env']): void => {
-  const set = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some(
-    (name) => (env[name] ?? '') !== '',
-  );
-  if (!set) fail('no_api_key', 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be asked.');
+  if (!hasModelSettings(env)) fail('no_api_key', NO_MODEL);
+};
+
+/** A worker without a key still applies, tests and commits what is approved: it is told, not refused. */
+export const warnWithoutModel = (io: Io): void => {
+  if (!hasModelSettings(io.env))
+    io.err(`${NO_MODEL} Runs that need one will wait for a decision. ${PROBLEMS.no_api_key.hint}`);
 };
 
 export const startServer = async (io: Io, home: string): Promise<DevServer> => {

@@ -19,8 +19,7 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
     jobPath: run.started?.jobPath ?? '',
     title: run.started?.title ?? '',
     state: archivedState(run, decision),
-    doing:
-      run.closed === null ? lastKnown(run) : (run.closed.result?.outcome ?? run.closed.message ?? run.closed.status),
+    doing: run.closed === null ? lastKnown(run) : endOf(run, run.closed),
     stage: run.closed === null ? 'unknown' : 'closed',
     counts: {
       pending: count('pending'),
@@ -43,6 +42,21 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
 
 const lastKnown = ({ lastActivity }: ArchivedRun): string =>
   lastActivity === null ? 'nothing known yet' : `last known: ${lastActivity.name} (${lastActivity.outcome})`;
+
+/** A run that was cut off says what of it is still in the workspace. */
+const endOf = ({ applied, kept }: ArchivedRun, { status, result, message }: ClosedRun): string => {
+  if (result !== null) return result.outcome;
+  const words = status === 'TERMINATED' || status === 'CANCELLED' ? status.toLowerCase() : (message ?? status);
+  if (applied.length === 0) return words;
+  const files = applied.length === 1 ? '1 file' : `${applied.length} files`;
+  return `${words} with ${files} applied (${kept ? 'kept' : 'see emend recover'}): ${applied.slice(0, 10).join(', ')}`;
+};
+
+/** A run that did not come to its own end still answers as if it went on; this is how it ended. */
+export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus =>
+  run.closed === null || status.result !== null
+    ? status
+    : { ...status, state: stateOfClosed(run.closed), doing: endOf(run, run.closed), decision: null };
 
 const archivedState = (run: ArchivedRun, decision: DecisionPoint | null): RunState => {
   if (run.closed === null) return decision === null ? 'running' : 'waiting';

@@ -36,6 +36,17 @@ export interface ArchivedRun {
   readonly proposal: SealedProposal | null;
   /** Of the activities that ended. */
   readonly usage: StepUsage;
+  /** Paths that it applied and that were neither rolled back, undone nor committed since. */
+  readonly applied: readonly string[];
+  /** A person said of an ended run's files: keep them (`emend recover --keep`). */
+  readonly kept: boolean;
+}
+
+/** What `emend recover` notes of a run that had ended and still held its workspace. */
+export interface RecoveryData {
+  readonly v: 1;
+  readonly how: 'undo' | 'keep';
+  readonly files: readonly string[];
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
@@ -71,8 +82,29 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
     usage: activities
       .map(({ result }) => (isRecord(result) && isUsage(result.usage) ? result.usage : NO_USAGE))
       .reduce(addUsage, NO_USAGE),
+    ...appliedOf(entries),
   };
 };
+
+const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied' | 'kept'> => {
+  const applied = new Set<string>();
+  let kept = false;
+  for (const { kind, data } of entries) {
+    if (kind === 'recovery' && isRecovery(data)) {
+      kept = data.how === 'keep';
+      if (!kept) applied.clear();
+    }
+    if (kind !== 'activity' || !isActivity(data)) continue;
+    if (data.name === 'apply') for (const path of pathsOf(data.result)) applied.add(path);
+    if (data.name === 'rollback' || (data.name === 'commit' && outcomeOf(data.result) === 'committed')) applied.clear();
+  }
+  return { applied: [...applied], kept };
+};
+
+const isRecovery = (data: unknown): data is RecoveryData => isRecord(data) && (data.how === 'undo' || data.how === 'keep');
+
+const pathsOf = (result: unknown): readonly string[] =>
+  isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];
 
 /** Where the bytes of a proposal are kept, by its id. */
 export const proposalRef = (entries: readonly ArchiveEntry[], proposalId: string): BlobRef | null =>

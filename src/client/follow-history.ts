@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { fail } from '../shared/problems.js';
-import { GRPC, grpcCode } from './grpc.js';
+import { GRPC, grpcCode, untilAborted } from './grpc.js';
 import type { RunRef } from './types.js';
 
 /** A server that is being restarted is waited for this long. */
@@ -30,7 +30,7 @@ export const followHistory = async (
   const aborted = (): boolean => signal.aborted;
   while (!aborted()) {
     try {
-      const page = await connection.withAbortSignal(signal, () =>
+      const page = await untilAborted(connection, signal, () =>
         connection.workflowService.getWorkflowExecutionHistory({
           namespace,
           execution: { workflowId: ref.workflowId, runId: ref.runId },

@@ -3,11 +3,14 @@ import { fail } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
 import { createApplyEngine } from '../workspace/apply.js';
 import { isOpen, openRecord } from '../workspace/apply-record.js';
+import type { ClosedRecord, TransactionPlan } from '../workspace/apply-record.js';
 import { homePaths } from '../workspace/home.js';
+import { rollbackName } from '../workspace/rollback.js';
 import { orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { ApplyRequest, FileConflict, LeaseHolder, Proposal } from '../workspace/types.js';
 import { archivedRun, proposalRef } from './archived.js';
+import type { RecoveryData } from './archived.js';
 import type { Emend } from './types.js';
 
 /** Archives looked through for workspaces. */
@@ -19,6 +22,8 @@ export interface StaleHold {
   readonly holder: LeaseHolder;
   /** How the run ended, or that the server does not know it. */
   readonly ended: string;
+  /** What it applied under this lease and nobody rolled back. */
+  readonly files: readonly string[];
 }
 export interface HoldEnded {
   readonly files: readonly string[];
@@ -37,12 +42,10 @@ export const staleHolds = async (emend: Emend): Promise<readonly StaleHold[]> =>
     if (holder?.namespace !== emend.namespace) continue;
     const run = await emend.runs.describe({ workflowId: holder.workflowId, runId: null });
     if (run?.open === true && run.memo?.stepKey === holder.stepKey) continue;
-    found.push({
-      stepKey: holder.stepKey,
-      workspace,
-      holder,
-      ended: run?.status.toLowerCase() ?? 'not known to the server',
-    });
+    const { stepKey } = holder;
+    const files = (await appliedRecords(emend, { stepKey, workspace, holder })).flatMap(({ closed }) => closed.files);
+    const ended = run?.status.toLowerCase() ?? 'not known to the server';
+    found.push({ stepKey, workspace, holder, ended, files: [...new Set(files)] });
   }
   return found;
 };
@@ -60,6 +63,9 @@ export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep
     kept.push(...undone.kept);
   }
   await engine.releaseLease(hold.workspace, hold.stepKey);
+  const data: RecoveryData = { v: 1, how, files };
+  const id = `recovery-${hold.holder.number}-${how}`;
+  await emend.archive.append(hold.stepKey, [{ v: 1, id, at: new Date().toISOString(), kind: 'recovery', data }]);
   return { files, kept };
 };
 
@@ -71,19 +77,27 @@ const knownWorkspaces = async ({ archive }: Emend): Promise<readonly string[]> =
   return [...new Set(workspaces.filter((workspace) => workspace !== undefined))];
 };
 
-/** What the step's closed records applied under this lease, in order of their decisions. */
-const applications = async (
-  { home, blobs, archive }: Emend,
-  { stepKey, holder, workspace }: StaleHold,
-): Promise<ApplyRequest[]> => {
+type Held = Pick<StaleHold, 'stepKey' | 'workspace' | 'holder'>;
+
+/** The step's closed records of this lease, those that were rolled back left out, in order of their decisions. */
+const appliedRecords = async ({ home }: Emend, { stepKey, holder, workspace }: Held) => {
   const { transactions } = homePaths(home);
   const names = (await orNull(realSys.readdir(`${transactions}/${stepKey}`))) ?? [];
-  const entries = await archive.read(stepKey);
-  const requests: ApplyRequest[] = [];
+  const found: { readonly plan: TransactionPlan; readonly closed: ClosedRecord }[] = [];
   for (const name of names) {
+    if (rollbackName(name) !== name && names.includes(rollbackName(name))) continue;
     const { plan, closed, ...rest } = await openRecord(realSys, transactions, `${stepKey}/${name}`).load();
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
-    if (plan.lease.number !== holder.number || plan.workspace !== workspace) continue;
+    if (plan.lease.number === holder.number && plan.workspace === workspace) found.push({ plan, closed });
+  }
+  return found.sort((a, b) => a.plan.decision - b.plan.decision);
+};
+
+const applications = async (emend: Emend, hold: StaleHold): Promise<ApplyRequest[]> => {
+  const { stepKey, holder, workspace } = hold;
+  const entries = await emend.archive.read(stepKey);
+  const requests: ApplyRequest[] = [];
+  for (const { plan, closed } of await appliedRecords(emend, hold)) {
     const ref = proposalRef(entries, plan.proposalId);
     if (ref === null)
       return fail(
@@ -91,9 +105,9 @@ const applications = async (
         `The archive of ${stepKey} does not name proposal ${plan.proposalId.slice(0, 8)}, so it cannot be undone.`,
         'Put the files back with git, then end the hold with --keep.',
       );
-    const proposal = JSON.parse(new TextDecoder().decode(await blobs.get(ref))) as Proposal;
+    const proposal = JSON.parse(new TextDecoder().decode(await emend.blobs.get(ref))) as Proposal;
     const { proposalId, decision } = plan;
     requests.push({ stepKey, workspace, proposalId, proposal, decision, files: closed.files, holder });
   }
-  return requests.sort((a, b) => a.decision - b.decision);
+  return requests;
 };

@@ -19,7 +19,7 @@ export interface ResolvedRun {
   readonly archived: ArchivedRun;
 }
 
-/** Throws ProblemError `run_unknown`, `run_ambiguous` (lists the candidates) or `usage`. */
+/** Throws ProblemError `run_unknown`, `run_ambiguous` (lists the candidates) or, where it is in no archive and no server answers, `no_server`. */
 export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRun> => {
   const typed = text.trim();
   if (looksLikeWorkflowId(typed)) return byWorkflowId(emend, typed);
@@ -33,12 +33,8 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
   const keys = new Set([...(await emend.archive.find(prefix)), ...onServer.map((run) => run.memo?.stepKey ?? '')]);
   keys.delete('');
   const [stepKey, ...others] = keys;
-  if (stepKey === undefined)
-    return fail(
-      'run_unknown',
-      `No run starts with "${prefix}"${emend.runs === null ? ' in the archive (no server answers)' : ''}.`,
-    );
-  if (others.length > 0) return ambiguous(emend, prefix, [stepKey, ...others]);
+  if (stepKey === undefined) return unknown(emend, `No run starts with "${prefix}"`);
+  if (others.length > 0) return ambiguous(emend, prefix, [...keys].sort());
   return withLive(emend, stepKey, onServer.find((run) => run.memo?.stepKey === stepKey) ?? null);
 };
 
@@ -79,8 +75,14 @@ const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedR
     const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
     if (archived.started?.workflowId === workflowId) return { stepKey, archived, live: null };
   }
-  return fail('run_unknown', `No run has the workflow id ${workflowId.slice(0, 80)}.`);
+  return unknown(emend, `No run has the workflow id ${workflowId.slice(0, 80)}`);
 };
+
+/** Where no server answers, nobody can say that there is no such run: the missing server is what to mend. */
+const unknown = ({ runs, unreachable }: Emend, sentence: string): never =>
+  runs === null && unreachable !== null
+    ? fail('no_server', `${sentence} in the archive of this machine. ${unreachable.message}`, unreachable.next)
+    : fail('run_unknown', `${sentence}.`);
 
 const ambiguous = async (emend: Emend, prefix: string, keys: readonly StepKey[]): Promise<never> => {
   const lines = await Promise.all(

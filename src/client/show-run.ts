@@ -3,7 +3,7 @@ import { ProblemError } from '../shared/problems.js';
 import type { StepEvent } from '../shared/events.js';
 import { QUERIES } from '../shared/protocol.js';
 import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shared/protocol.js';
-import { archivedStatus, ledgerOfEvents } from './archived-status.js';
+import { archivedStatus, cutOff, ledgerOfEvents } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
 import type { ResolvedRun } from './resolve-run.js';
 import type { Emend, RunRef } from './types.js';
@@ -53,7 +53,10 @@ export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: S
   };
   // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
   const archived = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
-  if (asked.ok) return { ...place, source: 'run', note: null, ...asked.value };
+  if (asked.ok) {
+    const status = run.live?.open === false ? cutOff(asked.value.status, archived) : asked.value.status;
+    return { ...place, source: 'run', note: null, ...asked.value, status };
+  }
   return {
     ...place,
     source: 'archive',

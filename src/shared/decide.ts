@@ -271,7 +271,9 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     retry: (file) => {
       if (file.status !== 'failed') return { ...file, ...model, ...budget, ...note };
       // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
-      const draw = file.failure !== null && ANSWER_STANDS.has(file.failure.reason) ? file.draw : file.draw + 1;
+      // A smaller prompt is another request: the stored one would be sent again and be refused again.
+      const stands = file.failure !== null && ANSWER_STANDS.has(file.failure.reason);
+      const draw = stands && request.set?.inputBudget_tokens === undefined ? file.draw : file.draw + 1;
       return askAgain(file, { ...model, ...budget, ...note, draw });
     },
     manual: byHand,

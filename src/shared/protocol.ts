@@ -196,6 +196,8 @@ export interface ProposeInput extends ActivityBase {
   readonly note: string | null;
   /** What was refused last, with the edit. */
   readonly refusal: BlobRef | null;
+  /** Limits that decisions changed since preflight; absent: none. */
+  readonly limits?: Partial<Limits>;
 }
 /** The next rung for a truncated answer: computed by the activity, so that a better ladder breaks no paused run. */
 export type LadderStep =

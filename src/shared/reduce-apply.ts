@@ -173,8 +173,7 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
 }
 
 export function onRolledBack(state: StepState, result: RollbackResult, now: number): StepState {
-  const undone = [...state.undone, ...state.applications];
-  const back = { ...state, applications: [], applying: null, undone, lease: null, afterRollback: null };
+  const back = { ...state, applications: [], applying: null, lease: null, afterRollback: null };
   const told = emit(back, now, {
     type: 'rolled_back',
     file_count: result.files.length,

@@ -107,7 +107,8 @@ export function onChunkStarted(state: StepState, chunk: Chunk, now: number): Ste
   return emit(marked, now, {
     type: 'edit_chunk_started',
     file: chunk.file,
-    chunk_index: chunk.seq,
+    // Which of the chunks, not which call: a chunk that is asked for again keeps its number.
+    chunk_index: chunk.file === '*' ? 1 : state.files.findIndex((file) => file.path === chunk.file) + 1,
     total_chunks: chunk.total,
   });
 }

@@ -56,9 +56,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   const proposalId = state.proposal?.id ?? null;
   const id = decisionId(n, state.input.stepKey, proposalId);
   // Before the files are known nobody can have changed them by hand.
-  const answers = ANSWERS_BY_REASON[wanted.reason].filter(
-    (answer) => answer !== 'manual' || state.preflight !== null,
-  );
+  const answers = ANSWERS_BY_REASON[wanted.reason].filter((answer) => answer !== 'manual' || state.preflight !== null);
   const opened: StepState = {
     ...state,
     ask: null,

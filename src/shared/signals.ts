@@ -4,6 +4,7 @@
  */
 import { ANSWERS_BY_REASON, type Answer, type DecisionRequest } from './decisions.js';
 import type { StepState } from './state.js';
+import { asText, short } from './text.js';
 
 export type SignalReading =
   | { readonly kind: 'request'; readonly request: DecisionRequest }
@@ -13,12 +14,8 @@ const ANSWERS: ReadonlySet<string> = new Set([...Object.values(ANSWERS_BY_REASON
 const isAnswer = (value: unknown): value is Answer => typeof value === 'string' && ANSWERS.has(value);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** Payloads are JSON: nothing else but `undefined` has no JSON form. */
-const asJson = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
-const shown = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : asJson(value);
-  return text.length > 80 ? `${text.slice(0, 80)}… (${text.length} characters)` : text;
-};
+const SHOWN_CHARS = 80;
+const shown = (value: unknown): string => short(asText(value), SHOWN_CHARS);
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

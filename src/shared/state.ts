@@ -2,7 +2,7 @@
 import type { DecisionFile, DecisionPoint, DecisionRecord, PauseReason, SettledDecision } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { Bucket, Format } from './formats.js';
-import type { Limits } from './limits.js';
+import type { LimitName, Limits } from './limits.js';
 import type { Problem } from './problems.js';
 import type {
   Application,
@@ -113,8 +113,7 @@ export interface StepState {
   readonly applications: readonly Application[];
   /** An application whose activity failed without saying whether it wrote: an end of the step rolls it back too. */
   readonly applying: Application | null;
-  /** Rolled back applications: the same proposal is applied again only under a new decision number. */
-  readonly undone: readonly Application[];
+
   /** Where the last conflict was; its answers mean different things there. */
   readonly conflictAt: 'apply' | 'commit' | 'rebase' | null;
   readonly lease: HeldLease | null;
@@ -205,7 +204,7 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   approvalNumber: 0,
   applications: [],
   applying: null,
-  undone: [],
+
   conflictAt: null,
   lease: null,
   busySince: null,
@@ -231,6 +230,14 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   events: [],
   nextSeq: 1,
 });
+
+/** Limits that people changed by their answers: the snapshot of the preflight does not know them. */
+export const changedLimits = ({ limits, preflight }: StepState): Partial<Limits> | null => {
+  const resolved = preflight?.limits;
+  if (limits === null || resolved === undefined) return null;
+  const changed = (Object.keys(limits) as LimitName[]).filter((name) => limits[name] !== resolved[name]);
+  return changed.length === 0 ? null : Object.fromEntries(changed.map((name) => [name, limits[name]]));
+};
 
 /** Files that the current proposal would change by the model and that still stand for application. */
 export const approvedPaths = (state: StepState): readonly string[] => {

@@ -4,7 +4,8 @@
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value;
   try {
-    return JSON.stringify(value) ?? 'nothing';
+    const json: unknown = JSON.stringify(value);
+    return typeof json === 'string' ? json : 'nothing';
   } catch {
     return `a value that cannot be shown (${typeof value})`;
   }

@@ -93,13 +93,10 @@ export function settleReview(state: StepState, now: number): StepState {
   const toApply = pathsToApply(state);
   if (toApply.length === 0) return endOfWork(state, now, 'skipped');
   const approval = state.files.reduce((n, file) => Math.max(n, file.verdict?.decision ?? 0), state.approvalNumber);
-  // ◆ An application is recorded under its number: the same bytes, proposed again after a rollback, need a new one.
-  const used = state.undone.some((done) => done.proposal === proposal.ref && done.decision === approval);
   return {
     ...state,
     stage: 'apply',
-    approvalNumber: used ? state.nextDecision : approval,
-    nextDecision: used ? state.nextDecision + 1 : state.nextDecision,
+    approvalNumber: approval,
     busySince: null,
     busyTries: 0,
   };

@@ -5,17 +5,19 @@ import { BOUNDS } from './limits.js';
 import { appliedPaths } from './moves.js';
 import type { EventsQuery, FileStatus, LedgerRow, RunState, StepResult, StepStatus } from './protocol.js';
 import type { StepState } from './state.js';
+import { short } from './text.js';
 
+/** One call for all files tells of each file what it does itself. */
 export const ledgerOf = (state: StepState): readonly LedgerRow[] =>
   state.files.map((file) => ({
     path: file.path,
     status: file.status,
-    attempts: file.attempts,
-    format: file.format,
+    attempts: state.whole?.attempts ?? file.attempts,
+    format: state.whole?.format ?? file.format,
     bucket: file.bucket,
     lines: file.lines,
     isNew: file.isNew,
-    outputBudget_tokens: file.outputBudget_tokens,
+    outputBudget_tokens: state.whole?.outputBudget_tokens ?? file.outputBudget_tokens,
     reason: file.failure === null ? null : `${file.failure.reason}: ${file.failure.message}`,
     verdict: file.verdict?.answer ?? null,
   }));
@@ -97,48 +99,86 @@ export const statusOf = (state: StepState): StepStatus => ({
   result: state.stage === 'closed' ? resultOf(state) : null,
 });
 
+/** Queries come from anywhere: what is not a number is not an error. */
+const number = (value: unknown, otherwise: number): number =>
+  typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
+
+/** A page of events: those after `after` (a `seq`; default 0), at most `limit` (default 500, at most 1,000), oldest first. */
 export const eventsOf = (state: StepState, query: EventsQuery | undefined): readonly StepEvent[] => {
-  const after = typeof query?.after === 'number' ? query.after : 0;
-  const limit = typeof query?.limit === 'number' ? query.limit : 500;
-  return state.events.filter((event) => event.seq > after).slice(0, Math.max(1, Math.min(limit, 1000)));
+  const after = number(query?.after, 0);
+  const limit = Math.max(1, Math.min(number(query?.limit, 500), 1000));
+  return state.events.filter((event) => event.seq > after).slice(0, limit);
 };
 
-/** Table cells and code spans hold paths and reasons of others: nothing in them may become markup. */
-const plain = (text: string): string => text.replace(/[`|<>\\\r\n]/g, ' ');
+/**
+ * Words of others (paths, reasons, commands) as a code span, in which nothing is markup: no link, image, HTML or table column. What
+ * could end the span, break the line or turn the direction of writing becomes a blank.
+ */
+const plain = (text: string, chars = 300): string => {
+  const safe = short(text, chars)
+    .replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ')
+    .trim();
+  return safe === '' ? '' : `\`${safe}\``;
+};
 
 function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);
   const signals = decision.accepts.filter((answer) => ['approve', 'skip', 'retry', 'abort'].includes(answer));
   return [
     `## Waits for you: ${decision.reason}`,
-    plain(decision.message),
-    '',
-    ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- \`${plain(file.path)}\`: ${plain(file.message)}`),
-    ...(decision.files.length > BOUNDS.detailsFiles
-      ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
-      : []),
+    plain(decision.message, 600),
     '',
     'Send one of these signals, with this body:',
     ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${ANSWER_MEANS[answer]})`),
     '',
     'Or from a terminal:',
     ...decision.accepts.map((answer) => `- \`emend decide ${run} ${answer}\`: ${ANSWER_MEANS[answer]}`),
+    '',
+    ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),
+    ...(decision.files.length > BOUNDS.detailsFiles
+      ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
+      : []),
   ];
 }
+
+/** In UTF-8: the server counts bytes (20,000), and a character of a path may be four of them. */
+const bytesOf = (text: string): number => {
+  let bytes = 0;
+  // A lone surrogate becomes U+FFFD on the wire: three bytes, as counted here.
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x1_0000 ? 3 : 4;
+  }
+  return bytes;
+};
+/** As many whole lines as fit; what must be read stands first. */
+const bounded = (lines: readonly string[]): string => {
+  const kept: string[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    bytes += bytesOf(line) + 1;
+    if (bytes > BOUNDS.details_chars) return [...kept, '', '… more than fits here: `emend show`'].join('\n');
+    kept.push(line);
+  }
+  return kept.join('\n');
+};
 
 /** Markdown for the Temporal UI (`setCurrentDetails`): what it does, what it waits for and exactly how to answer. */
 export function detailsOf(state: StepState): string {
   const counts = countsOf(state);
-  const head = `**${doingOf(state)}**`;
+  const head = `**${plain(doingOf(state))}**`;
   const summary = `${state.files.length} files: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
   const decision = state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
   const rows = state.files
     .slice(0, BOUNDS.detailsFiles)
-    .map((file) => `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(file.failure?.message ?? '')} |`);
+    .map(
+      (file) =>
+        `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(file.failure?.message ?? '', 100)} |`,
+    );
   const table = rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
   const ignored =
     state.ignored.length === 0
       ? []
       : ['', 'Did not count:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
-  return [head, '', summary, '', ...decision, '', ...table, ...ignored].join('\n').slice(0, BOUNDS.details_chars);
+  return bounded([head, '', summary, '', ...decision, ...ignored, '', ...table]);
 }

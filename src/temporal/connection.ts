@@ -31,11 +31,15 @@ export interface ClientConnection {
 export const storeOf = ({ blobs, home }: ConnectOptions): BlobStore =>
   blobs ?? createBlobStore({ dir: homePaths(home).blobs });
 
+/** gRPC would ask the proxy of `http_proxy` for this very machine. */
+const direct = (address: string): { channelArgs?: Record<string, number> } =>
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):/.test(address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {};
+
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
 export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {
   const settings = await serverSettings(options.env, options.home);
   const connection = await reach(settings, options.connect_ms, () =>
-    Connection.connect({ ...settings.connection, connectTimeout: options.connect_ms }),
+    Connection.connect({ ...settings.connection, ...direct(settings.address), connectTimeout: options.connect_ms }),
   );
   const dataConverter = { payloadCodecs: [new BlobPayloadCodec(storeOf(options), asProblem)] };
   return {

@@ -21,7 +21,7 @@ import { appliedPaths, leftOut, nextMove, type Chunk, type Move } from '../share
 import { SEARCH_ATTRIBUTES, type ArchiveSink, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import { reduce, type Fact } from '../shared/reducer.js';
 import { readRequest, readShortSignal, type SignalReading } from '../shared/signals.js';
-import { initialState, type StepState } from '../shared/state.js';
+import { changedLimits, initialState, type StepState } from '../shared/state.js';
 import { detailsOf, eventsOf, ledgerOf, resultOf, statusOf } from '../shared/views.js';
 import { stepActivities } from './activities.js';
 import { failureOf, refuseUpdate } from './failures.js';
@@ -213,6 +213,7 @@ class Step {
       chunks.map((chunk) => {
         this.fold({ type: 'chunk_started', chunk });
         const { attempt } = chunk;
+        const limits = changedLimits(this.state);
         const words = chunk.file === '*' ? `all ${this.state.files.length} files` : chunk.file;
         return this.interruptibly(
           'propose',
@@ -234,6 +235,7 @@ class Step {
                 accepted: chunk.heads,
                 note: attempt.note,
                 refusal: attempt.refusal,
+                ...(limits === null ? {} : { limits }),
               },
             ]),
           }),
@@ -299,6 +301,8 @@ class Step {
       this.underWay -= 1;
       if (this.underWay === 0) this.interruptible = null;
     }
+    // It ended by itself while the cancel was on its way: what would come next is not begun.
+    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure(`cancelled after ${activity}`);
   }
 
   private async attempt(activity: string, summary: string, run: Run, chunk: Chunk | null): Promise<void> {

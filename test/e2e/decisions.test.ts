@@ -39,6 +39,12 @@ const signal = (workflowId: string, name: string, input?: string): void => {
   });
 };
 
+/** Types of the events in the archive, in order. */
+const archived = async (s: Scene, stepKey: string): Promise<string[]> =>
+  (await s.emend.archive.read(stepKey))
+    .filter((entry) => entry.kind === 'event')
+    .map((entry) => (entry.data as { type: string }).type);
+
 describe('decisions', () => {
   test('verdicts are kept per file; revise asks again for one; the first verdict on a file stands', async () => {
     const s = (open = await scene(FILES, RULES));
@@ -115,6 +121,8 @@ describe('decisions', () => {
     const run = await s.start('job.md', ONE);
     const paused = await s.settle(run);
     await worker.kill('SIGKILL');
+    // The archive alone, with no worker to ask, knows what the run waits for.
+    expect(await archived(s, run.stepKey)).toContain('edit_step_paused');
     const sent = await s.answer(run, 'approve', { decision: paused.status.decision!.id });
     expect(sent).toMatchObject({ outcome: 'sent', via: 'signal' });
     expect(s.read('a.js')).toBe(FILES['a.js']);
@@ -124,6 +132,7 @@ describe('decisions', () => {
     const events = await s.events(run);
     expect(events.filter((event) => event.type === 'decided')).toHaveLength(1);
     expect(events.filter((event) => event.type === 'applied')).toHaveLength(1);
+    expect(await archived(s, run.stepKey)).toContain('step_finished');
   });
 
   test('abort ends the run and leaves the files alone; a second start shows the open run; --again starts another beside it', async () => {

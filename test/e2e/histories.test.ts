@@ -1,13 +1,6 @@
-/**
- * Histories of real runs, finished and paused. Each is replayed at once against today's workflow; with EMEND_RECORD_HISTORIES=1 those
- * that are not kept yet are written to test/histories/ (kept ones are never written again: they are what a deploy must not break).
- */
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+/** Histories of finished and paused runs, recorded and replayed (check-history.ts). */
 import { afterEach, expect, test } from '@jest/globals';
-import { connectClient } from '../../src/temporal/connection.js';
-import { replay } from '../support/replay.js';
+import { check } from './check-history.js';
 import { scene, structured, numbered, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -34,23 +27,6 @@ const wrong = (name: string) => ({
   match: { contains: `- ${name}` },
   answer: 'I would rather not.\nEMEND-COMPLETE {{nonce}} 0 0\n',
 });
-
-async function check(s: Scene, workflowId: string, name: string): Promise<void> {
-  const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
-  try {
-    const history = await connected.client.workflow.getHandle(workflowId).fetchHistory();
-    const json = historyToJSON(history);
-    const kept = join(process.cwd(), 'test/histories', `${name}.json`);
-    if (process.env.EMEND_RECORD_HISTORIES !== undefined && !existsSync(kept)) writeFileSync(kept, json);
-    await replay(JSON.parse(json), name);
-    // Guarantee: no content and no secret in a history.
-    expect(json).not.toContain(Buffer.from('const a = 2').toString('base64').slice(0, 12));
-    expect(json).not.toContain('test-key-that-must-not-leak');
-    expect(Buffer.from(json).includes('test-key')).toBe(false);
-  } finally {
-    await connected.close();
-  }
-}
 
 test('finished: split by file, approved, verified, committed', async () => {
   const s = (open = await scene(FILES, [BRIEF, A, B, BIG]));

@@ -53,7 +53,12 @@ export interface Scene {
   answer(
     run: ResolvedRun,
     answer: string,
-    more?: { files?: string[]; note?: string; decision?: string },
+    more?: {
+      files?: string[];
+      note?: string;
+      decision?: string;
+      set?: NonNullable<Parameters<typeof decide>[2]['set']>;
+    },
   ): ReturnType<typeof decide>;
   end(run: ResolvedRun, limit_s?: number): Promise<StepResult>;
   /** Waits for a condition, at most `limit_s`. */

@@ -137,7 +137,7 @@ describe('several files', () => {
       ],
       moves:
         'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > ask declined a.ts,b.ts > ' +
-        'say skip a.ts > say retry b.ts > propose b.ts#3 told "use tabs" > seal > ask approval b.ts,c.ts',
+        'say skip a.ts > say retry b.ts > propose b.ts#3 told "use tabs" > seal > ask approval c.ts,b.ts',
     },
     {
       name: 'manual takes the file from the disk, without the model and without a verdict of its own',
@@ -175,7 +175,7 @@ describe('several files', () => {
       words: { propose: { '*': ['invalid'] } },
       decisions: [['skip', { files: ['a.ts'] }], 'retry', 'retry'],
       moves:
-        'preflight > propose * > ask budget a.ts,b.ts > say skip a.ts > say retry > propose b.ts#2 > ' +
+        'preflight > propose * > ask budget a.ts,b.ts > say skip a.ts > say retry > propose b.ts > ' +
         'seal > ask approval b.ts > say retry > no: retry is no answer to approval; answers are: approve, skip, revise, abort',
     },
     {

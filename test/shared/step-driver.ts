@@ -56,14 +56,13 @@ export class StepDriver {
   now = 1_000_000;
   readonly world: World;
   readonly trace: string[] = [];
+  readonly verifyTimeouts: number[] = [];
   private requests = 0;
   private abortRequested = false;
+  private readonly choose: Choose;
 
-  constructor(
-    wanted: Wanted,
-    private readonly choose: Choose,
-    input: Partial<EditStepInput> = {},
-  ) {
+  constructor(wanted: Wanted, choose: Choose, input: Partial<EditStepInput> = {}) {
+    this.choose = choose;
     this.world = new World(wanted);
     this.state = initialState(inputOf(input), this.now);
   }
@@ -96,6 +95,12 @@ export class StepDriver {
     this.abortRequested = true;
   }
 
+  /** How long the next move waits, in ms. */
+  nextWait(): number {
+    const move = nextMove(this.state, this.now);
+    return move.kind === 'wait' ? move.ms : 0;
+  }
+
   private takeUpAbort(): void {
     this.abortRequested = false;
     if (this.state.stage === 'closed') return;
@@ -126,6 +131,7 @@ export class StepDriver {
     if (move.kind === 'approve_by_policy') return this.fold({ type: 'approved_by_policy' });
     if (move.kind === 'propose') return this.propose(move.chunks);
     if (this.abortRequested && INTERRUPTIBLE.has(move.kind)) return;
+    if (move.kind === 'verify') this.verifyTimeouts.push(move.timeout_s);
     const word = this.touched(this.choose(move.kind, ''));
     const failed = this.failure(word, move.kind, null);
     this.fold(failed ?? this.work(move.kind, word));

@@ -68,8 +68,10 @@ export class World {
   private answers = 0;
   private leases = 0;
   private readonly paths: readonly string[];
+  private readonly wanted: Wanted;
 
-  constructor(private readonly wanted: Wanted) {
+  constructor(wanted: Wanted) {
+    this.wanted = wanted;
     this.paths = wanted.files ?? ['a.ts'];
     for (const path of this.paths) this.disk.set(path, `${path} base`);
   }

@@ -2,7 +2,7 @@ import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { resolveHome } from '../../workspace/home.js';
 import type { Io } from '../io.js';
-import { startOwnWorker, startServer, stopServices } from '../services.js';
+import { startOwnWorker, startServer, stopServices, warnWithoutModel } from '../services.js';
 import type { RunningWorker } from '../services.js';
 import { untilInterrupted } from '../until-interrupted.js';
 
@@ -16,6 +16,7 @@ export const dev = async (io: Io): Promise<ExitCode> => {
     io.out(`server       ${server.address}`);
     io.out(`home         ${home}`);
     io.out('Ctrl-C ends server and worker. Open runs stay where they are until the next `emend dev`.');
+    warnWithoutModel(io);
     await untilInterrupted(io, worker.done);
     io.err('Ending…');
   } finally {

@@ -59,9 +59,10 @@ const tell = (
   }
   if (emend.runs === null)
     io.err('Whether ended runs still hold a workspace was not looked at: no Temporal server answers.');
-  for (const { stepKey, workspace, ended } of holds) {
+  for (const { stepKey, workspace, ended, files } of holds) {
     const run = shownKey(stepKey);
     io.out(`${run}  has ended (${ended}) and still holds ${plain(workspace)}.`);
+    io.out(`  applied: ${files.length === 0 ? 'nothing' : plain(files.slice(0, 20).join(', '))}`);
     io.out(`  emend recover --undo ${run}   puts its files back`);
     io.out(`  emend recover --keep ${run}   keeps them as they are`);
   }

@@ -1,5 +1,6 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
 import type { RunView } from '../../client/show-run.js';
+import { PROBLEMS } from '../../shared/problems.js';
 import type { LedgerRow, StepResult, StepUsage } from '../../shared/protocol.js';
 import { decisionLines } from './decision.js';
 import { count, line, plain, table } from './text.js';
@@ -81,7 +82,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
     ? []
     : [
         `  ${plain(result.problem.message)}`,
-        ...(result.problem.next === undefined ? [] : [`  ${plain(result.problem.next)}`]),
+        `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`,
       ]),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   `  ${usageText(result.usage)}`,

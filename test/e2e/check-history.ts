@@ -1,0 +1,28 @@
+/**
+ * Histories of real runs. Each is replayed at once against today's workflow; with EMEND_RECORD_HISTORIES=1 those that are not kept yet
+ * are written to test/histories/ (kept ones are never written again: they are what a deploy must not break).
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { expect } from '@jest/globals';
+import { connectClient } from '../../src/temporal/connection.js';
+import { replay } from '../support/replay.js';
+import type { Scene } from './support.js';
+
+export async function check(s: Scene, workflowId: string, name: string): Promise<void> {
+  const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
+  try {
+    const history = await connected.client.workflow.getHandle(workflowId).fetchHistory();
+    const json = historyToJSON(history);
+    const kept = join(process.cwd(), 'test/histories', `${name}.json`);
+    if (process.env.EMEND_RECORD_HISTORIES !== undefined && !existsSync(kept)) writeFileSync(kept, json);
+    await replay(JSON.parse(json), name);
+    // Guarantee: no content and no secret in a history.
+    expect(json).not.toContain(Buffer.from('const a = 2').toString('base64').slice(0, 12));
+    expect(json).not.toContain('test-key-that-must-not-leak');
+    expect(Buffer.from(json).includes('test-key')).toBe(false);
+  } finally {
+    await connected.close();
+  }
+}

@@ -1,0 +1,81 @@
+/** What the tests about ends share: runs stopped from outside, the lease afterwards, the command line as a child process, processes that must be gone. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import type { ClosedRun, ResolvedRun } from '../../src/client/index.js';
+import { createApplyEngine } from '../../src/workspace/apply.js';
+import type { LeaseHolder } from '../../src/workspace/types.js';
+import type { Scene } from './support.js';
+
+/** As anybody with the Temporal API (or its UI) reaches a run. */
+export async function temporalOf(s: Scene): Promise<{ client: Client; close: () => Promise<void> }> {
+  const connection = await Connection.connect({ address: s.emend.address });
+  const client = new Client({ connection, namespace: s.emend.namespace });
+  return { client, close: () => connection.close() };
+}
+export async function withHandle<T>(
+  s: Scene,
+  run: ResolvedRun,
+  use: (handle: WorkflowHandle, client: Client) => Promise<T>,
+): Promise<T> {
+  const { client, close } = await temporalOf(s);
+  try {
+    return await use(client.workflow.getHandle(run.live!.workflowId), client);
+  } finally {
+    await close();
+  }
+}
+
+export async function eventually<T>(what: string, look: () => Promise<T | null | false>, limit_s = 40): Promise<T> {
+  for (const end = Date.now() + limit_s * 1000; Date.now() < end; await sleep(50)) {
+    const seen = await look();
+    if (seen !== null && seen !== false) return seen;
+  }
+  throw new Error(`${what}: did not come within ${limit_s} s`);
+}
+
+/** How the newest run of the workflow id ended, in the server's words. */
+export const closedOf = async (s: Scene, run: ResolvedRun): Promise<ClosedRun> => {
+  const ref = { workflowId: run.live!.workflowId, runId: null };
+  await eventually('the end of the run', async () => (await s.emend.runs!.describe(ref))?.open === false);
+  return s.emend.runs!.closed(ref);
+};
+
+export const leaseOf = (s: Scene): Promise<LeaseHolder | null> =>
+  createApplyEngine({ home: s.home, blobs: s.emend.blobs }).readLease(s.repo);
+
+export const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    // A zombie that nobody has reaped yet is dead.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+
+/** Process ids that a test command wrote down, a line each run of it. */
+export const pidsIn = (path: string): number[] => {
+  try {
+    return readFileSync(path, 'utf8').trim().split(/\s+/).map(Number);
+  } catch {
+    return [];
+  }
+};
+
+export interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+/** `emend ...` as a person types it. */
+export const emendCommand = (s: Scene, ...args: readonly string[]): Promise<Said> =>
+  new Promise((resolve) => {
+    const client = join(process.cwd(), 'dist', 'client.js');
+    const env = { ...s.env, NODE_OPTIONS: '', NO_COLOR: '1' };
+    const child = execFile(process.execPath, [client, ...args], { cwd: s.repo, env }, (_error, out, err) => {
+      resolve({ code: child.exitCode ?? -1, out, err });
+    });
+  });

@@ -1,0 +1,218 @@
+/** Steps that are stopped: cancelled from Temporal, aborted, terminated; and workers that are asked to stop. Real processes throughout. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { ResolvedRun } from '../../src/client/index.js';
+import { alive, closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { scene, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const BEFORE = 'const a = 1;\n';
+const AFTER = 'const a = 2;\n';
+const EDIT = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': AFTER }) };
+const HELD = {
+  ...EDIT,
+  name: 'a-held',
+  match: { contains: 'Take your time' },
+  fault: { kind: 'hold' as const, after_bytes: 400 },
+};
+const job = (title: string, ...keys: readonly string[]): string =>
+  ['---', 'target_files: [a.js]', ...keys, '---', `# ${title}`, '', 'Two, please.', ''].join('\n');
+/** A test command that notes the ids of its shell and of a grandchild, and goes on until `go` exists. */
+const sleeper = (pids: string, go: string): string =>
+  `test: ${JSON.stringify(`sleep 300 & echo $$ $! >> '${pids}'; while [ ! -e '${go}' ]; do sleep 0.1; done; kill $!`)}`;
+const held = (s: Scene) => s.rehearsal.requests().some(({ rule, state }) => rule === 'a-held' && state === 'held');
+
+const STOPS = {
+  'cancel from Temporal': {
+    live: (s: Scene, run: ResolvedRun) => withHandle(s, run, (handle) => handle.cancel()),
+    unattended: (s: Scene, run: ResolvedRun) => withHandle(s, run, (handle) => handle.cancel()),
+    end: { status: 'CANCELLED', result: null },
+  },
+  abort: {
+    live: (s: Scene, run: ResolvedRun) => s.answer(run, 'abort'),
+    unattended: (s: Scene, run: ResolvedRun) => withHandle(s, run, (handle) => handle.signal('abort')),
+    end: { status: 'COMPLETED', result: { outcome: 'aborted', files: [], commit: null } },
+  },
+} as const;
+
+/** Nothing applied, nothing committed, nothing held. */
+async function expectUntouched(s: Scene): Promise<void> {
+  expect(s.read('a.js')).toBe(BEFORE);
+  expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('1');
+  expect(await leaseOf(s)).toBeNull();
+  const left = s.git('status', '--porcelain', '--ignored').trim().split('\n');
+  expect(left.filter((line) => !/^\?\? \w+\.md$/.test(line))).toEqual([]);
+}
+
+describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
+  const stop = STOPS[how];
+
+  test('while paused, in a model call, during verify: nothing stays, calls and tests are really stopped', async () => {
+    const s = (open = await scene({ 'a.js': BEFORE }, [HELD, EDIT]));
+    await s.worker();
+
+    const paused = await s.start('paused.md', job('Raise it'));
+    expect((await s.settle(paused)).status.decision?.reason).toBe('approval');
+    await stop.live(s, paused);
+    expect(await closedOf(s, paused)).toMatchObject(stop.end);
+    await expectUntouched(s);
+
+    const calling = await s.start('calling.md', job('Take your time'));
+    await s.until(() => held(s));
+    await stop.live(s, calling);
+    expect(await closedOf(s, calling)).toMatchObject(stop.end);
+    await s.until(() => s.rehearsal.requests().find(({ rule }) => rule === 'a-held')?.state === 'cut');
+    await expectUntouched(s);
+
+    const pids = join(s.home, '..', 'pids');
+    const testing = await s.start('testing.md', job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)));
+    await s.until(() => pidsIn(pids).length === 2);
+    expect(s.read('a.js')).toBe(AFTER);
+    await stop.live(s, testing);
+    expect(await closedOf(s, testing)).toMatchObject(stop.end);
+    expect(pidsIn(pids).filter(alive)).toEqual([]);
+    await expectUntouched(s);
+    const said = (await s.events(testing)).map(({ type }) => type);
+    expect(said).toContain('rolled_back');
+    // Tests that were stopped have not failed, and have not passed.
+    expect(said).not.toContain('verified');
+    expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['a', 'a-held', 'a']);
+  });
+
+  test('while files are being written: they are written to the end, then put back', async () => {
+    const s = (open = await scene({ 'a.js': BEFORE }, [EDIT]));
+    const dying = await s.worker('apply:after:1');
+    const run = await s.start('job.md', job('Raise it', 'approval: auto', 'commit: true'));
+    await dying.exited;
+    expect(dying.fired()).toBe(true);
+    expect(s.read('a.js')).toBe(AFTER);
+    await stop.unattended(s, run);
+    await s.worker();
+    expect(await closedOf(s, run)).toMatchObject(stop.end);
+    await expectUntouched(s);
+  });
+
+  test('while the commit is being made: it comes too late', async () => {
+    const s = (open = await scene({ 'a.js': BEFORE }, [EDIT]));
+    const dying = await s.worker('commit:before:1');
+    const run = await s.start('job.md', job('Raise it', 'approval: auto', 'commit: true'));
+    await dying.exited;
+    expect(dying.fired()).toBe(true);
+    await stop.unattended(s, run);
+    await s.worker();
+    expect(await closedOf(s, run)).toMatchObject({ status: 'COMPLETED', result: { outcome: 'committed' } });
+    expect(s.read('a.js')).toBe(AFTER);
+    expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
+    expect(await leaseOf(s)).toBeNull();
+  });
+});
+
+describe('terminated in the Temporal UI', () => {
+  test('paused: nothing to recover; held in verify: shown, undone or kept', async () => {
+    const s = (open = await scene({ 'a.js': BEFORE }, [EDIT]));
+    await s.worker();
+    const terminate = async (run: ResolvedRun): Promise<void> => {
+      await withHandle(s, run, (handle) => handle.terminate('enough'));
+      expect(await closedOf(s, run)).toMatchObject({ status: 'TERMINATED', result: null });
+    };
+
+    const paused = await s.start('paused.md', job('Raise it'));
+    await s.settle(paused);
+    await terminate(paused);
+    expect(await emendCommand(s, 'recover')).toMatchObject({ code: 0, out: 'No change was left half done.\n' });
+    const shown = await emendCommand(s, 'show', paused.stepKey);
+    expect(shown.out).toMatch(/state +aborted/);
+    expect(shown.out).not.toMatch(/waiting for|emend decide|emend approve/);
+    await expectUntouched(s);
+
+    const pids = join(s.home, '..', 'pids');
+    const applied = async (path: string): Promise<ResolvedRun> => {
+      const before = pidsIn(pids).length;
+      const run = await s.start(path, job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)));
+      await s.until(() => pidsIn(pids).length === before + 2);
+      await terminate(run);
+      // The run is gone; its worker hears of it with the next heartbeat.
+      await s.until(() => !pidsIn(pids).some(alive));
+      return run;
+    };
+
+    const first = await applied('first.md');
+    const id = first.stepKey.slice(0, 8);
+    expect(s.read('a.js')).toBe(AFTER);
+    const found = await emendCommand(s, 'recover');
+    expect(found.out).toContain(`${id}  has ended (terminated) and still holds`);
+    expect(found.out).toContain('a.js');
+    for (const command of [['list'], ['show', id]]) {
+      const { out, code } = await emendCommand(s, ...command);
+      expect(code).toBe(0);
+      expect(out).toMatch(/applied/);
+      expect(out).toContain(`emend recover`);
+    }
+    const undone = await emendCommand(s, 'recover', '--undo', id);
+    expect(undone).toMatchObject({ code: 0 });
+    expect(undone.out).toContain('1 file put back');
+    await expectUntouched(s);
+    expect((await emendCommand(s, 'recover', '--undo', id)).code).toBe(2);
+
+    const second = await applied('second.md');
+    const kept = await emendCommand(s, 'recover', '--keep', second.stepKey.slice(0, 8));
+    expect(kept).toMatchObject({ code: 0 });
+    expect(s.read('a.js')).toBe(AFTER);
+    expect(await leaseOf(s)).toBeNull();
+  });
+});
+
+describe('a worker that is asked to stop (SIGTERM) in the middle of a model call', () => {
+  test('with grace enough the call is finished: one request, and the next worker goes on', async () => {
+    const s = (open = await scene({ 'a.js': BEFORE }, [HELD], { env: { EMEND_SHUTDOWNGRACE_MS: '30000' } }));
+    const stopping = await s.worker();
+    const run = await s.start('job.md', job('Take your time', 'approval: auto', 'commit: true'));
+    await s.until(() => held(s));
+    const ended = stopping.kill('SIGTERM');
+    await s.worker();
+    s.rehearsal.release();
+    await ended;
+    expect(stopping.child.exitCode).toBe(0);
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
+    expect(s.rehearsal.requests()).toMatchObject([{ rule: 'a-held', finished: true }]);
+  });
+
+  test('with a short grace it is handed back: counted as cut off, asked for once more, the same end', async () => {
+    const first = { ...HELD, match: { ...HELD.match, times: 1 } };
+    const s = (open = await scene({ 'a.js': BEFORE }, [first, EDIT], { env: { EMEND_SHUTDOWNGRACE_MS: '300' } }));
+    const stopping = await s.worker();
+    const run = await s.start('job.md', job('Take your time', 'approval: auto', 'commit: true'));
+    await s.until(() => held(s));
+    await stopping.kill('SIGTERM');
+    expect(stopping.child.exitCode).toBe(0);
+    await s.worker();
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2, unknownCalls: 1 } });
+    expect(s.rehearsal.requests()).toMatchObject([
+      { rule: 'a-held', state: 'cut' },
+      { rule: 'a', finished: true },
+    ]);
+  });
+
+  test('during verify: the tests are stopped with their group and run again, they have not failed', async () => {
+    const s = (open = await scene({ 'a.js': BEFORE }, [EDIT], { env: { EMEND_SHUTDOWNGRACE_MS: '300' } }));
+    const stopping = await s.worker();
+    const pids = join(s.home, '..', 'pids');
+    const run = await s.start('job.md', job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)));
+    await s.until(() => pidsIn(pids).length === 2);
+    await stopping.kill('SIGTERM');
+    expect(pidsIn(pids).filter(alive)).toEqual([]);
+    writeFileSync(`${pids}-go`, '');
+    expect(existsSync(`${pids}-go`)).toBe(true);
+    await s.worker();
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+    expect(pidsIn(pids)).toHaveLength(4);
+    expect((await s.events(run)).filter(({ type }) => type === 'verified' || type === 'rolled_back')).toHaveLength(1);
+    await eventually('no test process left', async () => !pidsIn(pids).some(alive));
+  });
+});

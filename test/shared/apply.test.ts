@@ -1,0 +1,542 @@
+/** From the proposal to the commit (design section 4, items 6 to 10; the answers of section 6): each row is a case. */
+import { describe, expect, test } from '@jest/globals';
+import { play, StepDriver, inOrder, type Case, type Saying, type Words } from './step-driver.js';
+
+const TWO = ['a.ts', 'b.ts'];
+const TESTED = { test: { commands: ['npm test'], found: null } };
+const check = (it: Case): void => {
+  expect(play(it).trace.join(' > ')).toBe(it.moves);
+};
+const A = 'preflight > propose * > seal';
+const AB = 'preflight > propose a.ts > propose b.ts > seal';
+
+describe('seal', () => {
+  test.each<Case>([
+    {
+      name: 'refused: the file is asked for again, told why, then a decision',
+      words: { seal: ['refused:a.ts', 'refused:a.ts'] },
+      moves: `${A} > propose a.ts#2 told > seal > ask attempts_exhausted a.ts`,
+    },
+    {
+      name: 'refused: only the files that it names',
+      files: TWO,
+      words: { seal: ['refused:b.ts'] },
+      moves: `${AB} > propose b.ts#2 told > seal > ask approval a.ts,b.ts`,
+    },
+    {
+      name: 'refused without a file that could be asked for again is a decision, not a loop',
+      words: { seal: ['refused:moved.ts', 'refused:moved.ts'] },
+      decisions: ['retry'],
+      moves: `${A} > ask engine_failed > say retry > seal > ask engine_failed`,
+    },
+    {
+      name: 'refused: what a person wrote is not asked of the model',
+      ready: { overEstimate: ['too much'] },
+      words: { seal: ['touch:a.ts;refused:a.ts'] },
+      decisions: ['manual'],
+      moves: 'preflight > ask estimate > say manual > seal > ask engine_failed a.ts',
+    },
+    { name: 'empty', words: { seal: ['empty'] }, moves: `${A} > unchanged` },
+    {
+      name: 'its activity fails: retry seals again',
+      words: { seal: ['fails'] },
+      decisions: ['retry'],
+      moves: `${A} > ask engine_failed > say retry > seal > ask approval a.ts`,
+    },
+    {
+      name: 'its activity fails: skip',
+      words: { seal: ['fails'] },
+      decisions: ['skip'],
+      moves: `${A} > ask engine_failed > say skip > skipped`,
+    },
+  ])('$name', check);
+});
+
+describe('review', () => {
+  const APPLIED = 'apply a.ts > commit > committed';
+  test.each<Case>([
+    { name: 'ask', decisions: ['approve'], moves: `${A} > ask approval a.ts > say approve > ${APPLIED}` },
+    { name: 'auto', ready: { approval: 'auto' }, moves: `${A} > approve_by_policy > ${APPLIED}` },
+    {
+      name: 'auto, but a person must look',
+      ready: { approval: 'auto' },
+      mustAsk: ['package.json is protected'],
+      decisions: ['approve'],
+      moves: `${A} > ask approval a.ts > say approve > ${APPLIED}`,
+    },
+    { name: 'skip all', files: TWO, decisions: ['skip'], moves: `${AB} > ask approval a.ts,b.ts > say skip > skipped` },
+    {
+      name: 'apply starts when every file has its verdict',
+      files: TWO,
+      decisions: [
+        ['approve', { files: ['b.ts'] }],
+        ['skip', { files: ['a.ts'] }],
+      ],
+      moves: `${AB} > ask approval a.ts,b.ts > say approve b.ts > say skip a.ts > apply b.ts > commit > committed`,
+    },
+    {
+      name: 'approve alone covers the rest',
+      files: TWO,
+      decisions: [['skip', { files: ['a.ts'] }], 'approve'],
+      moves: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve > apply b.ts > commit > committed`,
+    },
+    {
+      name: 'the first verdict on a file stands',
+      files: TWO,
+      decisions: [['skip', { files: ['a.ts'] }], ['approve', { files: ['a.ts'] }], 'approve'],
+      moves: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve a.ts > no: a.ts has its answer already: skip; the first one stands > say approve > apply b.ts > commit > committed`,
+    },
+    {
+      name: 'revise: from the original, with the note and the rejected edit; a verdict on the same bytes stands',
+      files: TWO,
+      decisions: [['approve', { files: ['b.ts'] }], ['revise', { files: ['a.ts'], note: 'make it four' }], 'approve'],
+      moves:
+        `${AB} > ask approval a.ts,b.ts > say approve b.ts > say revise a.ts > propose a.ts#2 told "make it four" > seal > ` +
+        'ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
+    },
+    {
+      name: 'revise that gives the approved bytes of nobody: the new ones are asked about',
+      words: { propose: ['edited=1', 'edited=1'] },
+      decisions: [['revise', { note: 'again' }], 'approve'],
+      moves: `${A} > ask approval a.ts > say revise > propose a.ts#2 told "again" > seal > ask approval a.ts > say approve > ${APPLIED}`,
+    },
+    {
+      name: 'no commit asked for',
+      ready: { commitMessage: null },
+      decisions: ['approve'],
+      moves: `${A} > ask approval a.ts > say approve > apply a.ts > applied`,
+    },
+    {
+      name: 'a file named constructor is a file like any other',
+      files: ['constructor', '__proto__', 'toString'],
+      decisions: [['skip', { files: ['toString'] }], 'approve'],
+      moves:
+        'preflight > propose constructor > propose __proto__ > propose toString > seal > ask approval constructor,__proto__,toString > ' +
+        'say skip toString > say approve > apply constructor,__proto__ > commit > committed',
+    },
+  ])('$name', check);
+});
+
+describe('apply', () => {
+  const ASKED = `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts`;
+  test.each<Case>([
+    {
+      name: 'busy is waited for and told once',
+      words: { apply: ['busy', 'busy'] },
+      decisions: ['approve'],
+      moves: `${A} > ask approval a.ts > say approve > apply a.ts > wait > apply a.ts > wait > apply a.ts > commit > committed`,
+    },
+    {
+      name: 'base_changed, rebase: reviewed again, then applied',
+      files: TWO,
+      words: { apply: ['base_changed:a.ts'] },
+      decisions: ['approve', 'rebase', 'approve'],
+      moves: `${ASKED} > ask conflict a.ts > say rebase > rebase > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed`,
+    },
+    {
+      name: 'base_changed, regenerate: only that file gets a new base',
+      files: TWO,
+      words: { apply: ['base_changed:a.ts'] },
+      decisions: ['approve', 'regenerate', 'approve'],
+      moves: `${ASKED} > ask conflict a.ts > say regenerate > preflight 2 > propose a.ts > seal > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed`,
+    },
+    {
+      name: 'base_changed, take_theirs: the rest is applied',
+      files: TWO,
+      words: { apply: ['base_changed:a.ts'] },
+      decisions: ['approve', 'take_theirs'],
+      moves: `${ASKED} > ask conflict a.ts > say take_theirs > apply b.ts > commit > committed`,
+    },
+    {
+      name: 'base_changed, take_theirs for all: nothing is left',
+      words: { apply: ['base_changed:a.ts'] },
+      decisions: ['approve', 'take_theirs'],
+      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask conflict a.ts > say take_theirs > skipped`,
+    },
+    {
+      name: 'each file of a conflict has its own answer',
+      files: TWO,
+      words: { apply: ['base_changed:a.ts,b.ts'] },
+      decisions: ['approve', ['regenerate', { files: ['a.ts'] }], ['take_theirs', { files: ['b.ts'] }], 'approve'],
+      moves: `${ASKED} > ask conflict a.ts,b.ts > say regenerate a.ts > say take_theirs b.ts > preflight 2 > propose a.ts > seal > ask approval a.ts > say approve > apply a.ts > commit > committed`,
+    },
+    {
+      name: 'conflict: the others are on disk; take_theirs commits them',
+      files: TWO,
+      words: { apply: ['conflict:b.ts'] },
+      decisions: ['approve', 'take_theirs'],
+      moves: `${ASKED} > ask conflict b.ts > say take_theirs > commit > committed`,
+    },
+    {
+      name: 'conflict, regenerate: a second application, one commit',
+      files: TWO,
+      words: { apply: ['conflict:b.ts'] },
+      decisions: ['approve', 'regenerate', 'approve'],
+      moves: `${ASKED} > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ask approval b.ts > say approve > apply b.ts > commit > committed`,
+    },
+    {
+      name: 'conflict, rebase: a second application',
+      files: TWO,
+      words: { apply: ['conflict:b.ts'] },
+      decisions: ['approve', 'rebase', 'approve'],
+      moves: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask approval b.ts > say approve > apply b.ts > commit > committed`,
+    },
+    {
+      name: 'conflict, rebase in conflict, regenerate',
+      files: TWO,
+      words: { apply: ['conflict:b.ts'], rebase: ['conflict:b.ts'] },
+      decisions: ['approve', 'rebase', 'regenerate'],
+      moves: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ask approval b.ts`,
+    },
+    {
+      name: 'rebase in conflict, take_theirs for it: the others stand as approved',
+      files: TWO,
+      words: { apply: ['base_changed:b.ts'], rebase: ['conflict:b.ts'] },
+      decisions: ['approve', 'rebase', 'take_theirs'],
+      moves: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask conflict b.ts > say take_theirs > apply a.ts > commit > committed`,
+    },
+    {
+      name: 'rebase that leaves nothing to change',
+      words: { apply: ['base_changed:a.ts'], rebase: ['empty'] },
+      decisions: ['approve', 'rebase'],
+      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask conflict a.ts > say rebase > rebase > unchanged`,
+    },
+    {
+      name: 'a full disk asks; retry applies',
+      words: { apply: ['failed'] },
+      decisions: ['approve', 'retry'],
+      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say retry > apply a.ts > commit > committed`,
+    },
+    {
+      name: 'a full disk asks; skip ends with nothing to roll back',
+      words: { apply: ['failed'] },
+      decisions: ['approve', 'skip'],
+      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say skip > skipped`,
+    },
+    {
+      name: 'an apply that never said whether it wrote is rolled back when the step ends',
+      words: { apply: ['fails'] },
+      decisions: ['approve', 'abort'],
+      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say abort > rollback > aborted`,
+    },
+    {
+      name: 'a new base that is refused does not leave the first part applied',
+      files: TWO,
+      words: { apply: ['conflict:b.ts'], preflight: ['ready', 'refused'] },
+      decisions: ['approve', 'regenerate'],
+      moves: `${ASKED} > ask conflict b.ts > say regenerate > preflight 2 > rollback > refused`,
+    },
+  ])('$name', check);
+
+  test('the wait for a busy workspace grows, so that weeks of it do not fill a history', () => {
+    const driver = new StepDriver({}, inOrder({ apply: Array.from({ length: 4000 }, () => 'busy') }));
+    driver.run();
+    driver.say('approve');
+    let waited_ms = 0;
+    let tries = 0;
+    const waits: number[] = [];
+    expect(() => {
+      for (;;) {
+        driver.run(1);
+        throw new Error('not reached');
+      }
+    }).toThrow(/still going/);
+    while (waited_ms < 60 * 86_400_000) {
+      driver.fold({ type: 'applied', result: { v: 1, outcome: 'busy', holder: 'feedbeef', since: 'now' } });
+      tries += 1;
+      const ms = driver.nextWait();
+      waits.push(ms);
+      waited_ms += ms;
+      driver.fold({ type: 'waited' });
+    }
+    expect(waits.slice(0, 6)).toEqual([4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    // 60 days of it: some eight events a try, against the 51,200 at which the server ends a run.
+    expect(tries * 8).toBeLessThan(40_000);
+    expect(driver.state.events.filter((event) => event.type === 'apply_busy')).toHaveLength(1);
+  });
+});
+
+describe('verify and rollback', () => {
+  const GO = `${A} > ask approval a.ts > say approve > apply a.ts`;
+  const tested = (
+    name: string,
+    verify: readonly string[],
+    decisions: readonly Saying[],
+    moves: string,
+    more: Partial<Case> = {},
+    words: Words = {},
+  ): Case => ({
+    name,
+    words: { ...words, verify },
+    decisions: ['approve', ...decisions],
+    moves: `${GO} > ${moves}`,
+    ready: TESTED,
+    ...more,
+  });
+  const AGAIN = 'rollback > propose a.ts#2 told > seal > ask approval a.ts > say approve > apply a.ts';
+  const THIRD = 'rollback > propose a.ts#3 told > seal > ask approval a.ts > say approve > apply a.ts';
+  test.each<Case>([
+    ...(['pass', 'pass_with_warnings', 'no_tests'] as const).map((word) =>
+      tested(word, [word], [], 'verify > commit > committed'),
+    ),
+    tested('pass, no commit asked for', ['pass'], [], 'verify > applied', {
+      ready: { ...TESTED, commitMessage: null },
+    }),
+    tested(
+      'a failure is rolled back and asked for again, told what the tests said',
+      ['fail:x', 'pass'],
+      ['approve'],
+      `verify > ${AGAIN} > verify > commit > committed`,
+    ),
+    tested(
+      'the same signature twice in a row is a decision',
+      ['fail:x', 'fail:x'],
+      ['approve'],
+      `verify > ${AGAIN} > verify > rollback > ask tests_failed`,
+    ),
+    tested(
+      'another signature is another try, up to maxFailedVerifications',
+      ['fail:x', 'fail:y', 'fail:z'],
+      ['approve', 'approve'],
+      `verify > ${AGAIN} > verify > ${THIRD} > verify > rollback > ask tests_failed`,
+    ),
+    tested('maxFailedVerifications: 1', ['fail:x'], [], 'verify > rollback > ask tests_failed', {
+      limits: { maxFailedVerifications: 1 },
+    }),
+    tested(
+      'no signature is never the same',
+      ['fail', 'fail', 'pass'],
+      ['approve', 'approve'],
+      `verify > ${AGAIN} > verify > ${THIRD} > verify > commit > committed`,
+    ),
+    tested(
+      'a transient failure is run again first',
+      ['transient:x', 'pass'],
+      [],
+      'verify > verify > commit > committed',
+    ),
+    tested(
+      'transient twice counts',
+      ['transient:x', 'transient:x', 'pass'],
+      ['approve'],
+      `verify > verify > ${AGAIN} > verify > commit > committed`,
+    ),
+    tested(
+      'the same bytes once more after a rollback are asked about again: their application has a number of its own',
+      ['fail:x', 'pass'],
+      ['approve'],
+      `verify > ${AGAIN} > verify > commit > committed`,
+      {},
+      { propose: ['edited=1', 'edited=1'] },
+    ),
+    tested(
+      'tests_failed: keep applies the last proposal again, marked',
+      ['fail:x'],
+      ['keep'],
+      'verify > rollback > ask tests_failed > say keep > apply a.ts > commit [INCOMPLETE] > committed',
+      {
+        limits: { maxFailedVerifications: 1 },
+      },
+    ),
+    tested('tests_failed: skip', ['fail:x'], ['skip'], 'verify > rollback > ask tests_failed > say skip > skipped', {
+      limits: { maxFailedVerifications: 1 },
+    }),
+    tested(
+      'tests_failed: revise starts counting anew',
+      ['fail:x', 'fail:x', 'pass'],
+      [['revise', { note: 'mind the zero' }], 'approve'],
+      'verify > rollback > ask tests_failed > say revise > propose a.ts#2 told "mind the zero" > seal > ask approval a.ts > say approve > apply a.ts > verify > rollback > ask tests_failed',
+      { limits: { maxFailedVerifications: 1 } },
+    ),
+    tested(
+      'tests_failed: manual takes the files as they are, and they are verified',
+      ['fail:x', 'touch:a.ts', 'pass'],
+      ['manual'],
+      'verify > rollback > ask tests_failed > say manual > seal > apply a.ts > verify > commit > committed',
+      { limits: { maxFailedVerifications: 1 } },
+      { seal: ['sealed', 'touch:a.ts'] },
+    ),
+    tested(
+      'what a person wrote is not asked of the model when the tests fail; revise takes it as the base',
+      ['fail:x', 'fail:y', 'pass'],
+      ['manual', ['revise', { note: 'mind the zero' }], 'approve'],
+      'verify > rollback > ask tests_failed > say manual > seal > apply a.ts > verify > rollback > ask tests_failed > ' +
+        'say revise > preflight 2 > propose a.ts#2 "mind the zero" > seal > ask approval a.ts > say approve > apply a.ts > verify > commit > committed',
+      { limits: { maxFailedVerifications: 1 } },
+      { seal: ['sealed', 'touch:a.ts'] },
+    ),
+    tested(
+      'its activity fails: retry',
+      ['fails', 'pass'],
+      ['retry'],
+      'verify > ask engine_failed > say retry > verify > commit > committed',
+    ),
+    tested(
+      'its activity fails: skip rolls back',
+      ['fails'],
+      ['skip'],
+      'verify > ask engine_failed > say skip > rollback > skipped',
+    ),
+    tested(
+      'its activity fails: manual takes what a person made of the applied files',
+      ['fails', 'pass'],
+      ['manual'],
+      'verify > ask engine_failed > say manual > seal > apply a.ts > verify > commit > committed',
+      {},
+      { seal: ['sealed', 'touch:a.ts'] },
+    ),
+    tested(
+      'rollback fails: retry',
+      ['fail:x'],
+      ['retry'],
+      'verify > rollback > ask engine_failed > say retry > rollback > ask tests_failed',
+      { limits: { maxFailedVerifications: 1 } },
+      { rollback: ['fails'] },
+    ),
+    tested(
+      'rollback of an abort fails: manual says that the person has put the files right',
+      ['fails'],
+      ['abort', 'manual'],
+      'verify > ask engine_failed > say abort > rollback > ask engine_failed > say manual > aborted',
+      {},
+      { rollback: ['fails'] },
+    ),
+    tested(
+      'rollback that finds no blobs: a new base would not help, so it asks as any failure does',
+      ['fails'],
+      ['abort', 'skip'],
+      'verify > ask engine_failed > say abort > rollback > ask engine_failed > say skip > rollback > aborted',
+      {},
+      { rollback: ['fails:blob_lost'] },
+    ),
+    {
+      name: 'after a conflict both applications are rolled back, and both are asked for again',
+      files: TWO,
+      ready: TESTED,
+      words: { apply: ['conflict:b.ts'], verify: ['fail:x'] },
+      decisions: ['approve', 'regenerate', 'approve'],
+      moves:
+        `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ` +
+        'ask approval b.ts > say approve > apply b.ts > verify > rollback > propose a.ts#2 told > propose b.ts#2 told > seal > ask approval a.ts,b.ts',
+    },
+    {
+      name: 'keep after a conflict applies both parts again',
+      files: TWO,
+      ready: TESTED,
+      limits: { maxFailedVerifications: 1 },
+      words: { apply: ['conflict:b.ts'], verify: ['fail:x'] },
+      decisions: ['approve', 'regenerate', 'approve', 'keep'],
+      moves:
+        `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ` +
+        'ask approval b.ts > say approve > apply b.ts > verify > rollback > ask tests_failed > say keep > seal > apply a.ts,b.ts > commit [INCOMPLETE] > committed',
+    },
+  ])('$name', check);
+
+  test('a transient failure gets twice the time, a later verification the usual one', () => {
+    const driver = new StepDriver(
+      { ready: TESTED },
+      inOrder({ verify: ['transient:x', 'pass'], commit: ['conflict'] }),
+    );
+    driver.run();
+    driver.say('approve');
+    driver.run();
+    driver.say('regenerate');
+    driver.run();
+    driver.say('approve');
+    driver.run();
+    expect(driver.verifyTimeouts).toEqual([600, 1200, 600]);
+  });
+});
+
+describe('test_command', () => {
+  const FOUND = { test: { commands: [], found: 'npm test' } };
+  const ASK = 'preflight > ask test_command';
+  const GO = 'propose * > seal > ask approval a.ts';
+  test.each<Case & { readonly commands: readonly string[]; readonly remember: string | null }>([
+    {
+      name: 'run it, and remember',
+      decisions: ['run'],
+      moves: `${ASK} > say run > ${GO}`,
+      commands: ['npm test'],
+      remember: 'npm test',
+    },
+    {
+      name: 'another one',
+      decisions: [['other', { set: { command: 'make check' } }]],
+      moves: `${ASK} > say other > ${GO}`,
+      commands: ['make check'],
+      remember: null,
+    },
+    { name: 'no tests', decisions: ['no_tests'], moves: `${ASK} > say no_tests > ${GO}`, commands: [], remember: null },
+    {
+      name: 'other without a command',
+      decisions: ['other'],
+      moves: `${ASK} > say other > no: other needs set.command`,
+      commands: [],
+      remember: null,
+    },
+  ])('$name', (it) => {
+    const { trace, state } = play({ ...it, ready: FOUND });
+    expect(trace.join(' > ')).toBe(it.moves);
+    expect(state.testCommands).toEqual(it.commands);
+    expect(state.rememberTest).toBe(it.remember);
+  });
+});
+
+describe('commit', () => {
+  const GO = `${A} > ask approval a.ts > say approve > apply a.ts > commit`;
+  test.each<Case>([
+    { name: 'nothing to commit', words: { commit: ['nothing'] }, decisions: ['approve'], moves: `${GO} > unchanged` },
+    ...(['conflict', 'hook_changed'] as const).flatMap((reason): Case[] => [
+      {
+        name: `${reason}: rebase commits onto what is there now`,
+        words: { commit: [reason] },
+        decisions: ['approve', 'rebase'],
+        moves: `${GO} > ask ${reason} (commit) > say rebase > commit > committed`,
+      },
+      {
+        name: `${reason}: take_theirs rolls back`,
+        words: { commit: [reason] },
+        decisions: ['approve', 'take_theirs'],
+        moves: `${GO} > ask ${reason} (commit) > say take_theirs > rollback > skipped`,
+      },
+      {
+        name: `${reason}: regenerate rolls back and starts from the files as they are`,
+        words: { commit: [reason] },
+        decisions: ['approve', 'regenerate', 'approve'],
+        moves: `${GO} > ask ${reason} (commit) > say regenerate > rollback > preflight 2 > propose *#2 > seal > ask approval a.ts > say approve > apply a.ts > commit > committed`,
+      },
+    ]),
+    {
+      name: 'failed: retry',
+      words: { commit: ['failed'] },
+      decisions: ['approve', 'retry'],
+      moves: `${GO} > ask engine_failed > say retry > commit > committed`,
+    },
+    {
+      name: 'failed: skip rolls back',
+      words: { commit: ['failed'] },
+      decisions: ['approve', 'skip'],
+      moves: `${GO} > ask engine_failed > say skip > rollback > skipped`,
+    },
+    {
+      name: 'failed (a hook refused): manual commits what the person made of it',
+      words: { commit: ['failed'], seal: ['sealed', 'touch:a.ts'] },
+      decisions: ['approve', 'manual'],
+      moves: `${GO} > ask engine_failed > say manual > seal > apply a.ts > commit > committed`,
+    },
+    {
+      name: 'its activity fails',
+      words: { commit: ['fails'] },
+      decisions: ['approve', 'retry'],
+      moves: `${GO} > ask engine_failed > say retry > commit > committed`,
+    },
+    {
+      name: 'what a person skipped stays out of a new base',
+      files: TWO,
+      words: { commit: ['conflict'] },
+      decisions: [['skip', { files: ['a.ts'] }], 'approve', 'regenerate'],
+      moves: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve > apply b.ts > commit > ask conflict (commit) > say regenerate > rollback > preflight 2 > propose b.ts#2 > seal > ask approval b.ts`,
+    },
+  ])('$name', check);
+});
