@@ -23,7 +23,7 @@ const resultFile = join(scratch, 'jest.json');
 /** A person's own servers, keys and settings have no business in tests; where to find the CLI and a seed do. */
 const testEnvironment = () => {
   const own = /^(TEMPORAL_|ANTHROPIC_|EMEND_)/;
-  const kept = /^EMEND_(TEMPORAL|TEST)_/;
+  const kept = /^EMEND_(TEMPORAL|TEST)_|^EMEND_(SEED|FUZZ_SEED|FUZZ_RUNS)$/;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)));
   return { ...env, TMPDIR: scratch, EMEND_TEST_RUN: scratch, ...(long ? { EMEND_LONG: '1' } : {}) };
 };

@@ -25,12 +25,15 @@ const retried = (problem: Problem): boolean =>
 const cut = (text: string): string =>
   text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
 
+/** What went wrong and what to do: a decision point shows no more than this. */
+const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
+
 function asFailure(error: unknown): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   if (error instanceof ModelError) {
     return ApplicationFailure.create({
       type: error.problem.code,
-      message: cut(error.problem.message),
+      message: cut(sentence(error.problem)),
       nonRetryable: !error.retryable,
       category: ApplicationFailureCategory.BENIGN,
       ...(error.retryAfter_ms === undefined ? {} : { nextRetryDelay: error.retryAfter_ms }),
@@ -39,7 +42,7 @@ function asFailure(error: unknown): unknown {
   if (error instanceof ProblemError) {
     return ApplicationFailure.create({
       type: error.problem.code,
-      message: cut(error.problem.message),
+      message: cut(sentence(error.problem)),
       nonRetryable: !retried(error.problem),
       category: ApplicationFailureCategory.BENIGN,
     });

@@ -28,7 +28,7 @@ export async function chooseTargets({ workspace, job, jobPath, picked, limits, c
     );
   // The seed's example gives output keys beside `mode: edit`: they are accepted and say nothing more there.
   const written = mode === 'standard' || mode === 'sequential' ? job.outputFiles : [];
-  const named = [...new Set([...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.targetFiles)])];
+  const named = [...new Set([...written, ...job.targetFiles])];
   await checkNamed(workspace, job, jobPath, written);
   const chosen = named.length > 0 ? targets(named) : await unnamed(workspace, job, picked);
   if (chosen.outcome === 'pick') return chosen;

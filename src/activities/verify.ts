@@ -10,6 +10,9 @@ import { putRefusal } from './refusals.js';
 /** Runners that exit 0 without having run anything say so. */
 const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/, /\b0 tests?,? 0 passed/i];
 
+/** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
+const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
+
 export const verify =
   (dependencies: ActivityDependencies) =>
   async (input: VerifyInput, scope: ActivityScope): Promise<VerifyResult> => {
@@ -57,7 +60,7 @@ export const verify =
     const words = input.commands.join(' && ');
     return passed({
       ...nothing,
-      outcome: idle ? 'no_tests' : /\bwarn(ing)?s?\b/i.test(output) ? 'pass_with_warnings' : 'pass',
+      outcome: idle ? 'no_tests' : WARNED.test(output) ? 'pass_with_warnings' : 'pass',
       summary: idle ? `${words}: ran no test` : `${words}: passed`,
       output: kept,
       seconds,

@@ -13,6 +13,7 @@ import type { StepEvent } from '../shared/events.js';
 import type { StepStatus } from '../shared/protocol.js';
 import { askDecision } from './ask-decision.js';
 import type { Io } from './io.js';
+import { showLiveText } from './live-text.js';
 import { decisionLines } from './render/decision.js';
 import { eventText, isWorthALine } from './render/event.js';
 import { LiveBlock, progressLines } from './render/progress.js';
@@ -27,6 +28,8 @@ export interface FollowOptions {
   readonly yes: boolean;
   /** Print no progress. */
   readonly quiet: boolean;
+  /** Print what running model calls write. */
+  readonly live: boolean;
   /** Come back where no worker answers, instead of waiting for one. */
   readonly needWorker: boolean;
   readonly signal: AbortSignal;
@@ -45,6 +48,24 @@ export const followRun = async (
   options: FollowOptions,
 ): Promise<Followed> => {
   const progress = new ProgressLog(io, emend, options.quiet);
+  const print = (lines: readonly string[]): void => {
+    progress.say(lines);
+  };
+  const live = options.live ? showLiveText(emend.home, started.stepKey, print) : null;
+  try {
+    return await follow(io, emend, started, options, progress);
+  } finally {
+    await live?.stop();
+  }
+};
+
+const follow = async (
+  io: Io,
+  emend: Emend,
+  started: ResolvedRun,
+  options: FollowOptions,
+  progress: ProgressLog,
+): Promise<Followed> => {
   /** Decisions that need nothing more from us. */
   const handled = new Set<string>();
   const gone = (): boolean => options.signal.aborted;

@@ -14,6 +14,8 @@ Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 waits for a pers
 
 const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
 const json = (): Option => new Option('--json', 'print JSON');
+const live = (): Option =>
+  new Option('--live', 'also print what running model calls write, as it arrives').conflicts('json');
 
 export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command => {
   const program = new Command('emend')
@@ -39,6 +41,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .option('--wait', 'without a terminal: wait through pauses until the run ends')
     .option('--yes', 'approve the proposal; other decisions still ask')
     .option('--again', 'start another run beside an open one of the same job')
+    .addOption(live())
     .option('--set <limit=value>', 'set a limit for this run (again and again)', collect, [])
     .option('--hint <text>', 'a hint for the prompts of this run (again and again)', collect, [])
     .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
@@ -84,6 +87,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .argument('<run>', RUN)
     .description('what happened in a run, in order')
     .option('--follow', 'go on until the run ends')
+    .addOption(live())
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(async (run: string, flags: object) => {
       const { events } = await import('./commands/events.js');

@@ -101,7 +101,8 @@ const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied
   return { applied: [...applied], kept };
 };
 
-const isRecovery = (data: unknown): data is RecoveryData => isRecord(data) && (data.how === 'undo' || data.how === 'keep');
+const isRecovery = (data: unknown): data is RecoveryData =>
+  isRecord(data) && (data.how === 'undo' || data.how === 'keep');
 
 const pathsOf = (result: unknown): readonly string[] =>
   isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];

@@ -82,11 +82,13 @@ type Held = Pick<StaleHold, 'stepKey' | 'workspace' | 'holder'>;
 /** The step's closed records of this lease, those that were rolled back left out, in order of their decisions. */
 const appliedRecords = async ({ home }: Emend, { stepKey, holder, workspace }: Held) => {
   const { transactions } = homePaths(home);
+  const load = (name: string) => openRecord(realSys, transactions, name).load();
   const names = (await orNull(realSys.readdir(`${transactions}/${stepKey}`))) ?? [];
   const found: { readonly plan: TransactionPlan; readonly closed: ClosedRecord }[] = [];
   for (const name of names) {
-    if (rollbackName(name) !== name && names.includes(rollbackName(name))) continue;
-    const { plan, closed, ...rest } = await openRecord(realSys, transactions, `${stepKey}/${name}`).load();
+    const back = rollbackName(name);
+    if (back !== name && names.includes(back) && (await load(`${stepKey}/${back}`)).closed !== null) continue;
+    const { plan, closed, ...rest } = await load(`${stepKey}/${name}`);
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
     if (plan.lease.number === holder.number && plan.workspace === workspace) found.push({ plan, closed });
   }

@@ -132,7 +132,8 @@ export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => 
     if (line === null) break;
     if (index === 0) checkVersion(line, path);
     if ('t' in line && typeof line.t === 'number') last_ms = line.t;
-    if ('e' in line && isEvent(line.e)) events.push(line.e);
+    const event = eventIn(line);
+    if (event !== null) events.push(event);
   }
   return { events, complete: events.some((e) => e.type === 'message_stop'), seconds: last_ms / 1000 };
 };
@@ -146,6 +147,14 @@ export const logSize = async (sys: Sys, path: string): Promise<number> => {
     throw error;
   }
 };
+
+/** The stream event of one whole line; null: the head, a sign of life, or torn. */
+export const eventOfLine = (text: string): StreamEvent | null => {
+  const line = parseLine(text);
+  return line === null ? null : eventIn(line);
+};
+
+const eventIn = (line: object): StreamEvent | null => ('e' in line && isEvent(line.e) ? line.e : null);
 
 const parseLine = (text: string): object | null => {
   try {

@@ -10,12 +10,13 @@ import {
   type PauseReason,
 } from './decisions.js';
 import { BOUNDS, LIMITS, type LimitName, type Limits } from './limits.js';
-import type { FileEntry, StepState, Verdict } from './state.js';
+import { unfinishedPaths, type Attempting, type FileEntry, type StepState, type Verdict } from './state.js';
 import { splitByFile } from './reduce-propose.js';
 import { asText, short } from './text.js';
 import {
   askAgain,
   close,
+  FRESH,
   emit,
   endAfterRollback,
   endOfWork,
@@ -183,7 +184,7 @@ export function applyDecision(state: StepState, request: DecisionRequest, now: n
   const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
   const records = [...state.pendingRecords, recordOf(request, files, now)];
   const set = withSettings(told, open, request);
-  const effected = onward(perFile(set, open, request, files), open, now);
+  const effected = onward(perFile(set, open, request, files), now);
   if (!complete && !WHOLE_ANSWERS.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
   return settle(
@@ -229,16 +230,13 @@ export function abortStep(state: StepState, record: DecisionRecord, now: number)
   return endAfterRollback(told, now, 'aborted');
 }
 
-/**
- * Where a call for all files was under way: it goes on only while it is for all of them. After an answer for some, or after it
- * failed, the rest is asked for file by file.
- */
-function onward(state: StepState, open: DecisionPoint, now: number): StepState {
-  if (state.stage !== 'propose' || open.reason === 'approval' || state.files.length < 2) return state;
-  const wanted = state.files.filter((file) => file.status === 'pending' || file.status === 'in_progress');
-  const forAll = state.whole !== null;
-  if (wanted.length === 0 || (forAll ? wanted.length === state.files.length : state.wasSplit)) return state;
-  return splitByFile(state, forAll ? 'answered by file' : open.reason, now, wanted.length > 1);
+/** A call for all files goes on only while it is for all of them; after answers for some, the rest is asked for file by file. */
+function onward(state: StepState, now: number): StepState {
+  if (state.whole === null) return state;
+  const wanted = unfinishedPaths(state);
+  if (wanted.length === state.files.length) return state;
+  if (wanted.length > 0) return splitByFile(state, 'answered by file', now, wanted.length > 1);
+  return state.files.some((file) => file.status === 'failed') ? state : { ...state, whole: null };
 }
 
 /** Failures that say nothing about the answer of the model. */
@@ -256,6 +254,12 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
       ? { outputBudget_tokens: request.set.outputBudget_tokens }
       : {};
   const note = request.note === undefined ? {} : { note: request.note };
+  // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
+  // A smaller prompt is another request: the stored one would be sent again and be refused again.
+  const anew = ({ failure, draw }: Attempting): Partial<Attempting> => {
+    const stands = failure !== null && ANSWER_STANDS.has(failure.reason);
+    return { ...FRESH, draw: stands && request.set?.inputBudget_tokens === undefined ? draw : draw + 1 };
+  };
   const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
   const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
     ...file,
@@ -268,14 +272,12 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     take_theirs: (file) => ({ ...file, status: 'skipped' }),
     revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: state.proposal?.diff ?? null }),
     // At a limit the files were not asked yet: their next answer is the first one, not a new one.
-    retry: (file) => {
-      if (file.status !== 'failed') return { ...file, ...model, ...budget, ...note };
-      // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
-      // A smaller prompt is another request: the stored one would be sent again and be refused again.
-      const stands = file.failure !== null && ANSWER_STANDS.has(file.failure.reason);
-      const draw = stands && request.set?.inputBudget_tokens === undefined ? file.draw : file.draw + 1;
-      return askAgain(file, { ...model, ...budget, ...note, draw });
-    },
+    retry: (file) => ({
+      ...(file.status === 'failed' ? askAgain(file, anew(file)) : file),
+      ...model,
+      ...budget,
+      ...note,
+    }),
     manual: byHand,
     // The host is back: the same answer is wanted, not a new one.
     wait: (file) => (file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file),
@@ -284,9 +286,9 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   if (effect === undefined) return state;
   if (request.answer !== 'retry') return withFiles(state, files, effect);
   // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
-  const waiting = state.files.filter((file) => file.status === 'pending' || file.status === 'in_progress');
-  const whole = state.whole === null ? null : { ...state.whole, ...model, ...budget, ...note };
-  const reached = open.files.length === 0 ? waiting.map((file) => file.path) : files;
+  const again = state.whole?.status === 'failed' ? anew(state.whole) : {};
+  const whole = state.whole === null ? null : { ...state.whole, ...again, ...model, ...budget, ...note };
+  const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
   return withFiles({ ...state, whole }, reached, effect);
 }
 

@@ -23,7 +23,7 @@ export const ANSWERS_BY_REASON = {
   blob_lost: ['regenerate'],
 } as const;
 
-/** Why a run waits for a person (wire names, docs/decisions.md). */
+/** Why a run waits for a person (wire names, docs/decision-points.md). */
 export type PauseReason = keyof typeof ANSWERS_BY_REASON;
 export type Answer = (typeof ANSWERS_BY_REASON)[PauseReason][number] | 'abort';
 

@@ -4,7 +4,15 @@
  */
 import type { PauseReason } from './decisions.js';
 import type { BlobRef } from './refs.js';
-import { approvedPaths, undecidedPaths, type Attempting, type Pause, type StepState } from './state.js';
+import {
+  approvedPaths,
+  isUnfinished,
+  undecidedPaths,
+  unfinishedPaths,
+  type Attempting,
+  type Pause,
+  type StepState,
+} from './state.js';
 
 export interface Chunk {
   /** Path, or `*` for the whole step. */
@@ -45,16 +53,10 @@ const pause = (
   pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
 });
 
-const unfinished = (status: string): boolean => status === 'pending' || status === 'in_progress';
-
-/** Paths that still want an answer from the model. */
-const pendingPaths = (state: StepState): readonly string[] =>
-  state.files.filter((file) => unfinished(file.status)).map((file) => file.path);
-
 function limitReached(state: StepState, now: number): Move | null {
   const { limits, usage } = state;
   if (limits === null) return null;
-  const waiting = pendingPaths(state);
+  const waiting = unfinishedPaths(state);
   const tokens = usage.input_tokens + usage.output_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
   if (limits.budget_tokens !== null && tokens >= limits.budget_tokens)
     return pause('budget', `${tokens} tokens used; budget_tokens is ${limits.budget_tokens}`, waiting, 'budget_tokens');
@@ -85,7 +87,7 @@ function limitReached(state: StepState, now: number): Move | null {
 }
 
 function proposeMove(state: StepState, now: number): Move {
-  const pending = state.files.filter((file) => unfinished(file.status));
+  const pending = state.files.filter(isUnfinished);
   const first = pending[0];
   if (first !== undefined) {
     const limited = limitReached(state, now);
@@ -134,7 +136,11 @@ function reviewMove(state: StepState): Move {
       : 'the proposal is ready';
     const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
     const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
-    return pause('approval', `${why}: ${proposal.files.length} files, +${added} -${removed} lines`, undecided);
+    return pause(
+      'approval',
+      `${why}: ${proposal.files.length} ${proposal.files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines`,
+      undecided,
+    );
   }
   return { kind: 'finish' };
 }

@@ -112,6 +112,10 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
   }
 }
 
+/** A reason that names its file already is not told the name twice. */
+const withPath = ({ path, message }: { readonly path: string; readonly message: string }): string =>
+  message.startsWith(path) ? message : `${path}: ${message}`;
+
 function askConflict(
   state: StepState,
   at: 'apply' | 'commit' | 'rebase',
@@ -120,7 +124,7 @@ function askConflict(
   reason: 'conflict' | 'hook_changed' = 'conflict',
 ): StepState {
   const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(conflict.why) }));
-  const message = cut(files.map((file) => `${file.path}: ${file.message}`).join('; '));
+  const message = cut(files.map((file) => withPath(file)).join('; '));
   const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), where: at });
   return { ...told, conflictAt: at, ask: { reason, message, files, subject: null } };
 }

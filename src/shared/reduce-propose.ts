@@ -2,11 +2,10 @@
 import type { PauseReason } from './decisions.js';
 import type { Chunk } from './moves.js';
 import type { PreflightResult, ProposeResult, StepUsage } from './protocol.js';
-import { addUsage, type Attempting, type FileEntry, type StepState } from './state.js';
+import { addUsage, isUnfinished, type Attempting, type FileEntry, type StepState } from './state.js';
 import { cut, emit, endAfterRollback, withFile, withFiles } from './transitions.js';
 
-const unfinished = (status: FileEntry['status']): boolean => status === 'pending' || status === 'in_progress';
-const waiting = (file: FileEntry): FileEntry => (unfinished(file.status) ? { ...file, status: 'pending' } : file);
+const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
 
 /** Fresh attempts at the first rung. */
 const untried = (draw: number): Omit<Attempting, 'format' | 'outputBudget_tokens'> => ({
@@ -120,15 +119,16 @@ const retarget = (state: StepState, chunk: Chunk, change: Partial<Attempting>): 
     : withFile(state, chunk.file, (file) => ({ ...file, ...change }));
 
 /**
- * What came of a chunk, for each file that it was for. The call for a single file leaves it at the rung that it reached, so that a
- * person's `retry` goes on from there.
+ * What came of a chunk, for each file that it was for. The call for all files stays where it failed: `retry` asks it again. A single
+ * file keeps the rung that its call reached.
  */
-function onEach(state: StepState, chunk: Chunk, change: Partial<FileEntry>): StepState {
+function onEach(state: StepState, chunk: Chunk, change: Partial<Attempting>): StepState {
   if (chunk.file !== '*') return withFile(state, chunk.file, (file) => ({ ...file, ...change }));
-  const { draw, attempts, format, outputBudget_tokens, model, note, refusal } = chunk.attempt;
-  const rung = state.files.length === 1 ? { attempts, format, outputBudget_tokens, model, note, refusal } : {};
-  return withFiles({ ...state, whole: null }, 'all', (file) =>
-    unfinished(file.status) ? { ...file, ...rung, draw: Math.max(file.draw, draw), ...change } : file,
+  const { draw, attempts, format, outputBudget_tokens, model, note } = chunk.attempt;
+  const rung = state.files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {};
+  const whole = change.status === 'failed' && state.whole !== null ? { ...state.whole, ...change } : null;
+  return withFiles({ ...state, whole }, 'all', (file) =>
+    isUnfinished(file) ? { ...file, ...rung, draw: Math.max(file.draw, draw), ...change } : file,
   );
 }
 

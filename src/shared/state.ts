@@ -113,7 +113,6 @@ export interface StepState {
   readonly applications: readonly Application[];
   /** An application whose activity failed without saying whether it wrote: an end of the step rolls it back too. */
   readonly applying: Application | null;
-
   /** Where the last conflict was; its answers mean different things there. */
   readonly conflictAt: 'apply' | 'commit' | 'rebase' | null;
   readonly lease: HeldLease | null;
@@ -204,7 +203,6 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   approvalNumber: 0,
   applications: [],
   applying: null,
-
   conflictAt: null,
   lease: null,
   busySince: null,
@@ -238,6 +236,12 @@ export const changedLimits = ({ limits, preflight }: StepState): Partial<Limits>
   const changed = (Object.keys(limits) as LimitName[]).filter((name) => limits[name] !== resolved[name]);
   return changed.length === 0 ? null : Object.fromEntries(changed.map((name) => [name, limits[name]]));
 };
+
+export const isUnfinished = ({ status }: { readonly status: FileStatus }): boolean =>
+  status === 'pending' || status === 'in_progress';
+/** Paths that still want an answer from the model. */
+export const unfinishedPaths = (state: StepState): readonly string[] =>
+  state.files.filter(isUnfinished).map((file) => file.path);
 
 /** Files that the current proposal would change by the model and that still stand for application. */
 export const approvedPaths = (state: StepState): readonly string[] => {

@@ -37,14 +37,14 @@ export const withFiles = (
   };
 };
 
+/** No attempt made yet. */
+export const FRESH = { status: 'pending', attempts: 0, unmarkedAsked: false, failure: null } as const;
+
 /** A file is asked for anew: fresh attempts, and a new answer (`draw`) where the old one must not be found again. */
 export const askAgain = (file: FileEntry, change: Partial<Attempting> = {}): FileEntry => ({
   ...file,
-  status: 'pending',
-  attempts: 0,
+  ...FRESH,
   draw: file.draw + 1,
-  unmarkedAsked: false,
-  failure: null,
   manual: false,
   verdict: null,
   ...change,

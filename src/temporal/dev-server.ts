@@ -151,7 +151,8 @@ const serverArguments = (options: DevServerOptions, port: number, uiPort: number
 /** True once the default namespace answers; false when the process ended or the time is over. */
 const ready = async (address: string, child: ChildProcess): Promise<boolean> => {
   const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  const connection = Connection.lazy({ address });
+  // On this machine whatever `http_proxy` says.
+  const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
   try {
     const end = Date.now() + READY_MS;
     while (Date.now() < end && !ended()) {

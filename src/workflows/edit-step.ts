@@ -357,8 +357,11 @@ class Step {
         this.validate(body);
       },
     });
-    setHandler(names.decideSignal, (body) => {
+    const hearRequest = (body: unknown): void => {
       this.hear(readRequest(body));
+    };
+    setHandler(names.decideSignal, hearRequest, {
+      description: 'As the update of this name, for when no worker answers; the short signals below are easier by hand',
     });
     for (const [answer, signal, description] of names.SHORT_SIGNALS)
       setHandler(

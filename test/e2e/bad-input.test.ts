@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readJobFile, startStep } from '../../src/client/index.js';
+import { sampled } from '../support/seeded.js';
 import { scene, whole, type Scene } from './support.js';
 
 const SECRET = 'test-key-that-must-not-leak';
@@ -373,7 +373,10 @@ const MACHINE: Record<string, Bad> = {
 };
 
 describe('a job that cannot be run', () => {
-  test.each(Object.entries(JOBS))('%s', (_name, bad) => expectRefusal(bad));
+  // What the reader of jobs says is tested without processes (test/job, test/client/job-file.test.ts); here a sample goes the whole way.
+  const ALWAYS = ['job file absent', 'not Markdown', 'several problems at once', 'target outside, through a link'];
+  const names = sampled('bad jobs', Object.keys(JOBS), 6, ALWAYS);
+  test.each(names.map((name) => [name, JOBS[name]!] as const))('%s', (_name, bad) => expectRefusal(bad));
 });
 describe('a command line that says nothing we know', () => {
   test.each(Object.entries(TYPED))('%s', (_name, bad) => expectRefusal(bad));
@@ -442,15 +445,6 @@ const RUNS: Record<string, Bad> = {
     },
     says: [/a\.js/, /Commit or stash/],
   },
-  'secret-like context': {
-    args: RUN,
-    exit: 3,
-    problems: 0,
-    make: (at) => {
-      withJob('target_files: [a.js]')(at);
-    },
-    says: [/approval/],
-  },
 };
 
 describe('with a worker', () => {
@@ -482,16 +476,48 @@ describe('with a worker', () => {
   });
 
   test('digits that fit several runs are refused with the runs they fit', async () => {
-    s.write('job.md', job('target_files: [a.js]'));
-    const file = await readJobFile({ jobPath: join(s.repo, 'job.md'), workspace: s.repo, cwd: s.repo });
-    // Sixteen to the fourth runs would be needed to be sure: the archive is given two that begin alike.
-    for (const end of ['1', '2'])
+    // Runs that begin alike do not come by themselves: the archive is given two.
+    for (const end of ['2', '1'])
       await s.emend.archive.append(`abcd${end.repeat(28)}`, [
-        { v: 1, id: 'started', at: new Date().toISOString(), kind: 'started', data: { title: file.job.title } },
+        { v: 1, id: 'started', at: new Date().toISOString(), kind: 'started', data: {} },
       ]);
-    expect(startStep).toBeDefined();
     const ended = await emend(['show', 'abcd'], s.repo);
-    expect(ended).toMatchObject({ exit: 2, err: expect.stringContaining('"abcd" fits 2 runs:\n  abcd1111') });
-    expect(ended.err).toMatch(/abcd2222[\s\S]*\n {2}Type more digits of the run\./);
+    expect(ended).toMatchObject({
+      exit: 2,
+      err: expect.stringMatching(
+        /^emend: "abcd" fits 2 runs:\n {2}abcd1111 .*\n {2}abcd2222 .*\n {2}Type more digits of the run\.\n$/,
+      ),
+    });
   });
+});
+
+test('a worker without a key says so, and the run waits for a person with the same words', async () => {
+  const noKey = {
+    ANTHROPIC_API_KEY: '',
+    ANTHROPIC_AUTH_TOKEN: '',
+    ANTHROPIC_BASE_URL: '',
+    EMEND_QUEUE: `${s.env.EMEND_QUEUE ?? ''}-without-key`,
+  };
+  const at = place();
+  at.write('job.md', job('target_files: [a.js]'));
+  const worker = spawn(process.execPath, [join(process.cwd(), 'dist/client.js'), 'worker'], {
+    cwd: at.dir,
+    env: { ...s.env, ...noKey, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve) => worker.once('exit', resolve));
+  try {
+    let said = '';
+    worker.stderr.setEncoding('utf8').on('data', (piece: string) => (said += piece));
+    await s.until(() => said.includes('Ctrl-C ends the worker') || worker.exitCode !== null);
+    expect(said).toContain('Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set');
+    const paused = await emend(RUN, at.dir, noKey);
+    expect(paused).toMatchObject({ exit: 3, out: expect.stringMatching(/model_unavailable/) });
+    expect(paused.out).toMatch(/Neither ANTHROPIC_API_KEY/);
+    const run = /^([0-9a-f]{8}) /.exec(paused.out)?.[1] ?? '';
+    expect(await emend(['abort', run], at.dir, noKey)).toMatchObject({ exit: 0 });
+  } finally {
+    worker.kill('SIGTERM');
+  }
+  expect(await ended).toBe(0);
 });

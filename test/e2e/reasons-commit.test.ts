@@ -1,5 +1,5 @@
 /** Decision points from the applied files to the commit: found tests, failed tests, conflicts and hooks; each answer does what it says. */
-import { chmodSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
@@ -138,7 +138,7 @@ test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back,
 });
 
 test('a commit hook refuses, or changes what was approved: asked, and each answer does what it says', async () => {
-  const s = await scenery(['retried.js', 'dropped.js', 'mended.js', 'undone.js']);
+  const s = await scenery(['retried.js', 'dropped.js', 'handed.js', 'mended.js', 'undone.js', 'styled.js']);
   const hook = (body: string) => {
     s.write('.git/hooks/pre-commit', `#!/bin/sh\n${body}\n`);
     chmodSync(join(s.repo, '.git/hooks/pre-commit'), 0o755);
@@ -163,6 +163,13 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   expect(await s.end(dropped.run)).toMatchObject({ outcome: 'skipped', files: [] });
   expect([s.read('dropped.js'), ...subjects(s, 1)]).toEqual([one(1), 'Change retried.js']);
 
+  hook('grep -q 7 handed.js || { echo "seven, please"; exit 1; }');
+  const handed = await paused('handed.js', 'engine_failed', 'seven, please');
+  s.write('handed.js', one(7));
+  await s.answer(handed.run, 'manual');
+  expect(await s.end(handed.run)).toMatchObject({ outcome: 'committed', files: ['handed.js'] });
+  expect(s.git('show', 'HEAD:handed.js')).toBe(one(7));
+
   const ADDS = 'git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),extra.txt"';
   hook(ADDS);
   const mended = await paused('mended.js', 'hook_changed', 'extra.txt');
@@ -177,6 +184,14 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   await s.answer(undone.run, 'take_theirs');
   expect(await s.end(undone.run)).toMatchObject({ outcome: 'skipped', files: [] });
   expect([s.read('undone.js'), ...subjects(s, 1)]).toEqual([one(1), 'Change mended.js']);
+
+  // A formatter, as hooks mostly are: it changes the file and what is to be committed, every time.
+  hook("sed -i 's/ *;$/ ;/' styled.js && git add styled.js");
+  const styled = await paused('styled.js', 'hook_changed', 'styled.js');
+  await s.answer(styled.run, 'rebase');
+  expect(await s.end(styled.run)).toMatchObject({ outcome: 'committed', files: ['styled.js'] });
+  expect(s.git('show', 'HEAD:styled.js')).toBe('const one = 2 ;\n');
+  expect(s.git('status', '--porcelain', '--', '*.js')).toBe('');
 });
 
 describe('changed while the run waited for approval', () => {
@@ -204,5 +219,24 @@ describe('changed while the run waited for approval', () => {
     await s.answer(run, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['anew.js'] });
     expect([s.read('mine.js'), s.read('anew.js')]).toEqual([one(8), one(2)]);
+  });
+
+  test('the proposal is gone from the disk: blob_lost, and regenerate asks for the change anew', async () => {
+    const s = await scenery(['a.js']);
+    const run = await s.start('one.md', '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n');
+    const first = await s.settle(run);
+    const digits = first.proposal!.ref.slice('sha256:'.length);
+    rmSync(join(s.home, 'blobs', digits.slice(0, 2), digits));
+    await s.answer(run, 'approve');
+    const lost = await s.settle(run);
+    expect(lost.status.decision).toMatchObject({ reason: 'blob_lost', files: [] });
+    expect(s.read('a.js')).toBe(one(1));
+    await check(s, lost.workflowId!, 'edit-step-paused-blob-lost');
+    await s.answer(run, 'regenerate');
+    const second = await s.settle(run);
+    expect(second.status.decision?.reason).toBe('approval');
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['a.js'] });
+    expect(s.read('a.js')).toBe(one(2));
   });
 });

@@ -91,6 +91,29 @@ describe('answers that cannot be used', () => {
     await s.answer(key.run, 'skip');
     expect(await s.end(key.run)).toMatchObject({ outcome: 'skipped', files: [] });
   });
+
+  test('no file is picked: retry asks again, and there is nothing to take by hand', async () => {
+    const s = (open = await scene(files('x.js', 'y.js'), [
+      { name: 'pick', match: { contains: 'Files of the project', times: 1 }, fault: { kind: 'refusal' } },
+      {
+        name: 'pick again',
+        match: { contains: 'Files of the project' },
+        answer: '["y.js"]\nEMEND-COMPLETE {{nonce}} 0 0\n',
+      },
+      good('y.js'),
+    ]));
+    await s.worker();
+    const run = await s.start('pick.md', '---\napproval: auto\n---\n# Raise it\n\nThe second constant.\n');
+    const paused = await s.settle(run);
+    expect(paused.status.decision).toMatchObject({
+      reason: 'declined',
+      files: [],
+      accepts: ['retry', 'skip', 'abort'],
+    });
+    await expect(s.answer(run, 'manual')).rejects.toThrow(/no answer to declined/);
+    await s.answer(run, 'retry');
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['y.js'] });
+  });
 });
 
 describe('the ladder', () => {

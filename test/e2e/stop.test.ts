@@ -71,7 +71,10 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     await expectUntouched(s);
 
     const pids = join(s.home, '..', 'pids');
-    const testing = await s.start('testing.md', job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)));
+    const testing = await s.start(
+      'testing.md',
+      job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)),
+    );
     await s.until(() => pidsIn(pids).length === 2);
     expect(s.read('a.js')).toBe(AFTER);
     await stop.live(s, testing);

@@ -188,12 +188,38 @@ describe('several files', () => {
         'preflight > propose * > ask budget a.ts,b.ts > say retry > propose *#2 20000 told model=big "use tabs" > seal > ask approval a.ts,b.ts',
     },
     {
-      name: 'retry after the one call was declined goes by file',
+      name: 'retry after the one call was declined asks it again',
       ...WHOLE,
       words: { propose: { '*': ['declined'] } },
-      decisions: ['retry'],
+      decisions: [['retry', { note: 'it is my own code' }]],
       moves:
-        'preflight > propose * > ask declined a.ts,b.ts > say retry > brief > propose a.ts#2 > propose b.ts#2 > seal > ask approval a.ts,b.ts',
+        'preflight > propose * > ask declined a.ts,b.ts > say retry > propose *#2 "it is my own code" > seal > ask approval a.ts,b.ts',
+    },
+    {
+      name: 'answers for some files end the one call; the rest goes by file',
+      ...WHOLE,
+      words: { propose: { '*': ['declined'] } },
+      decisions: [
+        ['skip', { files: ['a.ts'] }],
+        ['retry', { files: ['b.ts'] }],
+      ],
+      moves:
+        'preflight > propose * > ask declined a.ts,b.ts > say skip a.ts > say retry b.ts > propose b.ts#2 > seal > ask approval b.ts',
+    },
+    {
+      name: 'the machinery failed, not the answer: retry asks for the same slot, so that a recorded answer is found',
+      words: { propose: ['fails'] },
+      decisions: ['retry'],
+      moves: 'preflight > propose * > ask model_unavailable a.ts > say retry > propose * > seal > ask approval a.ts',
+    },
+    {
+      name: 'revise after the one call goes by file',
+      ...WHOLE,
+      words: { propose: { '*': ['invalid'] } },
+      decisions: [['revise', { note: 'shorter' }]],
+      moves:
+        'preflight > propose * > propose *#2 told > seal > ask approval a.ts,b.ts > say revise > ' +
+        'propose a.ts#3 told "shorter" > propose b.ts#3 told "shorter" > seal > ask approval a.ts,b.ts',
     },
     {
       name: 'retry after the ladder of a single file goes on from its last rung',
@@ -201,7 +227,7 @@ describe('several files', () => {
       decisions: ['retry'],
       moves:
         'preflight > propose * > propose * 32768 > propose * structured-edit 32768 > ask truncation a.ts > say retry > ' +
-        'propose a.ts#2 structured-edit 32768 > seal > ask approval a.ts',
+        'propose *#2 structured-edit 32768 > seal > ask approval a.ts',
     },
   ])('$name', check);
 
@@ -211,7 +237,11 @@ describe('several files', () => {
     expect(state.events.filter((event) => event.type === 'edit_split_triggered')).toMatchObject([
       { reason: 'truncated', file_count: 2 },
     ]);
-    const { state: declined } = play({ ...WHOLE, words: { propose: { '*': ['declined'] } }, decisions: ['retry'] });
+    const { state: declined } = play({
+      ...WHOLE,
+      words: { propose: { '*': ['declined'] } },
+      decisions: [['skip', { files: ['b.ts'] }], 'retry'],
+    });
     expect(declined.wasSplit).toBe(true);
   });
 });

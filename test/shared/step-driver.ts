@@ -82,12 +82,23 @@ export class StepDriver {
         return 'closed';
       }
       if (move.kind === 'await_decision') return 'waits';
-      checkMove(this.state, move);
-      this.trace.push(labelOf(move, this.state));
-      this.perform(move);
-      if (this.abortRequested) this.takeUpAbort();
+      this.step();
     }
     throw new Error(`still going after ${bound} moves: ${this.trace.slice(-10).join(' > ')}`);
+  }
+
+  /** Performs the next move. */
+  step(): void {
+    const move = nextMove(this.state, this.now);
+    if (move.kind === 'finish' || move.kind === 'await_decision') throw new Error(`${move.kind} is no move to perform`);
+    checkMove(this.state, move);
+    this.trace.push(labelOf(move, this.state));
+    this.perform(move);
+    if (this.abortRequested) this.takeUpAbort();
+  }
+
+  abort(): void {
+    this.fold({ type: 'decided', request: this.request('abort', '') });
   }
 
   /** The abort comes in the middle of the next move. */
@@ -104,8 +115,7 @@ export class StepDriver {
   private takeUpAbort(): void {
     this.abortRequested = false;
     if (this.state.stage === 'closed') return;
-    this.trace.push('abort');
-    this.fold({ type: 'decided', request: this.request('abort', '') });
+    this.abort();
   }
 
   request(answer: Answer, decision = this.state.decision?.id ?? ''): DecisionRequest {
@@ -231,6 +241,8 @@ function labelOf(move: Move, state: StepState): string {
   switch (move.kind) {
     case 'preflight':
       return state.snapshotNumber === 1 ? 'preflight' : `preflight ${state.snapshotNumber}`;
+    case 'pick':
+      return state.pickDraw === 1 ? 'pick' : `pick#${state.pickDraw}`;
     case 'propose':
       return `propose ${move.chunks.map(chunkLabel).join(' + ')}`;
     case 'apply':

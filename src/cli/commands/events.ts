@@ -7,11 +7,14 @@ import type { StepEvent } from '../../shared/events.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { showLiveText } from '../live-text.js';
 import { eventText } from '../render/event.js';
 import { withEmend } from '../with-emend.js';
 
 interface EventsFlags {
   readonly follow?: true;
+  /** Follows as well. */
+  readonly live?: true;
   readonly json?: true;
 }
 
@@ -20,11 +23,15 @@ export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCod
   withEmend(io, async (emend) => {
     const resolved = await resolveRun(emend, run);
     let last = await printAfter(io, emend, resolved, 0, flags);
-    if (flags.follow !== true || resolved.live?.open !== true) return EXIT.done;
+    if ((flags.follow !== true && flags.live !== true) || resolved.live?.open !== true) return EXIT.done;
     const stopped = new AbortController();
     const off = io.onInterrupt(() => {
       stopped.abort();
     });
+    const print = (lines: readonly string[]): void => {
+      for (const text of lines) io.out(text);
+    };
+    const live = flags.live === true ? showLiveText(emend.home, resolved.stepKey, print) : null;
     try {
       await watchRun(
         emend,
@@ -36,6 +43,7 @@ export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCod
         { signal: stopped.signal },
       );
     } finally {
+      await live?.stop();
       off();
     }
     return stopped.signal.aborted ? EXIT.interrupted : EXIT.done;

@@ -25,6 +25,7 @@ export interface RunFlags {
   readonly wait?: true;
   readonly yes?: true;
   readonly again?: true;
+  readonly live?: true;
   readonly set: readonly string[];
   readonly hint: readonly string[];
   readonly workspace?: string;
@@ -82,6 +83,7 @@ const follow = async (
     wait,
     yes: flags.yes === true,
     quiet: json,
+    live: flags.live === true,
     needWorker: !interactive && !wait,
     signal,
   });

@@ -80,10 +80,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
   `${shown}  ${SENTENCE[result.outcome](result)}`,
   ...(result.problem === null
     ? []
-    : [
-        `  ${plain(result.problem.message)}`,
-        `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`,
-      ]),
+    : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   `  ${usageText(result.usage)}`,
   ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),

@@ -1,0 +1,240 @@
+/** Ends before the end: abort at every stage, activities that fail for good, hosts and blobs that are gone. */
+import { describe, expect, test } from '@jest/globals';
+import { nextMove } from '../../src/shared/moves.js';
+import { inOrder, play, StepDriver, type Case, type Saying, type Words } from './step-driver.js';
+
+const TESTED = { test: { commands: ['npm test'], found: null } };
+const check = (it: Case): void => {
+  expect(play(it).trace.join(' > ')).toBe(it.moves);
+};
+
+/** One long run through every stage, to be aborted before and during each of its moves. */
+const LONG = {
+  files: ['a.ts', 'b.ts'],
+  ready: { ...TESTED, briefWanted: true },
+  words: {
+    preflight: ['pick'],
+    pick: ['picked:a.ts,b.ts'],
+    apply: ['busy', 'conflict:b.ts'],
+    verify: ['fail:x'],
+    commit: ['conflict'],
+  } satisfies Words,
+  decisions: ['approve', 'rebase', 'approve', 'approve', 'regenerate', 'approve'] satisfies Saying[],
+};
+const drive = (): { driver: StepDriver; next: () => string | null } => {
+  const driver = new StepDriver(LONG, inOrder(LONG.words));
+  const decisions: Saying[] = [...LONG.decisions];
+  /** One move or one answer; null at the end. */
+  const next = (): string | null => {
+    const move = nextMove(driver.state, driver.now);
+    if (move.kind === 'finish') return null;
+    if (move.kind === 'await_decision') {
+      const saying = decisions.shift();
+      if (saying === undefined) throw new Error(`no answer left for ${driver.state.decision?.reason ?? ''}`);
+      expect(driver.say(saying)).toBeNull();
+      return 'say';
+    }
+    driver.step();
+    return move.kind;
+  };
+  return { driver, next };
+};
+const lengthOf = (): number => {
+  const { next } = drive();
+  let count = 0;
+  while (next() !== null) count += 1;
+  return count;
+};
+
+describe('abort', () => {
+  test('the long run goes through every kind of move and ends committed', () => {
+    const { driver, next } = drive();
+    const seen = new Set<string>();
+    for (let kind = next(); kind !== null; kind = next()) seen.add(kind);
+    expect([...seen].sort()).toEqual(
+      [
+        'apply',
+        'brief',
+        'commit',
+        'pause',
+        'pick',
+        'preflight',
+        'propose',
+        'rebase',
+        'rollback',
+        'say',
+        'seal',
+        'verify',
+        'wait',
+      ].sort(),
+    );
+    expect(driver.state.outcome).toBe('committed');
+  });
+
+  const moves = Array.from({ length: lengthOf() }, (_, index) => index);
+  test.each(['before', 'during'] as const)(
+    '%s every move: rolled back exactly when something is applied and not committed',
+    (when) => {
+      for (const at of moves) {
+        const { driver, next } = drive();
+        for (let count = 0; count < at; count += 1) next();
+        const move = nextMove(driver.state, driver.now);
+        if (when === 'during') {
+          if (move.kind === 'await_decision') continue;
+          driver.abortDuringNext();
+          driver.step();
+        } else driver.abort();
+        const committed = driver.state.commit !== null;
+        const applied = driver.state.applications.length > 0;
+        const trace: string[] = [];
+        const from = driver.trace.length;
+        expect(driver.run()).toBe('closed');
+        trace.push(...driver.trace.slice(from));
+        const what = `${when} move ${at} (${move.kind})`;
+        expect({ what, outcome: driver.state.outcome }).toEqual({ what, outcome: committed ? 'committed' : 'aborted' });
+        expect({ what, trace }).toEqual({ what, trace: applied && !committed ? ['rollback'] : [] });
+        expect({ what, left: driver.world.uncommitted() }).toEqual({ what, left: [] });
+        expect(driver.state.abortedBy === null).toBe(committed);
+      }
+    },
+  );
+
+  test('an open decision is settled by it, with who and why; what was answered before is kept and not carried on', () => {
+    const driver = play({ files: ['a.ts', 'b.ts'], decisions: [['approve', { files: ['a.ts'] }]] });
+    expect(driver.say(['abort', { note: 'wrong branch' }])).toBeNull();
+    const [settled] = driver.state.settled;
+    expect(settled?.answers.map(({ answer, note, by }) => [answer, note, by.name])).toEqual([
+      ['approve', null, 'ann'],
+      ['abort', 'wrong branch', 'ann'],
+    ]);
+    expect(driver.state.pendingRecords).toEqual([]);
+    expect(driver.state).toMatchObject({ outcome: 'aborted', abortedBy: 'ann (cli)' });
+  });
+
+  test('a cancel in the UI equals abort', () => {
+    const driver = play({ decisions: ['approve'], ready: TESTED, words: { verify: ['fails'] } });
+    driver.fold({ type: 'abort', by: 'cancel request' });
+    expect(driver.run()).toBe('closed');
+    expect(driver.trace.slice(-1)).toEqual(['rollback']);
+    expect(driver.state).toMatchObject({ outcome: 'aborted', abortedBy: 'cancel request' });
+  });
+});
+
+describe('picking', () => {
+  test.each<Case>([
+    {
+      name: 'a model picks the files where the job names none',
+      files: ['a.ts', 'b.ts'],
+      words: { preflight: ['pick'], pick: ['picked:b.ts'] },
+      moves: 'preflight > pick > preflight 2 > propose * > seal > ask approval b.ts',
+    },
+    {
+      name: 'asked for again with a new draw; nothing to do by hand before the files are known',
+      words: { preflight: ['pick'], pick: ['declined', 'declined'] },
+      decisions: ['manual', 'retry', 'skip'],
+      moves:
+        'preflight > pick > ask declined > say manual > no: manual is no answer to declined; answers are: retry, skip, abort > ' +
+        'say retry > pick#2 > ask declined > say skip > skipped',
+    },
+    {
+      name: 'files that were picked and lead nowhere are a decision, not a loop',
+      words: { preflight: ['pick', 'pick'] },
+      moves: 'preflight > pick > preflight 2 > ask engine_failed',
+    },
+    { name: 'refused', words: { preflight: ['refused'] }, moves: 'preflight > refused' },
+  ])('$name', check);
+});
+
+describe('hosts and blobs that are gone', () => {
+  const A = 'preflight > propose * > seal';
+  const GO = `${A} > ask approval a.ts > say approve > apply a.ts`;
+  test.each<Case>([
+    {
+      name: 'workspace_unreachable at preflight: wait asks again',
+      words: { preflight: ['fails:workspace_unreachable', 'fails:workspace_unreachable'] },
+      decisions: ['wait', 'wait'],
+      moves:
+        'preflight > ask workspace_unreachable > say wait > preflight > ask workspace_unreachable > say wait > preflight > propose * > seal > ask approval a.ts',
+    },
+    {
+      name: 'workspace_unreachable at apply: wait applies, abort has nothing to roll back',
+      words: { apply: ['fails:workspace_unreachable', 'fails:workspace_unreachable'] },
+      decisions: ['approve', 'wait', 'abort'],
+      moves: `${GO} > ask workspace_unreachable > say wait > apply a.ts > ask workspace_unreachable > say abort > aborted`,
+    },
+    {
+      name: 'workspace_unreachable at rollback: wait rolls back',
+      ready: TESTED,
+      words: { verify: ['fails'], rollback: ['fails:workspace_unreachable'] },
+      decisions: ['approve', 'abort', 'wait'],
+      moves: `${GO} > verify > ask engine_failed > say abort > rollback > ask workspace_unreachable > say wait > rollback > aborted`,
+    },
+    {
+      name: 'a chunk whose host is gone is asked for the same way after wait',
+      files: ['a.ts', 'b.ts'],
+      words: { propose: { 'a.ts': ['fails:workspace_unreachable'] } },
+      decisions: ['wait'],
+      moves:
+        'preflight > propose a.ts > propose b.ts > ask workspace_unreachable a.ts > say wait > propose a.ts > seal > ask approval b.ts,a.ts',
+    },
+    {
+      name: 'blob_lost in a chunk: everything anew, with new answers',
+      words: { propose: ['fails:blob_lost'] },
+      decisions: ['regenerate'],
+      moves:
+        'preflight > propose * > ask blob_lost a.ts > say regenerate > preflight 2 > propose *#2 > seal > ask approval a.ts',
+    },
+    {
+      name: 'blob_lost at seal: the lost answer is not looked for again',
+      files: ['a.ts', 'b.ts'],
+      words: { seal: ['fails:blob_lost'] },
+      decisions: ['regenerate'],
+      moves:
+        'preflight > propose a.ts > propose b.ts > seal > ask blob_lost > say regenerate > preflight 2 > propose a.ts#2 > propose b.ts#2 > seal > ask approval a.ts,b.ts',
+    },
+    {
+      name: 'blob_lost after an apply: rolled back before a new base is taken',
+      ready: TESTED,
+      words: { verify: ['fails:blob_lost'] },
+      decisions: ['approve', 'regenerate'],
+      moves: `${GO} > verify > ask blob_lost > say regenerate > rollback > preflight 2 > propose *#2 > seal > ask approval a.ts`,
+    },
+    {
+      name: 'blob_lost: what a person left out stays out',
+      files: ['a.ts', 'b.ts'],
+      words: { propose: { 'a.ts': ['declined'] }, seal: ['fails:blob_lost'] },
+      decisions: [['skip', { files: ['a.ts'] }], 'regenerate'],
+      moves:
+        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip a.ts > seal > ask blob_lost > say regenerate > preflight 2 > propose b.ts#2 > seal > ask approval b.ts',
+    },
+  ])('$name', check);
+});
+
+describe('an activity that fails for good asks, and retry does it again', () => {
+  const TWO = ['a.ts', 'b.ts'];
+  const AT: Record<string, { words?: Words; decisions?: Saying[]; ready?: Case['ready'] }> = {
+    preflight: {},
+    pick: { words: { preflight: ['pick'] } },
+    brief: { ready: { briefWanted: true } },
+    propose: {},
+    seal: {},
+    apply: { decisions: ['approve'] },
+    rebase: { words: { apply: ['base_changed:a.ts'] }, decisions: ['approve', 'rebase'] },
+    verify: { decisions: ['approve'], ready: TESTED },
+    rollback: { decisions: ['approve'], ready: TESTED, words: { verify: ['fail:x'] } },
+    commit: { decisions: ['approve'] },
+  };
+  test.each(Object.keys(AT))('%s', (activity) => {
+    const { words = {}, decisions = [], ready = {} } = AT[activity]!;
+    const driver = play({ files: TWO, ready, words: { ...words, [activity]: ['fails'] }, decisions });
+    const model = ['pick', 'brief', 'propose'].includes(activity);
+    expect(driver.state.decision).toMatchObject({ reason: model ? 'model_unavailable' : 'engine_failed' });
+    expect(driver.state.decision?.message).toContain('it broke');
+    const before = driver.trace.length;
+    expect(driver.say('retry')).toBeNull();
+    driver.run();
+    expect(driver.trace[before]).toMatch(new RegExp(`^${activity}`));
+    expect(driver.state.decision?.reason ?? 'closed').toMatch(/approval|closed/);
+    expect(driver.state.events.filter((event) => event.type === 'activity_failed')).toMatchObject([{ activity }]);
+  });
+});

@@ -1,0 +1,181 @@
+/** The rules of the house: each can fail, and the sources keep them. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { createActivities } from '../../src/activities/index.js';
+import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
+import { PROBLEMS } from '../../src/shared/problems.js';
+import { resolveTimings } from '../../src/temporal/timings.js';
+
+const root = process.cwd();
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+const sources = (under: string): readonly string[] =>
+  readdirSync(join(root, under), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => `${under}/${path}`);
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+interface Rule {
+  readonly name: string;
+}
+interface Violation {
+  readonly rule: Rule;
+  readonly from: string;
+}
+const RULES = (createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as { forbidden: readonly Rule[] })
+  .forbidden;
+
+/** What dependency-cruiser says of these files, and of nothing else, under our rules. */
+const violations = (files: Readonly<Record<string, string>>): readonly Violation[] => {
+  const dir = mkdtempSync(join(tmpdir(), 'emend-rules-'));
+  folders.push(dir);
+  for (const file of ['.dependency-cruiser.cjs', 'tsconfig.build.json', 'package.json'])
+    cpSync(join(root, file), join(dir, file));
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  const cruise = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const run = spawnSync(
+    process.execPath,
+    [cruise, 'src', '--config', '.dependency-cruiser.cjs', '--output-type', 'json'],
+    { cwd: dir, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' }, timeout: 60_000 },
+  );
+  expect(run.stderr).toBe('');
+  return (JSON.parse(run.stdout) as { summary: { violations: readonly Violation[] } }).summary.violations;
+};
+
+const EMPTY = 'export const x = 1;\n';
+const uses = (path: string): string => `import { x } from '${path}';\nexport const y = x;\n`;
+/** For each rule one file that breaks it, and only it. */
+const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = {
+  'shared-alone': { bad: 'src/shared/bad.ts', text: uses('../edits/x.js') },
+  'edits-pure': { bad: 'src/edits/bad.ts', text: uses('../workspace/x.js') },
+  'job-pure': { bad: 'src/job/bad.ts', text: uses('../edits/x.js') },
+  'plan-pure': { bad: 'src/plan/bad.ts', text: uses('../workspace/x.js') },
+  'model-port': { bad: 'src/model/bad.ts', text: uses('../job/x.js') },
+  'workspace-port': { bad: 'src/workspace/bad.ts', text: uses('../model/x.js') },
+  'activities-arrows': { bad: 'src/activities/bad.ts', text: uses('../temporal/x.js') },
+  'temporal-port': { bad: 'src/temporal/bad.ts', text: uses('../client/x.js') },
+  'client-arrows': { bad: 'src/client/bad.ts', text: uses('../model/x.js') },
+  'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/x.js') },
+  'sandbox-no-builtins': {
+    bad: 'src/shared/bad.ts',
+    text: "import { createHash } from 'node:crypto';\nexport const y = createHash;\n",
+  },
+  'edits-no-io': {
+    bad: 'src/edits/bad.ts',
+    text: "import { readFileSync } from 'node:fs';\nexport const y = readFileSync;\n",
+  },
+  'activities-as-types': { bad: 'src/workflows/bad.ts', text: uses('../activities/x.js') },
+  'no-circular': { bad: 'src/edits/bad.ts', text: uses('./back.js') },
+};
+const FOLDERS = [
+  'shared',
+  'edits',
+  'job',
+  'plan',
+  'model',
+  'workspace',
+  'activities',
+  'temporal',
+  'client',
+  'workflows',
+];
+
+describe('dependency rules', () => {
+  test('every rule has a file here that breaks it', () => {
+    expect(Object.keys(BROKEN).sort()).toEqual(RULES.map((rule) => rule.name).sort());
+  });
+
+  // Starting the tool takes longer than cruising: rules whose bad files do not touch each other share a tree.
+  test('every rule fires on its bad file, and nothing fires on good ones', () => {
+    const good = Object.fromEntries(FOLDERS.map((folder) => [`src/${folder}/x.ts`, EMPTY]));
+    expect(
+      violations({
+        ...good,
+        'src/workflows/good.ts': "import type { x } from '../activities/x.js';\nexport type Y = typeof x;\n",
+      }),
+    ).toEqual([]);
+
+    const bad = Object.fromEntries(
+      Object.entries(BROKEN).map(([name, { bad: path, text }]) => [path.replace('bad.ts', `${name}.ts`), text]),
+    );
+    const circle = {
+      'src/edits/back.ts': uses('./no-circular.js').replace('{ x }', '{ y as x }').replace('const y', 'const x'),
+    };
+    const fired = violations({ ...good, ...bad, ...circle }).map(({ rule, from }) => ({ rule: rule.name, from }));
+    for (const [name, { bad: path }] of Object.entries(BROKEN)) {
+      // A circle is reported once, from one of its files.
+      const own = path.replace('bad.ts', `${name}.ts`);
+      const rules = [
+        ...new Set(
+          fired
+            .filter(({ from }) => from === own || (name === 'no-circular' && from === 'src/edits/back.ts'))
+            .map(({ rule }) => rule),
+        ),
+      ];
+      expect({ own, rules }).toEqual({ own, rules: [name] });
+    }
+  });
+});
+
+describe('sources', () => {
+  /** Longer than a reader should have to hold in mind at once; each has its reason. */
+  const LONG: Record<string, string> = {
+    'src/shared/protocol.ts':
+      'every name, type and limit that crosses the boundary, in one place (docs/architecture.md)',
+    'src/workflows/edit-step.ts': 'the protocol as one text',
+    'src/shared/decide.ts': 'one table of answers',
+  };
+  const MOST = 300;
+
+  test(`no file of src is longer than ${MOST} lines, but for those with a reason`, () => {
+    const lines = (path: string): number => read(path).split('\n').length - 1;
+    const long = sources('src').filter((path) => lines(path) > MOST);
+    expect(long.filter((path) => LONG[path] === undefined).map((path) => `${path}: ${lines(path)}`)).toEqual([]);
+    // A reason that is no longer needed goes.
+    expect(Object.keys(LONG).filter((path) => !long.includes(path))).toEqual([]);
+  });
+
+  test('what loads in the workflow sandbox imports nothing of Node, not even as a type', () => {
+    const found = ['src/shared', 'src/workflows']
+      .flatMap(sources)
+      .filter((path) =>
+        /from '(node:|fs|path|crypto|os|util|url|assert)|\brequire\(|\bprocess\.|\bBuffer\./.test(read(path)),
+      );
+    expect(found).toEqual([]);
+  });
+});
+
+test('every activity that a kept history names is still there', () => {
+  const names = new Set<string>();
+  for (const file of readdirSync(join(root, 'test/histories')).filter((name) => name.endsWith('.json')))
+    for (const [, name] of read(`test/histories/${file}`).matchAll(/"activityType":\s*\{\s*"name":\s*"(\w+)"/g))
+      names.add(name!);
+  expect(names.size).toBeGreaterThan(4);
+  const { host, model } = createActivities({ timings: resolveTimings({}) } as ActivityDependencies);
+  const known = Object.keys({ ...host, ...model });
+  expect([...names].filter((name) => !known.includes(name))).toEqual([]);
+});
+
+describe('documentation', () => {
+  test('docs/decision-points.md has every reason and every answer', () => {
+    const text = read('docs/decision-points.md');
+    const words = [...Object.keys(ANSWERS_BY_REASON), ...Object.keys(ANSWER_MEANS)];
+    expect(words.filter((word) => !text.includes(`\`${word}\``))).toEqual([]);
+  });
+
+  test('docs/cli.md has every problem with its exit code and what to do', () => {
+    const rows = [...read('docs/cli.md').matchAll(/^\| `(\w+)` \| (\d) \| (.+) \|$/gm)].map(([, ...cells]) => cells);
+    expect(rows).toEqual(Object.entries(PROBLEMS).map(([code, { exit, hint }]) => [code, String(exit), hint]));
+  });
+});
