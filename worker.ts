@@ -134,6 +134,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       activities: { ...model },
       maxConcurrentActivityTaskExecutions: timings.modelCalls_atOnce,
       maxTaskQueueActivitiesPerSecond: timings.modelCalls_perSecond,
+      // Else beats are held back for most of the heartbeat time-out, and a call that nobody wants any more is paid for as long.
+      maxHeartbeatThrottleInterval: timings.heartbeat_ms,
     }),
     // A cancelled test run must hear of it soon: beats are passed on at least this often.
     Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' }),

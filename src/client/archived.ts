@@ -30,6 +30,8 @@ export interface ArchivedRun {
   readonly events: readonly StepEvent[];
   /** Null: not known to have ended. */
   readonly closed: ClosedRun | null;
+  /** Run ids whose end was noted: a reset makes another run of the same step. */
+  readonly closedRuns: readonly string[];
   /** What the last activity came to. */
   readonly lastActivity: { readonly name: string; readonly outcome: string } | null;
   /** The last one sealed; of a very large one only the references are kept, no list of files. */
@@ -48,6 +50,9 @@ export interface RecoveryData {
   readonly how: 'undo' | 'keep';
   readonly files: readonly string[];
 }
+
+/** Id of the entry that says how a run ended. */
+export const closedId = (runId: string): string => `closed-${runId}`;
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
@@ -73,6 +78,7 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
     closed: of('closed').filter(isClosed).at(-1) ?? null,
+    closedRuns: entries.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
     lastActivity: last === undefined ? null : { name: last.name, outcome: outcomeOf(last.result) },
     proposal:
       activities

@@ -3,6 +3,7 @@ import { ProblemError } from '../shared/problems.js';
 import type { StepEvent } from '../shared/events.js';
 import { QUERIES } from '../shared/protocol.js';
 import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shared/protocol.js';
+import type { ArchivedRun } from './archived.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
 import type { ResolvedRun } from './resolve-run.js';
@@ -52,7 +53,7 @@ export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: S
     link: linkOf(emend, run),
   };
   // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
-  const archived = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
+  const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
   if (asked.ok) {
     const status = run.live?.open === false ? cutOff(asked.value.status, archived) : asked.value.status;
     return { ...place, source: 'run', note: null, ...asked.value, status };
@@ -66,6 +67,10 @@ export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: S
     proposal: archived.proposal,
   };
 };
+
+/** What the archive knows of an earlier run that ended says nothing of the one that a reset made of it. */
+const stillOpen = ({ live, archived }: ResolvedRun): ArchivedRun =>
+  live?.open === true ? { ...archived, closed: null } : archived;
 
 /** Events after `after` (a `seq`), oldest first, at most a page. */
 export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> => {

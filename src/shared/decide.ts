@@ -359,6 +359,9 @@ const byHand = (file: FileEntry): FileEntry => ({
 function settleConflict(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
   const theirs = open.files.map((file) => file.path);
   if (state.conflictAt === 'commit') {
+    // Bytes that a hook changes are a new proposal: the files as the hook left them.
+    if (request.answer === 'rebase' && open.reason === 'hook_changed')
+      return settleWhole({ ...state, conflictAt: null }, { ...request, answer: 'manual' }, now);
     if (request.answer === 'rebase') return { ...state, ontoCurrent: open.n, conflictAt: null };
     const after = request.answer === 'regenerate' ? ('new_base' as const) : ('finish' as const);
     return {

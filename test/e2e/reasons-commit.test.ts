@@ -38,7 +38,7 @@ const subjects = (s: Scene, n: number): string[] => s.git('log', `-${n}`, '--for
 
 test('a found test command: run, asked once; asked again when its definition changed; another; none', async () => {
   // npm itself may warn, of settings of the machine.
-  const PASSED = expect.stringMatching(/^pass/) as string;
+  const PASSED = expect.stringMatching(/^pass/) as unknown;
   const manifest = (word: string) =>
     `${JSON.stringify({ scripts: { test: `node -e "require('fs').appendFileSync('.git/ran', '${word}')"` } })}\n`;
   const s = await scenery(['a.js', 'b.js', 'c.js', 'd.js', 'e.js'], { 'package.json': manifest('x') });
@@ -90,6 +90,7 @@ test('tests failed: keep commits as [INCOMPLETE], manual takes what a person wro
   const keep = await failed('keep.js');
   await s.answer(keep, 'keep');
   expect(await s.end(keep)).toMatchObject({ outcome: 'committed', files: ['keep.js'] });
+  await check(s, keep.live!.workflowId, 'edit-step-committed-incomplete');
   expect(subjects(s, 1)).toEqual(['[INCOMPLETE] Change keep.js']);
   expect(s.git('show', 'HEAD:keep.js')).toBe(one(2));
 
@@ -121,6 +122,7 @@ test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back,
   await check(s, onTop.view.workflowId!, 'edit-step-paused-conflict-at-commit');
   await s.answer(onTop.run, 'rebase');
   expect(await s.end(onTop.run)).toMatchObject({ outcome: 'committed' });
+  await check(s, onTop.view.workflowId!, 'edit-step-committed-onto-current');
   expect(subjects(s, 3)).toEqual(['Change on-top.js', 'meanwhile on-top.js', 'base']);
 
   const theirs = await conflict('theirs.js');
@@ -190,6 +192,7 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   const styled = await paused('styled.js', 'hook_changed', 'styled.js');
   await s.answer(styled.run, 'rebase');
   expect(await s.end(styled.run)).toMatchObject({ outcome: 'committed', files: ['styled.js'] });
+  await check(s, styled.id, 'edit-step-committed-hook-changed');
   expect(s.git('show', 'HEAD:styled.js')).toBe('const one = 2 ;\n');
   expect(s.git('status', '--porcelain', '--', '*.js')).toBe('');
 });
@@ -218,6 +221,7 @@ describe('changed while the run waited for approval', () => {
     ).toEqual(['anew.js']);
     await s.answer(run, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['anew.js'] });
+    await check(s, again.workflowId!, 'edit-step-applied-regenerated');
     expect([s.read('mine.js'), s.read('anew.js')]).toEqual([one(8), one(2)]);
   });
 

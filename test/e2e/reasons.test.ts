@@ -110,7 +110,7 @@ describe('answers that cannot be used', () => {
       files: [],
       accepts: ['retry', 'skip', 'abort'],
     });
-    await expect(s.answer(run, 'manual')).rejects.toThrow(/no answer to declined/);
+    await expect(s.answer(run, 'manual')).rejects.toThrow(/takes retry, skip, abort/);
     await s.answer(run, 'retry');
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['y.js'] });
   });
@@ -178,6 +178,7 @@ describe('the ladder', () => {
     expect(await s.answer(three, 'skip', { files: ['jam.js'] })).toMatchObject({ outcome: 'recorded' });
     await s.answer(three, 'retry', { files: ['wide.js'], set: { outputBudget_tokens: 2048 } });
     expect(await s.end(three)).toMatchObject({ outcome: 'applied', files: ['ok.js', 'wide.js'] });
+    await check(s, most.workflowId!, 'edit-step-applied-retried-and-skipped');
     expect([s.read('jam.js'), s.read('ok.js')]).toEqual([LONG, one(2)]);
     expect(s.read('wide.js')).toContain('much much');
   });

@@ -1,5 +1,5 @@
 /** Steps that are stopped: cancelled from Temporal, aborted, terminated; and workers that are asked to stop. Real processes throughout. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
@@ -15,6 +15,7 @@ afterEach(async () => {
 const BEFORE = 'const a = 1;\n';
 const AFTER = 'const a = 2;\n';
 const EDIT = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': AFTER }) };
+const OTHER = { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': AFTER }) };
 const HELD = {
   ...EDIT,
   name: 'a-held',
@@ -25,7 +26,8 @@ const job = (title: string, ...keys: readonly string[]): string =>
   ['---', 'target_files: [a.js]', ...keys, '---', `# ${title}`, '', 'Two, please.', ''].join('\n');
 /** A test command that notes the ids of its shell and of a grandchild, and goes on until `go` exists. */
 const sleeper = (pids: string, go: string): string =>
-  `test: ${JSON.stringify(`sleep 300 & echo $$ $! >> '${pids}'; while [ ! -e '${go}' ]; do sleep 0.1; done; kill $!`)}`;
+  `sleep 300 & echo $$ $! >> '${pids}'; while [ ! -e '${go}' ]; do sleep 0.1; done; kill $!`;
+const testedBy = (command: string): string => `test: ${JSON.stringify(command)}`;
 const held = (s: Scene) => s.rehearsal.requests().some(({ rule, state }) => rule === 'a-held' && state === 'held');
 
 const STOPS = {
@@ -54,7 +56,7 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
   const stop = STOPS[how];
 
   test('while paused, in a model call, during verify: nothing stays, calls and tests are really stopped', async () => {
-    const s = (open = await scene({ 'a.js': BEFORE }, [HELD, EDIT]));
+    const s = (open = await scene({ 'a.js': BEFORE, 'b.js': BEFORE }, [HELD, EDIT, OTHER]));
     await s.worker();
 
     const paused = await s.start('paused.md', job('Raise it'));
@@ -73,19 +75,28 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     const pids = join(s.home, '..', 'pids');
     const testing = await s.start(
       'testing.md',
-      job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)),
+      job('Raise it', 'approval: auto', 'commit: true', testedBy(sleeper(pids, `${pids}-go`))),
     );
     await s.until(() => pidsIn(pids).length === 2);
     expect(s.read('a.js')).toBe(AFTER);
+    // A second step waits for the workspace meanwhile: stopping it leaves the first one's files and lease alone.
+    const waiting = await s.start('waiting.md', job('Raise it', 'approval: auto').replace('a.js', 'b.js'));
+    await eventually('the wait for the workspace', async () =>
+      (await s.events(waiting)).some(({ type }) => type === 'apply_busy'),
+    );
+    await stop.live(s, waiting);
+    expect(await closedOf(s, waiting)).toMatchObject(stop.end);
+    expect((await leaseOf(s))?.stepKey).toBe(testing.stepKey);
+
     await stop.live(s, testing);
     expect(await closedOf(s, testing)).toMatchObject(stop.end);
-    expect(pidsIn(pids).filter(alive)).toEqual([]);
+    await eventually('the end of the tests', () => Promise.resolve(!pidsIn(pids).some(alive)));
     await expectUntouched(s);
     const said = (await s.events(testing)).map(({ type }) => type);
     expect(said).toContain('rolled_back');
     // Tests that were stopped have not failed, and have not passed.
     expect(said).not.toContain('verified');
-    expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['a', 'a-held', 'a']);
+    expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['a', 'a-held', 'a', 'b']);
   });
 
   test('while files are being written: they are written to the end, then put back', async () => {
@@ -137,7 +148,10 @@ describe('terminated in the Temporal UI', () => {
     const pids = join(s.home, '..', 'pids');
     const applied = async (path: string): Promise<ResolvedRun> => {
       const before = pidsIn(pids).length;
-      const run = await s.start(path, job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)));
+      const run = await s.start(
+        path,
+        job('Raise it', 'approval: auto', 'commit: true', testedBy(sleeper(pids, `${pids}-go`))),
+      );
       await s.until(() => pidsIn(pids).length === before + 2);
       await terminate(run);
       // The run is gone; its worker hears of it with the next heartbeat.
@@ -151,12 +165,9 @@ describe('terminated in the Temporal UI', () => {
     const found = await emendCommand(s, 'recover');
     expect(found.out).toContain(`${id}  has ended (terminated) and still holds`);
     expect(found.out).toContain('a.js');
-    for (const command of [['list'], ['show', id]]) {
-      const { out, code } = await emendCommand(s, ...command);
-      expect(code).toBe(0);
-      expect(out).toMatch(/applied/);
-      expect(out).toContain(`emend recover`);
-    }
+    expect((await emendCommand(s, 'list')).out).toMatch(new RegExp(`${id} .*terminated with 1 file applied`));
+    const seen = await emendCommand(s, 'show', id);
+    expect(seen.out).toContain('terminated with 1 file applied (see emend recover): a.js');
     const undone = await emendCommand(s, 'recover', '--undo', id);
     expect(undone).toMatchObject({ code: 0 });
     expect(undone.out).toContain('1 file put back');
@@ -202,20 +213,29 @@ describe('a worker that is asked to stop (SIGTERM) in the middle of a model call
     ]);
   });
 
-  test('during verify: the tests are stopped with their group and run again, they have not failed', async () => {
-    const s = (open = await scene({ 'a.js': BEFORE }, [EDIT], { env: { EMEND_SHUTDOWNGRACE_MS: '300' } }));
-    const stopping = await s.worker();
-    const pids = join(s.home, '..', 'pids');
-    const run = await s.start('job.md', job('Raise it', 'approval: auto', 'commit: true', sleeper(pids, `${pids}-go`)));
-    await s.until(() => pidsIn(pids).length === 2);
-    await stopping.kill('SIGTERM');
-    expect(pidsIn(pids).filter(alive)).toEqual([]);
-    writeFileSync(`${pids}-go`, '');
-    expect(existsSync(`${pids}-go`)).toBe(true);
-    await s.worker();
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
-    expect(pidsIn(pids)).toHaveLength(4);
-    expect((await s.events(run)).filter(({ type }) => type === 'verified' || type === 'rolled_back')).toHaveLength(1);
-    await eventually('no test process left', async () => !pidsIn(pids).some(alive));
-  });
+  test.each(['the tests', 'a commit hook'])(
+    'during %s: stopped with its group and run again, it has not failed',
+    async (what) => {
+      const s = (open = await scene({ 'a.js': BEFORE }, [EDIT], { env: { EMEND_SHUTDOWNGRACE_MS: '300' } }));
+      const stopping = await s.worker();
+      const pids = join(s.home, '..', 'pids');
+      const lines = ['approval: auto', 'commit: true'];
+      if (what === 'the tests') lines.push(testedBy(sleeper(pids, `${pids}-go`)));
+      else {
+        s.write('.git/hooks/pre-commit', `#!/bin/sh\n${sleeper(pids, `${pids}-go`)}\n`);
+        chmodSync(join(s.repo, '.git/hooks/pre-commit'), 0o755);
+      }
+      const run = await s.start('job.md', job('Raise it', ...lines));
+      await s.until(() => pidsIn(pids).length === 2);
+      await stopping.kill('SIGTERM');
+      await eventually('the end of its processes', () => Promise.resolve(!pidsIn(pids).some(alive)));
+      writeFileSync(`${pids}-go`, '');
+      await s.worker();
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 1 } });
+      expect(pidsIn(pids)).toHaveLength(4);
+      const told = (await s.events(run)).map(({ type }) => type);
+      expect(told.filter((type) => type === 'verified')).toHaveLength(what === 'the tests' ? 1 : 0);
+      expect(told.filter((type) => ['rolled_back', 'edit_step_paused', 'activity_failed'].includes(type))).toEqual([]);
+    },
+  );
 });

@@ -19,7 +19,16 @@ const LONG = {
     verify: ['fail:x'],
     commit: ['conflict'],
   } satisfies Words,
-  decisions: ['approve', 'rebase', 'approve', 'approve', 'regenerate', 'approve'] satisfies Saying[],
+  decisions: [
+    'approve',
+    'rebase',
+    'approve',
+    'approve',
+    'regenerate',
+    'approve',
+    'regenerate',
+    'approve',
+  ] satisfies Saying[],
 };
 const drive = (): { driver: StepDriver; next: () => string | null } => {
   const driver = new StepDriver(LONG, inOrder(LONG.words));

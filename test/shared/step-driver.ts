@@ -106,6 +106,10 @@ export class StepDriver {
     this.abortRequested = true;
   }
 
+  next(): Move['kind'] {
+    return nextMove(this.state, this.now).kind;
+  }
+
   /** How long the next move waits, in ms. */
   nextWait(): number {
     const move = nextMove(this.state, this.now);

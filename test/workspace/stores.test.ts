@@ -174,7 +174,12 @@ describe('archive', () => {
 
   test('find: by prefix, newest first', async () => {
     const archive = createArchive({ dir });
-    for (const key of ['aaaa0000', 'aaaa1111', 'bbbb0000']) await archive.append(key, [entry('1')]);
+    // Files' clocks tick every few milliseconds only.
+    const tick = () => new Promise((resolve) => setTimeout(resolve, 30));
+    for (const key of ['aaaa0000', 'aaaa1111', 'bbbb0000']) {
+      await archive.append(key, [entry('1')]);
+      await tick();
+    }
     fs.mkdirSync(join(dir, 'aaaa2222'));
     expect(await archive.find('aaaa')).toEqual(['aaaa1111', 'aaaa0000']);
     expect(await archive.list()).toHaveLength(3);

@@ -1,0 +1,301 @@
+/**
+ * Whatever the activities give and the people answer, in whatever order: a step ends or waits within a bound of moves, and every
+ * invariant (invariants.ts) holds at every fold. `EMEND_FUZZ_RUNS` raises the number of runs, `EMEND_FUZZ_SEED` repeats one.
+ */
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { WHOLE_ANSWERS, type DecisionRequest } from '../../src/shared/decisions.js';
+import { readRequest, readShortSignal } from '../../src/shared/signals.js';
+import { judge } from '../../src/shared/decide.js';
+import { detailsOf, statusOf } from '../../src/shared/views.js';
+import { StepDriver } from './step-driver.js';
+import type { Wanted } from './world.js';
+
+const numRuns = Number(process.env.EMEND_FUZZ_RUNS ?? 500);
+const seed = Number(process.env.EMEND_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+process.stdout.write(`protocol properties: ${numRuns} runs, seed ${seed}\n`);
+
+const FILES = ['a.ts', 'constructor', '__proto__', 'd.ts', 'e.ts'];
+const FAILS = ['fails', 'fails:blob_lost', 'fails:workspace_unreachable', 'fails:engine_failed'];
+/** Undefined (the natural outcome) as often as all the others together. */
+const often = (words: readonly string[]): readonly (string | undefined)[] => [...words, ...words.map(() => undefined)];
+const path = (n: number): string => FILES[n % FILES.length] ?? 'a.ts';
+const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined)[]>> = {
+  preflight: () => often(['pick', 'refused', ...FAILS]).concat(Array<undefined>(12).fill(undefined)),
+  pick: () => often(['declined', 'attempts_exhausted', ...FAILS]),
+  brief: () => often(['none', ...FAILS]),
+  propose: () =>
+    often([
+      'edited=1',
+      'unchanged',
+      'invalid',
+      'refused',
+      'unmarked',
+      'declined',
+      'prompt_cut',
+      'call_lost',
+      'model_unavailable',
+      'truncated>split',
+      'truncated>budget:32768',
+      'truncated>format',
+      'truncated>exhausted',
+      ...FAILS,
+    ]),
+  order: () => ['reversed', undefined],
+  seal: (n) => often(['empty', `refused:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
+  apply: (n) =>
+    often(['busy', 'failed', `base_changed:${path(n)}`, `conflict:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
+  rebase: (n) => often([`conflict:${path(n)}`, 'empty', ...FAILS]),
+  verify: (n) => ['fail:x', 'fail:y', 'fail', 'transient:x', 'no_tests', 'pass', `touch:${path(n)}`, ...FAILS],
+  rollback: (n) => often([`touch:${path(n)}`, ...FAILS]),
+  commit: () => often(['nothing', 'conflict', 'hook_changed', 'failed', ...FAILS]),
+};
+
+interface Plan {
+  readonly wanted: Wanted;
+  readonly words: readonly number[];
+  readonly answers: readonly number[];
+}
+const plan: fc.Arbitrary<Plan> = fc
+  .record({
+    count: fc.integer({ min: 1, max: FILES.length }),
+    whole: fc.boolean(),
+    auto: fc.boolean(),
+    mustAsk: fc.boolean(),
+    brief: fc.boolean(),
+    commit: fc.boolean(),
+    tests: fc.constantFrom('none', 'configured', 'found'),
+    over: fc.boolean(),
+    limits: fc.record(
+      {
+        concurrency: fc.integer({ min: 1, max: 3 }),
+        maxTotalChunks: fc.integer({ min: 1, max: 12 }),
+        budget_tokens: fc.integer({ min: 1, max: 2000 }),
+        budget_usd: fc.constantFrom(0, 0.01, 1),
+        wallClock_s: fc.integer({ min: 1, max: 100 }),
+        maxAttemptsPerFile: fc.integer({ min: 1, max: 3 }),
+        maxFailedVerifications: fc.integer({ min: 1, max: 4 }),
+      },
+      { requiredKeys: [] },
+    ),
+    words: fc.array(fc.nat(10_000), { maxLength: 150 }),
+    answers: fc.array(fc.nat(1_000_000), { maxLength: 40 }),
+  })
+  .map((it) => ({
+    words: it.words,
+    answers: it.answers,
+    wanted: {
+      files: FILES.slice(0, it.count),
+      mustAsk: it.mustAsk ? ['package.json is protected'] : [],
+      limits: it.limits,
+      ready: {
+        shouldSplit: !it.whole,
+        whole: it.whole ? { format: 'whole-file' as const, outputBudget_tokens: 16_384 } : null,
+        approval: it.auto ? 'auto' : 'ask',
+        briefWanted: it.brief,
+        commitMessage: it.commit ? 'Grow' : null,
+        test: {
+          commands: it.tests === 'configured' ? ['npm test'] : [],
+          found: it.tests === 'found' ? 'npm test' : null,
+        },
+        overEstimate: it.over ? ['too much'] : [],
+      },
+    },
+  }));
+
+/** An answer made of a number: mostly one that counts, now and then an old id, a stranger's file or a limit out of bounds. */
+function answerOf(driver: StepDriver, n: number): DecisionRequest {
+  const open = driver.state.decision;
+  if (open === null) throw new Error('nothing is open');
+  const accepts = open.accepts.filter((answer) => answer !== 'abort' || n % 17 === 0);
+  const answer = accepts[n % accepts.length] ?? 'abort';
+  const request = driver.request(answer, n % 23 === 0 ? `${open.n}-feedc0de-00000000` : open.id);
+  const some = open.files.filter((_, index) => ((n >> (index + 3)) & 1) === 1).map((file) => file.path);
+  const files = n % 29 === 0 ? ['stranger.ts'] : some;
+  const named = files.length > 0 && n % 3 === 0 && !WHOLE_ANSWERS.includes(answer) ? { files } : {};
+  const set =
+    answer === 'other' ? { set: { command: 'make check' } } : n % 7 === 0 ? { set: { budget_tokens: n % 5000 } } : {};
+  return { ...request, ...named, ...set, ...(answer === 'revise' || n % 5 === 0 ? { note: `note ${n}` } : {}) };
+}
+
+interface Told {
+  /** Somebody said that they had put the files right themselves, where the step could not. */
+  leftByHand: boolean;
+  answered: number;
+}
+
+/** Plays a plan to its end: after its answers a person gives up, after its words everything works. */
+function playOut({ wanted, words, answers }: Plan): { driver: StepDriver; told: Told } {
+  const left = [...words];
+  const driver = new StepDriver(wanted, (activity) => {
+    const n = left.shift();
+    const options = WORDS[activity]?.(n ?? 0) ?? [];
+    if (n === undefined) return activity === 'verify' ? 'pass' : undefined;
+    return options[n % options.length];
+  });
+  const told: Told = { leftByHand: false, answered: 0 };
+  const queue = [...answers];
+  for (let turn = 0; turn < 400; turn += 1) {
+    if (driver.run() === 'closed') return { driver, told };
+    const { state } = driver;
+    expect(detailsOf(state).length).toBeLessThan(20_000);
+    expect(statusOf(state).state).toBe('waiting');
+    const n = queue.shift();
+    const request = n === undefined ? driver.request('abort') : answerOf(driver, n);
+    const judgement = judge(state, request);
+    if (n === undefined || judgement.counts) told.answered += 1;
+    if (request.answer === 'manual' && state.stage === 'rollback') told.leftByHand = true;
+    if (n !== undefined && n % 31 === 0) {
+      const reading = readShortSignal(state, 'approve', [undefined, 'x', { decision: 7 }, []][n % 4]);
+      if (reading.kind === 'ignored') driver.fold({ type: 'ignored', what: reading.what, why: reading.why });
+    }
+    if (!judgement.counts) {
+      driver.fold({ type: 'ignored', what: request.answer, why: judgement.message });
+      continue;
+    }
+    driver.fold({ type: 'decided', request });
+    // The same request once more (update and signal of one decision) is known.
+    expect(judge(driver.state, request)).toMatchObject({ counts: false, again: true });
+  }
+  throw new Error(`no end in sight: ${driver.trace.slice(-12).join(' > ')}`);
+}
+
+describe('any fakes, any answers', () => {
+  test('the step ends; what is left on disk is what the outcome says', () => {
+    const outcomes = new Map<string, number>();
+    fc.assert(
+      fc.property(plan, (it) => {
+        const { driver, told } = playOut(it);
+        const { state, world } = driver;
+        outcomes.set(state.outcome ?? '', (outcomes.get(state.outcome ?? '') ?? 0) + 1);
+        if (['aborted', 'skipped', 'refused'].includes(state.outcome ?? '') && !told.leftByHand)
+          expect(world.uncommitted()).toEqual([]);
+        expect(state.outcome === 'committed').toBe(world.commits.length > 0);
+        expect(world.commits.length).toBeLessThanOrEqual(1);
+        // JSON and back is the same: the state is plain data.
+        expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+        const ids = state.settled.map((decision) => decision.id);
+        expect(new Set(ids).size).toBe(ids.length);
+        for (const decision of state.settled) expect(decision.answers.length).toBeGreaterThan(0);
+      }),
+      { numRuns, seed },
+    );
+    // The plans reach every kind of end.
+    for (const outcome of ['committed', 'applied', 'unchanged', 'skipped', 'aborted', 'refused'])
+      expect({ outcome, seen: outcomes.has(outcome) }).toEqual({ outcome, seen: true });
+    expect(outcomes.has('failed')).toBe(false);
+  });
+
+  test('an abort in the middle of any move leaves nothing applied and uncommitted', () => {
+    fc.assert(
+      fc.property(plan, fc.nat(60), (it, at) => {
+        const left = [...it.words];
+        const driver = new StepDriver(it.wanted, (activity) => {
+          const options = WORDS[activity]?.(left[0] ?? 0) ?? [];
+          const n = left.shift();
+          if (n === undefined) return activity === 'verify' ? 'pass' : undefined;
+          const word = options[n % options.length];
+          return activity === 'rollback' ? undefined : word;
+        });
+        const answers = [...it.answers];
+        for (let count = 0; count < at; count += 1) {
+          const move = driver.next();
+          if (move === 'finish') return;
+          if (move !== 'await_decision') driver.step();
+          else {
+            const n = answers.shift();
+            const request = n === undefined ? driver.request('abort') : answerOf(driver, n);
+            if (judge(driver.state, request).counts) driver.fold({ type: 'decided', request });
+          }
+        }
+        if (driver.next() === 'finish') return;
+        if (driver.next() === 'await_decision') driver.abort();
+        else {
+          driver.abortDuringNext();
+          driver.step();
+        }
+        for (let turn = 0; driver.run() === 'waits'; turn += 1) {
+          // What could not be put back is asked about; the person says: try again.
+          const [first = 'abort'] = driver.state.decision?.accepts ?? [];
+          expect(turn).toBeLessThan(3);
+          expect(driver.say(first)).toBeNull();
+        }
+        expect(driver.state.outcome).not.toBeNull();
+        if (driver.state.outcome === 'aborted') expect(driver.world.uncommitted()).toEqual([]);
+      }),
+      { numRuns, seed },
+    );
+  });
+});
+
+describe('whatever is sent', () => {
+  const json = fc.jsonValue({ maxDepth: 4 });
+  const body = fc.oneof(
+    json,
+    fc.constantFrom(undefined, null, '', 0, -0, [], {}, 'x'.repeat(1024 * 1024), Number.NaN, true),
+    fc.record(
+      {
+        v: fc.oneof(fc.constant(1), json),
+        decision: fc.oneof(fc.constantFrom('', 'x', 'y'.repeat(10_000)), json),
+        answer: fc.oneof(fc.constantFrom('approve', 'skip', 'retry', 'revise', 'abort', 'toString', '__proto__'), json),
+        requestId: fc.oneof(fc.constant('r'), json),
+        files: fc.oneof(fc.array(fc.constantFrom('a.ts', '__proto__', 'constructor', 'x')), json),
+        note: fc.oneof(fc.string(), json),
+        set: fc.oneof(
+          fc.dictionary(
+            fc.constantFrom('__proto__', 'constructor', 'budget_usd', 'model', 'command', 'toString'),
+            json,
+          ),
+          fc.constant(JSON.parse('{"__proto__": {"budget_usd": 1}}')),
+          json,
+        ),
+        by: json,
+      },
+      { requiredKeys: [] },
+    ),
+  );
+
+  test('signals and updates never throw, never change what is open unless they count', () => {
+    fc.assert(
+      fc.property(body, fc.constantFrom('approve', 'skip', 'retry', 'abort'), fc.boolean(), (sent, answer, rightId) => {
+        const driver = new StepDriver({ files: ['a.ts', '__proto__', 'constructor'] }, () => undefined);
+        driver.run();
+        const { state } = driver;
+        const isRecord = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
+        const named: unknown = rightId && isRecord ? { ...sent, decision: state.decision?.id } : sent;
+        for (const reading of [readRequest(named), readShortSignal(state, answer as 'approve', named)]) {
+          if (reading.kind === 'ignored') {
+            driver.fold({ type: 'ignored', what: reading.what, why: reading.why });
+            expect(driver.state.decision).toEqual(state.decision);
+            continue;
+          }
+          const judgement = judge(driver.state, reading.request);
+          if (judgement.counts) driver.fold({ type: 'decided', request: reading.request });
+          else expect(judgement.message.length).toBeLessThan(3000);
+        }
+        expect(driver.state.ignored.join('').length).toBeLessThan(5000);
+        expect(Object.prototype).not.toHaveProperty('budget_usd');
+        driver.run();
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test('nested deeper than anything can write down', () => {
+    let deep: unknown = [];
+    for (let depth = 0; depth < 200_000; depth += 1) deep = [deep];
+    const driver = new StepDriver({}, () => undefined);
+    driver.run();
+    const id = driver.state.decision?.id ?? '';
+    for (const sent of [
+      deep,
+      { deep },
+      { v: deep },
+      { v: 1, decision: id, answer: 'approve', requestId: 'r', set: { model: deep } },
+    ]) {
+      for (const reading of [readRequest(sent), readShortSignal(driver.state, 'approve', sent)])
+        if (reading.kind === 'request') expect(judge(driver.state, reading.request).counts).toBe(false);
+        else expect(reading.what.length + reading.why.length).toBeLessThan(500);
+    }
+  });
+});
