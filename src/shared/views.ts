@@ -4,7 +4,7 @@ import type { StepEvent } from './events.js';
 import { BOUNDS } from './limits.js';
 import { appliedPaths } from './moves.js';
 import type { EventsQuery, FileStatus, LedgerRow, RunState, StepResult, StepStatus } from './protocol.js';
-import type { StepState } from './state.js';
+import { isUnfinished, type StepState } from './state.js';
 import { short } from './text.js';
 
 /** One call for all files tells of each file what it does itself. */
@@ -38,6 +38,7 @@ function doingOf(state: StepState): string {
     case 'pick':
       return 'asking which files to edit';
     case 'propose':
+      if (!state.files.some(isUnfinished)) return 'sealing the proposal';
       if (state.whole !== null) return `asking for all ${state.files.length} files in one call`;
       if (busy.length === 0)
         return state.briefWanted && state.brief === null ? 'writing a brief for all files' : 'choosing the next file';

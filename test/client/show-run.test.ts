@@ -147,3 +147,52 @@ describe('with a server', () => {
     ]);
   });
 });
+
+describe('a run that was cut off from outside', () => {
+  const terminated = { status: 'TERMINATED', result: null, message: 'Workflow execution terminated' };
+  const note = (emend: Emend, id: string, kind: 'activity' | 'recovery', data: unknown) =>
+    emend.archive.append(KEY, [{ v: 1, id, at: '2026-01-01T00:00:01.000Z', kind, data }]);
+
+  test('shows how it ended instead of the decision it waited for, and what it had applied until that is settled', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    const run = server.add(KEY, 'emend-1', {}, { state: 'waiting', doing: 'waiting for a decision: conflict' });
+    server.close(run, terminated);
+    const shown = async () => {
+      const { status } = await showRun(emend, await resolveRun(emend, 'abcd'));
+      const [listed] = (await listRuns(emend)).runs;
+      expect(listed).toMatchObject({ state: status.state, doing: status.doing });
+      return [status.state, status.doing, status.decision];
+    };
+    expect(await shown()).toEqual(['aborted', 'terminated', null]);
+    await note(emend, 'a3', 'activity', {
+      name: 'apply',
+      result: { v: 1, outcome: 'applied', files: ['a.ts', 'b.ts'] },
+    });
+    expect(await shown()).toEqual(['aborted', 'terminated with 2 files applied (see emend recover): a.ts, b.ts', null]);
+    await note(emend, 'r1', 'recovery', { v: 1, how: 'keep', files: [] });
+    expect(await shown()).toEqual(['aborted', 'terminated with 2 files applied (kept): a.ts, b.ts', null]);
+    await note(emend, 'r2', 'recovery', { v: 1, how: 'undo', files: ['a.ts', 'b.ts'] });
+    expect(await shown()).toEqual(['aborted', 'terminated', null]);
+  });
+
+  test('a reset makes another run of it, whose end counts in its turn', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    server.close(server.add(KEY, 'emend-1'), terminated);
+    await showRun(emend, await resolveRun(emend, 'abcd'));
+    const again = server.add(KEY, 'emend-1');
+    server.workers = false;
+    expect((await showRun(emend, await resolveRun(emend, 'abcd'))).status).toMatchObject({
+      state: 'waiting',
+      result: null,
+    });
+    server.close(again, { status: 'FAILED', result: null, message: 'out of luck' });
+    expect((await showRun(emend, await resolveRun(emend, 'abcd'))).status).toMatchObject({
+      state: 'failed',
+      doing: 'out of luck',
+    });
+  });
+});

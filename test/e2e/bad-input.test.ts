@@ -143,26 +143,34 @@ const JOBS: Record<string, Bad> = {
   'job is a directory': {
     args: ['run', 'src'],
     exit: 2,
-    make: (at) => void at.write('src/x', ''),
+    make: (at) => {
+      at.write('src/x', '');
+    },
     says: [/src is not a file; expected a Markdown/],
   },
   'job is binary': {
     args: ['run', 'logo.png'],
     exit: 2,
-    make: (at) => void at.write('logo.png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff, 0xfe])),
+    make: (at) => {
+      at.write('logo.png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff, 0xfe]));
+    },
     says: [/logo\.png is not UTF-8 text; expected a Markdown job file/],
   },
   'job holds NUL bytes': {
     args: RUN,
     exit: 2,
-    make: (at) => void at.write('job.md', '# A\n\nDo\0it.\n'),
+    make: (at) => {
+      at.write('job.md', '# A\n\nDo\0it.\n');
+    },
     says: [/job\.md/, /Markdown/],
   },
   'job is empty': { args: RUN, exit: 2, make: (at) => void at.write('job.md', ''), says: [/job\.md/] },
   'not Markdown': {
     args: ['run', 'notes.txt'],
     exit: 2,
-    make: (at) => void at.write('notes.txt', 'buy milk\n'),
+    make: (at) => {
+      at.write('notes.txt', 'buy milk\n');
+    },
     says: [/notes\.txt/, /Markdown/],
   },
   'source file instead of a job': { args: ['run', 'a.js'], exit: 2, says: [/a\.js/, /Markdown/] },
@@ -170,7 +178,9 @@ const JOBS: Record<string, Bad> = {
   'front matter never closed': {
     args: RUN,
     exit: 2,
-    make: (at) => void at.write('job.md', '---\ntarget_files: [a.js]\n# A\n\nDo it.\n'),
+    make: (at) => {
+      at.write('job.md', '---\ntarget_files: [a.js]\n# A\n\nDo it.\n');
+    },
     says: [/job\.md:\d+/, /---/],
   },
   'unknown key': {
@@ -297,7 +307,9 @@ const MACHINE: Record<string, Bad> = {
   'EMEND_HOME is a file': {
     args: ['list'],
     exit: 1,
-    make: (at) => void at.write('home', ''),
+    make: (at) => {
+      at.write('home', '');
+    },
     env: (at) => ({ EMEND_HOME: join(at.dir, 'home') }),
     says: [/home cannot be Emend's home: it is not a directory/],
   },

@@ -81,12 +81,22 @@ describe('without a terminal', () => {
   test('--yes approves, and the result is the exit code; a second run beside it has nothing to do with it', async () => {
     const s = await greeting();
     await s.worker();
+    await emend(s, 2, ['run', 'job.md', '--live', '--json']);
     const done = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
     expect(done).toMatchObject({ started: 'new', state: 'closed', result: { outcome: 'committed' }, exit: 0 });
     // A finished run does not stand in the way of the next; its answer changes nothing any more.
     const again = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
     expect(again).toMatchObject({ started: 'new', workflowId: done.workflowId, result: { outcome: 'unchanged' } });
     expect(again.stepKey).not.toBe(done.stepKey);
+  });
+
+  test('--live prints what the model writes, with its file, between the lines of the run', async () => {
+    const s = await greeting();
+    await s.worker();
+    const { out } = await emend(s, 0, ['run', 'job.md', '--yes', '--live']);
+    expect(out).toMatch(/edit \S.*: call 1 begins\n/);
+    expect(out).toContain(' | export const greet = () => "good day";\n');
+    expect(out).toMatch(/call 1 has ended\n[\s\S]*committed 1 file as/);
   });
 
   test('no worker: 7 and what to type; an answer given meanwhile counts when one comes', async () => {

@@ -1,14 +1,20 @@
 /** Live text from a real journal that a real client fills from the rehearsal server. */
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { LiveLines } from '../../src/cli/live-text.js';
 import { followCalls } from '../../src/model/running-calls.js';
 import type { CallNews, RunningCall } from '../../src/model/running-calls.js';
 import { askFor, eventually, journalAt, keyParts, rule, withDir, withRehearsal } from './support.js';
 
+/** Followers of a test that failed must not go on for ever. */
+const stops: AbortController[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort();
+});
 const follow = (slots: string) => {
   const stop = new AbortController();
+  stops.push(stop);
   const news: CallNews[] = [];
   const done = followCalls({
     slots,
@@ -27,31 +33,30 @@ const follow = (slots: string) => {
   };
 };
 
+const ANSWER = Array.from({ length: 1000 }, (_, index) => `line ${index + 1} grün\n`).join('');
+
 test('the words of a call are told while it still runs, each once, and its end', () =>
   withDir((dir) =>
-    withRehearsal(
-      [rule('first line\nsecond lïne\nthird\n', { fault: { kind: 'hold', after_bytes: 16 } })],
-      async (rehearsal) => {
-        const slots = join(dir, 'slots');
-        const live = follow(slots);
-        const asked = journalAt(slots, rehearsal.url).ask(askFor());
-        await eventually('text of a call that is held', () => live.text().startsWith('first line\n'));
-        expect(live.news.some((each) => each.kind === 'ended')).toBe(false);
-        expect(live.text()).not.toContain('third');
+    withRehearsal([rule(ANSWER, { fault: { kind: 'hold', after_bytes: 2000 } })], async (rehearsal) => {
+      const slots = join(dir, 'slots');
+      const live = follow(slots);
+      const asked = journalAt(slots, rehearsal.url).ask(askFor());
+      await eventually('text of a call that is held', () => live.text().startsWith('line 1 grün\n'));
+      expect(live.news.some((each) => each.kind === 'ended')).toBe(false);
+      expect(live.text()).not.toContain('line 900');
 
-        rehearsal.release();
-        expect(await asked).toMatchObject({ outcome: 'answered' });
-        await live.end();
-        expect(live.text()).toBe('first line\nsecond lïne\nthird\n');
-        expect(live.news.map((each) => each.kind).filter((kind) => kind !== 'text')).toEqual(['begun', 'ended']);
-        expect(live.news[0]?.call).toEqual({ role: 'edit', file: 'src/a.ts', call: 1 });
+      rehearsal.release();
+      expect(await asked).toMatchObject({ outcome: 'answered' });
+      await live.end();
+      expect(live.text()).toBe(ANSWER);
+      expect(live.news.map((each) => each.kind).filter((kind) => kind !== 'text')).toEqual(['begun', 'ended']);
+      expect(live.news[0]?.call).toEqual({ role: 'edit', file: 'src/a.ts', call: 1 });
 
-        // Whoever comes later is told nothing of calls that have ended.
-        const late = follow(slots);
-        await late.end();
-        expect(late.news).toEqual([]);
-      },
-    ),
+      // Whoever comes later is told nothing of calls that have ended.
+      const late = follow(slots);
+      await late.end();
+      expect(late.news).toEqual([]);
+    }),
   ));
 
 test('half a line, and half a character, wait for their other half', () =>

@@ -215,7 +215,7 @@ describe('apply', () => {
     },
     {
       name: 'an apply that never said whether it wrote is rolled back when the step ends',
-      words: { apply: ['fails'] },
+      words: { apply: ['late'] },
       decisions: ['approve', 'abort'],
       moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say abort > rollback > aborted`,
     },
@@ -489,10 +489,10 @@ describe('commit', () => {
     { name: 'nothing to commit', words: { commit: ['nothing'] }, decisions: ['approve'], moves: `${GO} > unchanged` },
     ...(['conflict', 'hook_changed'] as const).flatMap((reason): Case[] => [
       {
-        name: `${reason}: rebase commits onto what is there now`,
+        name: `${reason}: rebase commits onto what is there now, or takes what the hook made of the files`,
         words: { commit: [reason] },
         decisions: ['approve', 'rebase'],
-        moves: `${GO} > ask ${reason} (commit) > say rebase > commit > committed`,
+        moves: `${GO} > ask ${reason} (commit) > say rebase > ${reason === 'hook_changed' ? 'seal > ' : ''}commit > committed`,
       },
       {
         name: `${reason}: take_theirs rolls back`,

@@ -44,10 +44,10 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
   order: () => ['reversed', undefined],
   seal: (n) => often(['empty', `refused:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
   apply: (n) =>
-    often(['busy', 'failed', `base_changed:${path(n)}`, `conflict:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
+    often(['busy', 'failed', `base_changed:${path(n)}`, `conflict:${path(n)}`, `touch:${path(n)}`, 'late', ...FAILS]),
   rebase: (n) => often([`conflict:${path(n)}`, 'empty', ...FAILS]),
   verify: (n) => ['fail:x', 'fail:y', 'fail', 'transient:x', 'no_tests', 'pass', `touch:${path(n)}`, ...FAILS],
-  rollback: (n) => often([`touch:${path(n)}`, ...FAILS]),
+  rollback: (n) => often([`touch:${path(n)}`, 'late', ...FAILS]),
   commit: () => often(['nothing', 'conflict', 'hook_changed', 'failed', ...FAILS]),
 };
 

@@ -74,7 +74,7 @@ export class StepDriver {
   }
 
   /** Performs moves until the step waits for a person or has ended; more than `bound` moves is a loop without end. */
-  run(bound = 400): 'waits' | 'closed' {
+  run(bound = 400 + 10 * this.state.files.length): 'waits' | 'closed' {
     for (let count = 0; count < bound; count += 1) {
       const move = nextMove(this.state, this.now);
       if (move.kind === 'finish') {
@@ -108,6 +108,12 @@ export class StepDriver {
 
   next(): Move['kind'] {
     return nextMove(this.state, this.now).kind;
+  }
+
+  /** Chunks of the next move. */
+  chunks(): readonly Chunk[] {
+    const move = nextMove(this.state, this.now);
+    return move.kind === 'propose' ? move.chunks : [];
   }
 
   /** How long the next move waits, in ms. */
@@ -147,7 +153,9 @@ export class StepDriver {
     if (this.abortRequested && INTERRUPTIBLE.has(move.kind)) return;
     if (move.kind === 'verify') this.verifyTimeouts.push(move.timeout_s);
     const word = this.touched(this.choose(move.kind, ''));
-    const failed = this.failure(word, move.kind, null);
+    // `late`: it did its work, and then its worker died for good before it could say so.
+    if (word === 'late') this.work(move.kind, undefined);
+    const failed = this.failure(word === 'late' ? 'fails' : word, move.kind, null);
     this.fold(failed ?? this.work(move.kind, word));
   }
 
@@ -273,7 +281,7 @@ export interface Case extends Wanted {
 export function play(it: Omit<Case, 'moves' | 'name'>): StepDriver {
   const driver = new StepDriver(it, inOrder(it.words ?? {}), it.input);
   const decisions = [...(it.decisions ?? [])];
-  while (driver.run() === 'waits') {
+  while (driver.run(400 + 10 * (it.files?.length ?? 1)) === 'waits') {
     const saying = decisions.shift();
     if (saying === undefined) return driver;
     const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;

@@ -1,0 +1,104 @@
+/** What others get: the packed files are whole and run outside this clone; with EMEND_LONG=1 installed by npm into an empty folder. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+const root = process.cwd();
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+const INSTALL_MS = 240_000;
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'emend package '));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+// The home, and with it npm's settings and cache, stay; what belongs to this test run does not.
+const env = () => ({
+  ...process.env,
+  NODE_OPTIONS: '',
+  EMEND_HOME: join(dir, 'state'),
+  TEMPORAL_ADDRESS: '127.0.0.1:1',
+});
+const npm = (args: readonly string[], cwd: string): string =>
+  execFileSync('npm', [...args], {
+    cwd,
+    encoding: 'utf8',
+    env: env(),
+    timeout: INSTALL_MS,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+const node = (args: readonly string[], cwd: string) =>
+  spawnSync(process.execPath, [...args], { cwd, encoding: 'utf8', env: env(), timeout: 60_000 });
+
+test('the packed files: what the entries need, and nothing of tests, sources or secrets; a copy of them runs', () => {
+  const packed = npm(['pack', '--dry-run', '--json', '--ignore-scripts'], root);
+  const [{ files }] = JSON.parse(packed) as [{ files: { path: string; mode: number }[] }];
+  const paths = files.map((file) => file.path);
+  const { bin, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    bin: Record<string, string>;
+    exports: Record<string, string | Record<string, string>>;
+  };
+  const entries = [
+    ...Object.values(bin),
+    ...Object.values(exports).flatMap((entry) => Object.values(typeof entry === 'string' ? { entry } : entry)),
+  ];
+  const wanted = [
+    ...entries.map((path) => path.replace(/^\.\//, '')),
+    'dist/worker.js',
+    'dist/workflow-bundle.js',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+  ];
+  expect(wanted.filter((path) => !paths.includes(path))).toEqual([]);
+  expect(paths.filter((path) => !/^(dist|docs)\/|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(path))).toEqual([]);
+  expect(paths.filter((path) => /\.(env|tgz|sqlite|test\.js)$|node_modules/.test(path))).toEqual([]);
+
+  const copy = join(dir, 'emend');
+  for (const path of paths) cpSync(join(root, path), join(copy, path), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  expect(node([join(copy, 'dist/client.js'), '--version'], dir)).toMatchObject({
+    status: 0,
+    stdout: `${version}\n`,
+    stderr: '',
+  });
+  expect(existsSync(join(dir, 'state'))).toBe(false);
+});
+
+const installed = process.env.EMEND_LONG === '1' ? test : test.skip;
+installed(
+  'installed into an empty folder: the command, the doctor and both libraries work',
+  () => {
+    const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root)) as [
+      { filename: string },
+    ];
+    const place = join(dir, 'empty');
+    cpSync(join(dir, filename), join(place, 'emend.tgz'));
+    writeFileSync(join(place, 'package.json'), '{"private":true,"type":"module"}\n');
+    npm(['install', './emend.tgz', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], place);
+
+    expect(npm(['exec', '--no', '--', 'emend', '--version'], place).trim()).toBe(version);
+    const doctor = node([join(place, 'node_modules/emend/dist/client.js'), 'doctor', '--json'], place);
+    // 0 or 7: a machine that lacks a server or a key is told so, and nothing breaks.
+    expect([0, 7]).toContain(doctor.status);
+    expect(JSON.parse(doctor.stdout)).toBeTruthy();
+    expect(doctor.stderr).not.toMatch(/\n\s+at /);
+
+    writeFileSync(
+      join(place, 'use.js'),
+      `import { openEmend, EXIT } from 'emend';
+       import { applyAnswer } from 'emend/edits';
+       const emend = await openEmend({ env: process.env });
+       console.log(typeof applyAnswer, emend.runs === null, emend.unreachable.code, EXIT.waiting);
+       await emend.close();\n`,
+    );
+    expect(node(['use.js'], place)).toMatchObject({ status: 0, stdout: 'function true no_server 3\n', stderr: '' });
+    expect(existsSync(join(dirname(place), 'node_modules'))).toBe(false);
+  },
+  INSTALL_MS + 120_000,
+);

@@ -1,0 +1,49 @@
+/** An activity that failed for good, in the words of a decision point: what Temporal raises -> reason. */
+import { expect, test } from '@jest/globals';
+import { ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure, TimeoutType } from '@temporalio/common';
+import { failureOf, refuseUpdate } from '../../src/workflows/failures.js';
+
+const failed = (cause: Error): ActivityFailure =>
+  new ActivityFailure('activity failed', 'activity', 'id', RetryState.MAXIMUM_ATTEMPTS_REACHED, 'worker', cause);
+const timeout = (type: TimeoutType): ActivityFailure => failed(new TimeoutFailure('timed out', undefined, type));
+const application = (type: string | undefined, message = 'it broke'): ActivityFailure =>
+  failed(ApplicationFailure.create({ message, ...(type === undefined ? {} : { type }) }));
+
+test.each<[string, unknown, string, string, RegExp]>([
+  ['a host that takes no work', timeout('SCHEDULE_TO_START'), 'apply', 'workspace_unreachable', /start its worker/],
+  [
+    'no worker for model calls',
+    timeout('SCHEDULE_TO_START'),
+    'propose',
+    'model_unavailable',
+    /no worker takes model calls/,
+  ],
+  ['a host activity out of time', timeout('START_TO_CLOSE'), 'seal', 'engine_failed', /START_TO_CLOSE/],
+  ['a host activity without heartbeats', timeout('HEARTBEAT'), 'verify', 'engine_failed', /HEARTBEAT/],
+  ['a model call out of time', timeout('SCHEDULE_TO_CLOSE'), 'propose', 'model_unavailable', /SCHEDULE_TO_CLOSE/],
+  ['a blob that is gone', application('blob_lost'), 'seal', 'blob_lost', /it broke/],
+  ['a blob that is gone, at the model', application('blob_lost'), 'propose', 'blob_lost', /it broke/],
+  [
+    'no API key',
+    application('no_api_key', 'set ANTHROPIC_API_KEY'),
+    'propose',
+    'model_unavailable',
+    /ANTHROPIC_API_KEY/,
+  ],
+  ['a model server that refuses', application('model_rejected'), 'brief', 'model_unavailable', /it broke/],
+  ['a full disk', application('disk'), 'apply', 'engine_failed', /it broke/],
+  ['a full disk, at the model', application('disk'), 'propose', 'engine_failed', /it broke/],
+  ['a problem code that is a word of every object', application('constructor'), 'seal', 'engine_failed', /it broke/],
+  ['an unknown type at the model', application('Error'), 'pick', 'model_unavailable', /it broke/],
+  ['no type', application(undefined), 'commit', 'engine_failed', /it broke/],
+  ['a bug in the workflow', new Error('no proposal yet'), 'apply', 'engine_failed', /no proposal yet/],
+  ['a value that is no error', 'x', 'apply', 'engine_failed', /failed/],
+])('%s', (_, error, activity, reason, message) => {
+  const failure = failureOf(error, activity);
+  expect(failure.reason).toBe(reason);
+  expect(failure.message).toMatch(message);
+});
+
+test('a refused update is not tried again', () => {
+  expect(refuseUpdate('no')).toMatchObject({ type: 'answer_not_accepted', nonRetryable: true, message: 'no' });
+});
