@@ -46,10 +46,9 @@ const lastKnown = ({ lastActivity }: ArchivedRun): string =>
 /** A run that was cut off says what of it is still in the workspace. */
 const endOf = ({ applied, kept }: ArchivedRun, { status, result, message }: ClosedRun): string => {
   if (result !== null) return result.outcome;
-  const words = status === 'TERMINATED' || status === 'CANCELLED' ? status.toLowerCase() : (message ?? status);
-  if (applied.length === 0) return words;
+  if (applied.length === 0) return message ?? status;
   const files = applied.length === 1 ? '1 file' : `${applied.length} files`;
-  return `${words} with ${files} applied (${kept ? 'kept' : 'see emend recover'}): ${applied.slice(0, 10).join(', ')}`;
+  return `${status.toLowerCase()} with ${files} applied (${kept ? 'kept' : 'see emend recover'}): ${applied.slice(0, 10).join(', ')}`;
 };
 
 /** A run that did not come to its own end still answers as if it went on; this is how it ended. */

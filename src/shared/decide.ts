@@ -361,7 +361,14 @@ function settleConflict(state: StepState, open: DecisionPoint, request: Decision
   if (state.conflictAt === 'commit') {
     // Bytes that a hook changes are a new proposal: the files as the hook left them.
     if (request.answer === 'rebase' && open.reason === 'hook_changed')
-      return settleWhole({ ...state, conflictAt: null }, { ...request, answer: 'manual' }, now);
+      return {
+        ...withFiles(state, 'all', (file) =>
+          // A verdict stands for a file that the hook left alone; what it changed nobody has reviewed yet.
+          file.status === 'skipped' ? file : { ...byHand(file), verdict: file.verdict, unreviewed: true },
+        ),
+        conflictAt: null,
+        stage: 'seal',
+      };
     if (request.answer === 'rebase') return { ...state, ontoCurrent: open.n, conflictAt: null };
     const after = request.answer === 'regenerate' ? ('new_base' as const) : ('finish' as const);
     return {

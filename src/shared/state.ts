@@ -10,6 +10,7 @@ import type {
   FileStatus,
   HeldLease,
   PreflightResult,
+  SealedFile,
   SealedProposal,
   StepOutcome,
   StepUsage,
@@ -67,6 +68,8 @@ export interface FileEntry extends Attempting {
   readonly lines: number;
   /** Changed by hand after `manual`. */
   readonly manual: boolean;
+  /** Changed by a commit hook: taken from the disk as `manual` is, but reviewed like an edit of the model. */
+  readonly unreviewed?: boolean;
   readonly verdict: Verdict | null;
 }
 
@@ -243,13 +246,17 @@ export const isUnfinished = ({ status }: { readonly status: FileStatus }): boole
 export const unfinishedPaths = (state: StepState): readonly string[] =>
   state.files.filter(isUnfinished).map((file) => file.path);
 
+/** The person who changed a file by hand has reviewed it by that. */
+const isPersons = (file: SealedFile, entries: ReadonlyMap<string, FileEntry>): boolean =>
+  file.by === 'person' && entries.get(file.path)?.unreviewed !== true;
+
 /** Files that the current proposal would change by the model and that still stand for application. */
 export const approvedPaths = (state: StepState): readonly string[] => {
   const proposal = state.proposal;
   if (proposal === null) return [];
   const entries = new Map(state.files.map((file) => [file.path, file]));
   return proposal.files
-    .filter((file) => file.by === 'person' || entries.get(file.path)?.verdict?.answer === 'approve')
+    .filter((file) => isPersons(file, entries) || entries.get(file.path)?.verdict?.answer === 'approve')
     .map((file) => file.path);
 };
 
@@ -258,7 +265,7 @@ export const undecidedPaths = (state: StepState): readonly string[] => {
   const entries = new Map(state.files.map((file) => [file.path, file]));
   return (state.proposal?.files ?? [])
     .filter((file) => {
-      if (file.by === 'person') return false;
+      if (isPersons(file, entries)) return false;
       const verdict = entries.get(file.path)?.verdict ?? null;
       return verdict?.key !== file.key;
     })

@@ -149,7 +149,7 @@ describe('with a server', () => {
 });
 
 describe('a run that was cut off from outside', () => {
-  const terminated = { status: 'TERMINATED', result: null, message: 'Workflow execution terminated' };
+  const terminated = { status: 'TERMINATED', result: null, message: 'by an operator' };
   const note = (emend: Emend, id: string, kind: 'activity' | 'recovery', data: unknown) =>
     emend.archive.append(KEY, [{ v: 1, id, at: '2026-01-01T00:00:01.000Z', kind, data }]);
 
@@ -165,7 +165,7 @@ describe('a run that was cut off from outside', () => {
       expect(listed).toMatchObject({ state: status.state, doing: status.doing });
       return [status.state, status.doing, status.decision];
     };
-    expect(await shown()).toEqual(['aborted', 'terminated', null]);
+    expect(await shown()).toEqual(['aborted', 'by an operator', null]);
     await note(emend, 'a3', 'activity', {
       name: 'apply',
       result: { v: 1, outcome: 'applied', files: ['a.ts', 'b.ts'] },
@@ -174,7 +174,7 @@ describe('a run that was cut off from outside', () => {
     await note(emend, 'r1', 'recovery', { v: 1, how: 'keep', files: [] });
     expect(await shown()).toEqual(['aborted', 'terminated with 2 files applied (kept): a.ts, b.ts', null]);
     await note(emend, 'r2', 'recovery', { v: 1, how: 'undo', files: ['a.ts', 'b.ts'] });
-    expect(await shown()).toEqual(['aborted', 'terminated', null]);
+    expect(await shown()).toEqual(['aborted', 'by an operator', null]);
   });
 
   test('a reset makes another run of it, whose end counts in its turn', async () => {

@@ -164,7 +164,14 @@ const JOBS: Record<string, Bad> = {
     },
     says: [/job\.md/, /Markdown/],
   },
-  'job is empty': { args: RUN, exit: 2, make: (at) => void at.write('job.md', ''), says: [/job\.md/] },
+  'job is empty': {
+    args: RUN,
+    exit: 2,
+    make: (at) => {
+      at.write('job.md', '');
+    },
+    says: [/job\.md/],
+  },
   'not Markdown': {
     args: ['run', 'notes.txt'],
     exit: 2,

@@ -10,7 +10,7 @@ import type { LeaseHolder } from '../../src/workspace/types.js';
 import type { Scene } from './support.js';
 
 /** As anybody with the Temporal API (or its UI) reaches a run. */
-export async function temporalOf(s: Scene): Promise<{ client: Client; close: () => Promise<void> }> {
+async function temporalOf(s: Scene): Promise<{ client: Client; close: () => Promise<void> }> {
   const connection = await Connection.connect({ address: s.emend.address });
   const client = new Client({ connection, namespace: s.emend.namespace });
   return { client, close: () => connection.close() };
@@ -29,9 +29,11 @@ export async function withHandle<T>(
 }
 
 export async function eventually<T>(what: string, look: () => Promise<T | null | false>, limit_s = 40): Promise<T> {
-  for (const end = Date.now() + limit_s * 1000; Date.now() < end; await sleep(50)) {
+  const end = Date.now() + limit_s * 1000;
+  while (Date.now() < end) {
     const seen = await look();
     if (seen !== null && seen !== false) return seen;
+    await sleep(50);
   }
   throw new Error(`${what}: did not come within ${limit_s} s`);
 }
@@ -65,7 +67,7 @@ export const pidsIn = (path: string): number[] => {
   }
 };
 
-export interface Said {
+interface Said {
   readonly code: number;
   readonly out: string;
   readonly err: string;

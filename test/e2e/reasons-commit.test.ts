@@ -193,6 +193,9 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   await s.answer(styled.run, 'rebase');
   expect(await s.end(styled.run)).toMatchObject({ outcome: 'committed', files: ['styled.js'] });
   await check(s, styled.id, 'edit-step-committed-hook-changed');
+  // What the hook made of the file is a proposal of its own, and goes through review (here the policy's) like the first.
+  const sealed = (await s.events(styled.run)).filter((event) => event.type === 'sealed' || event.type === 'decided');
+  expect(sealed.map((event) => event.type)).toEqual(['sealed', 'decided', 'decided', 'sealed', 'decided']);
   expect(s.git('show', 'HEAD:styled.js')).toBe('const one = 2 ;\n');
   expect(s.git('status', '--porcelain', '--', '*.js')).toBe('');
 });

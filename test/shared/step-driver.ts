@@ -12,8 +12,8 @@ import { initialState, type StepState } from '../../src/shared/state.js';
 import { checkFold, checkMove } from './invariants.js';
 import { blob, USAGE, World, type Wanted } from './world.js';
 
-export const STEP_KEY = 'feedc0de'.repeat(4);
-export const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
+const STEP_KEY = 'feedc0de'.repeat(4);
+const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
   v: 1,
   stepKey: STEP_KEY,
   workspace: '/w',

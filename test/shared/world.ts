@@ -34,7 +34,7 @@ export const USAGE: StepUsage = {
   usd: 0.01,
   seconds: 1,
 };
-export const DEFAULT_LIMITS = Object.fromEntries(
+const DEFAULT_LIMITS = Object.fromEntries(
   Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
 ) as Limits;
 

@@ -1,6 +1,7 @@
 /** An activity that failed for good, in the words of a decision point: what Temporal raises -> reason. */
 import { expect, test } from '@jest/globals';
-import { ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure, TimeoutType } from '@temporalio/common';
+import type { TimeoutType } from '@temporalio/common';
+import { ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
 import { failureOf, refuseUpdate } from '../../src/workflows/failures.js';
 
 const failed = (cause: Error): ActivityFailure =>
