@@ -179,6 +179,26 @@ describe('a job, end to end', () => {
     expect(s.git('show', '--stat', '--format=%s', 'HEAD')).toContain('lib/two.js');
   });
 
+  test('standard: whole new files into output_dir in one call, with a context file to go by', async () => {
+    const s = (open = await scene({ 'style.md': 'Constants in capitals.\n' }, [
+      {
+        name: 'both',
+        match: { contains: ['- lib/a.js', '- lib/b.js', 'Constants in capitals.'] },
+        answer: whole({ 'lib/a.js': 'export const A = 1;\n', 'lib/b.js': 'export const B = 2;\n' }),
+      },
+    ]));
+    await s.worker();
+    const run = await s.start(
+      'job.md',
+      front(
+        'context_files: [style.md]\noutput_dir: lib\noutput_files: [a.js, b.js]\nlimits: { maxFilesBeforeSplit: 2 }\napproval: auto',
+      ),
+    );
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['lib/a.js', 'lib/b.js'], wasSplit: false });
+    expect(s.read('lib/a.js') + s.read('lib/b.js')).toBe('export const A = 1;\nexport const B = 2;\n');
+    expect(s.rehearsal.requests()).toHaveLength(1);
+  });
+
   test('no file named: the model picks from the list, and only from it', async () => {
     const s = (open = await scene(
       { 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n', '.env': 'SECRET_TOKEN=abc\n' },
