@@ -104,7 +104,7 @@ export const TIMINGS = {
     'ms',
     50,
     600_000,
-    'wait before asking again for a busy workspace (doubles up to 15 times this)',
+    'wait before asking again for a busy workspace (doubles up to 15 times this, then grows with the tries)',
   ),
   acceptWait_ms: limit(3_000, 'ms', 100, 60_000, 'wait for a worker to accept a decision before it goes as a signal'),
   stickyWait_ms: limit(

@@ -130,9 +130,11 @@ function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
     plain(decision.message, 600),
     '',
     'Send one of these signals, with this body:',
+    '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
     ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${ANSWER_MEANS[answer]})`),
     '',
     'Or from a terminal:',
+    '',
     ...decision.accepts.map((answer) => `- \`emend decide ${run} ${answer}\`: ${ANSWER_MEANS[answer]}`),
     '',
     ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),
@@ -168,7 +170,7 @@ const bounded = (lines: readonly string[]): string => {
 export function detailsOf(state: StepState): string {
   const counts = countsOf(state);
   const head = `**${plain(doingOf(state))}**`;
-  const summary = `${state.files.length} files: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
+  const summary = `${state.files.length} ${state.files.length === 1 ? 'file' : 'files'}: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
   const decision = state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
   const rows = state.files
     .slice(0, BOUNDS.detailsFiles)

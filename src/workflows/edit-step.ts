@@ -15,7 +15,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { judge, outcomeOf } from '../shared/decide.js';
+import { judge, outcomeOf } from '../shared/judge.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { appliedPaths, leftOut, nextMove, type Chunk, type Move } from '../shared/moves.js';
 import { SEARCH_ATTRIBUTES, type ArchiveSink, type EditStepInput, type StepResult } from '../shared/protocol.js';

@@ -1,6 +1,6 @@
 /** Which answers count (design section 6): every refusal with its words, and what counts once however often it comes. */
 import { describe, expect, test } from '@jest/globals';
-import { judge, outcomeOf } from '../../src/shared/decide.js';
+import { judge, outcomeOf } from '../../src/shared/judge.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { readRequest, readShortSignal } from '../../src/shared/signals.js';

@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { WHOLE_ANSWERS, type DecisionRequest } from '../../src/shared/decisions.js';
 import { readRequest, readShortSignal } from '../../src/shared/signals.js';
-import { judge } from '../../src/shared/decide.js';
+import { judge } from '../../src/shared/judge.js';
 import { detailsOf, statusOf } from '../../src/shared/views.js';
 import { StepDriver } from './step-driver.js';
 import type { Wanted } from './world.js';

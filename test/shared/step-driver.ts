@@ -2,7 +2,7 @@
  * The workflow's loop without Temporal: `nextMove` says what comes next, a word of the case says what came of it, `reduce` folds
  * it in. A case is data: words per activity, decisions in order, and the moves that must follow. Invariants are checked at every fold.
  */
-import { judge, outcomeOf } from '../../src/shared/decide.js';
+import { judge, outcomeOf } from '../../src/shared/judge.js';
 import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { nextMove, type Chunk, type Move } from '../../src/shared/moves.js';

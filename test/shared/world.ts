@@ -34,9 +34,7 @@ export const USAGE: StepUsage = {
   usd: 0.01,
   seconds: 1,
 };
-const DEFAULT_LIMITS = Object.fromEntries(
-  Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
-) as Limits;
+const DEFAULT_LIMITS = Object.fromEntries(Object.entries(LIMITS).map(([name, spec]) => [name, spec.default])) as Limits;
 
 /** What the job asks for; all of it optional. */
 export interface Wanted {

@@ -1,0 +1,118 @@
+/** Which decisions of people count: asked by the update's validator and by the signals. What each does is in decide.ts. Pure. */
+import {
+  ANSWER_MEANS,
+  WHOLE_ANSWERS,
+  type Answer,
+  type DecideOutcome,
+  type DecisionPoint,
+  type DecisionRequest,
+} from './decisions.js';
+import { BOUNDS, LIMITS, type LimitName } from './limits.js';
+import type { StepState } from './state.js';
+import { asText, short } from './text.js';
+
+export type Judgement =
+  | { readonly counts: true }
+  /** Was counted before: nothing to do. */
+  | { readonly counts: false; readonly again: true; readonly message: string }
+  | { readonly counts: false; readonly again: false; readonly message: string };
+
+const no = (message: string): Judgement => ({ counts: false, again: false, message });
+const again = (message: string): Judgement => ({ counts: false, again: true, message });
+
+export const isLimitName = (name: string): name is LimitName => Object.hasOwn(LIMITS, name);
+/** The answer that a file has, if any. Paths are names of others: `constructor` is a file like any other. */
+export const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
+  Object.hasOwn(open.answered, path) ? open.answered[path] : undefined;
+/** What somebody sent, short enough for a message. */
+const shown = (value: unknown): string => short(asText(value), SHOWN_CHARS);
+const SHOWN_CHARS = 120;
+
+function judgeSettings(request: DecisionRequest): string | null {
+  for (const [name, value] of Object.entries(request.set ?? {})) {
+    if (name === 'model' || name === 'command') {
+      if (typeof value !== 'string' || value.trim() === '') return `set.${name} must be a text, got ${shown(value)}`;
+      continue;
+    }
+    if (!isLimitName(name)) return `set.${shown(name)} is not a limit; limits are: ${Object.keys(LIMITS).join(', ')}`;
+    const { min, max, unit } = LIMITS[name];
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max)
+      return `set.${name} must be a number of ${unit} from ${min} to ${max}, got ${shown(value)}`;
+  }
+  return null;
+}
+
+function judgeSettled(state: StepState, request: DecisionRequest): Judgement | null {
+  const past = state.settled.find((decision) => decision.id === request.decision);
+  if (past === undefined) return null;
+  const wanted = request.files === undefined ? null : [...request.files].sort().join('\0');
+  const same = past.answers.some(
+    (record) =>
+      record.answer === request.answer &&
+      (wanted === null ? past.answers.length === 1 : [...record.files].sort().join('\0') === wanted),
+  );
+  const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
+  return same
+    ? again(`decision ${past.id} was settled already: ${words}`)
+    : no(`decision ${past.id} is settled: ${words}`);
+}
+
+/** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
+export function judge(state: StepState, request: DecisionRequest): Judgement {
+  if (state.seenRequests.includes(request.requestId)) return again('this request was counted already');
+  const settled = judgeSettled(state, request);
+  if (settled !== null) return settled;
+  if (state.stage === 'closed') return no(`the run has ended: ${state.outcome ?? 'done'}`);
+  const open = state.decision;
+  if (request.answer === 'abort' && request.decision === '') return { counts: true };
+  if (open === null) return no('no decision is open; see `emend show`');
+  if (request.decision !== open.id) {
+    const older = open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
+    return no(`decision ${shown(request.decision)} is not open; open is ${open.id}${older}`);
+  }
+  if (!open.accepts.includes(request.answer))
+    return no(`${request.answer} is no answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`);
+  if ((request.note ?? '').length > BOUNDS.note_bytes)
+    return no(`the note is longer than ${BOUNDS.note_bytes} characters`);
+  if (request.answer === 'revise' && (request.note ?? '').trim() === '')
+    return no('revise needs a note that says what to change');
+  if (request.answer === 'other' && typeof request.set?.command !== 'string') return no('other needs set.command');
+  if (request.requestId.length > BOUNDS.note_bytes) return no('the request id is too long');
+  const settings = judgeSettings(request);
+  if (settings !== null) return no(settings);
+  return judgeFiles(open, request);
+}
+
+function judgeFiles(open: DecisionPoint, request: DecisionRequest): Judgement {
+  const named = request.files;
+  if (named === undefined) return { counts: true };
+  if (named.length === 0) return no('files is empty; leave it out to answer for all files');
+  if (WHOLE_ANSWERS.includes(request.answer) || open.files.length === 0)
+    return no(`${request.answer} takes no files here`);
+  const known = new Set(open.files.map((file) => file.path));
+  const stranger = named.find((path) => !known.has(path));
+  if (stranger !== undefined)
+    return no(
+      `${shown(stranger)} is not in this decision; files are: ${open.files
+        .map((file) => file.path)
+        .slice(0, 20)
+        .join(', ')}`,
+    );
+  const clash = named.find((path) => (answerOf(open, path) ?? request.answer) !== request.answer);
+  if (clash !== undefined)
+    return no(`${clash} has its answer already: ${answerOf(open, clash) ?? ''}; the first one stands`);
+  if (named.every((path) => answerOf(open, path) === request.answer))
+    return again('these files have this answer already');
+  return { counts: true };
+}
+
+/** What the caller of an accepted update is told; call it on the state after the decision was folded. */
+export function outcomeOf(before: StepState, after: StepState, request: DecisionRequest): DecideOutcome {
+  const id = request.decision === '' ? (before.decision?.id ?? 'abort') : request.decision;
+  if (after.decision?.id === id) {
+    const { decision } = after;
+    const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
+    return { outcome: 'recorded', decision: id, message: `${request.answer} recorded; ${left} files still wait` };
+  }
+  return { outcome: 'settled', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
+}
