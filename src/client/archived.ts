@@ -3,7 +3,7 @@ import type { StepEvent } from '../shared/events.js';
 import type { Queues, SealedProposal, StepUsage } from '../shared/protocol.js';
 import { isBlobRef } from '../shared/refs.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
-import { addUsage, NO_USAGE } from '../shared/state.js';
+import { addUsage, NO_USAGE } from '../shared/usage.js';
 import type { ArchiveEntry } from '../workspace/types.js';
 import type { ClosedRun } from './types.js';
 

@@ -1,6 +1,5 @@
 /** What the files of a slot say: each call with its state and cost, told by evidence, so that every process comes to the same view. */
-import { sumUsage } from './usage.js';
-import { NO_USAGE } from './usage.js';
+import { NO_USAGE, sumUsage } from '../shared/usage.js';
 import { callUsage } from './slot-answer.js';
 import type { CallRecord, SlotFiles, SlotRecord } from './slot-files.js';
 import { readLog } from './slot-log.js';

@@ -1,20 +1,11 @@
 /** The model port and the call journal: one wanted answer, paid for once. */
 import type { StopReason } from '../edits/types.js';
+import type { StepUsage } from '../shared/protocol.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
 import type { Problem } from '../shared/problems.js';
 
-/** Tokens and money of one or more calls. `usd` is null where the price table does not know the model. */
-export interface Usage {
-  readonly calls: number;
-  /** Calls cut off before `message_stop` was on disk. */
-  readonly unknownCalls: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cacheRead_tokens: number;
-  readonly cacheWrite_tokens: number;
-  readonly usd: number | null;
-  readonly seconds: number;
-}
+/** Tokens and money of one or more calls of a slot. */
+export type Usage = StepUsage;
 
 /** The request as it is stored in the slot and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
 export interface ModelRequest {

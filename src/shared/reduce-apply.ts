@@ -12,7 +12,8 @@ import type {
   VerifyResult,
 } from './protocol.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
-import { NO_USAGE, type StepState } from './state.js';
+import type { StepState } from './state.js';
+import { NO_USAGE } from './usage.js';
 import {
   afterApply,
   close,

@@ -2,7 +2,8 @@
 import type { PauseReason } from './decisions.js';
 import type { Chunk } from './moves.js';
 import type { PreflightResult, ProposeResult, StepUsage } from './protocol.js';
-import { addUsage, isUnfinished, type Attempting, type FileEntry, type StepState } from './state.js';
+import { isUnfinished, type Attempting, type FileEntry, type StepState } from './state.js';
+import { addUsage } from './usage.js';
 import { cut, emit, endAfterRollback, withFile, withFiles } from './transitions.js';
 
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);

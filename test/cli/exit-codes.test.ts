@@ -5,7 +5,7 @@ import { ProblemsError } from '../../src/client/job-file.js';
 import { problem, ProblemError } from '../../src/shared/problems.js';
 import type { ProblemCode } from '../../src/shared/problems.js';
 import type { StepOutcome, StepResult } from '../../src/shared/protocol.js';
-import { NO_USAGE } from '../../src/shared/state.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import { fakeIo } from './io.js';
 
 const result = (outcome: StepOutcome, code: ProblemCode | null = null): StepResult => ({

@@ -9,7 +9,7 @@ import type { RunView } from '../../src/client/show-run.js';
 import { ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
 import type { LedgerRow, StepResult } from '../../src/shared/protocol.js';
-import { NO_USAGE } from '../../src/shared/state.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import { statusOf } from '../client/fake.js';
 import { fakeIo } from './io.js';
 

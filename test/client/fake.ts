@@ -10,7 +10,7 @@ import { ProblemError, problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/protocol.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import type { LedgerRow, StepStatus } from '../../src/shared/protocol.js';
-import { NO_USAGE } from '../../src/shared/state.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import type {
   ClosedRun,
   DescribedRun,

@@ -3,7 +3,7 @@ import { listRuns } from '../../src/client/list-runs.js';
 import { resolveRun } from '../../src/client/resolve-run.js';
 import { runDiff, runEvents, showRun } from '../../src/client/show-run.js';
 import type { Emend } from '../../src/client/types.js';
-import { NO_USAGE } from '../../src/shared/state.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import { fakeEmend, FakeServer } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');

@@ -3,7 +3,7 @@ import { archivedRun } from '../../src/client/archived.js';
 import { resolveRun } from '../../src/client/resolve-run.js';
 import { waitForRun, watchRun } from '../../src/client/watch-run.js';
 import type { StepResult } from '../../src/shared/protocol.js';
-import { NO_USAGE } from '../../src/shared/state.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import { fakeEmend, FakeServer } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');

@@ -5,7 +5,7 @@ import { priceBy } from '../../src/model/price.js';
 import { route } from '../../src/model/route.js';
 import { slotKey } from '../../src/model/slot-key.js';
 import type { SlotKeyParts } from '../../src/model/types.js';
-import { addUsage, NO_USAGE, sumUsage } from '../../src/model/usage.js';
+import { addUsage, NO_USAGE, sumUsage } from '../../src/shared/usage.js';
 import { keyParts } from './support.js';
 
 describe('slot key', () => {

@@ -1,7 +1,7 @@
-/** Sums of what calls used. */
-import type { Usage } from './types.js';
+/** Sums of what calls used. Pure. */
+import type { StepUsage } from './protocol.js';
 
-export const NO_USAGE: Usage = {
+export const NO_USAGE: StepUsage = {
   calls: 0,
   unknownCalls: 0,
   input_tokens: 0,
@@ -13,7 +13,7 @@ export const NO_USAGE: Usage = {
 };
 
 /** One unknown price makes the sum unknown. */
-export const addUsage = (a: Usage, b: Usage): Usage => ({
+export const addUsage = (a: StepUsage, b: StepUsage): StepUsage => ({
   calls: a.calls + b.calls,
   unknownCalls: a.unknownCalls + b.unknownCalls,
   input_tokens: a.input_tokens + b.input_tokens,
@@ -24,4 +24,4 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   seconds: a.seconds + b.seconds,
 });
 
-export const sumUsage = (all: readonly Usage[]): Usage => all.reduce(addUsage, NO_USAGE);
+export const sumUsage = (all: readonly StepUsage[]): StepUsage => all.reduce(addUsage, NO_USAGE);
