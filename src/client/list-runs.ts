@@ -37,8 +37,9 @@ export interface RunList {
 }
 
 export const listRuns = async (emend: Emend): Promise<RunList> => {
-  const open =
-    (await emend.runs?.list(`WorkflowType = "${WORKFLOWS.editStep}" AND ExecutionStatus = "Running"`, MAX_OPEN)) ?? [];
+  // A server may hold the runs of others: ours are those that our workers' queue takes.
+  const filter = `WorkflowType = "${WORKFLOWS.editStep}" AND ExecutionStatus = "Running" AND TaskQueue = "${emend.queues.workflow}"`;
+  const open = (await emend.runs?.list(filter, MAX_OPEN)) ?? [];
   const ours = open.filter((run) => run.memo !== null);
   const polled = new Map<string, boolean>();
   for (const queue of new Set(ours.map((run) => run.queue)))

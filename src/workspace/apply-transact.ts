@@ -132,7 +132,12 @@ export const transact = async (
     }
     generations++;
     const made = await makePlan((state.plan?.generation ?? 0) + 1);
-    if (!made.ok) return { outcome: 'base_changed', conflicts: made.conflicts };
+    if (!made.ok) {
+      // Another attempt may have been half-way through these very files: what it comes to is our outcome too.
+      const since = await record.load();
+      if (since.closed !== null || isOpen(since) || since.plan?.token !== state.plan?.token) continue;
+      return { outcome: 'base_changed', conflicts: made.conflicts };
+    }
     if (!(await record.putPlan(made.plan)).created) continue;
     const problem = await tryToCommit(context, record, made);
     if (problem !== null) return { outcome: 'failed', problem };

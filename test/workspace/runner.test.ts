@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { transformFile } from '@swc/core';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -107,7 +108,7 @@ describe('the group', () => {
   test('it does not outlive the process that started it, killed with SIGKILL', async () => {
     await mkdir(join(dir, 'js'));
     for (const name of ['runner', 'runner-env', 'runner-output', 'runner-process']) {
-      const source = new URL(`../../src/workspace/${name}.ts`, import.meta.url).pathname;
+      const source = fileURLToPath(new URL(`../../src/workspace/${name}.ts`, import.meta.url));
       const { code } = await transformFile(source, {
         jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
         module: { type: 'es6' },
