@@ -95,7 +95,9 @@ describe('SIGKILL in the middle of a model call', () => {
       match: { contains: '- a.js', times: 1 },
       fault: { kind: 'hold' as const, after_bytes: 400 },
     };
-    const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)]));
+    // The stopped worker's polls still stand at the server: each may swallow an attempt before the other worker gets one.
+    const env = { EMEND_MODELCALLATTEMPTS: '30' };
+    const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)], { env }));
     const sleeping = await s.worker();
     const run = await s.start('job.md', JOB);
     await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a-held'));
@@ -106,5 +108,5 @@ describe('SIGKILL in the middle of a model call', () => {
     s.rehearsal.release();
     await expectWholeEnd(s, run);
     expect(s.rehearsal.requests().filter((request) => request.rule?.startsWith('a'))).toHaveLength(2);
-  });
+  }, 150_000);
 });
