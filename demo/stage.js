@@ -11,7 +11,6 @@ import { openEmend } from '../dist/src/client/index.js';
 import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { recordPath } from '../dist/src/temporal/dev-record.js';
 import { startDevServer } from '../dist/src/temporal/dev-server.js';
-import { freePort } from '../dist/src/temporal/ports.js';
 import { homePaths } from '../dist/src/workspace/home.js';
 
 const lodashManifest = createRequire(import.meta.url).resolve('lodash/package.json');
@@ -78,10 +77,8 @@ const makeRepository = async (repo) => {
 /** Where `emend dev` keeps its file too, so that it can bring the server back later. */
 const startServer = async (home, cli) => {
   const { server } = homePaths(home);
-  const port = await freePort(0);
-  const uiPort = await freePort(0, [port]);
   const dbFile = join(server, 'db', 'temporal.sqlite');
-  return startDevServer({ home, cli, port, uiPort, dbFile, logFile: join(server, 'log', 'server.log') });
+  return startDevServer({ home, cli, port: 0, uiPort: 0, dbFile, logFile: join(server, 'log', 'server.log') });
 };
 
 /** The server outlives its parent by design; should this process end without closing (a closed pipe, a bug), it is ended from here. */

@@ -21,7 +21,7 @@ export interface DevServerOptions {
   /** EMEND_HOME, absolute: one server a home. */
   readonly home: string;
   readonly cli: TemporalCli;
-  /** Fixed ports; without them 7233 and 8233, or free ones where those are taken. */
+  /** Fixed ports; 0: any free ones; without them 7233 and 8233, or free ones where those are taken. */
   readonly port?: number;
   readonly uiPort?: number;
   readonly metricsPort?: number;
@@ -76,10 +76,14 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
   }
 };
 
+const isOurChoice = (wanted: number | undefined): boolean => wanted === undefined || wanted === 0;
+const portOf = async (wanted: number | undefined, usual: number, not: readonly number[]): Promise<number> =>
+  wanted !== undefined && wanted !== 0 ? wanted : freePort(wanted ?? usual, not);
+
 const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord): Promise<DevServer> => {
   for (let attempt = 1; ; attempt++) {
-    const port = options.port ?? (await freePort(DEFAULT_PORT));
-    const uiPort = options.uiPort ?? (await freePort(DEFAULT_UI_PORT, [port]));
+    const port = await portOf(options.port, DEFAULT_PORT, []);
+    const uiPort = await portOf(options.uiPort, DEFAULT_UI_PORT, [port]);
     const address = `${LOOPBACK}:${port}`;
     const logStart = await sizeOf(options.logFile);
     const child = await launch(options, port, uiPort);
@@ -97,8 +101,7 @@ const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord
       await replaceRecord(options.home, claim);
     }
     const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
-    const portTaken =
-      /address already in use/i.test(log) && (options.port === undefined || options.uiPort === undefined);
+    const portTaken = /address already in use/i.test(log) && (isOurChoice(options.port) || isOurChoice(options.uiPort));
     if (portTaken && attempt < START_ATTEMPTS) continue;
     throw new ProblemError(
       problem(

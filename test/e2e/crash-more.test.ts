@@ -9,10 +9,9 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
-import { freePort } from '../../src/temporal/ports.js';
 import { sampled } from '../support/seeded.js';
 import { alive, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
-import { numbered, scene, whole, type Scene } from './support.js';
+import { numbered, portsOf, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
 let server: DevServer | null = null;
@@ -165,11 +164,9 @@ test('the server is killed and restarted in the middle of a model call: one paym
   try {
     const env = { ...process.env, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI };
     const cli = await findTemporalCli({ env, log: () => undefined });
-    const port = await freePort(0);
-    const uiPort = await freePort(0, [port]);
     const files = { dbFile: join(dir, 'temporal.db'), logFile: join(dir, 'server.log') };
-    const options = { home: dir, cli, port, uiPort, ...files };
-    server = await startDevServer(options);
+    const options = { home: dir, cli, port: 0, uiPort: 0, ...files };
+    const first = (server = await startDevServer(options));
     const held = { ...A, fault: { kind: 'hold' as const, after_bytes: 400 } };
     const s = (open = await scene(A_FILES, [held], { address: server.address }));
     await s.worker();
@@ -178,7 +175,7 @@ test('the server is killed and restarted in the middle of a model call: one paym
     const { pid } = server;
     process.kill(pid, 'SIGKILL');
     await s.until(() => !alive(pid));
-    server = await startDevServer(options);
+    server = await startDevServer({ ...options, ...portsOf(first) });
     s.rehearsal.release();
     expect(await s.end(run, 90)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
     await expectWholeEnd(s, A_END);

@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { freePort } from '../../src/temporal/ports.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
-import { scene, whole, type Scene } from './support.js';
+import { portsOf, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
 let server: DevServer | null = null;
@@ -22,10 +21,15 @@ test('the server is killed and restarted while a step is paused: the approval af
     env: { ...process.env, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI },
     log: () => undefined,
   });
-  const port = await freePort(0);
-  const uiPort = await freePort(0, [port]);
-  const options = { home: dir, cli, port, uiPort, dbFile: join(dir, 'temporal.db'), logFile: join(dir, 'server.log') };
-  server = await startDevServer(options);
+  const options = {
+    home: dir,
+    cli,
+    port: 0,
+    uiPort: 0,
+    dbFile: join(dir, 'temporal.db'),
+    logFile: join(dir, 'server.log'),
+  };
+  const first = (server = await startDevServer(options));
   const s = (open = await scene(
     { 'a.js': 'const a = 1;\n' },
     [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) }],
@@ -37,7 +41,7 @@ test('the server is killed and restarted while a step is paused: the approval af
 
   process.kill(server.pid, 'SIGKILL');
   await s.until(() => !alive(server!.pid));
-  server = await startDevServer(options);
+  server = await startDevServer({ ...options, ...portsOf(first) });
   const still = await s.settle(run, 60);
   expect(still.status.decision?.id).toBe(paused.status.decision?.id);
   await s.answer(run, 'approve');

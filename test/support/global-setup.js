@@ -7,16 +7,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporalCli } from '../../dist/src/temporal/cli-binary.js';
 import { startDevServer } from '../../dist/src/temporal/dev-server.js';
-import { freePort } from '../../dist/src/temporal/ports.js';
 
 export default async function setUp() {
   // scripts/test.js names a folder, so that it finds the server again when jest was killed.
   const home = await mkdtemp(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-test-home-'));
   const log = (line) => process.stderr.write(`${line}\n`);
   const cli = await findTemporalCli({ env: process.env, log });
-  const port = await freePort(0);
-  const uiPort = await freePort(0, [port]);
-  const server = await startDevServer({ home, cli, port, uiPort, dbFile: null, logFile: join(home, 'dev-server.log') });
+  const server = await startDevServer({
+    home,
+    cli,
+    port: 0,
+    uiPort: 0,
+    dbFile: null,
+    logFile: join(home, 'dev-server.log'),
+  });
   // The tear-down is loaded apart from this file: the server hangs on the global object.
   globalThis.emendTestServer = { server, home };
   process.env.EMEND_TEST_ADDRESS = server.address;

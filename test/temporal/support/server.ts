@@ -26,7 +26,8 @@ export const serverOptions = async (home: string, database: 'file' | 'memory'): 
 };
 
 export const startServer = async (home: string, database: 'file' | 'memory'): Promise<DevServer> =>
-  startDevServer(await serverOptions(home, database));
+  // Any free ports, looked for again where another process was quicker.
+  startDevServer({ ...(await serverOptions(home, database)), port: 0, uiPort: 0 });
 
 /** An environment that names no server, so that the home's record decides. */
 export const bareEnvironment = (home: string): Record<string, string> => ({
