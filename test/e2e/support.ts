@@ -86,6 +86,8 @@ export interface WorkerProcess {
   readonly mark: string;
   /** Did the planned fault fire? */
   fired(): boolean;
+  /** Lets an execution that the fault holds go on. */
+  go(): void;
   exited: Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -157,6 +159,9 @@ export async function scene(
       child,
       mark,
       fired: () => existsSync(mark),
+      go: () => {
+        writeFileSync(`${mark}-go`, '');
+      },
       exited,
       kill: async (signal = 'SIGKILL') => {
         if (child.exitCode === null && child.signalCode === null) child.kill(signal);

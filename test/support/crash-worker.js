@@ -1,25 +1,38 @@
 /**
  * The built worker with one fault: `CRASH=<activity>:<before|after>:<n>` kills this process with SIGKILL at the n-th execution of that
- * activity and writes the file CRASH_MARK first, so that a test fails when its fault never fired.
+ * activity and writes the file CRASH_MARK first, so that a test fails when its fault never fired. Instead of dying, `hold-before` and
+ * `hold-after` keep that execution (heartbeating) until the file `<CRASH_MARK>-go` is there, `mute-before` and `mute-after` do the same
+ * without a heartbeat. What follows is then really done, however the run ended meanwhile.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startWorker } from '../../dist/worker.js';
 import { resolveHome } from '../../dist/src/workspace/home.js';
 
 const [name, when, nth] = (process.env.CRASH ?? '').split(':');
 let seen = 0;
+const mark = process.env.CRASH_MARK ?? '';
 const die = () => {
-  writeFileSync(process.env.CRASH_MARK ?? '', String(process.pid));
+  writeFileSync(mark, String(process.pid));
   process.kill(process.pid, 'SIGKILL');
+};
+const stay = async (context, beats) => {
+  writeFileSync(mark, String(process.pid));
+  while (!existsSync(`${mark}-go`)) {
+    if (beats) context.heartbeat();
+    await sleep(50);
+  }
 };
 const crash = (context) => ({
   inbound: {
     execute: async (input, next) => {
       if (context.info.activityType !== name || ++seen !== Number(nth)) return next(input);
-      if (when === 'before') die();
+      const [how, at = how] = when.split('-');
+      const fault = () => (how === at ? die() : stay(context, how === 'hold'));
+      if (at === 'before') await fault();
       const result = await next(input);
-      die();
+      if (at === 'after') await fault();
       return result;
     },
   },
