@@ -1,5 +1,5 @@
 /** The arrows of the house (docs/architecture.md). A rule that cannot fail is no rule: test/structure proves that each fires. */
-const own = '^(src/|worker|client)';
+const own = '^(src/|(worker|client)[.]ts$)';
 const only = (name, from, allowed) => ({
   name,
   severity: 'error',

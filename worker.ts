@@ -6,7 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
-import { archiveSink, createActivities, type ActivityDependencies } from './src/activities/index.js';
+import { archiveSink, createActivities, createEditRunner, type ActivityDependencies } from './src/activities/index.js';
 import { createAnthropicModel } from './src/model/anthropic.js';
 import { createDiskJournal } from './src/model/journal.js';
 import { LIMITS } from './src/shared/limits.js';
@@ -80,6 +80,7 @@ export function diskDependencies({ env, home, logger }: WorkerOptions): Activity
     }),
     model,
     engine: createApplyEngine({ home, blobs }),
+    edits: createEditRunner(),
     commit: createCommitter({ blobs }),
     timings,
     logger,

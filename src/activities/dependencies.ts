@@ -4,6 +4,7 @@ import type { CallJournal, ModelPort } from '../model/types.js';
 import type { Timings } from '../shared/limits.js';
 import type { Committer } from '../workspace/commit.js';
 import type { ApplyEngine, Archive, BlobStore, RecordStore } from '../workspace/types.js';
+import type { EditRunner } from './edit-runner.js';
 
 export interface ActivityDependencies {
   readonly home: string;
@@ -13,6 +14,7 @@ export interface ActivityDependencies {
   readonly journal: CallJournal;
   readonly model: Pick<ModelPort, 'ready'>;
   readonly engine: ApplyEngine;
+  readonly edits: EditRunner;
   readonly commit: Committer;
   readonly timings: Timings;
   readonly logger: Logger;

@@ -15,6 +15,7 @@ import { verify } from './verify.js';
 
 export { archiveSink } from './archive-sink.js';
 export type { ActivityDependencies } from './dependencies.js';
+export { createEditRunner } from './edit-runner.js';
 
 type HostActivities = Omit<StepActivities, 'pick' | 'brief' | 'propose'>;
 type ModelActivities = Pick<StepActivities, 'pick' | 'brief' | 'propose'>;

@@ -1,7 +1,7 @@
 /** Diffs of other files accepted so far in this step, for the prompt. */
-import { combinedDiff } from '../edits/index.js';
 import type { BlobStore } from '../workspace/types.js';
 import { latestByPath, type Accepted, type FileChange } from './chain.js';
+import type { ActivityDependencies } from './dependencies.js';
 
 export const diffInput = async (blobs: BlobStore, file: FileChange) => ({
   path: file.path,
@@ -13,18 +13,19 @@ export const diffInput = async (blobs: BlobStore, file: FileChange) => ({
 
 /** Oldest first; the files of the call itself are left out: they are shown as they are. */
 export async function acceptedDiffs(
-  blobs: BlobStore,
+  { blobs, edits }: ActivityDependencies,
   results: readonly Accepted[],
   except: readonly string[],
+  signal: AbortSignal,
 ): Promise<readonly { readonly path: string; readonly diff: string }[]> {
   const changes = [...latestByPath(results).values()]
     .filter(({ change }) => change !== null && !except.includes(change.path))
     .sort((a, b) => a.result.seq - b.result.seq);
   return Promise.all(
-    changes.flatMap(({ change }) =>
-      change === null
-        ? []
-        : [diffInput(blobs, change).then((file) => ({ path: change.path, diff: combinedDiff([file]) }))],
-    ),
+    changes.flatMap(({ change }) => {
+      if (change === null) return [];
+      const drawn = diffInput(blobs, change).then((file) => edits.run('diff', [file], signal));
+      return [drawn.then(({ text }) => ({ path: change.path, diff: text }))];
+    }),
   );
 }

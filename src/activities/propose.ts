@@ -1,7 +1,7 @@
 /**
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
-import { applyAnswer, renderReasons } from '../edits/index.js';
+import { renderReasons } from '../edits/index.js';
 import type { AnswerOutcome, Edited, OfferedFile } from '../edits/types.js';
 import { modelEntry } from '../job/models.js';
 import { buildEditRequest } from '../model/prompt/edit.js';
@@ -41,7 +41,7 @@ export const propose =
     };
     const seenKey = `seen/${slotKey(keyOf(snapshot, wanted))}`;
     const build = async () => {
-      const built = await buildPrompt(dependencies, snapshot, input, targets, wanted);
+      const built = await buildPrompt(dependencies, { snapshot, input, targets, wanted }, scope.signal);
       // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
       await dependencies.records.putIfAbsent(seenKey, Object.fromEntries(built.seen));
       return built;
@@ -51,19 +51,17 @@ export const propose =
 
     const seen = ((await dependencies.records.get(seenKey)) ?? {}) as Seen;
     const { answer, nonce, usage } = call;
-    const outcome = applyAnswer({
-      format: input.format,
-      answer: answer.text,
-      files: new Map(targets.map((target) => [target.path, offered(target, seen)])),
-      options: {
-        nonce,
-        requireMarker: snapshot.config.requireCompleteSentinel,
-        stopReason: answer.stopReason,
-        rungs: snapshot.config.rungs,
-        ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
-        newFileEol: chosen[0]?.newFileEol ?? '\n',
-      },
-    });
+    const options = {
+      nonce,
+      requireMarker: snapshot.config.requireCompleteSentinel,
+      stopReason: answer.stopReason,
+      rungs: snapshot.config.rungs,
+      ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
+      newFileEol: chosen[0]?.newFileEol ?? '\n',
+    };
+    const files = new Map(targets.map((target) => [target.path, offered(target, seen)]));
+    const judged = { format: input.format, answer: answer.text, files, options };
+    const outcome = await dependencies.edits.run('answer', judged, scope.signal);
     return toResult(dependencies, { snapshot, input, targets, outcome, wanted }, answer, usage);
   };
 
@@ -74,13 +72,14 @@ const offered = (target: LoadedTarget, seen: Seen): OfferedFile => ({
   ...(seen[target.path] === undefined ? {} : { seen: seen[target.path] ?? [] }),
 });
 
+type Wanted = Pick<Judged, 'snapshot' | 'input' | 'targets' | 'wanted'>;
+
 async function buildPrompt(
-  { blobs }: ActivityDependencies,
-  snapshot: Snapshot,
-  input: ProposeInput,
-  targets: readonly LoadedTarget[],
-  wanted: Omit<CallWanted, 'build'>,
+  dependencies: ActivityDependencies,
+  { snapshot, input, targets, wanted }: Wanted,
+  signal: AbortSignal,
 ) {
+  const { blobs } = dependencies;
   const shown = await references(blobs, snapshot);
   const results = await acceptedResults(blobs, input.accepted, SHOWN_RESULTS);
   return buildEditRequest({
@@ -92,9 +91,10 @@ async function buildPrompt(
     files: targets,
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: await acceptedDiffs(
-      blobs,
+      dependencies,
       results,
       targets.map((target) => target.path),
+      signal,
     ),
     note: input.note,
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),

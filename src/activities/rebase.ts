@@ -3,43 +3,42 @@ import { readFile } from 'node:fs/promises';
 import type { RebaseInput, RebaseResult } from '../shared/protocol.js';
 import { inspectTarget } from '../workspace/files.js';
 import { canonicalJson, sha256 } from '../workspace/hash.js';
-import { rebase3, type ConflictRegion } from '../workspace/rebase.js';
+import type { ConflictRegion } from '../workspace/rebase.js';
 import type { Proposal, ProposalFile } from '../workspace/types.js';
+import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { getJson } from './snapshot.js';
 import { sealProposal } from './sealing.js';
 
 export const rebase =
   (dependencies: ActivityDependencies) =>
-  async (input: RebaseInput): Promise<RebaseResult> => {
+  async (input: RebaseInput, { signal }: ActivityScope): Promise<RebaseResult> => {
     // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
     const digest = sha256(canonicalJson([input.proposal, input.files, input.exclude])).slice(0, 16);
     const key = `steps/${input.stepKey}/rebase-${input.decision}-${digest}`;
     const recorded = (await dependencies.records.get(key)) as RebaseResult | null | undefined;
     if (recorded !== null && recorded !== undefined) return recorded;
-    return (await dependencies.records.putIfAbsent(key, await merge(dependencies, input))).value;
+    return (await dependencies.records.putIfAbsent(key, await merge(dependencies, input, signal))).value;
   };
 
-async function merge(dependencies: ActivityDependencies, input: RebaseInput): Promise<RebaseResult> {
+async function merge(
+  dependencies: ActivityDependencies,
+  input: RebaseInput,
+  signal: AbortSignal,
+): Promise<RebaseResult> {
   const { blobs } = dependencies;
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
   const files: ProposalFile[] = [];
   const conflicts: { path: string; why: string }[] = [];
   for (const file of proposal.files.filter(({ path }) => !input.exclude.includes(path))) {
     const wanted = input.files === null || input.files.includes(file.path);
-    const moved = wanted ? await mergeFile(dependencies, input.workspace, file) : file;
+    const moved = wanted ? await mergeFile(dependencies, input.workspace, file, signal) : file;
     if ('why' in moved) conflicts.push(moved);
     else files.push(moved);
   }
   if (conflicts.length > 0) return { v: 1, outcome: 'conflict', conflicts };
-  const sealed = await sealProposal(blobs, {
-    stepKey: input.stepKey,
-    files,
-    moves: proposal.moves,
-    findings: [],
-    rungs: [],
-    protected: [],
-  });
+  const sealing = { stepKey: input.stepKey, files, moves: proposal.moves, findings: [], rungs: [], protected: [] };
+  const sealed = await sealProposal(dependencies, sealing, signal);
   if (sealed === null) return { v: 1, outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.
   return {
@@ -50,9 +49,10 @@ async function merge(dependencies: ActivityDependencies, input: RebaseInput): Pr
 }
 
 async function mergeFile(
-  { blobs }: ActivityDependencies,
+  { blobs, edits }: ActivityDependencies,
   workspace: string,
   file: ProposalFile,
+  signal: AbortSignal,
 ): Promise<ProposalFile | { path: string; why: string }> {
   const found = await inspectTarget(workspace, file.path, null);
   if (!found.ok) {
@@ -66,7 +66,8 @@ async function mergeFile(
       path: file.path,
       why: `the file ${file.base === null ? 'was made' : 'was changed'} meanwhile; regenerate or take_theirs`,
     };
-  const merged = rebase3(await blobs.get(file.base.ref), now, await blobs.get(file.result.ref));
+  const [start, proposed] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
+  const merged = await edits.run('merge', { base: start, ours: now, theirs: proposed }, signal);
   if (merged.outcome === 'conflict') return { path: file.path, why: merged.regions.map(inWords).join('; ') };
   return { ...file, base, result: { ref: await blobs.put(merged.bytes), mode: file.result.mode } };
 }

@@ -2,7 +2,6 @@
 import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { guardFindings } from '../edits/index.js';
 import type { Finding } from '../shared/formats.js';
 import { fail } from '../shared/problems.js';
 import type { SealInput, SealResult } from '../shared/protocol.js';
@@ -29,7 +28,7 @@ export const seal =
     const byPerson = await Promise.all(input.manual.map((path) => changedByHand(dependencies, snapshot, path)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
-    const judged = await judge(dependencies, snapshot, formatted, results);
+    const judged = await judge(dependencies, { snapshot, changes: formatted, results }, scope.signal);
     const refused = judged.filter((finding) => finding.severity === 'refuse');
     if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(dependencies, refused) };
     const sealing: Sealing = {
@@ -43,16 +42,19 @@ export const seal =
       rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
       protected: snapshot.config.protected,
     };
-    const proposal = await sealProposal(blobs, sealing);
+    const proposal = await sealProposal(dependencies, sealing, scope.signal);
     return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
   };
 
 /** Guards look at the sealed bytes once more: the formatter may have changed them since the answer was judged. */
 async function judge(
-  { blobs }: ActivityDependencies,
-  snapshot: Snapshot,
-  changes: readonly FileChange[],
-  results: readonly Accepted[],
+  { blobs, edits }: ActivityDependencies,
+  {
+    snapshot,
+    changes,
+    results,
+  }: { readonly snapshot: Snapshot; readonly changes: readonly FileChange[]; readonly results: readonly Accepted[] },
+  signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
   const moved = new Map(results.flatMap((result) => result.moves).map(({ from, to }) => [to, from]));
@@ -64,7 +66,7 @@ async function judge(
       return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
     }),
   );
-  return guardFindings(files);
+  return edits.run('guards', files, signal);
 }
 
 async function refusals({ blobs }: ActivityDependencies, findings: readonly Finding[]) {

@@ -1,12 +1,12 @@
 /** Seals files under one hash: what a reviewer sees is what is applied. */
 import ignore from 'ignore';
-import { combinedDiff, countChanged } from '../edits/index.js';
 import type { Finding } from '../shared/formats.js';
 import type { SealedFile, SealedProposal } from '../shared/protocol.js';
 import type { StepKey } from '../shared/refs.js';
 import { canonicalJson, proposalIdOf, sha256 } from '../workspace/hash.js';
-import type { BlobStore, Proposal, ProposalFile } from '../workspace/types.js';
+import type { Proposal, ProposalFile } from '../workspace/types.js';
 import type { Accepted } from './chain.js';
+import type { ActivityDependencies } from './dependencies.js';
 import { diffInput } from './propose-accepted.js';
 import { putJson, putText } from './snapshot.js';
 
@@ -32,21 +32,25 @@ const isSame = (file: ProposalFile): boolean =>
   file.base.mode === file.result.mode;
 
 /** Null: nothing would change. */
-export async function sealProposal(blobs: BlobStore, sealing: Sealing): Promise<SealedProposal | null> {
+export async function sealProposal(
+  { blobs, edits }: Pick<ActivityDependencies, 'blobs' | 'edits'>,
+  sealing: Sealing,
+  signal: AbortSignal,
+): Promise<SealedProposal | null> {
   const files = sealing.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
   if (files.length === 0) return null;
   const proposal: Proposal = { v: 1, stepKey: sealing.stepKey, files, moves: sealing.moves };
   const inputs = await Promise.all(files.map((file) => diffInput(blobs, file)));
   const movedTo = new Map(sealing.moves.map(({ from, to }) => [to, from]));
+  const drawn = await edits.run('diff', inputs, signal);
   const sealed = files.map((file, index): SealedFile => {
-    const input = inputs[index];
-    const { added, removed } = countChanged(input === undefined ? [] : [input]);
+    const { added, removed } = drawn.changed[index] ?? { added: 0, removed: 0 };
     return { path: file.path, change: changeOf(file, movedTo), by: file.by, added, removed, key: keyOf(file) };
   });
   return {
     id: proposalIdOf(proposal),
     ref: await putJson(blobs, proposal),
-    diff: await putText(blobs, combinedDiff(inputs)),
+    diff: await putText(blobs, drawn.text),
     files: sealed,
     findings: sealing.findings.slice(0, MAX_FINDINGS),
     rungs: [

@@ -141,6 +141,10 @@ export const BOUNDS = {
   detailsFiles: 30,
   // Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
   details_chars: 10_000,
+  // Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
+  editInline_bytes: 256 * KiB,
+  editMemory_MiB: 2048,
+  editTime_ms: 120_000,
   runPrefix_chars: 4,
   shownKey_chars: 8,
 } as const;

@@ -65,6 +65,7 @@ export const PROBLEMS = {
   blob_lost: spec(EXIT.failed, 'A stored file is gone; regenerate.'),
   version_unknown: spec(EXIT.failed, 'This record was written by a newer Emend; upgrade.'),
   cli_version: spec(EXIT.failed, 'The database was made by another Temporal CLI version.'),
+  engine_failed: spec(EXIT.failed, 'Edit the file yourself (`manual`), or try another format; please report it.'),
   aborted: spec(EXIT.failed, 'The run was aborted.'),
   internal: spec(EXIT.failed, 'This is a bug; `emend show RUN` and the worker log say more.'),
 } as const satisfies Record<string, ProblemSpec>;

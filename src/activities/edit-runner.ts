@@ -1,0 +1,121 @@
+/**
+ * Does the edit engine's work where it holds nothing up: small inputs at once, large ones (over 100 ms of CPU) in a thread of their own
+ * with limits of memory and time. What breaks there is `engine_failed`: the same bytes would break it again, so it is not retried.
+ */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { BOUNDS } from '../shared/limits.js';
+import { ProblemError, problem } from '../shared/problems.js';
+import { doWork, sizeOf } from './edit-work.js';
+import type { EditWork, EditWorkKind } from './edit-work.js';
+
+export interface EditRunner {
+  /** Throws ProblemError `engine_failed`; an AbortError where `signal` was aborted. */
+  run<K extends EditWorkKind>(
+    kind: K,
+    input: EditWork[K]['input'],
+    signal: AbortSignal,
+  ): Promise<EditWork[K]['result']>;
+}
+export interface EditRunnerOptions {
+  /** Work over at most this many bytes is done in the calling thread. */
+  readonly inline_bytes?: number;
+  /** JavaScript heap of a thread, MiB; bytes of files lie outside it. */
+  readonly memory_MiB?: number;
+  readonly timeout_ms?: number;
+  /** The thread's entry, built JavaScript. */
+  readonly entry?: URL;
+}
+
+export const createEditRunner = ({
+  inline_bytes = BOUNDS.editInline_bytes,
+  memory_MiB = BOUNDS.editMemory_MiB,
+  timeout_ms = BOUNDS.editTime_ms,
+  entry = new URL('./edit-thread.js', import.meta.url),
+}: EditRunnerOptions = {}): EditRunner => {
+  // Running from source there is no JavaScript for a thread to start from.
+  const threads = existsSync(fileURLToPath(entry));
+  return {
+    run: async (kind, input, signal) => {
+      const bytes = sizeOf(kind, input);
+      try {
+        if (!threads || bytes <= inline_bytes) return doWork(kind, input);
+        return await inThread(new Worker(entry, threadOptions({ kind, input }, memory_MiB)), signal, timeout_ms);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        throw new ProblemError(engineFailed(kind, bytes, error, { memory_MiB, timeout_ms }));
+      }
+    },
+  };
+};
+
+const threadOptions = (workerData: unknown, memory_MiB: number) => ({
+  workerData,
+  resourceLimits: { maxOldGenerationSizeMb: memory_MiB },
+  // Nothing of the worker's environment (keys, tokens) is needed to edit text.
+  env: {},
+  execArgv: [],
+});
+
+const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): Promise<R> =>
+  new Promise<R>((resolve, reject) => {
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      void thread.terminate();
+      settle();
+    };
+    const onAbort = (): void => {
+      end(() => {
+        reject(signal.reason instanceof Error ? signal.reason : new Error('cancelled'));
+      });
+    };
+    const timer = setTimeout(() => {
+      end(() => {
+        reject(new TimeLimit());
+      });
+    }, timeout_ms);
+    signal.addEventListener('abort', onAbort);
+    thread.once('message', (result: R) => {
+      end(() => {
+        resolve(result);
+      });
+    });
+    thread.once('error', (error: Error) => {
+      end(() => {
+        reject(error);
+      });
+    });
+    thread.once('exit', (code) => {
+      end(() => {
+        reject(new Error(`its thread ended with code ${code}`));
+      });
+    });
+    if (signal.aborted) onAbort();
+  });
+
+class TimeLimit extends Error {}
+
+const WORDS: Record<EditWorkKind, string> = {
+  answer: 'reading and placing an answer',
+  guards: 'checking the result',
+  merge: 'merging with the file as it is now',
+  diff: 'drawing the diff',
+};
+
+const engineFailed = (
+  kind: EditWorkKind,
+  bytes: number,
+  error: unknown,
+  { memory_MiB, timeout_ms }: { readonly memory_MiB: number; readonly timeout_ms: number },
+) => {
+  const code = (error as { code?: unknown }).code;
+  const why =
+    code === 'ERR_WORKER_OUT_OF_MEMORY'
+      ? `it needed more than ${memory_MiB} MiB of memory`
+      : error instanceof TimeLimit
+        ? `it took more than ${timeout_ms / 1000} s`
+        : String(error);
+  return problem('engine_failed', `The edit engine failed at ${WORDS[kind]} (${bytes} bytes): ${why}.`);
+};

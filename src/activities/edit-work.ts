@@ -1,0 +1,54 @@
+/** The CPU work of an edit step, as values that cross into a thread of its own (edit-runner.ts) and back. Pure. */
+import { applyAnswer, combinedDiff, countChanged, guardFindings } from '../edits/index.js';
+import type { ChangedLines, DiffFile, GuardedFile } from '../edits/index.js';
+import type { AnswerOutcome, ApplyAnswerInput } from '../edits/types.js';
+import type { Finding } from '../shared/formats.js';
+import { rebase3 } from '../workspace/rebase.js';
+import type { Rebased } from '../workspace/rebase.js';
+
+/** Kind of work -> its input and result. Both survive a structured clone: bytes, maps, plain data, no functions. */
+export interface EditWork {
+  readonly answer: { readonly input: ApplyAnswerInput; readonly result: AnswerOutcome };
+  readonly guards: { readonly input: readonly GuardedFile[]; readonly result: readonly Finding[] };
+  readonly merge: { readonly input: MergeInput; readonly result: Rebased };
+  readonly diff: { readonly input: readonly DiffFile[]; readonly result: DrawnDiff };
+}
+export interface MergeInput {
+  readonly base: Uint8Array;
+  /** The file as it is now. */
+  readonly ours: Uint8Array;
+  /** The proposal's result. */
+  readonly theirs: Uint8Array;
+}
+export interface DrawnDiff {
+  /** One git-style diff over all files. */
+  readonly text: string;
+  /** Lines added and removed, in the order of the input. */
+  readonly changed: readonly ChangedLines[];
+}
+export type EditWorkKind = keyof EditWork;
+type Doers = { readonly [K in EditWorkKind]: (input: EditWork[K]['input']) => EditWork[K]['result'] };
+
+const DO: Doers = {
+  answer: applyAnswer,
+  guards: guardFindings,
+  merge: ({ base, ours, theirs }) => rebase3(base, ours, theirs),
+  diff: (files) => ({ text: combinedDiff(files), changed: files.map((file) => countChanged([file])) }),
+};
+
+export const doWork = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): EditWork[K]['result'] =>
+  DO[kind](input);
+
+/** About how many bytes the work goes over: what decides between doing it here and in a thread. */
+export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
+  if (kind === 'answer') {
+    const { answer, files } = input as EditWork['answer']['input'];
+    return [...files.values()].reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), answer.length);
+  }
+  if (kind === 'merge') {
+    const { base, ours, theirs } = input as MergeInput;
+    return base.byteLength + ours.byteLength + theirs.byteLength;
+  }
+  const files = input as EditWork['diff']['input'];
+  return files.reduce((sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0), 0);
+};

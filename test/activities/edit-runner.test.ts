@@ -1,0 +1,78 @@
+/** Large edits in a thread of their own: same results, bounded, and never a crash of the worker. */
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createEditRunner } from '../../src/activities/edit-runner.js';
+import type { ApplyAnswerInput } from '../../src/edits/types.js';
+import { transpile } from '../support/transpile.js';
+
+let thread: ReturnType<typeof transpile>;
+beforeAll(() => {
+  thread = transpile('edit-thread', 'src/activities/edit-thread.ts');
+});
+afterAll(() => {
+  thread.remove();
+});
+const entry = () => pathToFileURL(thread.path);
+const never = () => new AbortController().signal;
+
+const lines = (count: number, last: string): string =>
+  Array.from({ length: count }, (_, i) => `const value${i} = compute(${i});\n`).join('') + last;
+const answer = (count: number): ApplyAnswerInput => ({
+  format: 'search-replace',
+  answer:
+    'FILE: a.ts\nFIND:\nthe last line\nREPLACE:\nthe new line\nEND 0123456789abcdef0123\nEMEND-COMPLETE 0123456789abcdef0123 1 1\n',
+  files: new Map([['a.ts', { bytes: Buffer.from(lines(count, 'the last line\n')) }]]),
+  options: { nonce: '0123456789abcdef0123', requireMarker: true },
+});
+
+test('a thread gives what the calling thread gives, bytes and maps included', async () => {
+  const input = answer(20_000);
+  const here = await createEditRunner({ entry: entry(), inline_bytes: Infinity }).run('answer', input, never());
+  const there = await createEditRunner({ entry: entry(), inline_bytes: 0 }).run('answer', input, never());
+  expect(here.outcome).toBe('edited');
+  const bytesOf = (outcome: typeof here) =>
+    outcome.outcome === 'edited'
+      ? [...outcome.files].map(([path, file]) => [path, file === 'absent' ? null : Buffer.from(file.bytes).toString()])
+      : outcome;
+  expect(bytesOf(there)).toEqual(bytesOf(here));
+  expect(bytesOf(there)).toEqual([['a.ts', lines(20_000, 'the new line\n')]]);
+});
+
+test('the calling thread goes on meanwhile', async () => {
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  await createEditRunner({ entry: entry(), inline_bytes: 0 }).run('answer', answer(50_000), never());
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(5);
+});
+
+test('too little memory is an engine failure with its size, not the end of the process', async () => {
+  const runner = createEditRunner({ entry: entry(), inline_bytes: 0, memory_MiB: 8 });
+  await expect(runner.run('answer', answer(400_000), never())).rejects.toMatchObject({
+    problem: { code: 'engine_failed', message: expect.stringMatching(/\(\d{7,} bytes\): it needed more than 8 MiB/) },
+  });
+});
+
+test('a time limit ends the thread', async () => {
+  const runner = createEditRunner({ entry: entry(), inline_bytes: 0, timeout_ms: 1 });
+  await expect(runner.run('answer', answer(100_000), never())).rejects.toMatchObject({
+    problem: { code: 'engine_failed', message: expect.stringContaining('it took more than 0.001 s') },
+  });
+});
+
+test('what throws in the engine is named, in either place', async () => {
+  const broken = { ...answer(1), format: 'no-such-format' as 'whole-file' };
+  for (const inline_bytes of [0, Infinity])
+    await expect(
+      createEditRunner({ entry: entry(), inline_bytes }).run('answer', broken, never()),
+    ).rejects.toMatchObject({
+      problem: { code: 'engine_failed', message: expect.stringContaining('reading and placing an answer') },
+    });
+});
+
+test('a cancelled activity ends its thread and is no engine failure', async () => {
+  const stop = new AbortController();
+  const running = createEditRunner({ entry: entry(), inline_bytes: 0 }).run('answer', answer(200_000), stop.signal);
+  stop.abort(new Error('cancelled by a person'));
+  await expect(running).rejects.toThrow('cancelled by a person');
+});
