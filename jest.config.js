@@ -8,7 +8,7 @@ const base = {
     ],
   },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.emend-test/'],
 };
 
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
