@@ -15,13 +15,13 @@ import { queueNames, queuePrefix, type Queues } from './src/shared/protocol.js';
 import { boundFailures } from './src/temporal/failures.js';
 import { ensureSearchAttributes } from './src/temporal/search-attributes.js';
 import { resolveTimings } from './src/temporal/timings.js';
+import { workerIdentity } from './src/temporal/worker-identity.js';
 import { connectWorker } from './src/temporal/worker-connection.js';
 import { createApplyEngine } from './src/workspace/apply.js';
-import { createArchive } from './src/workspace/archive.js';
-import { createBlobStore } from './src/workspace/blob-store.js';
 import { createCommitter } from './src/workspace/commit.js';
-import { homePaths, hostId, resolveHome } from './src/workspace/home.js';
+import { hostId, resolveHome } from './src/workspace/home.js';
 import { createRecordStore } from './src/workspace/records.js';
+import { openStores, resolveStore, storePaths, type Store } from './src/workspace/store.js';
 import type { RecoveredTransaction } from './src/workspace/types.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -57,11 +57,14 @@ function workflows(): { workflowBundle: { codePath: string } } | { workflowsPath
 export const queuesOf = async (env: Env, home: string): Promise<Queues> =>
   queueNames(queuePrefix(env), await hostId(home));
 
-/** All that activities work with, on this machine's disk. */
-export function diskDependencies({ env, home, logger }: WorkerOptions): ActivityDependencies {
+/** All that activities work with, on this machine's disk and in the store. */
+export async function diskDependencies(
+  { env, home, logger }: WorkerOptions,
+  store: Store,
+): Promise<ActivityDependencies> {
   const timings = resolveTimings(env);
-  const paths = homePaths(home);
-  const blobs = createBlobStore({ dir: paths.blobs });
+  const paths = storePaths(store.dir);
+  const { blobs, archive } = await openStores(home, store);
   const model = createAnthropicModel({
     env,
     streamIdle_ms: timings.streamIdle_ms,
@@ -71,7 +74,7 @@ export function diskDependencies({ env, home, logger }: WorkerOptions): Activity
     home,
     blobs,
     records: createRecordStore({ dir: paths.records }),
-    archive: createArchive({ dir: paths.archive }),
+    archive,
     journal: createDiskJournal({
       dir: paths.slots,
       model,
@@ -96,17 +99,18 @@ function installRuntime(): void {
   Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
 }
 
-/** Throws ProblemError: no_server, home_unusable, config_invalid. */
+/** Throws ProblemError: no_server, home_unusable, store_unusable, config_invalid. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { env, home, logger } = options;
   installRuntime();
-  const dependencies = diskDependencies(options);
-  const { timings } = dependencies;
+  const store = await resolveStore(env, home);
+  const dependencies = await diskDependencies(options, store);
+  const { timings, blobs } = dependencies;
   const recovered = await dependencies.engine.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
 
   const queues = await queuesOf(env, home);
-  const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms });
+  const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
   const { connection, namespace, address, uiUrl } = connected;
   await ensureSearchAttributes(connection, namespace, (why) => {
     logger.warn(why);
@@ -115,6 +119,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const common = {
     connection,
     namespace,
+    identity: workerIdentity(store.id),
     dataConverter: connected.dataConverter,
     interceptors: { activity: [...(options.interceptors ?? []), boundFailures] },
     shutdownGraceTime: timings.shutdownGrace_ms,
@@ -150,7 +155,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       throw error;
     },
   );
-  logger.info({ address, namespace, queues, home, pid: process.pid }, 'worker ready');
+  logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
   return {
     queues,
     address,

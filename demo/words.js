@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventText, isWorthALine } from '../dist/src/cli/render/event.js';
 import { count, plain, table } from '../dist/src/cli/render/text.js';
-import { homePaths } from '../dist/src/workspace/home.js';
+import { storePaths } from '../dist/src/workspace/store.js';
 
 export const jobHeading = ({ number, title, name, stepKey, link }) => [
   '',
@@ -107,7 +107,7 @@ const places = ({ number, stepKey, link, result }, { home, repo }) => [
   ...(result.commit === null
     ? []
     : [[`  job ${number}`, 'commit', `git -C ${quoted(repo)} show ${result.commit.slice(0, 12)}`]]),
-  [`  job ${number}`, 'archive', `${homePaths(home).archive}/${stepKey}/log.jsonl`],
+  [`  job ${number}`, 'archive', `${storePaths(home).archive}/${stepKey}/log.jsonl`],
   [`  job ${number}`, 'Temporal UI', link],
 ];
 

@@ -51,7 +51,7 @@ export const followRun = async (
   const print = (lines: readonly string[]): void => {
     progress.say(lines);
   };
-  const live = options.live ? showLiveText(emend.home, started.stepKey, print) : null;
+  const live = options.live ? showLiveText(emend.store, started.stepKey, print) : null;
   try {
     return await follow(io, emend, started, options, progress);
   } finally {

@@ -2,7 +2,7 @@
 import { followCalls } from '../model/running-calls.js';
 import type { CallNews, RunningCall } from '../model/running-calls.js';
 import type { StepKey } from '../shared/refs.js';
-import { homePaths } from '../workspace/home.js';
+import { storePaths } from '../workspace/store.js';
 import { plain } from './render/text.js';
 
 /** A line that does not end (JSON often has none) is shown in pieces of this length. */
@@ -10,14 +10,14 @@ const PIECE_CHARS = 200;
 
 /** Prints until it is stopped; `stop` resolves when what is on disk by then is printed. A journal that cannot be read is told, once. */
 export const showLiveText = (
-  home: string,
+  store: string,
   stepKey: StepKey,
   print: (lines: readonly string[]) => void,
 ): { stop(): Promise<void> } => {
   const stopped = new AbortController();
   const lines = new LiveLines();
   const following = followCalls({
-    slots: homePaths(home).slots,
+    slots: storePaths(store).slots,
     stepKey,
     signal: stopped.signal,
     onNews: (news) => {

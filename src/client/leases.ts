@@ -22,7 +22,9 @@ export interface StaleHold {
   readonly holder: LeaseHolder;
   /** How the run ended, or that the server does not know it. */
   readonly ended: string;
-  /** What it applied under this lease and nobody rolled back. */
+  /** It worked from another `EMEND_HOME`: what it applied is recorded there, and can be undone only there. */
+  readonly elsewhere: boolean;
+  /** What it applied under this lease and nobody rolled back, as far as this home knows. */
   readonly files: readonly string[];
 }
 export interface HoldEnded {
@@ -45,13 +47,20 @@ export const staleHolds = async (emend: Emend): Promise<readonly StaleHold[]> =>
     const { stepKey } = holder;
     const files = (await appliedRecords(emend, { stepKey, workspace, holder })).flatMap(({ closed }) => closed.files);
     const ended = run?.status.toLowerCase() ?? 'not known to the server';
-    found.push({ stepKey, workspace, holder, ended, files: [...new Set(files)] });
+    const elsewhere = await isElsewhere(emend, stepKey);
+    found.push({ stepKey, workspace, holder, ended, elsewhere, files: [...new Set(files)] });
   }
   return found;
 };
 
 /** `undo` puts the files back that the step applied and nobody changed since; then the workspace is free again. */
 export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep'): Promise<HoldEnded> => {
+  if (how === 'undo' && hold.elsewhere)
+    return fail(
+      'conflict',
+      `The run ${hold.stepKey.slice(0, 8)} worked from another EMEND_HOME than ${emend.home}; only there its changes can be undone.`,
+      'Run `emend recover` with that EMEND_HOME; where it is lost, put the files back with git and end the hold with --keep.',
+    );
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const files: string[] = [];
   const kept: FileConflict[] = [];
@@ -76,6 +85,16 @@ const knownWorkspaces = async ({ archive }: Emend): Promise<readonly string[]> =
   );
   return [...new Set(workspaces.filter((workspace) => workspace !== undefined))];
 };
+
+/** Homes may share a store, a repository or both: a lease in its git directory may be another home's. */
+const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): Promise<boolean> => {
+  if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null) return false;
+  const { started } = archivedRun(stepKey, await archive.read(stepKey));
+  return started === null || hostOf(started.queues.host) !== hostOf(queues.host);
+};
+
+/** The host's id in the name of its queue, whose prefix a person may change. */
+const hostOf = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 
 type Held = Pick<StaleHold, 'stepKey' | 'workspace' | 'holder'>;
 

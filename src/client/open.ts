@@ -3,9 +3,8 @@ import { ProblemError } from '../shared/problems.js';
 import { queueNames, queuePrefix } from '../shared/protocol.js';
 import { connectClient } from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/timings.js';
-import { createArchive } from '../workspace/archive.js';
-import { createBlobStore } from '../workspace/blob-store.js';
-import { homePaths, hostId, resolveHome } from '../workspace/home.js';
+import { hostId, resolveHome } from '../workspace/home.js';
+import { openStores, resolveStore } from '../workspace/store.js';
 import { createTemporalGateway } from './temporal-gateway.js';
 import type { Emend } from './types.js';
 
@@ -18,17 +17,18 @@ export interface OpenOptions {
 }
 
 /**
- * Throws ProblemError `home_unusable` or `config_invalid`. No server is no error here: `runs` is null then and `unreachable` says why,
+ * Throws ProblemError `home_unusable`, `store_unusable` or `config_invalid`. No server is no error here: `runs` is null then and `unreachable` says why,
  * since archives answer without one. Call `close()` when done.
  */
 export const openEmend = async ({ env, local = false }: OpenOptions): Promise<Emend> => {
   const home = await resolveHome(env);
-  const paths = homePaths(home);
+  const store = await resolveStore(env, home);
   const timings = resolveTimings(env);
-  const blobs = createBlobStore({ dir: paths.blobs });
+  const { blobs, archive } = await openStores(home, store);
   const stores = {
     home,
-    archive: createArchive({ dir: paths.archive }),
+    store: store.dir,
+    archive,
     blobs,
     timings,
     queues: queueNames(queuePrefix(env), await hostId(home)),

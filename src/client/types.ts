@@ -89,9 +89,11 @@ export interface RunGateway {
   searchAttributes(): Promise<boolean>;
 }
 
-/** The stores of one `EMEND_HOME` and, where one answers, the server. */
+/** One `EMEND_HOME` with its store and, where one answers, the server. */
 export interface Emend {
   readonly home: string;
+  /** What all homes that work together share; the home itself unless `EMEND_STORE` is set. Absolute. */
+  readonly store: string;
   readonly archive: Archive;
   readonly blobs: BlobStore;
   readonly timings: Timings;

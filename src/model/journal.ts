@@ -22,7 +22,7 @@ import type { SlotCall } from './slot.js';
 import type { CallJournal, JournalAsk, JournaledCall, ModelPort, SlotOutcome } from './types.js';
 
 export interface DiskJournalOptions {
-  /** The directory of slots, `homePaths(home).slots`. */
+  /** The directory of slots, `storePaths(store).slots`. */
   readonly dir: string;
   readonly model: ModelPort;
   readonly slotLease_ms: number;

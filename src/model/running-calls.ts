@@ -1,6 +1,6 @@
 /**
  * The text of a step's running model calls, read from their logs while they grow (slot-files.ts says where). Only calls whose worker
- * shares this home are seen; nothing is written, and whoever looks costs the run nothing.
+ * shares this store are seen; nothing is written, and whoever looks costs the run nothing.
  */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export type CallNews =
   | { readonly kind: 'text'; readonly call: RunningCall; readonly text: string };
 
 export interface FollowCalls {
-  /** `homePaths(home).slots`. */
+  /** `storePaths(store).slots`. */
   readonly slots: string;
   readonly stepKey: StepKey;
   readonly signal: AbortSignal;

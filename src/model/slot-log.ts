@@ -141,7 +141,7 @@ export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => 
 /** Bytes of a call's log so far; -1 where there is none. A log that grows has a living owner. */
 export const logSize = async (sys: Sys, path: string): Promise<number> => {
   try {
-    return (await sys.stat(path)).size;
+    return await sys.sizeNow(path);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return -1;
     throw error;

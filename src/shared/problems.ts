@@ -62,6 +62,7 @@ export const PROBLEMS = {
   model_rejected: spec(EXIT.unavailable, 'The model server refused the request; see its message.'),
   call_lost: spec(EXIT.failed, 'Calls were cut off; retry asks (and pays) again.'),
   home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a directory that you may write to.'),
+  store_unusable: spec(EXIT.failed, 'EMEND_STORE must be a directory that you may write to, the same for all workers.'),
   blob_lost: spec(EXIT.failed, 'A stored file is gone; regenerate.'),
   version_unknown: spec(EXIT.failed, 'This record was written by a newer Emend; upgrade.'),
   cli_version: spec(EXIT.failed, 'The database was made by another Temporal CLI version.'),

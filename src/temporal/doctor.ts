@@ -4,11 +4,13 @@ import { promisify } from 'node:util';
 import { queueNames, queuePrefix } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
 import { hostId, resolveHome } from '../workspace/home.js';
+import { resolveStore } from '../workspace/store.js';
 import type { Environment } from '../workspace/runner-env.js';
 import { findTemporalCli } from './cli-binary.js';
 import { connectClient } from './connection.js';
 import type { ClientConnection } from './connection.js';
 import { resolveTimings } from './timings.js';
+import { ofOtherStores } from './worker-identity.js';
 
 export interface Check {
   readonly name: string;
@@ -37,13 +39,11 @@ export const doctor = async (env: Environment): Promise<readonly Check[]> => {
       ['Node.js', nodeVersion],
       ['git', () => gitVersion(env)],
       ['EMEND_HOME', () => (typeof home === 'string' ? good(home) : explained(home))],
+      ['EMEND_STORE', () => (typeof home === 'string' ? store(env, home) : explained(home))],
       ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
       ['Temporal CLI', () => temporalCli(env)],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
-      [
-        'worker',
-        () => (connection && typeof home === 'string' ? workers(connection, home, queuePrefix(env)) : noServer()),
-      ],
+      ['worker', () => (connection && typeof home === 'string' ? workers(connection, env, home) : noServer())],
       ['model', () => model(env)],
     ];
     return await Promise.all(
@@ -76,6 +76,12 @@ const gitVersion = async (env: Environment): Promise<Finding> => {
   }
 };
 
+/** Workers and clients that belong together show the same id here. */
+const store = async (env: Environment, home: string): Promise<Finding> => {
+  const { dir, id, apart } = await resolveStore(env, home);
+  return good(`${apart ? dir : 'in EMEND_HOME'} (id ${id.slice(0, 8)})`);
+};
+
 const temporalCli = async (env: Environment): Promise<Finding> => {
   const cli = await findTemporalCli({ env, fetch: false });
   return good(`${cli.version} at ${cli.path} (${cli.from})`);
@@ -93,8 +99,13 @@ const reached = ({ address, namespace, uiUrl }: ClientConnection): Finding =>
 const noServer = (): Finding => bad('not asked: no server', 'emend dev');
 
 /** Every run needs somebody at all three queues. */
-const workers = async ({ connection, namespace }: ClientConnection, home: string, prefix: string): Promise<Finding> => {
-  const { workflow, model: modelCalls, host } = queueNames(prefix, await hostId(home));
+const workers = async (
+  { connection, namespace }: ClientConnection,
+  env: Environment,
+  home: string,
+): Promise<Finding> => {
+  const { id } = await resolveStore(env, home);
+  const { workflow, model: modelCalls, host } = queueNames(queuePrefix(env), await hostId(home));
   const queues = [
     { name: workflow, taskQueueType: QUEUE_TYPE.workflow },
     { name: modelCalls, taskQueueType: QUEUE_TYPE.activity },
@@ -105,13 +116,23 @@ const workers = async ({ connection, namespace }: ClientConnection, home: string
       const request = { namespace, taskQueue: { name }, taskQueueType };
       // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum lies in a package that we do not depend on
       const { pollers } = await connection.workflowService.describeTaskQueue(request);
-      return { name, polled: pollers.length > 0 };
+      const others = ofOtherStores(
+        pollers.map(({ identity }) => identity ?? ''),
+        id,
+      );
+      return { name, polled: pollers.length > 0, others };
     }),
   );
   const silent = polled.filter((queue) => !queue.polled).map((queue) => queue.name);
-  return silent.length === 0
+  if (silent.length > 0)
+    return bad(`nobody polls ${silent.join(', ')}`, 'emend dev (server and worker), or: emend worker');
+  const [stranger] = polled.flatMap((queue) => queue.others);
+  return stranger === undefined
     ? good(`polls ${queues.map((queue) => queue.name).join(', ')}`)
-    : bad(`nobody polls ${silent.join(', ')}`, 'emend dev (server and worker), or: emend worker');
+    : bad(
+        `${stranger} polls too, but works with another store than ${id.slice(0, 8)}`,
+        'Give all workers of these queues the same EMEND_STORE, or this group an EMEND_QUEUE of its own.',
+      );
 };
 
 /** Only whether they are set: a key is never shown, not even in part. */

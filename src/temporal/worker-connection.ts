@@ -21,10 +21,11 @@ export interface WorkerConnection {
 /** As `connectClient`, for a worker. `Runtime.install`, if wanted, must come before. */
 export const connectWorker = async (options: ConnectOptions): Promise<WorkerConnection> => {
   const settings = await serverSettings(options.env, options.home);
+  const blobs = await storeOf(options);
   const connection = await reach(settings, options.connect_ms, () => NativeConnection.connect(settings.connection));
   return {
     connection,
-    dataConverter: { payloadCodecs: [new BlobPayloadCodec(storeOf(options), asFailure)] },
+    dataConverter: { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] },
     namespace: settings.namespace,
     address: settings.address,
     uiUrl: settings.uiUrl,

@@ -1,9 +1,13 @@
-/** The archive on disk: `<dir>/<stepKey>/log.jsonl`. */
+/**
+ * The archive on disk: `<dir>/<stepKey>/log.jsonl`, or `log-<writer>.jsonl` where several hosts write: appending is atomic among the
+ * processes of one host only (on NFS the client works out where the file ends). Readers merge the logs.
+ */
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { isStepKey } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
 import { appendLines, readLines } from './archive-lines.js';
+import { mergeLogs } from './archive-merge.js';
 import type { DiskStoreOptions } from './blob-store.js';
 import { onDisk, orNull } from './sys-put.js';
 import { realSys } from './sys.js';
@@ -17,19 +21,33 @@ const isEntry = (value: unknown): value is ArchiveEntry =>
   'id' in value &&
   typeof value.id === 'string';
 
-export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive => {
-  const logOf = (stepKey: StepKey): string =>
-    isStepKey(stepKey)
-      ? join(dir, stepKey, 'log.jsonl')
-      : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
+interface ArchiveOptions extends DiskStoreOptions {
+  /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
+  readonly writer?: string;
+}
+const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
+
+export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
+  const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
+  const placeOf = (stepKey: StepKey): string =>
+    isStepKey(stepKey) ? join(dir, stepKey) : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
+  const logsOf = async (stepKey: StepKey): Promise<readonly string[]> => {
+    const place = placeOf(stepKey);
+    const names = (await orNull(sys.readdir(place), ['ENOENT', 'ENOTDIR'])) ?? [];
+    return names
+      .filter((name) => LOG.test(name))
+      .sort()
+      .map((name) => join(place, name));
+  };
 
   const find = async (prefix: string): Promise<readonly StepKey[]> =>
     onDisk(`Listing the archive at ${dir}`, async () => {
       const names = (await orNull(sys.readdir(dir))) ?? [];
       const found: { stepKey: StepKey; changed_ns: bigint }[] = [];
       for (const stepKey of names.filter((name) => isStepKey(name) && name.startsWith(prefix))) {
-        const stat = await orNull(sys.stat(logOf(stepKey)));
-        if (stat !== null) found.push({ stepKey, changed_ns: stat.changed_ns });
+        const stats = await Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.stat(log))));
+        const changed = stats.flatMap((stat) => (stat === null ? [] : [stat.changed_ns]));
+        if (changed.length > 0) found.push({ stepKey, changed_ns: changed.reduce((a, b) => (a > b ? a : b)) });
       }
       found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
       return found.map((f) => f.stepKey);
@@ -37,14 +55,16 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
 
   return {
     append: (stepKey, entries) => {
-      const path = logOf(stepKey);
+      const path = join(placeOf(stepKey), ownLog);
       return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries));
     },
     read: async (stepKey) => {
-      const path = logOf(stepKey);
-      const lines = await onDisk(`Reading the archive at ${path}`, () => readLines(sys, path));
+      const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
+        Promise.all((await logsOf(stepKey)).map((log) => readLines(sys, log))),
+      );
       const byId = new Map<string, ArchiveEntry>();
-      for (const entry of lines.filter(isEntry)) if (!byId.has(entry.id)) byId.set(entry.id, entry);
+      for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
+        if (!byId.has(entry.id)) byId.set(entry.id, entry);
       return [...byId.values()];
     },
     find,

@@ -1,9 +1,10 @@
-/** `EMEND_HOME`: everything durable that belongs to no workspace. */
+/** `EMEND_HOME`: everything durable that belongs to one host and to no workspace. */
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { ensureDir, orNull, putFileIfAbsent } from './sys-put.js';
+import { ownDirectory } from './own-directory.js';
+import { putFileIfAbsent } from './sys-put.js';
 import { errnoOf, realSys } from './sys.js';
 import type { Sys } from './sys.js';
 
@@ -27,43 +28,16 @@ const unusable = (home: string, why: string, next: string): never =>
  * The home's absolute real path, created with mode 0700 where it was missing.
  * Throws ProblemError `home_unusable` where it is a file, another user's, open to other writers, or cannot be written.
  */
-export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> => {
-  const home = homeLocation(env);
-  const elsewhere = 'Set EMEND_HOME to a directory that you may write to.';
-  try {
-    if ((await orNull(sys.stat(home))) === null) await ensureDir(sys, home);
-    const stat = await sys.stat(home);
-    if (stat.kind !== 'directory') return unusable(home, 'it is not a directory', elsewhere);
-    if (process.getuid !== undefined && stat.uid !== process.getuid())
-      return unusable(home, `it belongs to user ${stat.uid}, not to you (${process.getuid()})`, elsewhere);
-    if ((stat.mode & 0o022) !== 0)
-      return unusable(home, 'other users may write to it', `Run: chmod go-w '${home.replaceAll("'", `'\\''`)}'`);
-    await sys.accessWrite(home);
-    return await sys.realpath(home);
-  } catch (error) {
-    const code = errnoOf(error);
-    if (code === null) throw error;
-    const why: Record<string, string> = {
-      EROFS: 'its filesystem is read-only',
-      EACCES: 'you may not write there',
-      EPERM: 'you may not write there',
-      ENOTDIR: 'a part of its path is a file',
-      EEXIST: 'it is a file or a broken link',
-      ENOSPC: 'the disk is full',
-    };
-    return unusable(home, `${why[code] ?? 'a system call failed'} (${code})`, elsewhere);
-  }
-};
+export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> =>
+  ownDirectory(sys, homeLocation(env), 'Set EMEND_HOME to a directory that you may write to.', unusable);
 
-/** Where what lies in a home. All but `hostId` are directories, made when first needed. */
+/** Where what lies in a home, apart from what homes may share (`storePaths`). All but `hostId` are made when first needed. */
 export const homePaths = (home: string) => ({
   home,
   hostId: join(home, 'host-id'),
-  blobs: join(home, 'blobs'),
-  records: join(home, 'records'),
-  slots: join(home, 'slots'),
+  /** Which store apart from the home it works with; absent where it is its own. */
+  storeNote: join(home, 'store.json'),
   transactions: join(home, 'transactions'),
-  archive: join(home, 'archive'),
   leases: join(home, 'leases'),
   server: join(home, 'server'),
 });

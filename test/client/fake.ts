@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { resolveTimings } from '../../src/temporal/timings.js';
 import { createArchive } from '../../src/workspace/archive.js';
 import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { homePaths } from '../../src/workspace/home.js';
+import { storePaths } from '../../src/workspace/store.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/protocol.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
@@ -148,9 +148,10 @@ export const tempDir = async (): Promise<string> => realpath(await mkdtemp(join(
 /** `server` null: none answers. */
 export const fakeEmend = async (server: FakeServer | null): Promise<Emend> => {
   const home = await tempDir();
-  const paths = homePaths(home);
+  const paths = storePaths(home);
   return {
     home,
+    store: home,
     archive: createArchive({ dir: paths.archive }),
     blobs: createBlobStore({ dir: paths.blobs }),
     timings: resolveTimings({}),

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { findGarbage, removeGarbage } from '../../src/client/garbage.js';
 import type { Emend } from '../../src/client/types.js';
 import type { BlobRef } from '../../src/shared/refs.js';
-import { fakeEmend, FakeServer, problemOf } from './fake.js';
+import { fakeEmend, FakeServer, problemOf, tempDir } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
@@ -48,6 +48,40 @@ describe('what may be removed', () => {
     await utimes(found.blobs[0]!.path, soon, soon);
     await removeGarbage(found, -1000);
     expect(await emend.blobs.has(ref)).toBe(true);
+  });
+
+  test('blobs of a shared store are kept by what other homes left there; temporary files of the home are found, too', async () => {
+    const emend = { ...(await fakeEmend(new FakeServer())), home: await tempDir() };
+    const theirs = await put(emend, 'named by the log of another home');
+    const nobody = await put(emend, 'nobody names me');
+    const log = join(emend.store, 'archive', KEY, 'log-0123.jsonl');
+    await mkdir(join(log, '..'), { recursive: true });
+    await writeFile(log, `${JSON.stringify({ v: 1, id: '1', at: '', kind: 'activity', data: { theirs } })}\n`);
+    const inTransaction = await put(emend, 'named by a transaction of this home');
+    await mkdir(join(emend.home, 'transactions'));
+    await writeFile(join(emend.home, 'transactions', 'plan.json'), JSON.stringify({ inTransaction }));
+    const temp = join(emend.home, 'host-id.TMP-1-0123456789ab');
+    await writeFile(temp, '');
+    const found = await findGarbage(emend, -1000);
+    expect(found.blobs.map(({ path }) => path.slice(-64))).toEqual([hexOf(nobody)]);
+    expect(found.temps.map(({ path }) => path)).toEqual([temp]);
+  });
+
+  test('nothing is removed while runs of another namespace may be open, unless a person says that they are not', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    await put(emend, 'perhaps named by a history that nobody here can read');
+    const at = '2026-01-01T00:00:00.000Z';
+    const data = { v: 1, workflowId: 'emend-1', namespace: 'elsewhere' };
+    await emend.archive.append(KEY, [{ v: 1, id: 'started', at, kind: 'started', data }]);
+    expect(await problemOf(() => findGarbage(emend, -1000))).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('elsewhere (1)'),
+      next: expect.stringContaining('--assume-closed elsewhere'),
+    });
+    expect((await findGarbage(emend, -1000, ['elsewhere'])).blobs).toHaveLength(1);
+    const closed = { status: 'TERMINATED', result: null, message: null };
+    await emend.archive.append(KEY, [{ v: 1, id: 'closed-run-1', at, kind: 'closed', data: closed }]);
+    expect((await findGarbage(emend, -1000)).blobs).toHaveLength(1);
   });
 
   test('nothing can be said without a server', async () => {

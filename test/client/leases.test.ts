@@ -1,20 +1,24 @@
+import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { endHold, staleHolds } from '../../src/client/leases.js';
 import { createApplyEngine } from '../../src/workspace/apply.js';
+import { queueNames } from '../../src/shared/protocol.js';
 import { proposalIdOf } from '../../src/workspace/hash.js';
 import type { Proposal } from '../../src/workspace/types.js';
-import { fakeEmend, FakeServer, tempDir } from './fake.js';
+import { fakeEmend, FakeServer, problemOf, tempDir } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** A step that has applied `a.txt` and `b.txt` and holds the workspace, as its activities leave it. */
-const applied = async () => {
+const applied = async ({ inGit = false } = {}) => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const workspace = await tempDir();
+  // Then the lease lies in the git directory, where every home sees it.
+  if (inGit) execFileSync('git', ['init', '-q', workspace]);
   const files = [];
   for (const path of ['a.txt', 'b.txt']) {
     await writeFile(join(workspace, path), 'old\n', { mode: 0o644 });
@@ -33,7 +37,7 @@ const applied = async () => {
       id: 's',
       at,
       kind: 'started',
-      data: { v: 1, workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace },
+      data: { v: 1, workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace, queues: emend.queues },
     },
     {
       v: 1,
@@ -94,6 +98,21 @@ describe('a workspace held by a run', () => {
     const [hold] = await staleHolds(emend);
     expect(await endHold(emend, hold!, 'keep')).toEqual({ files: [], kept: [] });
     expect(await text('a.txt')).toBe('new\n');
+    expect(await engine.readLease(workspace)).toBeNull();
+  });
+
+  test('of another home is told as such: undone only there, freed here where that home is lost', async () => {
+    const { emend, engine, workspace, terminate, text } = await applied({ inGit: true });
+    terminate();
+    // A second home on this host, on the same store.
+    const second = { ...emend, home: await tempDir(), queues: queueNames('emend', 'def') };
+    const [hold] = await staleHolds(second);
+    expect(hold).toMatchObject({ stepKey: KEY, elsewhere: true, files: [] });
+    expect(await problemOf(() => endHold(second, hold!, 'undo'))).toMatchObject({ code: 'conflict' });
+    expect([await text('a.txt'), (await engine.readLease(workspace))?.stepKey]).toEqual(['new\n', KEY]);
+    const [own] = await staleHolds({ ...emend, queues: queueNames('renamed', 'abc') });
+    expect(own).toMatchObject({ elsewhere: false, files: ['a.txt', 'b.txt'] });
+    expect(await endHold(second, hold!, 'keep')).toEqual({ files: [], kept: [] });
     expect(await engine.readLease(workspace)).toBeNull();
   });
 });

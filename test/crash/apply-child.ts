@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createApplyEngine } from '../../src/workspace/apply.js';
 import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { homePaths } from '../../src/workspace/home.js';
+import { storePaths } from '../../src/workspace/store.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyRequest } from '../../src/workspace/types.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
@@ -24,7 +24,7 @@ const { sys, names } = shimSys(base, task.plan);
 const engine = createApplyEngine({
   home: task.home,
   sys,
-  blobs: createBlobStore({ dir: homePaths(task.home).blobs, sys }),
+  blobs: createBlobStore({ dir: storePaths(task.home).blobs, sys }),
   patience_ms: 300,
 });
 const outcome = await (task.work === 'recover' ? engine.recover() : engine[task.work](task.request));

@@ -87,6 +87,53 @@ describe('one slot, one answer', () => {
   });
 });
 
+describe('a call that another host holds', () => {
+  /** A slot as a worker on another host leaves it in the middle of its call: its boot is not ours, though its pid may be. */
+  const leftByAnotherHost = async (dir: string, url: string) => {
+    await journalAt(dir, url).ask(askFor());
+    const slot = slotDir(dir);
+    const log = join(slot, 'call-1.events.jsonl');
+    const lines = (await fs.readFile(log, 'utf8')).trimEnd().split('\n');
+    await fs.rm(join(slot, 'answer.json'));
+    await fs.writeFile(log, `${lines.slice(0, 2).join('\n')}\n`);
+    const call = JSON.parse(await fs.readFile(join(slot, 'call-1.json'), 'utf8')) as {
+      owner: { process: { boot: string; pid: number } };
+    };
+    call.owner.process = { ...call.owner.process, boot: 'another-boot', pid: 4_000_000 };
+    await fs.rm(join(slot, 'call-1.json'));
+    await fs.writeFile(join(slot, 'call-1.json'), JSON.stringify(call));
+    return { log, rest: `${lines.slice(2).join('\n')}\n` };
+  };
+
+  test('is waited for while its log grows, whatever our process table says of the pid', async () => {
+    await withDir((dir) =>
+      withRehearsal([rule('hello')], async ({ url, requests }) => {
+        const { log, rest } = await leftByAnotherHost(dir, url);
+        const asked = journalAt(dir, url, { slotLease_ms: 500 }).ask(askFor());
+        // Signs of life for longer than the lease, then the end of the answer.
+        for (let sign = 0; sign < 15; sign++) {
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          await fs.appendFile(log, `{"t":${sign}}\n`);
+        }
+        await fs.appendFile(log, rest);
+        expect(await asked).toMatchObject({ outcome: 'answered', answer: { text: 'hello' }, recorded: true });
+        expect(requests()).toHaveLength(1);
+      }),
+    );
+  });
+
+  test('is taken over once its log has not grown for a lease: both calls are accounted for', async () => {
+    await withDir((dir) =>
+      withRehearsal([rule('hello')], async ({ url, requests }) => {
+        await leftByAnotherHost(dir, url);
+        const outcome = await journalAt(dir, url, { slotLease_ms: 300 }).ask(askFor());
+        expect(outcome).toMatchObject({ outcome: 'answered', usage: { calls: 2, unknownCalls: 1 } });
+        expect(requests()).toHaveLength(2);
+      }),
+    );
+  });
+});
+
 describe('calls that fail', () => {
   test('before anything was paid: thrown, counted as failed, and the stored request is sent again', async () => {
     await withDir((dir) =>

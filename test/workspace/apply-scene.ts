@@ -8,7 +8,7 @@ import { createApplyEngine } from '../../src/workspace/apply.js';
 import type { ApplyEngineOptions } from '../../src/workspace/apply.js';
 import { createBlobStore } from '../../src/workspace/blob-store.js';
 import { proposalIdOf, refOf } from '../../src/workspace/hash.js';
-import { homePaths } from '../../src/workspace/home.js';
+import { storePaths } from '../../src/workspace/store.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyEngine, ApplyRequest, Proposal, ProposalFile } from '../../src/workspace/types.js';
 
@@ -105,7 +105,7 @@ export const makeScene = async (
     git('init', '-q', '-b', 'main');
     git('commit', '-q', '--allow-empty', '-m', 'base');
   }
-  const blobs = createBlobStore({ dir: homePaths(home).blobs });
+  const blobs = createBlobStore({ dir: storePaths(home).blobs });
   for (const file of files) {
     if (file.before !== null) await blobs.put(bytesOf(file.before));
     if (file.after !== null) await blobs.put(bytesOf(file.after));
@@ -122,7 +122,7 @@ export const makeScene = async (
       return createApplyEngine({
         home,
         sys,
-        blobs: createBlobStore({ dir: homePaths(home).blobs, sys }),
+        blobs: createBlobStore({ dir: storePaths(home).blobs, sys }),
         patience_ms: 500,
         ...more,
       });

@@ -31,7 +31,7 @@ export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCod
     const print = (lines: readonly string[]): void => {
       for (const text of lines) io.out(text);
     };
-    const live = flags.live === true ? showLiveText(emend.home, resolved.stepKey, print) : null;
+    const live = flags.live === true ? showLiveText(emend.store, resolved.stepKey, print) : null;
     try {
       await watchRun(
         emend,

@@ -8,6 +8,7 @@ import { withEmend } from '../with-emend.js';
 interface GcFlags {
   readonly dryRun?: true;
   readonly olderThan: string;
+  readonly assumeClosed: readonly string[];
   readonly json?: true;
 }
 const DAY_MS = 86_400_000;
@@ -17,7 +18,7 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
   if (flags.olderThan.trim() === '' || !(days >= 0))
     return fail('usage', `--older-than expected a number of days, received "${flags.olderThan}".`);
   return withEmend(io, async (emend) => {
-    const found = await findGarbage(emend, days * DAY_MS);
+    const found = await findGarbage(emend, days * DAY_MS, flags.assumeClosed);
     const dry = flags.dryRun === true;
     if (!dry) await removeGarbage(found, days * DAY_MS);
     const all = [...found.blobs, ...found.temps];

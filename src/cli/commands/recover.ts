@@ -59,9 +59,14 @@ const tell = (
   }
   if (emend.runs === null)
     io.err('Whether ended runs still hold a workspace was not looked at: no Temporal server answers.');
-  for (const { stepKey, workspace, ended, files } of holds) {
+  for (const { stepKey, workspace, ended, elsewhere, files } of holds) {
     const run = shownKey(stepKey);
     io.out(`${run}  has ended (${ended}) and still holds ${plain(workspace)}.`);
+    if (elsewhere) {
+      io.out('  It worked from another EMEND_HOME: run `emend recover` with that one, which knows what it applied.');
+      io.out(`  emend recover --keep ${run}   frees the workspace where that home is lost`);
+      continue;
+    }
     io.out(`  applied: ${files.length === 0 ? 'nothing' : plain(files.slice(0, 20).join(', '))}`);
     io.out(`  emend recover --undo ${run}   puts its files back`);
     io.out(`  emend recover --keep ${run}   keeps them as they are`);
