@@ -1,0 +1,20 @@
+/** What the measures are compared with: a workflow that does nothing, with as many activities as are asked for. */
+import { condition, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
+
+const { empty } = proxyActivities({ startToCloseTimeout: '1 minute' });
+const go = defineUpdate('go');
+
+/** `before` empty activities, then (where `update`) one update is waited for, then `after` more. */
+export async function baseline({ before, after, update }) {
+  let ready = false;
+  let gone = !update;
+  // Sent at once, answered when its turn has come: no client can decide with fewer round trips.
+  setHandler(go, async () => {
+    await condition(() => ready);
+    gone = true;
+  });
+  for (let n = 0; n < before; n++) await empty();
+  ready = true;
+  await condition(() => gone);
+  for (let n = 0; n < after; n++) await empty();
+}

@@ -1,0 +1,124 @@
+/** What a measure plays on: a home, a Temporal dev server, the rehearsal model, the measured worker, a client. Closed in turn. */
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openEmend } from '../dist/src/client/index.js';
+import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
+import { findTemporalCli } from '../dist/src/temporal/cli-binary.js';
+import { connectClient } from '../dist/src/temporal/connection.js';
+import { startDevServer } from '../dist/src/temporal/dev-server.js';
+import { freePort } from '../dist/src/temporal/ports.js';
+import { actionCounts } from './actions.js';
+
+const QUEUE = 'bench';
+/** What no rule of a section answers is a brief: the one other call of a step that names its files. */
+const BRIEF =
+  '**Shared**: nothing.\n\n**Files**: each gets a line.\n\n**New files**: none.\nEMEND-COMPLETE {{nonce}} 0 0\n';
+/** A person's own servers, keys and git configuration stay out; where to find the CLI stays in. */
+const cleanEnvironment = () =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => name === 'EMEND_TEMPORAL_CLI' || !/^(EMEND|TEMPORAL|ANTHROPIC|GIT)_/.test(name),
+    ),
+  );
+
+/** `rules`: of the rehearsal's script. `env`: added for worker and client. */
+export const openStage = async ({ rules, env: added = {} }) => {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-bench-')));
+  const endings = [() => rm(dir, { recursive: true, force: true, maxRetries: 3 })];
+  const close = async () => {
+    for (const end of endings.splice(0).reverse()) await end();
+  };
+  try {
+    const home = join(dir, 'home');
+    await mkdir(home, { mode: 0o700 });
+    const rehearsal = await startRehearsal({ v: 1, rules, default: { answer: BRIEF } });
+    endings.push(() => rehearsal.close());
+    const metricsPort = await freePort(0);
+    const server = await startDevServer({
+      home,
+      cli: await findTemporalCli({ env: process.env, log: (line) => process.stderr.write(`${line}\n`) }),
+      port: 0,
+      uiPort: 0,
+      metricsPort,
+      // Where `emend dev` keeps it too: a real database, not only memory.
+      dbFile: join(home, 'server', 'db', 'temporal.sqlite'),
+      logFile: join(home, 'server', 'log', 'server.log'),
+    });
+    endings.push(() => server.stop());
+    const env = {
+      ...cleanEnvironment(),
+      EMEND_HOME: home,
+      EMEND_QUEUE: QUEUE,
+      EMEND_SHUTDOWNGRACE_MS: '2000',
+      TEMPORAL_ADDRESS: server.address,
+      TEMPORAL_CONFIG_FILE: join(dir, 'no-temporal.toml'),
+      ANTHROPIC_BASE_URL: rehearsal.url,
+      ANTHROPIC_API_KEY: 'none-is-needed',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_NOSYSTEM: '1',
+      no_proxy: '127.0.0.1,localhost',
+      ...added,
+    };
+    const worker = await startMeasuredWorker(env);
+    endings.push(() => worker.stop());
+    const emend = await openEmend({ env });
+    endings.push(() => emend.close());
+    const temporal = await connectClient({ env, home, connect_ms: 10_000 });
+    endings.push(() => temporal.close());
+    return {
+      dir,
+      home,
+      env,
+      emend,
+      client: temporal.client,
+      baselineQueue: `${QUEUE}-baseline`,
+      costs: worker.costs,
+      actions: () => actionCounts(metricsPort),
+      repository: (name, files) => makeRepository(join(dir, name), files),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};
+
+const startMeasuredWorker = async (env) => {
+  const path = fileURLToPath(new URL('./worker.js', import.meta.url));
+  const execArgv =
+    process.env.BENCH_CPU_PROF === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_CPU_PROF}`];
+  const child = fork(path, { env, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const exited = once(child, 'exit');
+  const [first] = await Promise.race([once(child, 'message'), exited]);
+  if (first !== 'ready') throw new Error('the worker ended before it was ready');
+  return {
+    /** What the worker cost since the last call. */
+    costs: async () => {
+      const answer = once(child, 'message');
+      child.send('costs');
+      return (await answer)[0].costs;
+    },
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+};
+
+const makeRepository = async (dir, files) => {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await writeFile(join(dir, path), content);
+  }
+  const git = (...args) => execFileSync('git', args, { cwd: dir });
+  git('init', '--quiet', '--initial-branch=main');
+  git('config', 'user.name', 'Bench');
+  git('config', 'user.email', 'bench@example.org');
+  git('add', '--all');
+  git('commit', '--quiet', '--message', 'base');
+  return dir;
+};

@@ -1,0 +1,76 @@
+/**
+ * `npm run bench:step`: what a step costs beside what it cannot do without: time, CPU, fsyncs, Temporal actions, history, steps per second. Ratios
+ * from one run, interleaved. Prints Markdown tables with the goals beside the numbers. Exit codes: 0 measured (whatever the numbers
+ * say), 1 not measured, 2 usage.
+ */
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { table } from './numbers.js';
+import { startProbe } from './probe.js';
+import { actions } from './sections/actions.js';
+import { history } from './sections/history.js';
+import { rate } from './sections/rate.js';
+import { time } from './sections/time.js';
+import { openStage } from './stage.js';
+
+const SECTIONS = { time, rate, actions, history };
+
+const USAGE = `npm run bench:step -- [options]
+  --only NAME     a section (again and again): ${Object.keys(SECTIONS).join(', ')}; default: all
+  --rounds N      rounds of the time section (30)
+  --steps N       steps at once in the rate section (50), --rate-rounds N (8)
+  --files N       files of the largest step in the history section (500)`;
+
+const numbers = { rounds: '30', steps: '50', 'rate-rounds': '8', files: '500' };
+
+const readOptions = () => {
+  const options = Object.fromEntries(
+    Object.entries(numbers).map(([name, value]) => [name, { type: 'string', default: value }]),
+  );
+  const { values } = parseArgs({
+    options: { ...options, only: { type: 'string', multiple: true }, help: { type: 'boolean' } },
+  });
+  for (const name of Object.keys(numbers))
+    if (!/^[1-9][0-9]*$/.test(values[name]))
+      throw new Error(`--${name}: expected a whole number from 1, received ${values[name]}`);
+  for (const name of values.only ?? []) if (!(name in SECTIONS)) throw new Error(`--only: no section ${name}`);
+  const of = (name) => Number(values[name]);
+  return {
+    help: values.help === true,
+    only: values.only ?? Object.keys(SECTIONS),
+    settings: { rounds: of('rounds'), steps: of('steps'), rateRounds: of('rate-rounds'), files: of('files') },
+  };
+};
+
+const main = async () => {
+  let options;
+  try {
+    options = readOptions();
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  await startProbe();
+  console.log(
+    `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}\n`,
+  );
+  for (const name of options.only) {
+    const section = SECTIONS[name];
+    const from = Date.now();
+    const stage = await openStage({ rules: section.rules(options.settings), env: section.env ?? {} });
+    try {
+      const seen = await section.measure(stage, options.settings);
+      console.log(table(`${section.title} (${((Date.now() - from) / 1000).toFixed(0)} s)`, section.rowsOf(seen)));
+    } finally {
+      await stage.close();
+    }
+  }
+  return 0;
+};
+
+// Temporal's native library may hold the process for a moment after all is closed.
+process.exit(await main().catch((error) => (console.error(error), 1)));

@@ -1,0 +1,39 @@
+/**
+ * The worker that is measured, in a process of its own: the product's, as built, and beside it one for the baseline workflow. Sends
+ * `ready` to its parent, then answers every message with what it cost since the last one (probe.js).
+ */
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
+import { pino } from 'pino';
+import { resolveHome } from '../dist/src/workspace/home.js';
+import { startWorker } from '../dist/worker.js';
+import { startProbe, takeCosts } from './probe.js';
+
+const { env } = process;
+await startProbe();
+const home = await resolveHome(env);
+const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
+const product = await startWorker({ env, home, logger });
+const connection = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
+const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() {} };
+const workflowBundle = await bundleWorkflowCode({
+  workflowsPath: fileURLToPath(new URL('./baseline/workflows.js', import.meta.url)),
+  logger: quiet,
+});
+const taskQueue = `${env.EMEND_QUEUE}-baseline`;
+const baseline = await Worker.create({ connection, taskQueue, workflowBundle, activities: { empty: async () => {} } });
+const running = baseline.run();
+
+process.on('message', () => process.send({ costs: takeCosts() }));
+let stopping = false;
+const stop = async () => {
+  if (stopping) return;
+  stopping = true;
+  baseline.shutdown();
+  await Promise.all([running, product.stop()]);
+  await connection.close();
+  process.exit();
+};
+process.once('SIGTERM', stop);
+process.once('disconnect', stop);
+process.send('ready');
