@@ -6,13 +6,13 @@ import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel } from './model-call.js';
 import { loadTargets, references } from './references.js';
-import { getSnapshot, putText } from './snapshot.js';
+import { currentSnapshot, putText } from './snapshot.js';
 
 export const brief =
   (dependencies: ActivityDependencies) =>
   async (input: BriefInput, scope: ActivityScope): Promise<BriefResult> => {
     const { blobs } = dependencies;
-    const snapshot = await getSnapshot(blobs, input.snapshot);
+    const snapshot = await currentSnapshot(blobs, input);
     const { outputBudget_tokens } = route(
       { ...snapshot.config, limits: snapshot.limits },
       { category: snapshot.category, complexity: snapshot.complexity, jobModel: snapshot.model },

@@ -11,14 +11,15 @@ import { propose } from './propose.js';
 import { rebase } from './rebase.js';
 import { rollback } from './rollback.js';
 import { seal } from './seal.js';
+import { tally } from './tally.js';
 import { verify } from './verify.js';
 
 export { archiveSink } from './archive-sink.js';
 export type { ActivityDependencies } from './dependencies.js';
 export { createEditRunner } from './edit-runner.js';
 
-type HostActivities = Omit<StepActivities, 'pick' | 'brief' | 'propose'>;
-type ModelActivities = Pick<StepActivities, 'pick' | 'brief' | 'propose'>;
+type HostActivities = Omit<StepActivities, 'pick' | 'brief' | 'propose' | 'tally'>;
+type ModelActivities = Pick<StepActivities, 'pick' | 'brief' | 'propose' | 'tally'>;
 
 /** `host` runs where the workspace is, `model` on any worker that may call models; a worker takes one or both. */
 export function createActivities(dependencies: ActivityDependencies): { host: HostActivities; model: ModelActivities } {
@@ -40,6 +41,7 @@ export function createActivities(dependencies: ActivityDependencies): { host: Ho
       pick: activity('pick', dependencies, modelBeat_ms, pick(dependencies)),
       brief: activity('brief', dependencies, modelBeat_ms, brief(dependencies)),
       propose: activity('propose', dependencies, modelBeat_ms, propose(dependencies)),
+      tally: activity('tally', dependencies, modelBeat_ms, tally(dependencies)),
     },
   };
 }

@@ -3,6 +3,7 @@ import { priceBy } from '../model/price.js';
 import type { BuiltRequest } from '../model/prompt/blocks.js';
 import { promptCut, estimateRequestTokens } from '../model/prompt/tokens.js';
 import type { ModelAnswer, Role, SlotKeyParts } from '../model/types.js';
+import type { Limits } from '../shared/limits.js';
 import type { StepUsage } from '../shared/protocol.js';
 import type { BlobRef } from '../shared/refs.js';
 import type { ActivityScope } from './boundary.js';
@@ -53,6 +54,7 @@ export async function callModel(
   scope: ActivityScope,
 ): Promise<Call> {
   const key = keyOf(snapshot, wanted);
+  const { limits }: { readonly limits: Partial<Limits> } = snapshot;
   const slot = await dependencies.journal.ask({
     key,
     makeRequest: async (nonce) => {
@@ -60,8 +62,10 @@ export async function callModel(
       const word = nonce(built.haystack);
       return { request: built.request(word), nonce: word };
     },
-    maxUnknownCalls: snapshot.limits.maxUnknownCalls ?? 2,
-    ...(snapshot.limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: snapshot.limits.maxAnswer_bytes }),
+    maxUnknownCalls: limits.maxUnknownCalls ?? 2,
+    ...(limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: limits.maxAnswer_bytes }),
+    // A snapshot from before this limit has none.
+    ...(typeof limits.maxCallLog_bytes === 'number' ? { maxCallLog_bytes: limits.maxCallLog_bytes } : {}),
     price: priceBy(snapshot.config.models),
     signal: scope.signal,
   });

@@ -6,12 +6,12 @@ import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel } from './model-call.js';
 import { references } from './references.js';
-import { getSnapshot } from './snapshot.js';
+import { currentSnapshot } from './snapshot.js';
 
 export const pick =
   (dependencies: ActivityDependencies) =>
   async (input: PickInput, scope: ActivityScope): Promise<PickResult> => {
-    const snapshot = await getSnapshot(dependencies.blobs, input.snapshot);
+    const snapshot = await currentSnapshot(dependencies.blobs, input);
     const { outputBudget_tokens } = route(
       { ...snapshot.config, limits: snapshot.limits },
       { category: snapshot.category, complexity: 'low', jobModel: snapshot.model },

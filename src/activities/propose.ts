@@ -15,7 +15,7 @@ import { callModel, keyOf, type CallWanted } from './model-call.js';
 import { acceptedDiffs } from './propose-accepted.js';
 import { putRefusal, readRefusal } from './refusals.js';
 import { loadTargets, references, type LoadedTarget } from './references.js';
-import { getSnapshot, getText, putJson, putText, type Snapshot } from './snapshot.js';
+import { currentSnapshot, getText, putJson, putText, type Snapshot } from './snapshot.js';
 
 type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
@@ -23,8 +23,7 @@ export const propose =
   (dependencies: ActivityDependencies) =>
   async (input: ProposeInput, scope: ActivityScope): Promise<ProposeResult> => {
     const { blobs } = dependencies;
-    const resolved = await getSnapshot(blobs, input.snapshot);
-    const snapshot = { ...resolved, limits: { ...resolved.limits, ...input.limits } };
+    const snapshot = await currentSnapshot(blobs, input);
     const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
     const targets = await loadTargets(blobs, chosen);
     const model = input.model ?? snapshot.model;

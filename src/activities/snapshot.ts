@@ -64,3 +64,12 @@ export async function getJson<T extends { readonly v: 1 }>(blobs: BlobStore, ref
 
 export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> =>
   getJson<Snapshot>(blobs, ref, 'snapshot');
+
+/** The snapshot with the limits that decisions changed since it was taken. */
+export const currentSnapshot = async (
+  blobs: BlobStore,
+  { snapshot, limits }: { readonly snapshot: BlobRef; readonly limits?: Partial<Limits> },
+): Promise<Snapshot> => {
+  const taken = await getSnapshot(blobs, snapshot);
+  return { ...taken, limits: { ...taken.limits, ...limits } };
+};

@@ -40,6 +40,6 @@ export const startMissing = async (io: Io, emend: Emend): Promise<OwnServices> =
 const POLLED_MS = 10_000;
 /** Waits until the server has seen a worker at the queue; a worker that never comes is told by the run itself. */
 export const untilPolled = async (runs: RunGateway, queue: string): Promise<void> => {
-  const end = Date.now() + POLLED_MS;
-  while (!(await runs.polled(queue)) && Date.now() < end) await sleep(50);
+  const end = performance.now() + POLLED_MS;
+  while (!(await runs.polled(queue)) && performance.now() < end) await sleep(50);
 };

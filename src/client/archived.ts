@@ -85,11 +85,21 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
         .map(({ result }) => proposalOf(result))
         .filter((proposal) => proposal !== null)
         .at(-1) ?? null,
-    usage: activities
-      .map(({ result }) => (isRecord(result) && isUsage(result.usage) ? result.usage : NO_USAGE))
-      .reduce(addUsage, NO_USAGE),
+    usage: usageOf(activities),
     ...appliedOf(entries),
   };
+};
+
+/** As the reducer counts: a tally is the sum of all calls so far, and results after the first add nothing. */
+const usageOf = (activities: readonly ArchivedActivity[]): StepUsage => {
+  let sum = NO_USAGE;
+  let tallied = false;
+  for (const { name, result } of activities) {
+    if (!isRecord(result) || !isUsage(result.usage)) continue;
+    if (name !== 'tally') sum = tallied ? sum : addUsage(sum, result.usage);
+    else if (result.usage.calls >= sum.calls) [sum, tallied] = [result.usage, true];
+  }
+  return sum;
 };
 
 const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied' | 'kept'> => {

@@ -48,8 +48,8 @@ export const followHistory = async (
     } catch (error) {
       if (aborted() || grpcCode(error) === GRPC.notFound) return;
       if (grpcCode(error) === null) throw error;
-      lostAt ??= Date.now();
-      if (Date.now() - lostAt > SERVER_LOST_MS)
+      lostAt ??= performance.now();
+      if (performance.now() - lostAt > SERVER_LOST_MS)
         fail('no_server', `The Temporal server has not answered for ${SERVER_LOST_MS / 1000} s.`);
       nextPageToken = undefined;
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);

@@ -41,7 +41,7 @@ const NEXT: Partial<Record<ModelErrorKind, string>> = {
   context: 'Lower `inputBudget_tokens` or `outputBudget_tokens`, or name fewer files.',
   not_found: 'Check the model name and ANTHROPIC_BASE_URL.',
   too_large:
-    'Raise `maxAnswer_bytes` where the answer was too large; name fewer or smaller files where the request was.',
+    'Raise the limit that is named where the answer was too large; name fewer or smaller files where the request was.',
 };
 
 interface ModelErrorDetails {

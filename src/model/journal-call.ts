@@ -16,6 +16,7 @@ interface MakeCall {
   readonly signal: AbortSignal;
   readonly onText: (text: string) => void;
   readonly maxAnswer_bytes: number | undefined;
+  readonly maxLog_bytes: number;
 }
 
 /**
@@ -34,7 +35,11 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
   const seen = { sent: false, takenOver: false };
   let timer: NodeJS.Timeout | null = null;
   try {
-    const begun = await SlotLog.create(files.sys, files.logPath(call), { call, at: at() });
+    const begun = await SlotLog.create(files.sys, files.logPath(call), {
+      call,
+      at: at(),
+      max_bytes: options.maxLog_bytes,
+    });
     log = begun;
     timer = setInterval(() => {
       void begun

@@ -5,6 +5,7 @@
  * for while its owner lives; else `call_lost` after `maxUnknownCalls`; else the next call is claimed (put-if-absent) and made.
  */
 import { join } from 'node:path';
+import { LIMITS } from '../shared/limits.js';
 import { onDisk, orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { Sys } from '../workspace/sys.js';
@@ -78,6 +79,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
         signal: input.signal,
         onText,
         maxAnswer_bytes: input.maxAnswer_bytes,
+        maxLog_bytes: input.maxCallLog_bytes ?? LIMITS.maxCallLog_bytes.default ?? LIMITS.maxCallLog_bytes.max,
       });
       return true;
     } finally {

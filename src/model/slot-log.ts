@@ -6,6 +6,7 @@ import { onDisk, orNull } from '../workspace/sys-put.js';
 import { errnoOf } from '../workspace/sys.js';
 import type { Sys } from '../workspace/sys.js';
 import { dirname } from 'node:path';
+import { ModelError } from './errors.js';
 import { checkVersion } from './slot-files.js';
 import type { StreamEvent } from './types.js';
 
@@ -17,31 +18,43 @@ const maxWaiting_bytes = 262_144;
 export class SlotLog {
   private readonly sys: Sys;
   private readonly path: string;
+  private readonly max_bytes: number;
   private readonly begun: number;
   private waiting: string[] = [];
   private waiting_bytes = 0;
+  /** Handed over so far, written or not. */
+  private size_bytes = 0;
   private writing: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | null = null;
   private failure: { readonly error: unknown } | null = null;
 
-  private constructor(sys: Sys, path: string) {
+  private constructor(sys: Sys, path: string, max_bytes: number) {
     this.sys = sys;
     this.path = path;
+    this.max_bytes = max_bytes;
     this.begun = performance.now();
   }
 
   /** Creates the log durably. Nothing is paid for before the disk has shown that it takes bytes. */
-  static async create(sys: Sys, path: string, head: { readonly call: number; readonly at: string }): Promise<SlotLog> {
-    const log = new SlotLog(sys, path);
+  static async create(
+    sys: Sys,
+    path: string,
+    { max_bytes, ...head }: { readonly call: number; readonly at: string; readonly max_bytes: number },
+  ): Promise<SlotLog> {
+    const log = new SlotLog(sys, path, max_bytes);
     log.line({ v: 1, ...head });
     await log.flush();
     await onDisk(`Writing the call journal at ${path}`, () => sys.fsyncDir(dirname(path)));
     return log;
   }
 
-  /** Resolves once the event is on disk where it must be (`message_start`, `message_stop`), else soon. Throws where the disk failed. */
+  /**
+   * Resolves once the event is on disk where it must be (`message_start`, `message_stop`), else soon. Throws where the disk failed, and
+   * ModelError `too_large` where the log would be larger than it may be: thinking, and many events of a few bytes each, make a log far
+   * larger than the answer's text.
+   */
   async append(event: StreamEvent): Promise<void> {
-    this.line({ t: this.elapsed_ms(), e: event });
+    this.line({ t: this.elapsed_ms(), e: event }, this.max_bytes);
     if (event.type === 'message_start' || event.type === 'message_stop' || this.waiting_bytes > maxWaiting_bytes)
       await this.flush();
     else if (this.failure !== null) throw this.failure.error;
@@ -73,10 +86,16 @@ export class SlotLog {
     return Math.round(performance.now() - this.begun);
   }
 
-  private line(value: object): void {
+  private line(value: object, max_bytes = Infinity): void {
     const text = `${JSON.stringify(value)}\n`;
+    const size = Buffer.byteLength(text);
+    if (this.size_bytes + size > max_bytes)
+      throw new ModelError('too_large', `The call's log would be larger than ${max_bytes} bytes (maxCallLog_bytes).`, {
+        paid: true,
+      });
     this.waiting.push(text);
-    this.waiting_bytes += text.length;
+    this.waiting_bytes += size;
+    this.size_bytes += size;
   }
 
   private flushSoon(): void {

@@ -97,6 +97,8 @@ export interface JournalAsk {
   readonly maxUnknownCalls: number;
   /** A longer answer is given up (`too_large`); absent: the port's own bound. */
   readonly maxAnswer_bytes?: number;
+  /** A call whose log would grow larger is given up (`too_large`); absent: LIMITS' default. */
+  readonly maxCallLog_bytes?: number;
   /** US dollars for tokens of a model; null where the table does not know it. */
   readonly price: (
     model: string,

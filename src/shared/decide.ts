@@ -36,10 +36,12 @@ const recordOf = (request: DecisionRequest, files: readonly string[], now: numbe
 
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
-  if (state.limits === null) return state;
-  const limits: Record<LimitName, number | null> = { ...state.limits };
-  for (const [name, value] of Object.entries(request.set ?? {}))
-    if (isLimitName(name) && typeof value === 'number') limits[name] = value;
+  const said = Object.entries(request.set ?? {}).filter(
+    ([name, value]) => isLimitName(name) && typeof value === 'number',
+  );
+  if (state.limits === null)
+    return said.length === 0 ? state : { ...state, earlyLimits: { ...state.earlyLimits, ...Object.fromEntries(said) } };
+  const limits: Record<LimitName, number | null> = { ...state.limits, ...Object.fromEntries(said) };
   const reached = open.subject;
   // Answered file by file, it is raised once.
   const first = !Object.values(open.answered).includes('retry');

@@ -51,6 +51,13 @@ export const LIMITS = {
   maxFile_bytes: limit(64 * MiB, 'bytes', 1, 512 * MiB, 'a target file'),
   maxContextFile_bytes: limit(1 * MiB, 'bytes', 1, 64 * MiB, 'a context or rules file'),
   maxAnswer_bytes: limit(16 * MiB, 'bytes', 1 * KiB, 256 * MiB, 'one model answer'),
+  maxCallLog_bytes: limit(
+    64 * MiB,
+    'bytes',
+    4 * KiB,
+    1024 * MiB,
+    "one model call's log: its events as they came, thinking too",
+  ),
 } as const satisfies Record<string, LimitSpec>;
 
 export type LimitName = keyof typeof LIMITS;
@@ -134,6 +141,10 @@ export type Timings = Record<TimingName, number>;
 export const BOUNDS = {
   inlinePayload_bytes: 16_384,
   maxPayload_bytes: 32 * MiB,
+  // Cancelled model calls get this long to say how they ended before a step's usage is counted; the count as a whole, this long.
+  tallyWait_ms: 5_000,
+  tallyTotal_ms: 60_000,
+  tallyAttempts: 2,
   reason_chars: 1_000,
   note_bytes: 64 * KiB,
   eventsKept: 5_000,

@@ -53,6 +53,9 @@ const pause = (
   pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
 });
 
+/** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. */
+const callsUsed = ({ chunksUsed, editCalls = 0 }: StepState): number => Math.max(chunksUsed, editCalls);
+
 function limitReached(state: StepState, now: number): Move | null {
   const { limits, usage } = state;
   if (limits === null) return null;
@@ -76,13 +79,9 @@ function limitReached(state: StepState, now: number): Move | null {
       'wallClock_s',
     );
   const maxChunks = limits.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
-  if (state.chunksUsed >= maxChunks)
-    return pause(
-      'chunk_limit',
-      `${state.chunksUsed} edit calls used; maxTotalChunks is ${maxChunks}`,
-      waiting,
-      'maxTotalChunks',
-    );
+  const used = callsUsed(state);
+  if (used >= maxChunks)
+    return pause('chunk_limit', `${used} edit calls used; maxTotalChunks is ${maxChunks}`, waiting, 'maxTotalChunks');
   return null;
 }
 
@@ -97,7 +96,7 @@ function proposeMove(state: StepState, now: number): Move {
       return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: state.whole, heads: state.accepted }] };
     if (state.briefWanted && state.brief === null) return { kind: 'brief' };
     const maxChunks = state.limits?.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
-    const width = Math.min(state.limits?.concurrency ?? 1, maxChunks - state.chunksUsed);
+    const width = Math.min(state.limits?.concurrency ?? 1, maxChunks - callsUsed(state));
     return {
       kind: 'propose',
       chunks: pending.slice(0, width).map((file, index) => ({

@@ -156,6 +156,8 @@ export type PreflightResult =
 export interface PickInput extends ActivityBase {
   readonly snapshot: BlobRef;
   readonly draw: number;
+  /** Limits that decisions changed since preflight; absent: none. */
+  readonly limits?: Partial<Limits>;
 }
 export type PickResult =
   | { readonly v: 1; readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage }
@@ -169,6 +171,8 @@ export type PickResult =
 
 export interface BriefInput extends ActivityBase {
   readonly snapshot: BlobRef;
+  /** Limits that decisions changed since preflight; absent: none. */
+  readonly limits?: Partial<Limits>;
 }
 export interface BriefResult {
   readonly v: 1;
@@ -219,6 +223,15 @@ export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
   /** Not tried again without a person. */
   | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost' | 'model_unavailable'; readonly message: string }
 );
+
+/** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
+export type TallyInput = ActivityBase;
+export interface TallyResult {
+  readonly v: 1;
+  readonly usage: StepUsage;
+  /** Calls that had not ended; counted as cut off. */
+  readonly open: number;
+}
 
 export interface SealInput extends ActivityBase {
   readonly workspace: string;
@@ -378,6 +391,7 @@ export interface StepActivities {
   pick(input: PickInput): Promise<PickResult>;
   brief(input: BriefInput): Promise<BriefResult>;
   propose(input: ProposeInput): Promise<ProposeResult>;
+  tally(input: TallyInput): Promise<TallyResult>;
   seal(input: SealInput): Promise<SealResult>;
   apply(input: ApplyInput): Promise<ApplyResult>;
   rebase(input: RebaseInput): Promise<RebaseResult>;

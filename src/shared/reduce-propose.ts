@@ -95,8 +95,15 @@ export const splitByFile = (state: StepState, reason: string, now: number, brief
 // ------------------------------------------------------------------------------------------------------------------------ propose
 export const spend = (state: StepState, usage: StepUsage): StepState => ({
   ...state,
-  usage: addUsage(state.usage, usage),
+  usage: state.tallied === true ? state.usage : addUsage(state.usage, usage),
 });
+
+/** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
+export const onTallied = (state: StepState, usage: StepUsage | null, now: number): StepState => {
+  if (usage !== null) return usage.calls < state.usage.calls ? state : { ...state, usage, tallied: true };
+  const message = 'usage: calls that were cut off could not be counted';
+  return emit(state, now, { type: 'warning', message });
+};
 
 export function onChunkStarted(state: StepState, chunk: Chunk, now: number): StepState {
   const started = { ...state, chunksUsed: state.chunksUsed + 1 };
@@ -210,8 +217,14 @@ export function onRefusedAnswer(
   return failChunk(told, chunk, 'attempts_exhausted', result.message, now);
 }
 
-export function onProposed(state: StepState, chunk: Chunk, result: ProposeResult, now: number): StepState {
-  const paid = spend(state, result.usage);
+export interface Proposed {
+  readonly chunk: Chunk;
+  readonly result: ProposeResult;
+  readonly everyCall?: boolean;
+}
+export function onProposed(state: StepState, { chunk, result, everyCall = false }: Proposed, now: number): StepState {
+  const calls = everyCall ? result.usage.calls : Math.min(1, result.usage.calls);
+  const paid = { ...spend(state, result.usage), editCalls: (state.editCalls ?? 0) + calls };
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {

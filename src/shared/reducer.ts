@@ -16,10 +16,11 @@ import type {
   RebaseResult,
   RollbackResult,
   SealResult,
+  StepUsage,
   VerifyResult,
 } from './protocol.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
-import { failChunk, onChunkStarted, onPreflight, onProposed, spend } from './reduce-propose.js';
+import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
 import type { FileEntry, Pause, StepState, Verdict } from './state.js';
 import { close, cut, emit, progressOf, settleReview, withFiles } from './transitions.js';
 
@@ -28,7 +29,10 @@ export type Fact =
   | { readonly type: 'picked'; readonly result: PickResult }
   | { readonly type: 'briefed'; readonly result: BriefResult }
   | { readonly type: 'chunk_started'; readonly chunk: Chunk }
-  | { readonly type: 'proposed'; readonly chunk: Chunk; readonly result: ProposeResult }
+  /** `everyCall`: calls of the chunk that were cut off count against `maxTotalChunks` too. */
+  | { readonly type: 'proposed'; readonly chunk: Chunk; readonly result: ProposeResult; readonly everyCall?: boolean }
+  /** Usage of the whole step by the journal; null: it could not be counted. */
+  | { readonly type: 'tallied'; readonly usage: StepUsage | null }
   | { readonly type: 'sealed'; readonly result: SealResult }
   | { readonly type: 'approved_by_policy' }
   | { readonly type: 'applied'; readonly result: ApplyResult }
@@ -134,7 +138,9 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'chunk_started':
       return onChunkStarted(state, fact.chunk, now);
     case 'proposed':
-      return onProposed(state, fact.chunk, fact.result, now);
+      return onProposed(state, fact, now);
+    case 'tallied':
+      return onTallied(state, fact.usage, now);
     case 'sealed':
       return onSealed(state, fact.result, now);
     case 'approved_by_policy':

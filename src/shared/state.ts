@@ -94,6 +94,8 @@ export interface StepState {
   readonly picked: readonly string[] | null;
   readonly preflight: ReadyPreflight | null;
   readonly limits: Limits | null;
+  /** Limits that people set before preflight had resolved any (while files were picked). */
+  readonly earlyLimits?: Partial<Limits>;
   readonly estimateAnswered: boolean;
   readonly testAnswered: boolean;
   readonly testCommands: readonly string[];
@@ -106,9 +108,14 @@ export interface StepState {
   readonly wasSplit: boolean;
   readonly briefWanted: boolean;
   readonly brief: BlobRef | null;
+  /** Chunks begun: their number is the `seq` of the newest. */
   readonly chunksUsed: number;
+  /** Edit calls that were paid for, those that were cut off too; as far as activities told. */
+  readonly editCalls?: number;
   readonly accepted: readonly BlobRef[];
   readonly usage: StepUsage;
+  /** The usage was counted from the journal: results are in it and add nothing, as a tally follows each. */
+  readonly tallied?: boolean;
 
   // review and apply
   readonly proposal: SealedProposal | null;
@@ -212,9 +219,9 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
 });
 
 /** Limits that people changed by their answers: the snapshot of the preflight does not know them. */
-export const changedLimits = ({ limits, preflight }: StepState): Partial<Limits> | null => {
+export const changedLimits = ({ limits, preflight, earlyLimits }: StepState): Partial<Limits> | null => {
   const resolved = preflight?.limits;
-  if (limits === null || resolved === undefined) return null;
+  if (limits === null || resolved === undefined) return earlyLimits ?? null;
   const changed = (Object.keys(limits) as LimitName[]).filter((name) => limits[name] !== resolved[name]);
   return changed.length === 0 ? null : Object.fromEntries(changed.map((name) => [name, limits[name]]));
 };

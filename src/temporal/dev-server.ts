@@ -157,8 +157,8 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
   // On this machine whatever `http_proxy` says.
   const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
   try {
-    const end = Date.now() + READY_MS;
-    while (Date.now() < end && !ended()) {
+    const end = performance.now() + READY_MS;
+    while (performance.now() < end && !ended()) {
       const answer = await connection
         .withDeadline(Date.now() + 1_000, () => connection.workflowService.describeNamespace({ namespace: 'default' }))
         .catch(() => null);

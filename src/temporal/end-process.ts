@@ -23,7 +23,7 @@ export const endProcess = async (identity: ProcessIdentity, grace_ms: number): P
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'gone';
       throw error;
     }
-    for (const end = Date.now() + wait_ms; Date.now() < end;) {
+    for (const end = performance.now() + wait_ms; performance.now() < end;) {
       await sleep(POLL_MS);
       if (!(await isAlive(realSys, identity))) return 'gone';
     }

@@ -34,14 +34,14 @@ export const ensureSearchAttributes = async (
       const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
     }
-    for (const end = Date.now() + AWAIT_MS; ; found = await types()) {
+    for (const end = performance.now() + AWAIT_MS; ; found = await types()) {
       const other = NAMES.find((name) => found[name] !== undefined && found[name] !== KEYWORD);
       if (other !== undefined) {
         tell(`Search attribute ${other} exists with another type than Keyword: runs go without search attributes.`);
         return false;
       }
       if (NAMES.every((name) => found[name] === KEYWORD)) return true;
-      if (Date.now() > end) {
+      if (performance.now() > end) {
         tell(`The server did not show its new search attributes within ${AWAIT_MS} ms: runs go without them.`);
         return false;
       }

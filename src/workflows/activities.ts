@@ -1,9 +1,11 @@
 /** How each activity is called: its queue, its four time-outs, its attempts and why (the table is in docs/operations.md). */
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { BOUNDS } from '../shared/limits.js';
 import type { EditStepInput, StepActivities } from '../shared/protocol.js';
 
 type HostActivity = 'preflight' | 'seal' | 'apply' | 'rebase' | 'verify' | 'rollback' | 'commit';
 type ModelActivity = 'pick' | 'brief' | 'propose';
+type CountActivity = 'tally';
 
 export function stepActivities(input: EditStepInput) {
   const { timings, queues } = input;
@@ -26,9 +28,16 @@ export function stepActivities(input: EditStepInput) {
     retry: { ...retry, maximumAttempts: timings.modelCallAttempts },
     cancellationType: ActivityCancellationType.TRY_CANCEL,
   });
+  // Bookkeeping: a step must not wait long for it, and goes on without.
+  const count = proxyActivities<Pick<StepActivities, CountActivity>>({
+    taskQueue: queues.model,
+    scheduleToCloseTimeout: BOUNDS.tallyTotal_ms,
+    heartbeatTimeout: timings.heartbeatTimeout_ms,
+    retry: { ...retry, maximumAttempts: BOUNDS.tallyAttempts },
+  });
   /** Tests may take as long as their own limit says; the activity's limit only catches a runner that does not end them. */
   const verifyTimeouts = (timeout_s: number) => ({
     startToCloseTimeout: timeout_s * 1000 + timings.hostActivityTimeout_ms,
   });
-  return { host, model, verifyTimeouts };
+  return { host, model, count, verifyTimeouts };
 }

@@ -9,6 +9,7 @@ import {
   CancelledFailure,
   condition,
   isCancellation,
+  patched,
   proxySinks,
   setCurrentDetails,
   setHandler,
@@ -25,6 +26,7 @@ import { changedLimits, initialState, type StepState } from '../shared/state.js'
 import { detailsOf, eventsOf, ledgerOf, resultOf, statusOf } from '../shared/views.js';
 import { stepActivities } from './activities.js';
 import { failureOf, refuseUpdate } from './failures.js';
+import { UsageCount } from './usage-count.js';
 import * as names from './names.js';
 
 const sinks = proxySinks<{ archive: { append: ArchiveSink['append'] } }>();
@@ -56,6 +58,7 @@ class Step {
   private underWay = 0;
   private working = false;
   private abortRequest: DecisionRequest | null = null;
+  private readonly usage = new UsageCount();
   private readonly activities: ReturnType<typeof stepActivities>;
 
   constructor(input: EditStepInput) {
@@ -70,6 +73,8 @@ class Step {
   async run(): Promise<void> {
     for (;;) {
       const move = nextMove(this.state, Date.now());
+      // Before a pause too: what it says of tokens and money is then all that is known.
+      if (await this.countUsage(move.kind === 'finish')) continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
       this.takeUpAbort();
@@ -81,6 +86,21 @@ class Step {
   async abortAndRun(by: string): Promise<void> {
     if (this.state.stage !== 'closed') this.fold({ type: 'abort', by });
     await this.run();
+  }
+
+  /** True where the usage was counted anew from the journal: a limit may be reached by it. */
+  private async countUsage(atEnd: boolean): Promise<boolean> {
+    const base = { v: 1, stepKey: this.state.input.stepKey, log: [] } as const;
+    const usage = await this.usage.settle(atEnd, async () => {
+      const summary = { summary: 'count what was used' };
+      const told = await CancellationScope.nonCancellable(() =>
+        this.activities.count.tally.executeWithOptions(summary, [base]),
+      );
+      return told.usage;
+    });
+    if (usage === null) return false;
+    this.fold({ type: 'tallied', usage: usage === 'failed' ? null : usage });
+    return true;
   }
 
   // ------------------------------------------------------------------------------------------------------------------- the moves
@@ -103,7 +123,7 @@ class Step {
                 job: input.job,
                 jobPath: input.jobPath,
                 snapshotNumber: this.state.snapshotNumber,
-                overrides: input.overrides,
+                overrides: { ...input.overrides, ...this.state.earlyLimits } as typeof input.overrides,
                 approval: input.approval ?? null,
                 hints: input.hints,
                 picked: this.state.picked,
@@ -116,13 +136,20 @@ class Step {
         return this.interruptibly('pick', 'ask which files to edit', async (base, options) => ({
           type: 'picked',
           result: await model.pick.executeWithOptions(options, [
-            { ...base, snapshot: this.state.pickSnapshot ?? input.job, draw: this.state.pickDraw },
+            {
+              ...base,
+              snapshot: this.state.pickSnapshot ?? input.job,
+              draw: this.state.pickDraw,
+              ...this.limits(),
+            },
           ]),
         }));
       case 'brief':
         return this.interruptibly('brief', 'agree on names and parts', async (base, options) => ({
           type: 'briefed',
-          result: await model.brief.executeWithOptions(options, [{ ...base, snapshot: this.snapshot() }]),
+          result: await model.brief.executeWithOptions(options, [
+            { ...base, snapshot: this.snapshot(), ...this.limits() },
+          ]),
         }));
       case 'propose':
         return this.propose(move.chunks);
@@ -213,15 +240,12 @@ class Step {
       chunks.map((chunk) => {
         this.fold({ type: 'chunk_started', chunk });
         const { attempt } = chunk;
-        const limits = changedLimits(this.state);
         const words = chunk.file === '*' ? `all ${this.state.files.length} files` : chunk.file;
         return this.interruptibly(
           'propose',
           `${words} (${attempt.format})`,
-          async (base, options) => ({
-            type: 'proposed',
-            chunk,
-            result: await this.activities.model.propose.executeWithOptions(options, [
+          async (base, options) => {
+            const result = await this.activities.model.propose.executeWithOptions(options, [
               {
                 ...base,
                 snapshot: this.snapshot(),
@@ -235,10 +259,13 @@ class Step {
                 accepted: chunk.heads,
                 note: attempt.note,
                 refusal: attempt.refusal,
-                ...(limits === null ? {} : { limits }),
+                ...this.limits(),
               },
-            ]),
-          }),
+            ]);
+            // Asked only where it matters: a marker costs an event and an action.
+            const everyCall = result.usage.calls > 1 && patched('every-call-counts-as-chunk');
+            return { type: 'proposed', chunk, result, ...(everyCall ? { everyCall } : {}) };
+          },
           chunk,
         );
       }),
@@ -268,6 +295,12 @@ class Step {
   private snapshot(): NonNullable<StepState['preflight']>['snapshot'] {
     if (this.state.preflight === null) throw new Error('no preflight yet');
     return this.state.preflight.snapshot;
+  }
+
+  /** For activities that read the snapshot's limits: what decisions changed since. */
+  private limits(): { readonly limits?: NonNullable<ReturnType<typeof changedLimits>> } {
+    const limits = changedLimits(this.state);
+    return limits === null ? {} : { limits };
   }
 
   private proposal(): NonNullable<StepState['proposal']>['ref'] {
@@ -310,7 +343,9 @@ class Step {
     let fact: Fact;
     try {
       fact = await run(base, { summary: summary.slice(0, 200) });
+      this.usage.told(activity);
     } catch (error) {
+      this.usage.lost(activity);
       if (isCancellation(error)) throw error;
       fact = { type: 'activity_failed', activity, chunk, ...failureOf(error, activity) };
     }

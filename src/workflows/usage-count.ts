@@ -1,0 +1,42 @@
+/**
+ * What a run has used, where a result is missing: a model call that was cancelled, timed out or failed was paid for all the same, but no
+ * activity told its usage. The journal knows every call, so the step's usage is then counted anew from it (decision 0016).
+ */
+import { patched } from '@temporalio/workflow';
+import type { StepUsage } from '../shared/protocol.js';
+
+const MODEL_ACTIVITIES: ReadonlySet<string> = new Set(['pick', 'brief', 'propose']);
+
+/** Histories from before this was counted schedule nothing here. */
+const PATCH = 'count-usage-from-journal';
+
+export class UsageCount {
+  private owed: 'no' | 'now' | 'at_the_end' = 'no';
+  /** Since the first count results and the journal overlap: each later result is followed by another count. */
+  private counted = false;
+
+  /** An activity ended without a result. */
+  lost(activity: string): void {
+    if (MODEL_ACTIVITIES.has(activity)) this.owed = 'now';
+  }
+
+  /** An activity's result, with the usage that it tells, was folded in. */
+  told(activity: string): void {
+    if (MODEL_ACTIVITIES.has(activity) && (this.counted || this.owed === 'at_the_end')) this.owed = 'now';
+  }
+
+  /** Counts where something is owed; a count that fails is tried once more at the end of the step. Null: nothing to fold in. */
+  async settle(atEnd: boolean, count: () => Promise<StepUsage>): Promise<StepUsage | 'failed' | null> {
+    if (this.owed === 'no' || (this.owed === 'at_the_end' && !atEnd)) return null;
+    this.owed = 'no';
+    if (!patched(PATCH)) return null;
+    try {
+      const usage = await count();
+      this.counted = true;
+      return usage;
+    } catch {
+      this.owed = atEnd ? 'no' : 'at_the_end';
+      return 'failed';
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * What a run says it used holds every call that may be on the bill: those that a cancel or a limit cut short too. And limits that a
+ * person raises reach every call from then on.
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { scene, whole, type Scene } from './support.js';
+
+const one = (n: number): string => `const one = ${n};\n`;
+const good = (path: string) => ({ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: one(2) }) });
+/** The first `times` of these calls break off in the middle. */
+const cut = (times: number, ...contains: string[]) => ({
+  name: 'cut',
+  match: { contains, times },
+  answer: 'nothing much',
+  fault: { kind: 'drop' as const, after_bytes: 500 },
+});
+const job = (...keys: string[]): string => ['---', ...keys, '---', '# Grow', '', 'Raise it.', ''].join('\n');
+const BRIEF = 'Now write the brief';
+const PICK = 'Files of the project';
+const MARKER = 'EMEND-COMPLETE {{nonce}} 0 0\n';
+const PATHS = ['held.js', 'long.js', 'cut.js', 'next.js', 'picked.js', 'c.js', 'd.js'];
+
+let s: Scene;
+beforeAll(async () => {
+  const priced = 'models:\n  rehearsal:\n    input_usd: 1000\n    output_usd: 1000\n';
+  s = await scene({ ...Object.fromEntries(PATHS.map((path) => [path, one(1)])), 'emend.yaml': priced }, [
+    { ...good('held.js'), fault: { kind: 'hold' as const, after_bytes: 400 } },
+    { name: 'long', match: { contains: '- long.js', times: 1 }, answer: 'x'.repeat(5000) },
+    cut(2, BRIEF, 'c.js'),
+    { name: 'brief', match: { contains: BRIEF }, answer: `Up.\n${MARKER}` },
+    cut(1, '- cut.js'),
+    cut(4, PICK),
+    { name: 'pick', match: { contains: PICK }, answer: `["picked.js"]\n${MARKER}` },
+    ...PATHS.map(good),
+  ]);
+  await s.worker();
+});
+afterAll(async () => {
+  await s.close();
+});
+const asked = (...rules: string[]): number =>
+  s.rehearsal.requests().filter(({ rule }) => rules.includes(rule ?? '')).length;
+
+describe('calls of which no activity told', () => {
+  test('a call that an abort cuts off is counted, priced and shown', async () => {
+    const run = await s.start('held.md', job('target_files: [held.js]', 'model: rehearsal'));
+    await s.until(() => s.rehearsal.requests().some(({ state }) => state === 'held'));
+    await s.answer(run, 'abort');
+    const { usage, outcome } = await s.end(run);
+    expect(outcome).toBe('aborted');
+    expect(usage).toMatchObject({ calls: 1, unknownCalls: 1 });
+    expect(usage.input_tokens).toBeGreaterThan(0);
+    expect(usage.usd).toBeGreaterThan(0);
+    expect((await s.show(run)).status.usage).toEqual(usage);
+  });
+
+  test('an answer that was given up counts against the budget before the next call, and once only after it', async () => {
+    const keys = ['target_files: [long.js]', 'approval: auto', 'limits: { maxAnswer_bytes: 1024, budget_tokens: 400 }'];
+    const run = await s.start('long.md', job(...keys));
+    // The estimate is over this budget already: go on all the same.
+    expect((await s.settle(run)).status.decision?.reason).toBe('estimate');
+    await s.answer(run, 'retry');
+    const given = await s.settle(run);
+    expect(given.status.decision).toMatchObject({ reason: 'model_unavailable' });
+    expect(given.status.decision?.message).toContain('maxAnswer_bytes');
+    expect(given.status.usage).toMatchObject({ calls: 1, unknownCalls: 1 });
+
+    await s.answer(run, 'retry', { set: { maxAnswer_bytes: 100_000 } });
+    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'budget', subject: 'budget_tokens' });
+    expect(asked('long', 'long.js')).toBe(1);
+
+    await s.answer(run, 'retry', { set: { budget_tokens: 100_000 } });
+    // The same slot answers now, and tells of both calls: they are two, not three.
+    const { usage, outcome } = await s.end(run);
+    expect(outcome).toBe('applied');
+    expect(usage).toMatchObject({ calls: 2, unknownCalls: 1 });
+    expect(asked('long', 'long.js')).toBe(2);
+  });
+
+  test('calls that were cut off use up maxTotalChunks', async () => {
+    const keys = ['target_files: [cut.js, next.js]', 'approval: auto', 'limits: { maxTotalChunks: 2 }'];
+    const run = await s.start('cut.md', job(...keys));
+    const view = await s.settle(run);
+    expect(view.status.decision).toMatchObject({ reason: 'chunk_limit', files: [{ path: 'next.js' }] });
+    expect(view.status.decision?.message).toContain('2 edit calls used');
+    expect([asked('cut.js'), asked('next.js')]).toEqual([1, 0]);
+    await s.answer(run, 'retry');
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['cut.js', 'next.js'] });
+  });
+});
+
+describe('limits that a decision raised', () => {
+  test('reach pick', async () => {
+    const run = await s.start('pick.md', job('approval: auto'));
+    expect((await s.settle(run)).status.decision?.reason).toBe('call_lost');
+    // Two more calls are cut off: with the old limit the answer would be `call_lost` again.
+    await s.answer(run, 'retry', { set: { maxUnknownCalls: 3 } });
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['picked.js'], usage: { unknownCalls: 4 } });
+  });
+
+  test('reach brief', async () => {
+    const keys = ['target_files: [c.js, d.js]', 'approval: auto', 'limits: { budget_tokens: 100 }'];
+    const run = await s.start('brief.md', job(...keys));
+    expect((await s.settle(run)).status.decision?.reason).toBe('estimate');
+    await s.answer(run, 'retry', { set: { maxUnknownCalls: 3, budget_tokens: 1_000_000 } });
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', usage: { calls: 5, unknownCalls: 2 } });
+    expect((await s.events(run)).map((event) => event.type)).toContain('brief_ready');
+  });
+});
