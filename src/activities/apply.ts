@@ -3,6 +3,7 @@ import type { ApplyInput, ApplyResult, HeldLease } from '../shared/protocol.js';
 import type { BlobRef } from '../shared/refs.js';
 import type { ApplyRequest, LeaseHolder, Proposal } from '../workspace/types.js';
 import { proposalIdOf } from '../workspace/hash.js';
+import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { getJson } from './snapshot.js';
 
@@ -34,23 +35,25 @@ const held = ({ number, head, headRef, takenAt }: LeaseHolder): HeldLease => ({ 
 
 export const apply =
   (dependencies: ActivityDependencies) =>
-  async (input: ApplyInput): Promise<ApplyResult> => {
+  async (input: ApplyInput, { stillOurs }: ActivityScope): Promise<ApplyResult> => {
     const { engine } = dependencies;
     const request = await requestOf(dependencies, input);
-    const outcome = await engine.apply(request);
-    const release = (): Promise<void> => engine.releaseLease(input.workspace, input.stepKey);
+    const outcome = await engine.apply(request, stillOurs);
+    // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
+    stillOurs();
+    const release = ({ number }: LeaseHolder): Promise<void> =>
+      engine.releaseLease(input.workspace, input.stepKey, number);
     switch (outcome.outcome) {
       case 'applied':
-        if (input.releaseAfter) await release();
+        if (input.releaseAfter) await release(outcome.lease);
         return { v: 1, outcome: 'applied', files: outcome.files, lease: held(outcome.lease) };
       case 'busy':
         return { v: 1, outcome: 'busy', holder: outcome.holder.stepKey.slice(0, 8), since: outcome.holder.takenAt };
       case 'base_changed':
-        await release();
         return { v: 1, outcome: 'base_changed', conflicts: outcome.conflicts };
       case 'conflict':
         // Nothing of ours is on disk, or nothing follows that wants the workspace for itself.
-        if (input.releaseAfter || outcome.files.length === 0) await release();
+        if (input.releaseAfter || outcome.files.length === 0) await release(outcome.lease);
         return {
           v: 1,
           outcome: 'conflict',
@@ -59,7 +62,6 @@ export const apply =
           lease: held(outcome.lease),
         };
       case 'failed':
-        await release();
         return { v: 1, outcome: 'failed', problem: outcome.problem };
     }
   };

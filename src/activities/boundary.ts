@@ -8,13 +8,18 @@ import { ModelError } from '../model/errors.js';
 import { BOUNDS } from '../shared/limits.js';
 import { PROBLEMS, ProblemError, type Problem } from '../shared/problems.js';
 import type { ActivityBase } from '../shared/protocol.js';
-import type { ArchiveEntry } from '../workspace/types.js';
+import type { ArchiveEntry, StillOurs } from '../workspace/types.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { startPulse } from './pulse.js';
 
 /** What an activity's own code gets beside its input. */
 export interface ActivityScope {
   /** Aborted when the activity is cancelled or the worker stops. */
   readonly signal: AbortSignal;
+  /** Throws where the process stood still so long that this attempt has been given up: it must not write any more. */
+  readonly stillOurs: StillOurs;
+  /** The workflow that the activity belongs to: who holds a lease that is taken here. */
+  readonly owner: { readonly workflowId: string; readonly namespace: string };
 }
 type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
 
@@ -80,9 +85,12 @@ export function activity<I extends ActivityBase, O>(
 ): (input: I) => Promise<O> {
   return async (input) => {
     const context = Context.current();
-    const { workflowExecution, activityId, attempt } = context.info;
+    const { workflowExecution, namespace, activityId, attempt } = context.info;
     const runId = workflowExecution?.runId ?? 'none';
+    const owner = { workflowId: workflowExecution?.workflowId ?? '', namespace };
+    const pulse = startPulse(context.info.heartbeatTimeoutMs ?? null);
     const timer = setInterval(() => {
+      pulse.beat();
       context.heartbeat();
     }, beat_ms);
     try {
@@ -93,7 +101,7 @@ export function activity<I extends ActivityBase, O>(
           message: `${name}: input version ${String(input.v)} is not known`,
         });
       await dependencies.archive.append(input.stepKey, entriesOf(input.log, runId));
-      const result = await work(input, { signal: context.cancellationSignal });
+      const result = await work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
       await dependencies.archive.append(input.stepKey, [
         {
           v: 1,

@@ -1,8 +1,10 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
-import { ProblemError } from '../shared/problems.js';
+import { fail, ProblemError } from '../shared/problems.js';
 import type { CommitInput, CommitResult } from '../shared/protocol.js';
+import { recordName } from '../workspace/apply-record.js';
 import { repositoryOf } from '../workspace/git.js';
-import type { LeaseHolder, Proposal, ProposalFile } from '../workspace/types.js';
+import { proposalIdOf } from '../workspace/hash.js';
+import type { CommitOutcome, LeaseHolder, Proposal, ProposalFile } from '../workspace/types.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { getJson, getSnapshot } from './snapshot.js';
@@ -10,48 +12,66 @@ import { getJson, getSnapshot } from './snapshot.js';
 export const commit =
   (dependencies: ActivityDependencies) =>
   async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
-    const { blobs, engine } = dependencies;
+    const { blobs } = dependencies;
     const { config } = await getSnapshot(blobs, input.snapshot);
-    const { files, moves } = await appliedFiles(dependencies, input);
-    const outcome = await dependencies.commit(
-      {
-        stepKey: input.stepKey,
-        workspace: input.workspace,
-        files,
-        moves,
-        message: input.message,
-        lease: await leaseOf(dependencies, input),
-        date: input.lease.takenAt,
-        hooks: config.hooks,
-        sign: config.sign,
-      },
-      scope.signal,
-    );
-    switch (outcome.outcome) {
-      case 'committed':
-        await engine.releaseLease(input.workspace, input.stepKey);
-        return { v: 1, outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
-      case 'nothing':
-        await engine.releaseLease(input.workspace, input.stepKey);
-        return { v: 1, outcome: 'nothing' };
-      case 'conflict':
-        return { v: 1, outcome: 'conflict', reason: 'conflict', why: outcome.why };
-      case 'hook_changed':
-        return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why };
-      case 'failed':
-        // A hook that the worker's stop cut short has not failed: the next attempt runs it again.
-        if (outcome.problem.code === 'aborted') throw new ProblemError(outcome.problem);
-        return { v: 1, outcome: 'failed', problem: outcome.problem };
+    const { files, moves, records } = await appliedFiles(dependencies, input);
+    const hold = await holdOf(dependencies, input, scope);
+    try {
+      const outcome = await dependencies.commit(
+        {
+          stepKey: input.stepKey,
+          workspace: input.workspace,
+          files,
+          moves,
+          message: input.message,
+          lease: hold.lease,
+          date: input.lease.takenAt,
+          hooks: config.hooks,
+          sign: config.sign,
+          records,
+          mayMove: async () => {
+            scope.stillOurs();
+            return (await dependencies.engine.readLease(input.workspace))?.number === hold.lease.number;
+          },
+        },
+        scope.signal,
+      );
+      // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
+      scope.stillOurs();
+      if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
+      return resultOf(outcome);
+    } finally {
+      await hold.end();
     }
   };
+
+function resultOf(outcome: CommitOutcome): CommitResult {
+  switch (outcome.outcome) {
+    case 'committed':
+      return { v: 1, outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
+    case 'nothing':
+      return { v: 1, outcome: 'nothing' };
+    case 'conflict':
+      return { v: 1, outcome: 'conflict', reason: 'conflict', why: outcome.why };
+    case 'hook_changed':
+      return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why };
+    case 'failed':
+      // A hook that the worker's stop cut short has not failed, and a lock may be gone: the next attempt tries again.
+      if (outcome.problem.code === 'aborted' || outcome.problem.code === 'busy')
+        throw new ProblemError(outcome.problem);
+      return { v: 1, outcome: 'failed', problem: outcome.problem };
+  }
+}
 
 /** First base and last result of every file over all applications of the step. */
 async function appliedFiles({ blobs }: ActivityDependencies, input: CommitInput) {
   const files = new Map<string, ProposalFile>();
   const moves: Proposal['moves'][number][] = [];
+  const records: string[] = [];
   for (const application of input.applications) {
     const proposal = await getJson<Proposal>(blobs, application.proposal, 'proposal');
     const applied = new Set(application.files);
+    records.push(recordName(input.stepKey, proposalIdOf(proposal), application.decision));
     for (const file of proposal.files) {
       if (!applied.has(file.path)) continue;
       const first = files.get(file.path);
@@ -59,15 +79,35 @@ async function appliedFiles({ blobs }: ActivityDependencies, input: CommitInput)
     }
     moves.push(...proposal.moves.filter(({ from, to }) => applied.has(from) && applied.has(to)));
   }
-  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), moves };
+  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), moves, records };
 }
 
-/** The parent is HEAD as it was when the lease was taken, or, after `rebase` at a commit conflict, as it was at the first such attempt. */
-async function leaseOf({ records }: ActivityDependencies, input: CommitInput): Promise<LeaseHolder> {
-  const lease: LeaseHolder = { v: 1, stepKey: input.stepKey, workflowId: '', namespace: '', ...input.lease };
-  if (input.ontoCurrent === null) return lease;
-  const repository = await repositoryOf(input.workspace);
+interface Hold {
+  /** The parent is HEAD as it was when the lease was taken, or, after `rebase` at a commit conflict, as it was at the first such attempt. */
+  readonly lease: LeaseHolder;
+  /** Ends the step's lease. */
+  readonly release: () => Promise<void>;
+  /** Ends what this attempt itself took. */
+  readonly end: () => Promise<void>;
+}
+
+async function holdOf(
+  { engine, records }: ActivityDependencies,
+  input: CommitInput,
+  { stillOurs, owner }: ActivityScope,
+): Promise<Hold> {
+  const { workspace, stepKey } = input;
+  const release = (number: number) => (): Promise<void> => engine.releaseLease(workspace, stepKey, number);
+  const lease: LeaseHolder = { v: 1, stepKey, ...owner, ...input.lease };
+  if (input.ontoCurrent === null) return { lease, release: release(lease.number), end: () => Promise.resolve() };
+  // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
+  stillOurs();
+  const held = await engine.holdLease(workspace, stepKey, owner);
+  if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
+  const repository = await repositoryOf(workspace);
   const now = { head: repository?.head ?? null, headRef: repository?.headRef ?? null };
-  const { value } = await records.putIfAbsent(`steps/${input.stepKey}/onto-${input.ontoCurrent}`, now);
-  return { ...lease, ...value };
+  const { value } = await records.putIfAbsent(`steps/${stepKey}/onto-${input.ontoCurrent}`, now);
+  const { number } = held.lease;
+  const end = held.taken ? release(number) : () => Promise.resolve();
+  return { lease: { ...lease, ...value, number }, release: release(number), end };
 }

@@ -18,7 +18,8 @@ export const verify =
   async (input: VerifyInput, scope: ActivityScope): Promise<VerifyResult> => {
     await remember(dependencies, input);
     const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
-      if (input.releaseOnPass) await dependencies.engine.releaseLease(input.workspace, input.stepKey);
+      scope.stillOurs();
+      if (input.releaseOnPass) await dependencies.engine.releaseLease(input.workspace, input.stepKey, input.lease);
       return { v: 1, ...result };
     };
     const nothing = { kind: null, transient: false, signature: null, output: null };

@@ -68,6 +68,11 @@ export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep
   const requests = how === 'undo' ? (await applications(emend, hold)).reverse() : [];
   for (const request of requests) {
     const undone = await engine.rollback(request);
+    if (undone.outcome === 'committed') {
+      const { commit } = undone;
+      kept.push({ path: '(commit)', why: `its commit ${commit.slice(0, 12)} is there: git revert takes it back` });
+      break;
+    }
     files.push(...undone.files);
     kept.push(...undone.kept);
   }

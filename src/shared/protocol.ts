@@ -337,6 +337,8 @@ export interface VerifyInput extends ActivityBase {
   readonly releaseOnPass: boolean;
   /** The person approved this found command now: remember it. */
   readonly remember: string | null;
+  /** Number of the lease to end; absent (in older histories): whichever the step holds. */
+  readonly lease?: number;
 }
 export interface VerifyResult {
   readonly v: 1;
@@ -355,11 +357,15 @@ export interface RollbackInput extends ActivityBase {
   readonly applications: readonly Application[];
   readonly workflowId: string;
   readonly namespace: string;
+  /** Number of the lease to end; absent: whichever the step holds. */
+  readonly lease?: number;
 }
 export interface RollbackResult {
   readonly v: 1;
   readonly files: readonly string[];
   readonly kept: readonly ConflictFile[];
+  /** The step's commit was there already: nothing was put back, the step is committed. */
+  readonly commit?: string;
 }
 
 export interface CommitInput extends ActivityBase {

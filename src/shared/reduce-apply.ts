@@ -5,6 +5,7 @@ import type {
   ApplyResult,
   CommitResult,
   ConflictFile,
+  HeldLease,
   RebaseResult,
   RollbackResult,
   SealedProposal,
@@ -93,7 +94,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         ...state,
         busySince: null,
         busyTries: 0,
-        lease: state.applications.length === 0 ? result.lease : (state.lease ?? result.lease),
+        lease: leaseAfter(state, result.lease),
         applications: result.files.length === 0 ? state.applications : [...state.applications, application],
       };
       const told = emit(applied, now, { type: 'applied', file_count: result.files.length, proposal: proposal.id });
@@ -112,6 +113,10 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
       };
   }
 }
+
+/** The commit's parent is HEAD as it was at the first application; the lease that is held is the newest. */
+const leaseAfter = ({ applications, lease }: StepState, newest: HeldLease): HeldLease =>
+  applications.length === 0 || lease === null ? newest : { ...lease, number: newest.number };
 
 /** A reason that names its file already is not told the name twice. */
 const withPath = ({ path, message }: { readonly path: string; readonly message: string }): string =>
@@ -178,6 +183,12 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
 }
 
 export function onRolledBack(state: StepState, result: RollbackResult, now: number): StepState {
+  // The branch had moved before the step was ended (its commit activity died after that): what is committed is not taken back.
+  if (result.commit !== undefined) {
+    const landed = { ...state, applying: null, lease: null, afterRollback: null, commit: result.commit };
+    const note = 'the commit had been made before the files were to be put back';
+    return close(emit(landed, now, { type: 'committed', commit: result.commit, note }), now, 'committed');
+  }
   const back = { ...state, applications: [], applying: null, lease: null, afterRollback: null };
   const told = emit(back, now, {
     type: 'rolled_back',

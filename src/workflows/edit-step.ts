@@ -207,6 +207,7 @@ class Step {
                 files: appliedPaths(this.state),
                 releaseOnPass: move.releaseOnPass,
                 remember: this.state.rememberTest,
+                ...this.heldLease(),
               },
             ],
           ),
@@ -215,7 +216,7 @@ class Step {
         return this.work('rollback', 'put the files back', async (base, options) => ({
           type: 'rolled_back',
           result: await host.rollback.executeWithOptions(options, [
-            { ...base, ...owner, workspace, applications: this.state.applications },
+            { ...base, ...owner, workspace, applications: this.state.applications, ...this.heldLease() },
           ]),
         }));
       case 'commit':
@@ -290,6 +291,12 @@ class Step {
         },
       ]),
     }));
+  }
+
+  /** The lease that an activity may end: by its number, so that a late attempt ends no later one. Unknown after a failed apply. */
+  private heldLease(): { readonly lease?: number } {
+    const { lease, applying } = this.state;
+    return lease === null || applying !== null ? {} : { lease: lease.number };
   }
 
   private snapshot(): NonNullable<StepState['preflight']>['snapshot'] {

@@ -8,6 +8,7 @@
  *     saved-<id>.json    bytes of a person that were superseded and now lie in the blob store
  *     copying.json       results are copied, as the filesystem has no links: a half copy may stand under a path
  *     closed.json        the outcome; never changes
+ *     undone.json        the step asked for a rollback: what has no verdict yet must not go forward any more
  *     swept.json         nothing that a late attempt left is lying about
  */
 import { join } from 'node:path';
@@ -165,6 +166,10 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       await put('copying', {});
     },
     isCopying: async (): Promise<boolean> => (await orNull(sys.stat(at('copying')))) !== null,
+    putUndone: async (): Promise<void> => {
+      await put('undone', {});
+    },
+    isUndone: async (): Promise<boolean> => (await orNull(sys.stat(at('undone')))) !== null,
     putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> => (await put('closed', closed)).value,
     /** When the record was closed, by the clock of its file. */
     closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,

@@ -3,7 +3,7 @@
  * back is always the verdict file of the record: written once, read by all.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fail, ProblemError } from '../shared/problems.js';
+import { fail, problem, ProblemError } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
 import { isUnchanged } from './apply-check.js';
 import type { Checked } from './apply-check.js';
@@ -29,7 +29,13 @@ export interface TransactContext {
 }
 
 export type PlanAttempt =
-  | { readonly ok: true; readonly plan: TransactionPlan; readonly checked: Pick<Checked, 'files' | 'stats'> }
+  | {
+      readonly ok: true;
+      readonly plan: TransactionPlan;
+      readonly checked: Pick<Checked, 'files' | 'stats'>;
+      /** Does the plan's lease still stand? Asked right before the point of no return. */
+      readonly stands: () => Promise<boolean>;
+    }
   | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
 
 export type Transacted =
@@ -139,8 +145,8 @@ export const transact = async (
       return { outcome: 'base_changed', conflicts: made.conflicts };
     }
     if (!(await record.putPlan(made.plan)).created) continue;
-    const problem = await tryToCommit(context, record, made);
-    if (problem !== null) return { outcome: 'failed', problem };
+    const refused = await tryToCommit(context, record, made);
+    if (refused !== null) return { outcome: 'failed', problem: refused };
     await settleOpen(context, record, await record.load(), attempt);
   }
   return fail('busy', `The record ${record.name} was taken over ${MAX_GENERATIONS} times; other attempts are at work.`);
@@ -162,6 +168,10 @@ const tryToCommit = async (
     if (!(await isUnchanged(sys, plan.workspace, checked))) {
       await revert(context, record, plan);
       return null;
+    }
+    if ((await record.isUndone()) || !(await made.stands())) {
+      await revert(context, record, plan);
+      return problem('busy', `The hold on ${plan.workspace} had ended before this late attempt wrote anything.`);
     }
   } catch (error) {
     // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { fail, problem } from '../shared/problems.js';
 import { isStepKey } from '../shared/refs.js';
+import { again, outcomeOf, undone } from './apply-again.js';
 import { checkFiles } from './apply-check.js';
-import { isAt, look } from './apply-look.js';
 import { freshId } from './apply-names.js';
 import { ownProcess } from './apply-process.js';
 import type { ProcessIdentity } from './apply-process.js';
@@ -21,7 +21,7 @@ import { rollBack, rollbackName } from './rollback.js';
 import { onDisk, orNull, readJson } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
-import type { ApplyEngine, ApplyOutcome, ApplyRequest, BlobStore, LeaseHolder } from './types.js';
+import type { ApplyEngine, ApplyOutcome, ApplyRequest, BlobStore, LeaseHolder, StillOurs } from './types.js';
 
 export interface ApplyEngineOptions {
   /** As resolveHome gives it. */
@@ -39,6 +39,8 @@ const PATIENCE_MS = 10_000;
 
 export interface EngineParts extends TransactContext {
   readonly transactions: string;
+  readonly leases: LeaseKeeper;
+  readonly stillOurs: StillOurs;
 }
 
 export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
@@ -46,21 +48,23 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
   const leases = options.leases ?? createLeaseKeeper({ home, sys });
   let identity: Promise<ProcessIdentity> | null =
     options.process === undefined ? null : Promise.resolve(options.process);
-  const parts = async (): Promise<EngineParts> => {
+  const parts = async (stillOurs: StillOurs = () => undefined): Promise<EngineParts> => {
     const process = await (identity ??= ownProcess(sys));
-    return { sys, blobs, process, patience_ms, transactions: homePaths(home).transactions };
+    return { sys, blobs, process, patience_ms, leases, stillOurs, transactions: homePaths(home).transactions };
   };
 
   return {
-    apply: async (request) => {
+    apply: async (request, stillOurs) => {
       checkRequest(request);
-      return onDisk(`Applying to ${request.workspace}`, async () => applyOnce(await parts(), leases, home, request));
+      const work = async () => applyOnce(await parts(stillOurs), home, request);
+      return onDisk(`Applying to ${request.workspace}`, work);
     },
-    rollback: async (request) => {
+    rollback: async (request, stillOurs) => {
       checkRequest(request);
-      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
+      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(stillOurs), request));
     },
-    releaseLease: (workspace, stepKey) => leases.release(workspace, stepKey),
+    releaseLease: (workspace, stepKey, number) => leases.release(workspace, stepKey, number),
+    holdLease: (workspace, stepKey, holder) => leases.take(workspace, stepKey, holder),
     readLease: (workspace) => leases.read(workspace),
     recover: () => onDisk('Recovery', async () => recoverAll(await parts())),
   };
@@ -79,17 +83,13 @@ const checkRequest = (request: ApplyRequest): void => {
   if (unknown !== undefined) fail('internal', `${unknown} is not in the proposal ${proposalId}.`);
 };
 
-const applyOnce = async (
-  parts: EngineParts,
-  leases: LeaseKeeper,
-  home: string,
-  request: ApplyRequest,
-): Promise<ApplyOutcome> => {
-  const { sys, transactions } = parts;
+const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest): Promise<ApplyOutcome> => {
+  const { sys, transactions, leases, stillOurs } = parts;
   const { stepKey, proposalId, decision, workspace } = request;
   const record = openRecord(sys, transactions, recordName(stepKey, proposalId, decision));
   const { closed } = await record.load();
-  if (closed !== null) return again(parts, record, closed);
+  if (closed !== null) return again(sys, record, closed);
+  if (await record.isUndone()) return undone(request);
 
   const root = await orNull(sys.realpath(workspace));
   if (root === null) return { outcome: 'failed', problem: problem('disk', `The workspace ${workspace} is not there.`) };
@@ -98,9 +98,21 @@ const applyOnce = async (
       outcome: 'failed',
       problem: problem('home_unusable', `The workspace ${root} lies in Emend's home ${home}.`),
     };
+  stillOurs();
   const held = await leases.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
   if (held.outcome === 'failed') return held;
   if (held.outcome === 'busy') return { outcome: 'busy', holder: held.holder };
+  try {
+    stillOurs();
+  } catch (late) {
+    // It was given up while it took the lease: nobody would ever end that.
+    if (held.taken) await leases.release(root, stepKey, held.lease.number);
+    throw late;
+  }
+  const stands = async (): Promise<boolean> => {
+    stillOurs();
+    return held.stands();
+  };
 
   const done = await asAttempt((attempt) =>
     transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
@@ -118,13 +130,19 @@ const applyOnce = async (
         dirs,
         dropDirs: [],
       } as const;
-      return { ok: true, plan, checked };
+      return { ok: true, plan, checked, stands };
     }).catch((error: unknown) => openOrFailed(parts, record, attempt, error, root)),
   );
-  if (done.outcome === 'closed') return outcomeOf(record, done.closed);
+  if (done.outcome === 'closed') {
+    // Another attempt was quicker and its lease has ended: the one that this late attempt took holds nothing.
+    if (held.taken && done.closed.lease.number !== held.lease.number)
+      await leases.release(root, stepKey, held.lease.number);
+    return outcomeOf(record, done.closed);
+  }
   // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
-  // Where even that cannot be written down, the step's end releases the lease.
-  await releaseIfIdle(parts, leases, root, held.lease).catch(() => undefined);
+  const released = releaseIfIdle(parts, root, held.lease);
+  // On a disk that takes nothing, the failure is what a person must hear of; the next attempt or the run's end gives the lease back.
+  await (done.outcome === 'failed' ? released.catch(() => undefined) : released);
   return done;
 };
 
@@ -147,34 +165,9 @@ const openOrFailed = async (
   return failedAt(error, root);
 };
 
-const releaseIfIdle = async (
-  parts: EngineParts,
-  leases: LeaseKeeper,
-  root: string,
-  lease: LeaseHolder,
-): Promise<void> => {
-  if (!(await holdsFiles(parts, lease.stepKey, lease))) await leases.release(root, lease.stepKey);
-};
-
-const outcomeOf = (record: TransactionRecord, { outcome, files, conflicts, lease }: ClosedRecord): ApplyOutcome =>
-  outcome === 'applied'
-    ? { outcome, record: record.name, files, lease }
-    : { outcome, record: record.name, files, lease, conflicts };
-
-/** A closed record is not applied again. Where all its files are at their base somebody undid it, and a person must say what now. */
-const again = async ({ sys }: EngineParts, record: TransactionRecord, closed: ClosedRecord): Promise<ApplyOutcome> => {
-  const { plan } = await record.load();
-  const applied = plan?.files.filter((file) => closed.files.includes(file.path) && file.by === 'model') ?? [];
-  for (const file of applied) {
-    const seen = await look(sys, join(plan?.workspace ?? '', file.real));
-    if (isAt(seen, file.result) || !isAt(seen, file.base)) return outcomeOf(record, closed);
-  }
-  if (applied.length === 0) return outcomeOf(record, closed);
-  const conflicts = applied.map(({ path }) => ({
-    path,
-    why: `${path}: it was applied, and somebody put it back to its base`,
-  }));
-  return { outcome: 'conflict', record: record.name, conflicts, files: [], lease: closed.lease };
+const releaseIfIdle = async (parts: EngineParts, root: string, lease: LeaseHolder): Promise<void> => {
+  parts.stillOurs();
+  if (!(await holdsFiles(parts, lease.stepKey, lease))) await parts.leases.release(root, lease.stepKey, lease.number);
 };
 
 /** Did the step apply files under this lease that were not rolled back? */

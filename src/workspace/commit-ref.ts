@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Problem } from '../shared/problems.js';
 import { commitOfStep } from './commit-message.js';
-import { git, gitLine } from './git.js';
+import { git, gitLine, repositoryOf } from './git.js';
 import type { Repository } from './git.js';
 import type { LeaseHolder } from './types.js';
+import { undoneAmong, verifyNotUndone } from './undone.js';
 
 const POLL_MS = 100;
 
@@ -39,25 +40,49 @@ export async function standingOf(repository: Repository, lease: LeaseHolder): Pr
   return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
 }
 
-/** Moves the ref, expecting the lease's commit. A ref that somebody else holds locked is waited for. */
+/** The commit that this step made since the lease was taken, on its branch or where HEAD is now; null: none, or no repository. */
+export async function commitSince(
+  workspace: string,
+  lease: Pick<LeaseHolder, 'head' | 'headRef' | 'stepKey'>,
+): Promise<string | null> {
+  // Outside git the lease names neither; then there may be no git to ask.
+  const repository = lease.head === null && lease.headRef === null ? null : await repositoryOf(workspace);
+  if (repository === null) return null;
+  const tips = new Set([await tipOf(repository.root, lease.headRef), repository.head]);
+  for (const tip of tips) {
+    if (tip === null || tip === lease.head) continue;
+    const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+    if (commit !== null) return commit;
+  }
+  return null;
+}
+
+/**
+ * Moves the ref, expecting the lease's commit and that none of the applications was rolled back. A ref that somebody else holds
+ * locked is waited for.
+ */
 export async function moveRef(input: {
   readonly repository: Repository;
   readonly lease: LeaseHolder;
   readonly commit: string;
   readonly subject: string;
   readonly wait_ms: number;
+  /** Apply records that the commit is made of. */
+  readonly records: readonly string[];
 }): Promise<
   { readonly at: 'moved' } | Exclude<Standing, { at: 'parent' }> | { readonly at: 'failed'; readonly problem: Problem }
 > {
   const { repository, lease, commit } = input;
   const expected = lease.head ?? '0'.repeat(commit.length);
   // A detached HEAD is moved itself; without --no-deref a branch checked out meanwhile would be moved in its place.
-  const target = lease.headRef === null ? ['--no-deref', 'HEAD'] : [lease.headRef];
-  const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, ...target, commit, expected];
+  const target = lease.headRef === null ? 'option no-deref\nupdate HEAD' : `update ${lease.headRef}`;
+  const zero = '0'.repeat(commit.length);
+  const transaction = `${target} ${commit} ${expected}\n${verifyNotUndone(input.records, zero)}`;
+  const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, '--stdin'];
   // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
   const deadline = performance.now() + input.wait_ms;
   for (;;) {
-    const moved = await git(args, { cwd: repository.root });
+    const moved = await git(args, { cwd: repository.root, input: transaction });
     if (moved.ok) return { at: 'moved' };
     const tip = await tipOf(repository.root, lease.headRef);
     if (tip === commit) return { at: 'committed', commit };
@@ -67,6 +92,8 @@ export async function moveRef(input: {
       const [was, is] = [shown(lease.head, lease.headRef), shown(tip, lease.headRef)];
       return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
     }
+    if ((await undoneAmong(repository.root, input.records)) !== null)
+      return { at: 'elsewhere', why: 'the files were put back meanwhile, so there is nothing to commit' };
     if (performance.now() >= deadline) return { at: 'failed', problem: moved.problem };
     await sleep(POLL_MS);
   }

@@ -83,8 +83,10 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
     message = await withTrailer(root, checked.message, request.stepKey);
   }
   const commit = await makeCommit(work, tree, message);
+  if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the workspace' };
   const subject = message.slice(0, message.indexOf('\n'));
-  const landed = await moveRef({ repository, lease: request.lease, commit, subject, wait_ms: work.wait_ms });
+  const { lease, records = [] } = request;
+  const landed = await moveRef({ repository, lease, commit, subject, records, wait_ms: work.wait_ms });
   if (landed.at === 'failed') return { outcome: 'failed', problem: landed.problem };
   if (landed.at === 'elsewhere') return { outcome: 'conflict', why: landed.why };
   return finish(work, landed.at === 'committed' ? landed.commit : commit);
@@ -163,13 +165,18 @@ async function makeCommit({ repository, request }: Work, tree: string, message: 
   return valueOf(await gitLine(args, { cwd: root, input: message, env: await identity(root, request.date) }));
 }
 
-/** The commit is there; the person's index follows where HEAD is at it. */
-async function finish({ repository, request, wait_ms }: Work, commit: string): Promise<CommitOutcome> {
+const mayMove = async ({ request }: Work): Promise<boolean> => (await request.mayMove?.()) ?? true;
+
+/** The commit is there; the person's index follows where HEAD is at it and nobody has followed up since. */
+async function finish(work: Work, commit: string): Promise<CommitOutcome> {
+  const { repository, request, wait_ms } = work;
   const { root } = repository;
   const { head, headRef } = request.lease;
   const committed = { outcome: 'committed', commit, ref: headRef } as const;
   const now = await repositoryOf(request.workspace);
   if (now?.head !== commit || now.headRef !== headRef) return committed;
+  // The lease ends after the index followed: without it that was done, and what is staged now is the person's.
+  if (!(await mayMove(work))) return committed;
   const paths = head === null ? await allPaths(root, commit) : await differing(root, head, commit);
   const [parent, entries] = await Promise.all([treeEntries(root, head, paths), treeEntries(root, commit, paths)]);
   const note = await syncIndex({ root, paths, parent, commit: entries, wait_ms });

@@ -12,16 +12,26 @@ import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
 import type { LeaseAttempt, LeaseHolder } from './types.js';
 
+export type LeaseTaking = LeaseAttempt & {
+  /** This call took it; it was not held by the step before. */
+  readonly taken: boolean;
+  /** Is the lease of this number still the one that stands? Asked right before what cannot be taken back. */
+  readonly stands: () => Promise<boolean>;
+};
+
 export interface LeaseKeeper {
-  /** `held` (a step gets its own lease back unchanged) or `busy` with the other step's. `taken`: this call took it. */
+  /** `held` (a step gets its own lease back unchanged) or `busy` with the other step's. */
   take(
     workspace: string,
     stepKey: StepKey,
     holder: { readonly workflowId: string; readonly namespace: string },
-  ): Promise<LeaseAttempt & { readonly taken: boolean }>;
+  ): Promise<LeaseTaking>;
   read(workspace: string): Promise<LeaseHolder | null>;
-  /** Does nothing where the step does not hold it. */
-  release(workspace: string, stepKey: StepKey): Promise<void>;
+  /**
+   * Does nothing where the step does not hold it, or holds it by another number than the one given: whoever comes late ends nothing
+   * that was taken after it.
+   */
+  release(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
   /** Ends the lease of this number whoever holds it; for steps whose workflow is closed. False where it is not the one held. */
   break(workspace: string, number: number): Promise<boolean>;
 }
@@ -75,6 +85,10 @@ export const createLeaseKeeper = ({
     await putJsonIfAbsent(sys, endPath(place, number), { v: 1, number, by, at: now() }, MODES);
   };
 
+  const stands = (place: LeasePlace, number: number) => async (): Promise<boolean> =>
+    (await orNull(sys.lstat(takenPath(place, number)))) !== null &&
+    (await orNull(sys.lstat(endPath(place, number)))) === null;
+
   const placeOf = async (workspace: string): Promise<{ root: string; place: LeasePlace }> => {
     const root = await sys.realpath(workspace);
     return { root, place: await leasePlace(root, home) };
@@ -92,9 +106,13 @@ export const createLeaseKeeper = ({
         for (let taking = 0; taking < MAX_TAKINGS; taking++) {
           const now_ = await standing(place);
           if (now_.holder !== null)
-            return now_.holder.stepKey === stepKey
-              ? { outcome: 'held', lease: now_.holder, taken: false }
-              : { outcome: 'busy', holder: now_.holder, taken: false };
+            return {
+              ...(now_.holder.stepKey === stepKey
+                ? { outcome: 'held', lease: now_.holder }
+                : { outcome: 'busy', holder: now_.holder }),
+              taken: false,
+              stands: stands(place, now_.number),
+            };
           const number = now_.number + 1;
           const head = await headOf(root, place);
           const ours: LeaseHolder = { v: 1, number, stepKey, workflowId, namespace, takenAt: now(), ...head };
@@ -106,17 +124,18 @@ export const createLeaseKeeper = ({
             continue;
           }
           await forget(place, now_.numbers, number);
-          return { outcome: 'held', lease: ours, taken: true };
+          return { outcome: 'held', lease: ours, taken: true, stands: stands(place, number) };
         }
         return fail('busy', `The lease of ${workspace} was taken by others ${MAX_TAKINGS} times in a row.`);
       }),
 
     read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),
 
-    release: (workspace, stepKey) =>
+    release: (workspace, stepKey, number) =>
       on(workspace, async (_root, place) => {
         const { holder } = await standing(place);
-        if (holder?.stepKey === stepKey) await end(place, holder.number, stepKey);
+        if (holder?.stepKey === stepKey && (number ?? holder.number) === holder.number)
+          await end(place, holder.number, stepKey);
       }),
 
     break: (workspace, number) =>

@@ -1,14 +1,17 @@
 /** Rollback is a transaction of its own, from results back to bases, over what the apply record closed with. */
 import { join } from 'node:path';
-import { ProblemError } from '../shared/problems.js';
+import { fail, ProblemError } from '../shared/problems.js';
+import { landed } from './apply-again.js';
 import type { EngineParts } from './apply.js';
 import { difference, isAt, look } from './apply-look.js';
 import { freshId } from './apply-names.js';
 import { openRecord, recordName } from './apply-record.js';
-import type { ClosedRecord, PlannedFile, TransactionPlan } from './apply-record.js';
+import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { asAttempt, transact } from './apply-transact.js';
+import type { LeaseTaking } from './lease.js';
 import type { FileStat } from './sys.js';
 import type { ApplyRequest, FileConflict, RollbackOutcome } from './types.js';
+import { markUndone } from './undone.js';
 import { resolveInWorkspace } from './workspace-path.js';
 
 const SUFFIX = '-rollback';
@@ -17,36 +20,83 @@ export const rollbackName = (name: string): string => (name.endsWith(SUFFIX) ? n
 
 /**
  * Puts the files of the request's record back to their base; only those at their result, once per record. A record that is still
- * open is carried to its end first. Throws ProblemError where the disk refuses; nothing is changed then.
+ * open is carried to its end first. Where the step's commit is there nothing is put back. Throws ProblemError where the disk refuses
+ * (nothing is changed then), and `busy` where another step holds the workspace.
  */
 export const rollBack = async (parts: EngineParts, request: ApplyRequest): Promise<RollbackOutcome> => {
-  const { sys, transactions } = parts;
-  const name = recordName(request.stepKey, request.proposalId, request.decision);
+  const { sys, transactions, leases, stillOurs } = parts;
+  const { stepKey } = request;
+  const name = recordName(stepKey, request.proposalId, request.decision);
   const applied = openRecord(sys, transactions, name);
+  const back = openRecord(sys, transactions, rollbackName(name));
+  const before = (await back.load()).closed;
+  const { closed: first } = await applied.load();
+  // Done before: a late attempt takes no lease and touches nothing.
+  if (before !== null && first !== null) return outcomeOf(first, before, NOTHING);
+
+  stillOurs();
+  const workspace = await sys.realpath(request.workspace);
+  const held = await leases.take(workspace, stepKey, request.holder);
+  if (held.outcome === 'busy')
+    return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}; its end is waited for.`);
+  try {
+    return await putBack(parts, { request, workspace, held, name, applied, back });
+  } finally {
+    // Where the step held it before, its end is not ours to decide.
+    if (held.taken) await leases.release(workspace, stepKey, held.lease.number);
+  }
+};
+
+interface Work {
+  readonly request: ApplyRequest;
+  readonly workspace: string;
+  readonly held: LeaseTaking & { readonly outcome: 'held' };
+  readonly name: string;
+  readonly applied: TransactionRecord;
+  readonly back: TransactionRecord;
+}
+
+const putBack = async (parts: EngineParts, work: Work): Promise<RollbackOutcome> => {
+  const { applied, back, held, name } = work;
+  // First of all: whatever attempt at this application comes late is neither applied nor committed any more.
+  await applied.putUndone();
+  await markUndone(work.workspace, name);
   // No new plan: an open record is finished or reverted, nothing else.
   await asAttempt((attempt) => transact(parts, applied, attempt, () => Promise.resolve({ ok: false, conflicts: [] })));
   const { closed, plan } = await applied.load();
   if (closed === null || plan === null) return { outcome: 'rolled_back', files: [], kept: closed?.conflicts ?? [] };
+  const commit = await landed(parts.sys, plan);
+  if (commit !== null) return { outcome: 'committed', commit };
 
-  let look_: Looked = { files: [], dirs: [], stats: new Map(), done: [], kept: [] };
+  let seen = NOTHING;
   const done = await asAttempt((attempt) =>
-    transact(parts, openRecord(sys, transactions, rollbackName(name)), attempt, async (generation) => {
-      look_ = await lookBack(parts, plan, closed);
-      const { stepKey, proposalId, decision, workspace, lease, dirs: dropDirs } = plan;
+    transact(parts, back, attempt, async (generation) => {
+      seen = await lookBack(parts, plan, closed);
+      const { stepKey, proposalId, decision, workspace, dirs: dropDirs } = plan;
       const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
-      const { files, dirs } = look_;
-      const back = { v: 1, kind: 'rollback', ...ids, workspace, lease, files, dirs, dropDirs } as const;
-      return { ok: true, plan: back, checked: look_ };
+      const { files, dirs } = seen;
+      const { lease } = held;
+      const stands = async (): Promise<boolean> => {
+        parts.stillOurs();
+        return held.stands();
+      };
+      const restoring = { v: 1, kind: 'rollback', ...ids, workspace, lease, files, dirs, dropDirs } as const;
+      return { ok: true, plan: restoring, checked: seen, stands };
     }),
   );
   if (done.outcome === 'failed') throw new ProblemError(done.problem);
-  const back = done.outcome === 'closed' ? done.closed : { files: [], conflicts: done.conflicts };
-  return {
-    outcome: 'rolled_back',
-    files: [...look_.done, ...back.files],
-    kept: [...closed.conflicts, ...look_.kept, ...back.conflicts],
-  };
+  return outcomeOf(closed, done.outcome === 'closed' ? done.closed : { files: [], conflicts: done.conflicts }, seen);
 };
+
+const outcomeOf = (
+  applied: ClosedRecord,
+  back: Pick<ClosedRecord, 'files' | 'conflicts'>,
+  seen: Looked,
+): RollbackOutcome => ({
+  outcome: 'rolled_back',
+  files: [...seen.done, ...back.files],
+  kept: [...applied.conflicts, ...seen.kept, ...back.conflicts],
+});
 
 interface Looked {
   readonly files: readonly PlannedFile[];
@@ -55,6 +105,7 @@ interface Looked {
   readonly done: readonly string[];
   readonly kept: readonly FileConflict[];
 }
+const NOTHING: Looked = { files: [], dirs: [], stats: new Map(), done: [], kept: [] };
 
 const lookBack = async ({ sys }: EngineParts, plan: TransactionPlan, closed: ClosedRecord): Promise<Looked> => {
   const files: PlannedFile[] = [];

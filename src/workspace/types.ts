@@ -110,18 +110,34 @@ export type ApplyOutcome =
   /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
 
-export interface RollbackOutcome {
-  readonly outcome: 'rolled_back';
-  readonly files: readonly string[];
-  /** Files no longer at our result: left alone. */
-  readonly kept: readonly FileConflict[];
-}
+export type RollbackOutcome =
+  | {
+      readonly outcome: 'rolled_back';
+      readonly files: readonly string[];
+      /** Files no longer at our result: left alone. */
+      readonly kept: readonly FileConflict[];
+    }
+  /** The step's commit is there already: nothing was put back. */
+  | { readonly outcome: 'committed'; readonly commit: string };
+
+/** Throws where this attempt was given up meanwhile: asked before what a late attempt must not do any more. */
+export type StillOurs = () => void;
 
 export interface ApplyEngine {
-  apply(request: ApplyRequest): Promise<ApplyOutcome>;
-  /** Puts the files of a closed record back to their base, only those that are at their result. Idempotent. */
-  rollback(request: ApplyRequest): Promise<RollbackOutcome>;
-  releaseLease(workspace: string, stepKey: StepKey): Promise<void>;
+  apply(request: ApplyRequest, stillOurs?: StillOurs): Promise<ApplyOutcome>;
+  /**
+   * Puts the files of a closed record back to their base, only those that are at their result; from then on no late attempt can apply
+   * the record or commit it. Idempotent. Throws ProblemError `busy` where another step holds the workspace.
+   */
+  rollback(request: ApplyRequest, stillOurs?: StillOurs): Promise<RollbackOutcome>;
+  /** Ends the step's lease; with a number only the taking of that number. */
+  releaseLease(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
+  /** Takes the lease, or gives the step its own back; `taken`: this call took it. */
+  holdLease(
+    workspace: string,
+    stepKey: StepKey,
+    holder: ApplyRequest['holder'],
+  ): Promise<LeaseAttempt & { readonly taken: boolean }>;
   readLease(workspace: string): Promise<LeaseHolder | null>;
   /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted); see design section 6. */
   recover(): Promise<readonly RecoveredTransaction[]>;
@@ -148,6 +164,10 @@ export interface CommitRequest {
   readonly date: string;
   readonly hooks: boolean;
   readonly sign: boolean;
+  /** Names of the apply records that the commit is made of: where one of them was rolled back meanwhile, nothing is committed. */
+  readonly records?: readonly string[];
+  /** Does the step still hold the workspace, and is this attempt still the one that counts? Asked right before the branch moves. */
+  readonly mayMove?: () => Promise<boolean>;
 }
 export type CommitOutcome =
   /** `note`: what a person should know, for example that their index was locked and could not be brought up to date. */

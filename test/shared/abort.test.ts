@@ -172,6 +172,13 @@ describe('hosts and blobs that are gone', () => {
       moves: `${GO} > ask workspace_unreachable > say wait > apply a.ts > ask workspace_unreachable > say abort > aborted`,
     },
     {
+      name: 'a commit that was made by an activity that failed for good is not rolled back: abort ends committed',
+      ready: { commitMessage: 'Change' },
+      words: { commit: ['late'] },
+      decisions: ['approve', 'abort'],
+      moves: `${GO} > commit > ask engine_failed > say abort > rollback > committed`,
+    },
+    {
       name: 'workspace_unreachable at rollback: wait rolls back',
       ready: TESTED,
       words: { verify: ['fails'], rollback: ['fails:workspace_unreachable'] },

@@ -312,6 +312,8 @@ export class World {
   }
 
   rollback(state: StepState): RollbackResult {
+    const landed = this.commits.at(-1);
+    if (landed !== undefined) return { v: 1, files: [], kept: [], commit: landed };
     const files: string[] = [];
     const kept: { path: string; why: string }[] = [];
     for (const done of [...state.applications].reverse())
@@ -326,6 +328,9 @@ export class World {
   }
 
   commit(word: string): CommitResult {
+    // A retry finds the commit that an attempt before it made.
+    const landed = this.commits.at(-1);
+    if (landed !== undefined) return { v: 1, outcome: 'committed', commit: landed, note: null };
     if (word === 'nothing') return { v: 1, outcome: 'nothing' };
     if (word === 'conflict' || word === 'hook_changed')
       return {
@@ -335,8 +340,8 @@ export class World {
         why: word === 'conflict' ? 'HEAD moved' : 'the hook changed a.ts',
       };
     if (word === 'failed') return { v: 1, outcome: 'failed', problem: problem('hook_failed', 'the hook refused') };
-    this.commits.push(`c${this.commits.length + 1}`);
-    return { v: 1, outcome: 'committed', commit: this.commits.at(-1) ?? '', note: null };
+    this.commits.push('c1');
+    return { v: 1, outcome: 'committed', commit: 'c1', note: null };
   }
 
   /** Files on disk that hold an applied result of the model's which is not committed. */

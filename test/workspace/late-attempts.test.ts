@@ -1,0 +1,318 @@
+/**
+ * Attempts that wake up late: after the step has gone on, was rolled back, or has ended. Whatever they were about to do, they write
+ * nothing, commit nothing, and end no lease that was taken after theirs. EMEND_LONG=1 puts them to sleep at every system call.
+ */
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { startPulse } from '../../src/activities/pulse.js';
+import { fail } from '../../src/shared/problems.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { createCommitter } from '../../src/workspace/commit.js';
+import { createLeaseKeeper } from '../../src/workspace/lease.js';
+import { storePaths } from '../../src/workspace/store.js';
+import { realSys } from '../../src/workspace/sys.js';
+import type { ApplyEngine, ApplyOutcome, CommitRequest, LeaseHolder } from '../../src/workspace/types.js';
+import { sampled } from '../support/seeded.js';
+import { shimSys } from '../support/sys-shim.js';
+import { leftovers, makeScene, mixedFiles, sidesOf, snapshot, STEP } from './apply-scene.js';
+import type { Scene } from './apply-scene.js';
+
+const DEAD = { boot: 'another-boot', pid: 1, started: '1' };
+const OTHER = 'ffff0000ffff0000';
+let open: Scene | null = null;
+afterEach(() => {
+  open?.remove();
+  open = null;
+});
+
+const git = (scene: Scene, ...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.com', ...args], {
+    cwd: scene.workspace,
+    stdio: 'pipe',
+  })
+    .toString()
+    .trim();
+/** A repository that has the files at their base. */
+const committedScene = async (files = mixedFiles(3)): Promise<Scene> => {
+  const scene = await makeScene(files, { git: true });
+  git(scene, 'add', '-A');
+  git(scene, 'commit', '-q', '-m', 'files');
+  return scene;
+};
+const visible = (scene: Scene) =>
+  Object.entries(snapshot(scene.workspace)).filter(([path]) => !path.includes('.emend-'));
+const leaseOf = (scene: Scene): Promise<LeaseHolder | null> => scene.engine().readLease(scene.workspace);
+
+interface Sleep {
+  readonly name: string;
+  readonly work: 'apply' | 'rollback';
+  /** What other attempts, the step's later moves and persons do while it sleeps; true: the sleeper can know that it is late. */
+  readonly meanwhile: (scene: Scene, engine: ApplyEngine) => Promise<void>;
+}
+const takeOther = async (scene: Scene): Promise<void> => {
+  const keeper = createLeaseKeeper({ home: scene.home });
+  expect(await keeper.take(scene.workspace, OTHER, { workflowId: 'o', namespace: 'n' })).toMatchObject({
+    outcome: 'held',
+  });
+};
+const release = (scene: Scene, engine: ApplyEngine) => engine.releaseLease(scene.workspace, STEP);
+
+const SLEEPS: readonly Sleep[] = [
+  {
+    name: 'of apply, while the step is rolled back, ends, and another step takes the workspace',
+    work: 'apply',
+    meanwhile: async (scene, engine) => {
+      await engine.rollback(scene.request);
+      await release(scene, engine);
+      await takeOther(scene);
+    },
+  },
+  {
+    name: 'of apply, while a person refuses the change (conflict, take_theirs) and puts the file back to its base',
+    work: 'apply',
+    meanwhile: async (scene, engine) => {
+      const [file] = scene.files;
+      const before = fs.readFileSync(scene.at(file!.path));
+      fs.writeFileSync(scene.at(file!.path), 'mine\n');
+      const told = await engine.apply(scene.request);
+      if (told.outcome === 'base_changed') fs.writeFileSync(scene.at(file!.path), before);
+      else await release(scene, engine);
+      expect(await leaseOf(scene)).toBeNull();
+    },
+  },
+  {
+    name: 'of rollback, while the next proposal is applied, which has the same bytes',
+    work: 'rollback',
+    meanwhile: async (scene, engine) => {
+      await engine.rollback(scene.request);
+      await release(scene, engine);
+      expect(await engine.apply({ ...scene.request, decision: 2 })).toMatchObject({ outcome: 'applied' });
+    },
+  },
+];
+
+describe('a late attempt', () => {
+  test.each(SLEEPS)(
+    '$name',
+    async ({ name, work, meanwhile }) => {
+      const prepare = async (): Promise<Scene> => {
+        const scene = await committedScene();
+        if (work === 'rollback') await scene.engine().apply(scene.request);
+        return scene;
+      };
+      const counted = await prepare();
+      const count = shimSys(realSys);
+      await counted.engine({ sys: count.sys, process: DEAD })[work](counted.request);
+      counted.remove();
+      const steps = count.names().map((_, i) => i + 1);
+      // The calls around the point of no return are those on the verdict.
+      const critical = count.stepsAbout((path) => path.includes('verdict-'));
+      expect(critical.length).toBeGreaterThan(2);
+      for (const at of sampled(name, steps, 4, critical)) {
+        const scene = (open = await prepare());
+        let wake = (): void => undefined;
+        const woken = new Promise<void>((resolve) => (wake = resolve));
+        let fellAsleep = (): void => undefined;
+        const asleep = new Promise<void>((resolve) => (fellAsleep = resolve));
+        const fault = () => {
+          fellAsleep();
+          return woken;
+        };
+        const shim = shimSys(realSys, { at, when: 'before', fault });
+        let late = false;
+        const stillOurs = (): void => {
+          if (late) fail('busy', 'late');
+        };
+        const tired = scene.engine({ sys: shim.sys, process: DEAD });
+        const sleeper = tired[work](scene.request, stillOurs).catch(() => null);
+        await asleep;
+        const engine = scene.engine({ patience_ms: 0 });
+        await meanwhile(scene, engine);
+        const [before, lease] = [visible(scene), await leaseOf(scene)];
+        late = true;
+        wake();
+        await sleeper;
+        expect({ at, files: visible(scene) }).toEqual({ at, files: before });
+        expect({ at, lease: await leaseOf(scene) }).toEqual({ at, lease });
+        await engine.recover();
+        expect({ at, files: visible(scene), left: leftovers(scene.workspace) }).toEqual({
+          at,
+          files: before,
+          left: [],
+        });
+        scene.remove();
+      }
+    },
+    900_000,
+  );
+
+  test('of apply that finds its step done gives back the lease that it took for it', async () => {
+    const scene = (open = await committedScene());
+    let done = false;
+    const sys = {
+      ...realSys,
+      // The first look at the workspace comes after the record was read, before the lease is taken.
+      realpath: async (path: string) => {
+        if (!done) {
+          done = true;
+          await scene.engine().apply(scene.request);
+          await scene.engine().releaseLease(scene.workspace, STEP);
+        }
+        return realSys.realpath(path);
+      },
+    };
+    expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
+    expect(await leaseOf(scene)).toBeNull();
+  });
+});
+
+test('a release by number ends no later lease of the same step', async () => {
+  const scene = (open = await committedScene());
+  const engine = scene.engine();
+  await engine.apply(scene.request);
+  await engine.rollback(scene.request);
+  await engine.releaseLease(scene.workspace, STEP, 1);
+  await engine.apply({ ...scene.request, decision: 2 });
+  await engine.releaseLease(scene.workspace, STEP, 1);
+  expect(await leaseOf(scene)).toMatchObject({ stepKey: STEP, number: 2 });
+});
+
+describe('commit and rollback exclude each other', () => {
+  const commitRequest = (scene: Scene, applied: ApplyOutcome, mayMove?: () => Promise<boolean>): CommitRequest => {
+    if (applied.outcome !== 'applied') throw new Error(JSON.stringify(applied));
+    const { lease, record } = applied;
+    return {
+      stepKey: STEP,
+      workspace: scene.workspace,
+      files: scene.request.proposal.files,
+      moves: [],
+      message: 'Change',
+      lease,
+      date: lease.takenAt,
+      hooks: false,
+      sign: false,
+      records: [record],
+      ...(mayMove === undefined ? {} : { mayMove }),
+    };
+  };
+  const committer = (scene: Scene) =>
+    createCommitter({ blobs: createBlobStore({ dir: storePaths(scene.home).blobs }), lockWait_ms: 300 });
+
+  test('rolled back while a commit was about to move the branch: nothing is committed', async () => {
+    const scene = (open = await committedScene());
+    const applied = await scene.engine().apply(scene.request);
+    const head = git(scene, 'rev-parse', 'HEAD');
+    let asked = 0;
+    const rollBackMeanwhile = async (): Promise<boolean> => {
+      if (asked++ === 0) expect(await scene.engine().rollback(scene.request)).toMatchObject({ outcome: 'rolled_back' });
+      // As a late attempt would say that stopped right after it asked.
+      return true;
+    };
+    expect(await committer(scene)(commitRequest(scene, applied, rollBackMeanwhile))).toMatchObject({
+      outcome: 'conflict',
+      why: expect.stringContaining('put back'),
+    });
+    expect(asked).toBe(1);
+    expect(git(scene, 'rev-parse', 'HEAD')).toBe(head);
+    expect(git(scene, 'status', '--porcelain')).toBe('');
+    expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
+    // The next application of the step can be committed.
+    const next = await scene.engine().apply({ ...scene.request, decision: 2 });
+    expect(await committer(scene)(commitRequest(scene, next))).toMatchObject({ outcome: 'committed' });
+  });
+
+  test('without the hold nothing is committed', async () => {
+    const scene = (open = await committedScene());
+    const applied = await scene.engine().apply(scene.request);
+    const head = git(scene, 'rev-parse', 'HEAD');
+    const outcome = await committer(scene)(commitRequest(scene, applied, () => Promise.resolve(false)));
+    expect(outcome).toMatchObject({ outcome: 'conflict', why: expect.stringContaining('no longer holds') });
+    expect(git(scene, 'rev-parse', 'HEAD')).toBe(head);
+  });
+
+  test('a step whose commit is there is not rolled back, whatever was committed on top', async () => {
+    const scene = (open = await committedScene());
+    const engine = scene.engine();
+    const applied = await engine.apply(scene.request);
+    const outcome = await committer(scene)(commitRequest(scene, applied));
+    const commit = git(scene, 'rev-parse', 'HEAD');
+    expect(outcome).toMatchObject({ outcome: 'committed', commit });
+    git(scene, 'commit', '-q', '--allow-empty', '-m', 'later');
+    expect(await engine.rollback(scene.request)).toEqual({ outcome: 'committed', commit });
+    expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
+    expect(await committer(scene)(commitRequest(scene, applied))).toMatchObject({ outcome: 'committed', commit });
+  });
+});
+
+describe('an application that was recorded before, asked for again', () => {
+  test('files changed since are a conflict; the others are said to be applied', async () => {
+    const scene = (open = await committedScene());
+    await scene.engine().apply(scene.request);
+    const [changed, ...others] = scene.request.files;
+    fs.writeFileSync(scene.at(changed!), 'mine\n');
+    expect(await scene.engine().apply(scene.request)).toMatchObject({
+      outcome: 'conflict',
+      files: others,
+      conflicts: [{ path: changed, why: expect.stringContaining('changed since') }],
+    });
+    expect(fs.readFileSync(scene.at(changed!), 'utf8')).toBe('mine\n');
+  });
+
+  test('once committed, later changes are later work: applied, as it was', async () => {
+    const scene = (open = await committedScene());
+    const applied = await scene.engine().apply(scene.request);
+    git(scene, 'add', '-A');
+    git(scene, 'commit', '-q', '-m', `Change\n\nEmend-Step: ${STEP}`);
+    fs.writeFileSync(scene.at(scene.request.files[0]!), 'mine\n');
+    expect(await scene.engine().apply(scene.request)).toEqual(applied);
+  });
+
+  test('rolled back before it was written: it is not written any more', async () => {
+    const scene = (open = await committedScene());
+    await scene.engine().rollback(scene.request);
+    expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'base_changed' });
+    expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
+    expect(await leaseOf(scene)).toBeNull();
+  });
+
+  test('a rollback waits for the workspace like everybody else', async () => {
+    const scene = (open = await committedScene());
+    await scene.engine().apply(scene.request);
+    await scene.engine().releaseLease(scene.workspace, STEP);
+    await takeOther(scene);
+    await expect(scene.engine().rollback(scene.request)).rejects.toMatchObject({ problem: { code: 'busy' } });
+    expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
+  });
+});
+
+describe('an attempt sees by the clocks that it stood still', () => {
+  const at = (running: number, wall: number) => ({ running_ms: () => running, wall_ms: () => wall });
+  const clockOf = () => {
+    const now = { running: 0, wall: 0 };
+    return { now, clock: { running_ms: () => now.running, wall_ms: () => now.wall } };
+  };
+  test('longer than its beats may be late, by either clock, and for good', () => {
+    for (const which of ['running', 'wall'] as const) {
+      const { now, clock } = clockOf();
+      const pulse = startPulse(1000, clock);
+      now.running = now.wall = 500;
+      pulse.stillOurs();
+      pulse.beat();
+      now[which] += 700;
+      expect(() => {
+        pulse.stillOurs();
+      }).toThrow('stood still for 700 ms');
+      pulse.beat();
+      // A beat after waking up does not make it the one that counts again.
+      expect(() => {
+        pulse.stillOurs();
+      }).toThrow('stood still');
+    }
+  });
+  test('never without a heartbeat time-out', () => {
+    const pulse = startPulse(null, at(0, 0));
+    pulse.beat();
+    pulse.stillOurs();
+  });
+});
