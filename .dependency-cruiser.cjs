@@ -24,7 +24,13 @@ module.exports = {
       '^src/workspace/',
     ]),
     only('temporal-port', '^src/temporal/', ['^src/shared/', '^src/workspace/']),
-    only('client-arrows', '^src/client/', ['^src/shared/', '^src/job/', '^src/workspace/', '^src/temporal/']),
+    only('client-arrows', '^src/client/', [
+      '^src/shared/',
+      '^src/job/',
+      '^src/model/',
+      '^src/workspace/',
+      '^src/temporal/',
+    ]),
     only('workflows-arrows', '^src/workflows/', ['^src/shared/', '^src/activities/']),
     {
       name: 'sandbox-no-builtins',

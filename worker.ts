@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { archiveSink, createActivities, createEditRunner, type ActivityDependencies } from './src/activities/index.js';
+import { askEndedRuns, type EndedRuns } from './src/client/ended-runs.js';
 import { createAnthropicModel } from './src/model/anthropic.js';
 import { createDiskJournal } from './src/model/journal.js';
 import { LIMITS } from './src/shared/limits.js';
@@ -61,7 +62,7 @@ export const queuesOf = async (env: Env, home: string): Promise<Queues> =>
 export async function diskDependencies(
   { env, home, logger }: WorkerOptions,
   store: Store,
-): Promise<ActivityDependencies> {
+): Promise<Omit<ActivityDependencies, 'standingOf'>> {
   const timings = resolveTimings(env);
   const paths = storePaths(store.dir);
   const { blobs, archive } = await openStores(home, store);
@@ -104,7 +105,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { env, home, logger } = options;
   installRuntime();
   const store = await resolveStore(env, home);
-  const dependencies = await diskDependencies(options, store);
+  const endedRuns = askEndedRuns(env);
+  const dependencies = {
+    ...(await diskDependencies(options, store)),
+    standingOf: (holder) => endedRuns.standingOf(holder),
+  } satisfies ActivityDependencies;
   const { timings, blobs } = dependencies;
   const recovered = await dependencies.engine.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
@@ -147,14 +152,19 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' }),
   ]);
   const done = Promise.all(workers.map((worker) => worker.run())).then(
-    () => connected.close(),
+    async () => {
+      await endedRuns.close();
+      await connected.close();
+    },
     async (error: unknown) => {
       // One of the three failed: the others would go on alone.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await connected.close().catch(() => undefined);
+      await Promise.allSettled([endedRuns.close(), connected.close()]);
       throw error;
     },
   );
+  // Beside the work, not before it: a server that answers slowly holds up nothing.
+  void tellHolds(endedRuns, logger);
   logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
   return {
     queues,
@@ -167,6 +177,20 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       await done;
     },
   };
+}
+
+/** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */
+async function tellHolds(endedRuns: EndedRuns, logger: Logger): Promise<void> {
+  const holds = await endedRuns.sweep().catch((error: unknown) => {
+    logger.error({ err: error }, 'ended runs could not be looked at');
+    return null;
+  });
+  if (holds === null) return;
+  if (holds.note !== null) logger.warn(`Not every held workspace was looked at: ${holds.note}`);
+  for (const { stepKey, workspace, ended, because } of holds.released)
+    logger.warn({ stepKey, workspace, ended, because }, 'released the workspace of an ended run');
+  for (const { stepKey, workspace, ended, files } of holds.held)
+    logger.warn({ stepKey, workspace, ended, files }, 'an ended run still holds a workspace: see `emend recover`');
 }
 
 async function main(): Promise<void> {

@@ -5,6 +5,7 @@ import type { ApplyRequest, LeaseHolder, Proposal } from '../workspace/types.js'
 import { proposalIdOf } from '../workspace/hash.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { applyOrTakeOver, shown } from './take-over.js';
 import { getJson } from './snapshot.js';
 
 interface Applying {
@@ -38,7 +39,7 @@ export const apply =
   async (input: ApplyInput, { stillOurs }: ActivityScope): Promise<ApplyResult> => {
     const { engine } = dependencies;
     const request = await requestOf(dependencies, input);
-    const outcome = await engine.apply(request, stillOurs);
+    const { outcome, advice } = await applyOrTakeOver(dependencies, request, stillOurs);
     // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
     stillOurs();
     const release = ({ number }: LeaseHolder): Promise<void> =>
@@ -48,7 +49,13 @@ export const apply =
         if (input.releaseAfter) await release(outcome.lease);
         return { v: 1, outcome: 'applied', files: outcome.files, lease: held(outcome.lease) };
       case 'busy':
-        return { v: 1, outcome: 'busy', holder: outcome.holder.stepKey.slice(0, 8), since: outcome.holder.takenAt };
+        return {
+          v: 1,
+          outcome: 'busy',
+          holder: shown(outcome.holder),
+          since: outcome.holder.takenAt,
+          ...(advice === null ? {} : { advice }),
+        };
       case 'base_changed':
         return { v: 1, outcome: 'base_changed', conflicts: outcome.conflicts };
       case 'conflict':

@@ -1,6 +1,6 @@
 /** The worker's end of `ArchiveSink`: events of a pause or an end, appended as those that activities bring. */
 import type { ArchiveSink } from '../shared/protocol.js';
-import { entriesOf } from './boundary.js';
+import { eventEntries } from '../workspace/archive-entries.js';
 import type { ActivityDependencies } from './dependencies.js';
 
 interface Caller {
@@ -12,7 +12,7 @@ export const archiveSink = ({ archive, logger }: ActivityDependencies) => ({
   archive: {
     append: {
       fn: async (caller: Caller, ...[stepKey, events]: Parameters<ArchiveSink['append']>): Promise<void> => {
-        await archive.append(stepKey, entriesOf(events, caller.runId)).catch((error: unknown) => {
+        await archive.append(stepKey, eventEntries(events, caller.runId)).catch((error: unknown) => {
           logger.warn({ err: error, stepKey }, 'the archive could not be written');
         });
       },

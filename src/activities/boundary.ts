@@ -8,7 +8,8 @@ import { ModelError } from '../model/errors.js';
 import { BOUNDS } from '../shared/limits.js';
 import { PROBLEMS, ProblemError, type Problem } from '../shared/problems.js';
 import type { ActivityBase } from '../shared/protocol.js';
-import type { ArchiveEntry, StillOurs } from '../workspace/types.js';
+import { eventEntries } from '../workspace/archive-entries.js';
+import type { StillOurs } from '../workspace/types.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { startPulse } from './pulse.js';
 
@@ -60,17 +61,6 @@ function asFailure(error: unknown): unknown {
   });
 }
 
-/** Entries for the archive: the run's events so far, and at the end what this activity came to. Ids make a retry append nothing new. */
-export function entriesOf(log: ActivityBase['log'], runId: string): ArchiveEntry[] {
-  return log.map((event) => ({
-    v: 1,
-    id: `event-${runId}-${event.seq}`,
-    at: new Date(event.at).toISOString(),
-    kind: 'event',
-    data: event,
-  }));
-}
-
 /** The result as the archive keeps it: without what only the next activity needs. */
 const summaryOf = (result: unknown): unknown => {
   const text = JSON.stringify(result);
@@ -100,7 +90,9 @@ export function activity<I extends ActivityBase, O>(
           code: 'version_unknown',
           message: `${name}: input version ${String(input.v)} is not known`,
         });
-      await dependencies.archive.append(input.stepKey, entriesOf(input.log, runId));
+      await dependencies.archive.append(input.stepKey, eventEntries(input.log, runId));
+      // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
+      if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
       const result = await work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
       await dependencies.archive.append(input.stepKey, [
         {

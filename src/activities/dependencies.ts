@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { CallJournal, ModelPort } from '../model/types.js';
 import type { Timings } from '../shared/limits.js';
 import type { Committer } from '../workspace/commit.js';
-import type { ApplyEngine, Archive, BlobStore, RecordStore } from '../workspace/types.js';
+import type { ApplyEngine, Archive, BlobStore, LeaseHolder, RecordStore, RunStanding } from '../workspace/types.js';
 import type { EditRunner } from './edit-runner.js';
 
 export interface ActivityDependencies {
@@ -16,6 +16,8 @@ export interface ActivityDependencies {
   readonly engine: ApplyEngine;
   readonly edits: EditRunner;
   readonly commit: Committer;
+  /** Asks the server about the run that holds a workspace; one that does not answer in time is `unknown`. */
+  readonly standingOf: (holder: LeaseHolder) => Promise<RunStanding>;
   readonly timings: Timings;
   readonly logger: Logger;
   /** Environment for a person's commands; secrets are taken out by the runner. */

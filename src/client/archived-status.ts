@@ -4,6 +4,7 @@ import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../shared/protocol.js';
 import type { ArchivedRun } from './archived.js';
+import { shownKey } from './ids.js';
 import type { ClosedRun } from './types.js';
 
 /** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
@@ -44,11 +45,13 @@ const lastKnown = ({ lastActivity }: ArchivedRun): string =>
   lastActivity === null ? 'nothing known yet' : `last known: ${lastActivity.name} (${lastActivity.outcome})`;
 
 /** A run that was cut off says what of it is still in the workspace. */
-const endOf = ({ applied, kept }: ArchivedRun, { status, result, message }: ClosedRun): string => {
+const endOf = ({ stepKey, applied, kept }: ArchivedRun, { status, result, message }: ClosedRun): string => {
   if (result !== null) return result.outcome;
-  if (applied.length === 0) return message ?? status;
+  const how = status.toLowerCase().replaceAll('_', ' ');
+  if (applied.length === 0) return `${how}, nothing applied${message === null ? '' : ` (${message})`}`;
   const files = applied.length === 1 ? '1 file' : `${applied.length} files`;
-  return `${status.toLowerCase()} with ${files} applied (${kept ? 'kept' : 'see emend recover'}): ${applied.slice(0, 10).join(', ')}`;
+  const what = kept ? 'kept' : `emend recover --undo ${shownKey(stepKey)}`;
+  return `${how}, ${files} applied (${what}): ${applied.slice(0, 10).join(', ')}`;
 };
 
 /** A run that did not come to its own end still answers as if it went on; this is how it ended. */

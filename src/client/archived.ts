@@ -44,10 +44,13 @@ export interface ArchivedRun {
   readonly kept: boolean;
 }
 
-/** What `emend recover` notes of a run that had ended and still held its workspace. */
+/**
+ * What recovery notes of a run that had ended and still held its workspace: a person's word (`undo`, `keep`), or what the archive had
+ * not heard (`found`: files are applied; `committed`: they are committed).
+ */
 export interface RecoveryData {
   readonly v: 1;
-  readonly how: 'undo' | 'keep';
+  readonly how: 'undo' | 'keep' | 'found' | 'committed';
   readonly files: readonly string[];
 }
 
@@ -108,7 +111,8 @@ const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied
   for (const { kind, data } of entries) {
     if (kind === 'recovery' && isRecovery(data)) {
       kept = data.how === 'keep';
-      if (!kept) applied.clear();
+      if (data.how === 'found') for (const path of data.files) applied.add(path);
+      else if (!kept) applied.clear();
     }
     if (kind !== 'activity' || !isActivity(data)) continue;
     if (data.name === 'apply') for (const path of pathsOf(data.result)) applied.add(path);
@@ -118,7 +122,7 @@ const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied
 };
 
 const isRecovery = (data: unknown): data is RecoveryData =>
-  isRecord(data) && (data.how === 'undo' || data.how === 'keep');
+  isRecord(data) && ['undo', 'keep', 'found', 'committed'].includes(String(data.how)) && Array.isArray(data.files);
 
 const pathsOf = (result: unknown): readonly string[] =>
   isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];

@@ -1,22 +1,28 @@
-/** Workspaces that are still held by runs that have ended (terminated, deleted): found here, put right when a person says how. */
-import { fail } from '../shared/problems.js';
+/**
+ * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
+ * what somebody applied and nobody committed is shown, and put right when a person says how.
+ */
+import { fail, ProblemError } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
 import { createApplyEngine } from '../workspace/apply.js';
-import { isOpen, openRecord } from '../workspace/apply-record.js';
-import type { ClosedRecord, TransactionPlan } from '../workspace/apply-record.js';
+import { appliedRecords, appliedUnder } from '../workspace/ended-lease.js';
 import { homePaths } from '../workspace/home.js';
-import { rollbackName } from '../workspace/rollback.js';
+import { createLeaseKeeper } from '../workspace/lease.js';
 import { orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
-import type { ApplyRequest, FileConflict, LeaseHolder, Proposal } from '../workspace/types.js';
+import type { ApplyRequest, FileConflict, LeaseEnd, LeaseHolder, Proposal } from '../workspace/types.js';
 import { archivedRun, proposalRef } from './archived.js';
 import type { RecoveryData } from './archived.js';
+import { foundApplied, noteClosed } from './close-archive.js';
+import { withLive } from './resolve-run.js';
+import type { ResolvedRun } from './resolve-run.js';
+import { isElsewhere, standingOfRun } from './run-standing.js';
 import type { Emend } from './types.js';
 
-/** Archives looked through for workspaces. */
-const MAX_ARCHIVES = 1000;
+/** Archives looked through for workspaces, newest first. */
+export const ARCHIVES = { recover: 1000, list: 50, workerStart: 200 } as const;
 
-export interface StaleHold {
+interface Ended {
   readonly stepKey: StepKey;
   readonly workspace: string;
   readonly holder: LeaseHolder;
@@ -24,8 +30,20 @@ export interface StaleHold {
   readonly ended: string;
   /** It worked from another `EMEND_HOME`: what it applied is recorded there, and can be undone only there. */
   readonly elsewhere: boolean;
-  /** What it applied under this lease and nobody rolled back, as far as this home knows. */
+}
+export interface StaleHold extends Ended {
+  /** What it applied under this lease and nobody rolled back or committed, as far as this home knows. */
   readonly files: readonly string[];
+}
+export interface ReleasedHold extends Ended {
+  readonly because: 'nothing_applied' | 'committed' | 'finished';
+}
+export interface Holds {
+  /** A person must say what becomes of these. */
+  readonly held: readonly StaleHold[];
+  readonly released: readonly ReleasedHold[];
+  /** Why not all of them could be judged; null: they were. */
+  readonly note: string | null;
 }
 export interface HoldEnded {
   readonly files: readonly string[];
@@ -33,24 +51,65 @@ export interface HoldEnded {
   readonly kept: readonly FileConflict[];
 }
 
-/** Asks the server about each held workspace that the archive names; without a server nothing can be said of any of them. */
-export const staleHolds = async (emend: Emend): Promise<readonly StaleHold[]> => {
-  if (emend.runs === null) return [];
+/**
+ * Asks the server about the holder of each workspace that the newest archives name. The lease of a closed run is released where it
+ * applied nothing, or its commit is there. Without a server nothing can be said of any of them. Never throws for an absent server.
+ */
+export const settleHolds = async (emend: Emend, archives: number = ARCHIVES.recover): Promise<Holds> => {
+  const held: StaleHold[] = [];
+  const released: ReleasedHold[] = [];
+  const note = emend.runs === null ? (emend.unreachable?.message ?? 'No Temporal server answers.') : null;
+  if (note !== null) return { held, released, note };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
-  const found: StaleHold[] = [];
-  for (const workspace of await knownWorkspaces(emend)) {
+  for (const workspace of await knownWorkspaces(emend, archives)) {
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
-    const holder = there === null ? null : await engine.readLease(workspace);
-    if (holder?.namespace !== emend.namespace) continue;
-    const run = await emend.runs.describe({ workflowId: holder.workflowId, runId: null });
-    if (run?.open === true && run.memo?.stepKey === holder.stepKey) continue;
+    // A workspace whose git does not answer holds up none of the others.
+    const holder = there === null ? null : await engine.readLease(workspace).catch(ignoreProblem);
+    if (holder === null) continue;
+    const standing = await standingOfRun(emend, holder);
+    if (standing.state === 'open') continue;
+    if (standing.state === 'unknown' && standing.why === 'no_answer')
+      return { held, released, note: 'The Temporal server stopped answering.' };
+    if (standing.state === 'unknown' && standing.why === 'other_namespace') continue;
     const { stepKey } = holder;
-    const files = (await appliedRecords(emend, { stepKey, workspace, holder })).flatMap(({ closed }) => closed.files);
-    const ended = run?.status.toLowerCase() ?? 'not known to the server';
     const elsewhere = await isElsewhere(emend, stepKey);
-    found.push({ stepKey, workspace, holder, ended, elsewhere, files: [...new Set(files)] });
+    if (standing.state === 'unknown' || elsewhere) {
+      const ended = standing.state === 'unknown' ? 'not known to the server' : standing.how;
+      held.push({ stepKey, workspace, holder, ended, elsewhere, files: await filesUnder(emend, workspace, holder) });
+      continue;
+    }
+    const end = await engine.endLease(workspace, holder, standing.finished);
+    await noteEnd(emend, holder, end);
+    const ended = { stepKey, workspace, holder, ended: standing.how, elsewhere };
+    if (end.outcome === 'ended') released.push({ ...ended, because: end.because });
+    if (end.outcome === 'kept') held.push({ ...ended, files: end.files });
   }
-  return found;
+  return { held, released, note: null };
+};
+
+const ignoreProblem = (error: unknown): null => {
+  if (error instanceof ProblemError) return null;
+  throw error;
+};
+
+/** How it ended goes into its archive, as the server will forget it, and what recovery found that the archive had not heard. */
+const noteEnd = async (emend: Emend, holder: LeaseHolder, end: LeaseEnd): Promise<void> => {
+  const run = await withLive(emend, holder.stepKey, null);
+  const { applied } = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
+  if (end.outcome === 'kept') await emend.archive.append(holder.stepKey, foundApplied(holder, applied, end.files));
+  if (end.outcome === 'ended' && end.because === 'committed' && applied.length > 0)
+    await noteRecovery(emend, holder, 'committed', []);
+};
+
+const noteRecovery = (
+  { archive }: Emend,
+  { stepKey, number }: LeaseHolder,
+  how: RecoveryData['how'],
+  files: readonly string[],
+): Promise<void> => {
+  const data: RecoveryData = { v: 1, how, files };
+  const id = `recovery-${number}-${how}`;
+  return archive.append(stepKey, [{ v: 1, id, at: new Date().toISOString(), kind: 'recovery', data }]);
 };
 
 /** `undo` puts the files back that the step applied and nobody changed since; then the workspace is free again. */
@@ -77,53 +136,52 @@ export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep
     kept.push(...undone.kept);
   }
   await engine.releaseLease(hold.workspace, hold.stepKey);
-  const data: RecoveryData = { v: 1, how, files };
-  const id = `recovery-${hold.holder.number}-${how}`;
-  await emend.archive.append(hold.stepKey, [{ v: 1, id, at: new Date().toISOString(), kind: 'recovery', data }]);
+  await noteRecovery(emend, hold.holder, how, files);
   return { files, kept };
 };
 
-const knownWorkspaces = async ({ archive }: Emend): Promise<readonly string[]> => {
-  const keys = (await archive.list()).slice(0, MAX_ARCHIVES);
-  const workspaces = await Promise.all(
-    keys.map(async (stepKey) => archivedRun(stepKey, await archive.read(stepKey)).started?.workspace),
-  );
-  return [...new Set(workspaces.filter((workspace) => workspace !== undefined))];
+/**
+ * A run that was cut off with files applied when it held its workspace no longer: it is held for it again, so that they can be put
+ * back. Null: there is nothing of that kind. Throws ProblemError `busy` where another step has the workspace by now.
+ */
+export const holdAgain = async (emend: Emend, { stepKey, live, archived }: ResolvedRun): Promise<StaleHold | null> => {
+  const { started, closed, applied, kept } = archived;
+  // A reset made another run of it, which is at work.
+  if (live?.open === true || started === null || closed?.result !== null || applied.length === 0 || kept) return null;
+  const { workspace, workflowId, namespace } = started;
+  const records = await appliedRecords(realSys, homePaths(emend.home).transactions, workspace, stepKey);
+  const last = Math.max(0, ...records.map(({ plan }) => plan.lease.number));
+  if (last === 0) return null;
+  const leases = createLeaseKeeper({ home: emend.home });
+  const taken = await leases.take(workspace, stepKey, { workflowId, namespace, continues: last });
+  if (taken.outcome === 'busy')
+    return fail('busy', `${workspace} is held by run ${taken.holder.stepKey.slice(0, 8)} by now.`, 'See `emend list`.');
+  const files = await filesUnder(emend, workspace, taken.lease);
+  const ended = closed.status.toLowerCase();
+  return { stepKey, workspace, holder: taken.lease, ended, elsewhere: false, files };
 };
 
-/** Homes may share a store, a repository or both: a lease in its git directory may be another home's. */
-const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): Promise<boolean> => {
-  if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null) return false;
-  const { started } = archivedRun(stepKey, await archive.read(stepKey));
-  return started === null || hostOf(started.queues.host) !== hostOf(queues.host);
-};
-
-/** The host's id in the name of its queue, whose prefix a person may change. */
-const hostOf = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
-
-type Held = Pick<StaleHold, 'stepKey' | 'workspace' | 'holder'>;
-
-/** The step's closed records of this lease, those that were rolled back left out, in order of their decisions. */
-const appliedRecords = async ({ home }: Emend, { stepKey, holder, workspace }: Held) => {
-  const { transactions } = homePaths(home);
-  const load = (name: string) => openRecord(realSys, transactions, name).load();
-  const names = (await orNull(realSys.readdir(`${transactions}/${stepKey}`))) ?? [];
-  const found: { readonly plan: TransactionPlan; readonly closed: ClosedRecord }[] = [];
-  for (const name of names) {
-    const back = rollbackName(name);
-    if (back !== name && names.includes(back) && (await load(`${stepKey}/${back}`)).closed !== null) continue;
-    const { plan, closed, ...rest } = await load(`${stepKey}/${name}`);
-    if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
-    if (plan.lease.number === holder.number && plan.workspace === workspace) found.push({ plan, closed });
+const knownWorkspaces = async ({ archive }: Emend, archives: number): Promise<readonly string[]> => {
+  const known = new Set<string>();
+  for (const stepKey of (await archive.list()).slice(0, archives)) {
+    const { started } = archivedRun(stepKey, await archive.read(stepKey));
+    if (started !== null) known.add(started.workspace);
   }
-  return found.sort((a, b) => a.plan.decision - b.plan.decision);
+  return [...known];
 };
+
+const recordsUnder = ({ home }: Emend, workspace: string, holder: LeaseHolder) =>
+  appliedUnder(realSys, homePaths(home).transactions, workspace, holder);
+
+const filesUnder = async (emend: Emend, workspace: string, holder: LeaseHolder): Promise<readonly string[]> => [
+  ...new Set((await recordsUnder(emend, workspace, holder)).flatMap(({ closed }) => closed.files)),
+];
 
 const applications = async (emend: Emend, hold: StaleHold): Promise<ApplyRequest[]> => {
   const { stepKey, holder, workspace } = hold;
   const entries = await emend.archive.read(stepKey);
   const requests: ApplyRequest[] = [];
-  for (const { plan, closed } of await appliedRecords(emend, hold)) {
+  for (const { plan, closed } of await recordsUnder(emend, workspace, holder)) {
     const ref = proposalRef(entries, plan.proposalId);
     if (ref === null)
       return fail(

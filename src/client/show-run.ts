@@ -6,6 +6,7 @@ import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shar
 import type { ArchivedRun } from './archived.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
+import { withPaid } from './paid.js';
 import type { ResolvedRun } from './resolve-run.js';
 import type { Emend, RunRef } from './types.js';
 
@@ -55,14 +56,16 @@ export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: S
   // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
   const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
   if (asked.ok) {
-    const status = run.live?.open === false ? cutOff(asked.value.status, archived) : asked.value.status;
+    const status =
+      run.live?.open === false ? await withPaid(emend, cutOff(asked.value.status, archived)) : asked.value.status;
     return { ...place, source: 'run', note: null, ...asked.value, status };
   }
+  const status = { ...archivedStatus(archived), ...memoOver(run) };
   return {
     ...place,
     source: 'archive',
     note: archived.closed === null ? asked.why : null,
-    status: { ...archivedStatus(archived), ...memoOver(run) },
+    status: archived.closed === null ? status : await withPaid(emend, status),
     ledger: ledgerOfEvents(archived.events),
     proposal: archived.proposal,
   };

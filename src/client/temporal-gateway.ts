@@ -16,6 +16,7 @@ import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { EditStepInput, StepResult } from '../shared/protocol.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { followHistory } from './follow-history.js';
+import { toldIn } from './told-events.js';
 import { hasCode } from './grpc.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 
@@ -109,6 +110,11 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     closed: async (ref) => {
       const description = await within(CALL_MS, () => handleOf(ref).describe());
       return closedRun(client, description);
+    },
+
+    toldEvents: async (ref) => {
+      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      return toldIn(events ?? [], client.options.loadedDataConverter.payloadCodecs);
     },
 
     historyText: async (ref) => {

@@ -1,6 +1,7 @@
 /** What the client functions work with: the stores of this machine and, where a server answers, the runs on it. */
 import type { Problem } from '../shared/problems.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
+import type { StepEvent } from '../shared/events.js';
 import type { EditStepInput, Queues, StepResult } from '../shared/protocol.js';
 import type { StepKey } from '../shared/refs.js';
 import type { Timings } from '../shared/limits.js';
@@ -83,6 +84,8 @@ export interface RunGateway {
   follow(ref: RunRef, after: number, signal: AbortSignal, onNews: () => Promise<void>): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(ref: RunRef): Promise<ClosedRun>;
+  /** The events that the run's history holds (its activities' inputs carry them): all up to the last activity that was scheduled. */
+  toldEvents(ref: RunRef): Promise<readonly StepEvent[]>;
   /** All payloads of the run's history as text, in which references can be looked for. */
   historyText(ref: RunRef): Promise<string>;
   /** Are the four search attributes registered (created here where that is allowed)? */

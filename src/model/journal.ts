@@ -6,7 +6,6 @@
  */
 import { join } from 'node:path';
 import { LIMITS } from '../shared/limits.js';
-import { onDisk, orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { Sys } from '../workspace/sys.js';
 import { ModelError } from './errors.js';
@@ -20,7 +19,8 @@ import { keyParts, slotKey } from './slot-key.js';
 import { endOwnership, takeOwnership } from './slot-owner.js';
 import { readCalls, slotUsage } from './slot.js';
 import type { SlotCall } from './slot.js';
-import type { CallJournal, JournalAsk, JournaledCall, ModelPort, SlotOutcome } from './types.js';
+import { callsOfStep } from './step-calls.js';
+import type { CallJournal, JournalAsk, ModelPort, SlotOutcome } from './types.js';
 
 export interface DiskJournalOptions {
   /** The directory of slots, `storePaths(store).slots`. */
@@ -132,23 +132,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     }
   };
 
-  const calls: CallJournal['calls'] = async (stepKey) => {
-    const step = stepDir(dir, stepKey);
-    const slots = (await onDisk(`Reading the call journal at ${step}`, () => orNull(sys.readdir(step)))) ?? [];
-    const found: { readonly at: string; readonly call: JournaledCall }[] = [];
-    for (const slot of slots.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-      const files = new SlotFiles(sys, join(step, slot));
-      const record = await files.get('slot.json');
-      if (record === null) continue;
-      for (const c of await readCalls(files, record))
-        found.push({ at: c.record.at, call: { slot, key: record.key, call: c.call, state: c.state, usage: c.usage } });
-    }
-    return found
-      .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.call.call - b.call.call))
-      .map(({ call }) => call);
-  };
-
-  return { ask, calls };
+  return { ask, calls: (stepKey) => callsOfStep(sys, dir, stepKey) };
 };
 
 const answered = (slot: SlotRecord, { answer, usage }: AnswerRecord, recorded: boolean): SlotOutcome => ({

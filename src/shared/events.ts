@@ -74,7 +74,7 @@ export type EventBody =
   | { readonly type: 'decision_settled'; readonly decision: string; readonly reason: PauseReason }
   | { readonly type: 'decision_ignored'; readonly what: string; readonly why: string }
   | { readonly type: 'applied'; readonly file_count: number; readonly proposal: string }
-  | { readonly type: 'apply_busy'; readonly holder: string }
+  | { readonly type: 'apply_busy'; readonly holder: string; readonly advice?: string }
   | { readonly type: 'conflict'; readonly files: readonly string[]; readonly where: 'apply' | 'commit' | 'rebase' }
   | { readonly type: 'rebased'; readonly clean: boolean }
   | {

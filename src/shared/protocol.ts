@@ -295,7 +295,14 @@ export interface ConflictFile {
 }
 export type ApplyResult =
   | { readonly v: 1; readonly outcome: 'applied'; readonly files: readonly string[]; readonly lease: HeldLease }
-  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string; readonly since: string }
+  /** `advice`: the holder has ended, and a person must say what becomes of what it applied. */
+  | {
+      readonly v: 1;
+      readonly outcome: 'busy';
+      readonly holder: string;
+      readonly since: string;
+      readonly advice?: string;
+    }
   /** Nothing was written. */
   | { readonly v: 1; readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
   | {

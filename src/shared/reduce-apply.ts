@@ -94,6 +94,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         ...state,
         busySince: null,
         busyTries: 0,
+        busyAdvice: null,
         lease: leaseAfter(state, result.lease),
         applications: result.files.length === 0 ? state.applications : [...state.applications, application],
       };
@@ -101,8 +102,12 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
       return result.outcome === 'applied' ? afterApply(told, now) : askConflict(told, 'apply', result.conflicts, now);
     }
     case 'busy': {
-      const busy = { ...state, busySince: state.busySince ?? now, busyTries: state.busyTries + 1 };
-      return state.busyTries === 0 ? emit(busy, now, { type: 'apply_busy', holder: result.holder }) : busy;
+      const { holder, advice } = result;
+      const busyAdvice = advice ?? null;
+      const busy = { ...state, busySince: state.busySince ?? now, busyTries: state.busyTries + 1, busyAdvice };
+      // Told once, and again when there is something that a person can do about it.
+      if (state.busyTries > 0 && (busyAdvice === null || busyAdvice === state.busyAdvice)) return busy;
+      return emit(busy, now, { type: 'apply_busy', holder, ...(advice === undefined ? {} : { advice }) });
     }
     case 'base_changed':
       return askConflict(state, 'apply', result.conflicts, now);

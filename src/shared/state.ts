@@ -129,6 +129,8 @@ export interface StepState {
   readonly lease: HeldLease | null;
   readonly busySince: number | null;
   readonly busyTries: number;
+  /** What a person can do about the holder; null: it is a run like others, and is waited for. */
+  readonly busyAdvice: string | null;
   readonly incomplete: boolean;
   readonly rebaseFiles: readonly string[] | null;
   readonly ontoCurrent: number | null;
@@ -196,6 +198,7 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   lease: null,
   busySince: null,
   busyTries: 0,
+  busyAdvice: null,
   incomplete: false,
   rebaseFiles: null,
   ontoCurrent: null,

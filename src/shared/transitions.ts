@@ -99,6 +99,7 @@ export function settleReview(state: StepState, now: number): StepState {
     approvalNumber: approval,
     busySince: null,
     busyTries: 0,
+    busyAdvice: null,
   };
 }
 

@@ -48,7 +48,8 @@ function doingOf(state: StepState): string {
     case 'review':
       return 'proposal ready';
     case 'apply':
-      return state.busyTries > 0 ? 'waiting for another step to leave the workspace' : 'applying';
+      if (state.busyTries === 0) return 'applying';
+      return `waiting for another step to leave the workspace${state.busyAdvice === null ? '' : `: ${state.busyAdvice}`}`;
     case 'rebase':
       return 'carrying the proposal over to the files as they are now';
     case 'verify':

@@ -13,6 +13,7 @@ import type { ClosedRecord, TransactionRecord } from './apply-record.js';
 import { asAttempt, problemOf, transact } from './apply-transact.js';
 import type { PlanAttempt, TransactContext } from './apply-transact.js';
 import { proposalIdOf } from './hash.js';
+import { endLease } from './ended-lease.js';
 import { homePaths } from './home.js';
 import { createLeaseKeeper } from './lease.js';
 import type { LeaseKeeper } from './lease.js';
@@ -66,6 +67,8 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     releaseLease: (workspace, stepKey, number) => leases.release(workspace, stepKey, number),
     holdLease: (workspace, stepKey, holder) => leases.take(workspace, stepKey, holder),
     readLease: (workspace) => leases.read(workspace),
+    endLease: (workspace, holder, finished) =>
+      onDisk(`The lease of ${workspace}`, async () => endLease(await parts(), leases, workspace, holder, finished)),
     recover: () => onDisk('Recovery', async () => recoverAll(await parts())),
   };
 };

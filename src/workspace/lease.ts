@@ -24,7 +24,7 @@ export interface LeaseKeeper {
   take(
     workspace: string,
     stepKey: StepKey,
-    holder: { readonly workflowId: string; readonly namespace: string },
+    holder: Pick<LeaseHolder, 'workflowId' | 'namespace' | 'continues'>,
   ): Promise<LeaseTaking>;
   read(workspace: string): Promise<LeaseHolder | null>;
   /**
@@ -101,7 +101,7 @@ export const createLeaseKeeper = ({
     });
 
   return {
-    take: (workspace, stepKey, { workflowId, namespace }) =>
+    take: (workspace, stepKey, { workflowId, namespace, continues }) =>
       on(workspace, async (root, place) => {
         for (let taking = 0; taking < MAX_TAKINGS; taking++) {
           const now_ = await standing(place);
@@ -115,7 +115,17 @@ export const createLeaseKeeper = ({
             };
           const number = now_.number + 1;
           const head = await headOf(root, place);
-          const ours: LeaseHolder = { v: 1, number, stepKey, workflowId, namespace, takenAt: now(), ...head };
+          const before = continues === undefined ? {} : { continues };
+          const ours: LeaseHolder = {
+            v: 1,
+            number,
+            stepKey,
+            workflowId,
+            namespace,
+            takenAt: now(),
+            ...head,
+            ...before,
+          };
           const put = await putJsonIfAbsent(sys, takenPath(place, number), ours, MODES);
           if (!put.created) continue;
           // A number so old that its files were removed is no lease: somebody went on meanwhile.

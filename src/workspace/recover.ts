@@ -1,6 +1,7 @@
 /** Finishes or reverts what dead processes left open in a home. Leases are left alone: only a server knows whose workflow is closed. */
 import { join } from 'node:path';
 import { isStepKey } from '../shared/refs.js';
+import type { StepKey } from '../shared/refs.js';
 import type { EngineParts } from './apply.js';
 import { isOpen, openRecord } from './apply-record.js';
 import { asAttempt, liveAttempts, problemOf, settleOpen, sweep } from './apply-transact.js';
@@ -11,11 +12,18 @@ import type { RecoveredTransaction } from './types.js';
 export const recoverAll = async (parts: EngineParts): Promise<readonly RecoveredTransaction[]> => {
   const { sys, transactions } = parts;
   const all: RecoveredTransaction[] = [];
-  for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey)) {
-    for (const name of (await orNull(sys.readdir(join(transactions, stepKey)), ['ENOENT', 'ENOTDIR'])) ?? []) {
-      const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, `${stepKey}/${name}`, attempt));
-      if (recovered !== null) all.push(recovered);
-    }
+  for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey))
+    all.push(...(await recoverStep(parts, stepKey)));
+  return all;
+};
+
+/** The same for the records of one step. */
+export const recoverStep = async (parts: EngineParts, stepKey: StepKey): Promise<readonly RecoveredTransaction[]> => {
+  const { sys, transactions } = parts;
+  const all: RecoveredTransaction[] = [];
+  for (const name of (await orNull(sys.readdir(join(transactions, stepKey)), ['ENOENT', 'ENOTDIR'])) ?? []) {
+    const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, `${stepKey}/${name}`, attempt));
+    if (recovered !== null) all.push(recovered);
   }
   return all;
 };

@@ -67,7 +67,29 @@ export interface LeaseHolder {
   readonly head: string | null;
   /** Branch ref HEAD pointed to (`refs/heads/x`), null when detached or outside git. */
   readonly headRef: string | null;
+  /** Number of an earlier lease of this step whose applications this one holds on to. */
+  readonly continues?: number;
 }
+/**
+ * What can be said of the run that holds a workspace. `finished`: it came to its own end. `elsewhere`: it worked from another
+ * `EMEND_HOME`, and only there is known what it applied.
+ */
+export type RunStanding =
+  | { readonly state: 'open' }
+  | { readonly state: 'ended'; readonly how: string; readonly finished: boolean; readonly elsewhere: boolean }
+  /** `no_answer`: no server answers now; `not_known`: the server has no such run. */
+  | { readonly state: 'unknown'; readonly why: 'no_answer' | 'other_namespace' | 'not_known' };
+/** What became of the lease of a run that has ended. */
+export type LeaseEnd =
+  | { readonly outcome: 'ended'; readonly because: 'nothing_applied' | 'committed' | 'finished' }
+  /** Applied and neither committed nor rolled back: a person must say. */
+  | { readonly outcome: 'kept'; readonly files: readonly string[] }
+  /** A live process still works on its files. */
+  | { readonly outcome: 'at_work' }
+  /** Its open transaction could not be recovered; `recover` says why. */
+  | { readonly outcome: 'unrecovered' }
+  /** It holds the workspace no longer. */
+  | { readonly outcome: 'not_held' };
 export type LeaseAttempt =
   | { readonly outcome: 'held'; readonly lease: LeaseHolder }
   | { readonly outcome: 'busy'; readonly holder: LeaseHolder };
@@ -139,6 +161,11 @@ export interface ApplyEngine {
     holder: ApplyRequest['holder'],
   ): Promise<LeaseAttempt & { readonly taken: boolean }>;
   readLease(workspace: string): Promise<LeaseHolder | null>;
+  /**
+   * Recovers the transactions of a step whose run has ended, and ends its lease where nothing of it is applied and not committed.
+   * `finished`: the run came to its own end, so what it left is as it should be.
+   */
+  endLease(workspace: string, holder: LeaseHolder, finished: boolean): Promise<LeaseEnd>;
   /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted); see design section 6. */
   recover(): Promise<readonly RecoveredTransaction[]>;
 }

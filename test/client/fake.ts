@@ -9,6 +9,7 @@ import { storePaths } from '../../src/workspace/store.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/protocol.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
+import type { StepEvent } from '../../src/shared/events.js';
 import type { LedgerRow, StepStatus } from '../../src/shared/protocol.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import type {
@@ -96,6 +97,7 @@ export class FakeServer implements RunGateway {
     const run = this.find(ref);
     if (!this.workers || run === undefined) throw new ProblemError(problem('no_worker', 'No worker answers.'));
     const ledger: readonly LedgerRow[] = [];
+    if (name === QUERIES.events) return this.events as T;
     return (name === QUERIES.status ? run.status : name === QUERIES.proposal ? null : ledger) as T;
   };
   update = async (_ref: unknown, request: DecisionRequest) => {
@@ -120,6 +122,10 @@ export class FakeServer implements RunGateway {
     }
   };
   closed = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)!.closed!;
+  /** What the history holds of a run's events, and what a worker knows of them. */
+  told: StepEvent[] = [];
+  events: StepEvent[] = [];
+  toldEvents = async () => this.told;
   historyText = async () => '';
   searchAttributes = async () => this.attributes;
 }

@@ -128,7 +128,7 @@ describe('with a server', () => {
     expect(later).toMatchObject({
       source: 'archive',
       note: null,
-      status: { state: 'aborted', doing: 'by an operator', decision: null },
+      status: { state: 'aborted', doing: 'terminated, nothing applied (by an operator)', decision: null },
     });
   });
 
@@ -165,16 +165,20 @@ describe('a run that was cut off from outside', () => {
       expect(listed).toMatchObject({ state: status.state, doing: status.doing });
       return [status.state, status.doing, status.decision];
     };
-    expect(await shown()).toEqual(['aborted', 'by an operator', null]);
+    expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
     await note(emend, 'a3', 'activity', {
       name: 'apply',
       result: { v: 1, outcome: 'applied', files: ['a.ts', 'b.ts'] },
     });
-    expect(await shown()).toEqual(['aborted', 'terminated with 2 files applied (see emend recover): a.ts, b.ts', null]);
+    expect(await shown()).toEqual([
+      'aborted',
+      'terminated, 2 files applied (emend recover --undo abcd1234): a.ts, b.ts',
+      null,
+    ]);
     await note(emend, 'r1', 'recovery', { v: 1, how: 'keep', files: [] });
-    expect(await shown()).toEqual(['aborted', 'terminated with 2 files applied (kept): a.ts, b.ts', null]);
+    expect(await shown()).toEqual(['aborted', 'terminated, 2 files applied (kept): a.ts, b.ts', null]);
     await note(emend, 'r2', 'recovery', { v: 1, how: 'undo', files: ['a.ts', 'b.ts'] });
-    expect(await shown()).toEqual(['aborted', 'by an operator', null]);
+    expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
   });
 
   test('a reset makes another run of it, whose end counts in its turn', async () => {
@@ -192,7 +196,7 @@ describe('a run that was cut off from outside', () => {
     server.close(again, { status: 'FAILED', result: null, message: 'out of luck' });
     expect((await showRun(emend, await resolveRun(emend, 'abcd'))).status).toMatchObject({
       state: 'failed',
-      doing: 'out of luck',
+      doing: 'failed, nothing applied (out of luck)',
     });
   });
 });

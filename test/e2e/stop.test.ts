@@ -165,9 +165,9 @@ describe('terminated in the Temporal UI', () => {
     const found = await emendCommand(s, 'recover');
     expect(found.out).toContain(`${id}  has ended (terminated) and still holds`);
     expect(found.out).toContain('a.js');
-    expect((await emendCommand(s, 'list')).out).toMatch(new RegExp(`${id} .*terminated with 1 file applied`));
+    expect((await emendCommand(s, 'list')).out).toMatch(new RegExp(`${id} .*terminated, 1 file applied`));
     const seen = await emendCommand(s, 'show', id);
-    expect(seen.out).toContain('terminated with 1 file applied (see emend recover): a.js');
+    expect(seen.out).toContain(`terminated, 1 file applied (emend recover --undo ${id}): a.js`);
     const undone = await emendCommand(s, 'recover', '--undo', id);
     expect(undone).toMatchObject({ code: 0 });
     expect(undone.out).toContain('1 file put back');

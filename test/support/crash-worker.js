@@ -2,7 +2,7 @@
  * The built worker with one fault: `CRASH=<activity>:<before|after>:<n>` kills this process with SIGKILL at the n-th execution of that
  * activity and writes the file CRASH_MARK first, so that a test fails when its fault never fired. Instead of dying, `hold-before` and
  * `hold-after` keep that execution (heartbeating) until the file `<CRASH_MARK>-go` is there, `mute-before` and `mute-after` do the same
- * without a heartbeat. What follows is then really done, however the run ended meanwhile.
+ * without a heartbeat; `<CRASH_MARK>-cancelled` says that the execution was told of its cancellation. What follows is then really done, however the run ended meanwhile.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +18,7 @@ const die = () => {
   process.kill(process.pid, 'SIGKILL');
 };
 const stay = async (context, beats) => {
+  context.cancelled.catch(() => writeFileSync(`${mark}-cancelled`, ''));
   writeFileSync(mark, String(process.pid));
   while (!existsSync(`${mark}-go`)) {
     if (beats) context.heartbeat();

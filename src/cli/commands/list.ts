@@ -1,25 +1,35 @@
 import { shownKey } from '../../client/ids.js';
+import { ARCHIVES, settleHolds } from '../../client/leases.js';
 import { listRuns } from '../../client/list-runs.js';
 import type { ListedRun } from '../../client/list-runs.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
+import { createApplyEngine } from '../../workspace/apply.js';
 import type { Io } from '../io.js';
+import { heldLines, releasedLine } from '../render/holds.js';
+import { transactionLines } from '../render/transactions.js';
 import { line, table } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
 
 export const list = (io: Io, options: { readonly json?: true }): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
+    // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
+    const transactions = await createApplyEngine({ home: emend.home, blobs: emend.blobs }).recover();
+    const holds = await settleHolds(emend, ARCHIVES.list);
     const found = await listRuns(emend);
     if (options.json === true) {
-      io.out(JSON.stringify(found, null, 2));
+      io.out(JSON.stringify({ ...found, transactions, holds: holds.held, released: holds.released }, null, 2));
       return EXIT.done;
     }
+    for (const text of transactionLines(transactions)) io.err(text);
+    for (const hold of holds.released) io.err(releasedLine(hold));
     if (found.note !== null)
       io.err(`${found.note} Open runs may show as unknown; \`emend dev\` starts a server and a worker.`);
     if (found.runs.length === 0) io.out('No runs yet. Start one with: emend run JOB.md');
     else
       for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)]))
         io.out(text.slice(0, Math.max(io.columns, 80)));
+    for (const text of holds.held.flatMap(heldLines)) io.out(text);
     if (found.left_off > 0) io.out(`and ${found.left_off} older runs in the archive`);
     return EXIT.done;
   });

@@ -1,14 +1,17 @@
 /** `emend recover`: finishes or reverts what a crash left open; with a server it also finds workspaces that ended runs still hold. */
-import { shownKey } from '../../client/ids.js';
-import { endHold, staleHolds } from '../../client/leases.js';
-import type { StaleHold } from '../../client/leases.js';
+import { endHold, holdAgain, settleHolds } from '../../client/leases.js';
+import type { Holds, StaleHold } from '../../client/leases.js';
+import { resolveRun } from '../../client/resolve-run.js';
 import type { Emend } from '../../client/types.js';
+import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { createApplyEngine } from '../../workspace/apply.js';
 import type { RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
+import { heldLines, releasedLine } from '../render/holds.js';
 import { count, plain } from '../render/text.js';
+import { transactionLines } from '../render/transactions.js';
 import { withEmend } from '../with-emend.js';
 
 interface RecoverFlags {
@@ -23,12 +26,13 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     return fail('usage', '--undo and --keep exclude each other.');
   return withEmend(io, async (emend) => {
     const transactions = await createApplyEngine({ home: emend.home, blobs: emend.blobs }).recover();
-    const holds = await staleHolds(emend);
+    const holds = await settleHolds(emend);
     const asked = flags.undo ?? flags.keep;
     if (asked !== undefined)
-      return settle(io, emend, holds, asked, flags.undo === undefined ? 'keep' : 'undo', flags.json === true);
-    if (flags.json === true) io.out(JSON.stringify({ v: 1, transactions, holds }, null, 2));
-    else tell(io, emend, transactions, holds);
+      return settle(io, emend, holds.held, asked, flags.undo === undefined ? 'keep' : 'undo', flags.json === true);
+    if (flags.json === true)
+      io.out(JSON.stringify({ v: 1, transactions, holds: holds.held, released: holds.released }, null, 2));
+    else tell(io, transactions, holds);
     return exitOf(transactions);
   });
 };
@@ -38,39 +42,12 @@ const exitOf = (transactions: readonly RecoveredTransaction[]): ExitCode => {
   return transactions.some(({ conflicts }) => conflicts.length > 0) ? EXIT.conflict : EXIT.done;
 };
 
-const DID: Record<RecoveredTransaction['did'], string> = {
-  finished: 'finished: the change is there in full',
-  reverted: 'reverted: the files are as they were',
-  left_to_live_process: 'left alone: a live process is at work on it',
-  workspace_missing: 'left alone: the workspace is not there',
-  failed: 'could not be recovered',
-};
-
-const tell = (
-  io: Io,
-  emend: Emend,
-  transactions: readonly RecoveredTransaction[],
-  holds: readonly StaleHold[],
-): void => {
+const tell = (io: Io, transactions: readonly RecoveredTransaction[], { held, released, note }: Holds): void => {
   if (transactions.length === 0) io.out('No change was left half done.');
-  for (const { stepKey, workspace, did, conflicts } of transactions) {
-    io.out(`${shownKey(stepKey)}  ${plain(workspace)}: ${DID[did]}`);
-    for (const { path, why } of conflicts) io.out(`  ${plain(path)}: ${plain(why)}`);
-  }
-  if (emend.runs === null)
-    io.err('Whether ended runs still hold a workspace was not looked at: no Temporal server answers.');
-  for (const { stepKey, workspace, ended, elsewhere, files } of holds) {
-    const run = shownKey(stepKey);
-    io.out(`${run}  has ended (${ended}) and still holds ${plain(workspace)}.`);
-    if (elsewhere) {
-      io.out('  It worked from another EMEND_HOME: run `emend recover` with that one, which knows what it applied.');
-      io.out(`  emend recover --keep ${run}   frees the workspace where that home is lost`);
-      continue;
-    }
-    io.out(`  applied: ${files.length === 0 ? 'nothing' : plain(files.slice(0, 20).join(', '))}`);
-    io.out(`  emend recover --undo ${run}   puts its files back`);
-    io.out(`  emend recover --keep ${run}   keeps them as they are`);
-  }
+  for (const text of transactionLines(transactions)) io.out(text);
+  if (note !== null) io.err(`Whether ended runs still hold a workspace was not looked at in full: ${note}`);
+  for (const hold of released) io.out(releasedLine(hold));
+  for (const text of held.flatMap(heldLines)) io.out(text);
 };
 
 const settle = async (
@@ -84,10 +61,11 @@ const settle = async (
   if (emend.runs === null)
     return fail('no_server', 'Only a Temporal server can say whether that run has ended, and none answers.');
   const fitting = holds.filter(({ stepKey }) => stepKey.startsWith(run.toLowerCase()));
-  const [hold] = fitting;
-  if (hold === undefined || run.length < 4)
-    return fail('run_unknown', `No ended run "${run.slice(0, 40)}" holds a workspace.`, 'See `emend recover`.');
   if (fitting.length > 1) return fail('run_ambiguous', `"${run}" fits ${fitting.length} runs that hold a workspace.`);
+  const none = `No ended run "${run.slice(0, 40)}" holds a workspace or left files in one.`;
+  if (run.length < BOUNDS.runPrefix_chars) return fail('run_unknown', none, 'See `emend recover`.');
+  const hold = fitting[0] ?? (await holdAgain(emend, await resolveRun(emend, run)));
+  if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
   const done = await endHold(emend, hold, how);
   if (json) io.out(JSON.stringify({ v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done }, null, 2));
   else {

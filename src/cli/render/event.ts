@@ -45,7 +45,7 @@ const textOf = (event: StepEvent): string => {
     case 'applied':
       return `applied to ${count(event.file_count, 'file')}`;
     case 'apply_busy':
-      return `waiting: ${event.holder} holds the workspace`;
+      return `waiting: ${event.advice ?? `${event.holder} holds the workspace`}`;
     case 'conflict':
       return `conflict at ${event.where}: ${event.files.join(', ')}`;
     case 'rebased':

@@ -1,0 +1,32 @@
+/** Workspaces that ended runs held or still hold. Pure. */
+import { shownKey } from '../../client/ids.js';
+import type { ReleasedHold, StaleHold } from '../../client/leases.js';
+import { count, plain } from './text.js';
+
+const MAX_FILES = 20;
+
+const BECAUSE: Record<ReleasedHold['because'], string> = {
+  nothing_applied: 'nothing of it is applied',
+  committed: 'its commit is there',
+  finished: 'it came to its own end',
+};
+
+export const releasedLine = ({ stepKey, workspace, ended, because }: ReleasedHold): string =>
+  `${shownKey(stepKey)}  has ended (${ended}) and held ${plain(workspace)}, which is free now: ${BECAUSE[because]}.`;
+
+export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleHold): readonly string[] => {
+  const run = shownKey(stepKey);
+  const more = files.length > MAX_FILES ? ` and ${files.length - MAX_FILES} more` : '';
+  if (elsewhere)
+    return [
+      `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
+      '  It worked from another EMEND_HOME: run `emend recover` with that one, which knows what it applied.',
+      `  emend recover --keep ${run}   frees the workspace where that home is lost`,
+    ];
+  return [
+    `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
+    `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, MAX_FILES).join(', '))}${more}`}`,
+    `  emend recover --undo ${run}   puts its files back`,
+    `  emend recover --keep ${run}   keeps them as they are`,
+  ];
+};
