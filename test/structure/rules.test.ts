@@ -65,7 +65,7 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'workspace-port': { bad: 'src/workspace/bad.ts', text: uses('../model/x.js') },
   'activities-arrows': { bad: 'src/activities/bad.ts', text: uses('../temporal/x.js') },
   'temporal-port': { bad: 'src/temporal/bad.ts', text: uses('../client/x.js') },
-  'client-arrows': { bad: 'src/client/bad.ts', text: uses('../model/x.js') },
+  'client-arrows': { bad: 'src/client/bad.ts', text: uses('../edits/x.js') },
   'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/x.js') },
   'sandbox-no-builtins': {
     bad: 'src/shared/bad.ts',
