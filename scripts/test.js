@@ -14,6 +14,10 @@ const long = process.argv.includes('--long');
 const started = Date.now();
 const LIMIT_MS = (long ? 44 : 14) * 60_000;
 const STAGE_MS = 5 * 60_000;
+const CHAOS_MS = 5 * 60_000;
+const CHAOS_LONG_MS = 20 * 60_000;
+/** EMEND_SEED brings back what a seeded test or the chaos drew. */
+const seeded = process.env.EMEND_SEED === undefined ? [] : ['--seed', process.env.EMEND_SEED];
 const left = () => Math.max(1_000, LIMIT_MS - (Date.now() - started));
 
 /** Everything that the tests put into the temporary directory lies here, so that it can be found and removed afterwards. */
@@ -96,6 +100,14 @@ const packed = () => {
   return missing.length + stray.length;
 };
 
+/** Faults of all kinds against real processes; each draws its own seed and prints it. */
+const chaos = () =>
+  run(process.execPath, [join(root, 'scripts', 'chaos.js'), '--kills', long ? '50' : '3', ...seeded], {
+    cwd: root,
+    env: testEnvironment(),
+    timeout_ms: Math.min(long ? CHAOS_LONG_MS : CHAOS_MS, left()),
+  });
+
 const stages = [
   ['install', async () => (await ensureInstalled(), 0)],
   ['build', async () => (await build(), 0)],
@@ -117,6 +129,7 @@ const stages = [
   ['dead code', () => tool('knip/bin/knip.js')],
   ['package', packed],
   [long ? 'tests, whole matrices' : 'tests', jest],
+  ['chaos', chaos],
 ];
 
 const total = { passed: 0, failed: 0 };

@@ -15,10 +15,18 @@ interface Question {
   readonly jobPath: string;
   readonly picked: readonly string[] | null;
   readonly limits: Limits;
-  readonly commit: boolean;
+  /** A commit is asked for: targets with uncommitted changes are refused. */
+  readonly mustBeClean: boolean;
 }
 
-export async function chooseTargets({ workspace, job, jobPath, picked, limits, commit }: Question): Promise<Chosen> {
+export async function chooseTargets({
+  workspace,
+  job,
+  jobPath,
+  picked,
+  limits,
+  mustBeClean,
+}: Question): Promise<Chosen> {
   const mode = effectiveMode(job);
   if (mode === 'standard' && job.outputFiles.length === 0)
     fail(
@@ -36,7 +44,7 @@ export async function chooseTargets({ workspace, job, jobPath, picked, limits, c
   const most = limits.maxFilesPerStep ?? Infinity;
   if (paths.length > most)
     fail('too_many_files', `${jobPath}: ${paths.length} target files; a step takes at most ${most} (maxFilesPerStep)`);
-  if (commit) {
+  if (mustBeClean) {
     const dirty = (await dirtyPaths(workspace, paths)).map((file) => `${file.path} (${file.state})`);
     if (dirty.length > 0)
       fail(

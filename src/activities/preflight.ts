@@ -83,7 +83,8 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
     jobPath: input.jobPath,
     picked: input.picked,
     limits,
-    commit: commitMessage !== null,
+    // What a person saved since the first look is why there is another one: the commit takes the proposal's hunks alone.
+    mustBeClean: commitMessage !== null && input.snapshotNumber === 1,
   });
   if (chosen.outcome === 'pick') {
     const { model } = route({ ...config, limits }, { category: job.category, complexity: 'low', jobModel: job.model });

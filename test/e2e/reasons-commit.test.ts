@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { check } from './check-history.js';
-import { scene, whole, type Scene } from './support.js';
+import { numbered, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -227,6 +227,26 @@ describe('changed while the run waited for approval', () => {
     await check(s, again.workflowId!, 'edit-step-applied-regenerated');
     expect([s.read('mine.js'), s.read('anew.js')]).toEqual([one(8), one(2)]);
   });
+
+  test('saved and not committed: regenerate builds on it, and the commit has the hunks of the edit alone', async () => {
+    const before = numbered(40);
+    const theirs = before.replace('line 30\n', 'line thirty, by hand\n');
+    const block = 'FILE: n.txt\nFIND:\nline 10\nREPLACE:\nline ten\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
+    const s = (open = await scene({ 'n.txt': before }, [{ name: 'n', match: { contains: '- n.txt' }, answer: block }]));
+    await s.worker();
+    const keys = 'target_files: [n.txt]\nformat: search-replace\ncommit: true\n';
+    const run = await s.start('n.md', `---\n${keys}---\n# Ten\n\nIn words.\n`);
+    await s.settle(run);
+    s.write('n.txt', theirs);
+    await s.answer(run, 'approve');
+    expect((await s.settle(run)).status.decision?.reason).toBe('conflict');
+    await s.answer(run, 'regenerate');
+    expect((await s.settle(run)).status.decision?.reason).toBe('approval');
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['n.txt'] });
+    expect(s.git('show', 'HEAD:n.txt')).toBe(before.replace('line 10\n', 'line ten\n'));
+    expect(s.read('n.txt')).toBe(theirs.replace('line 10\n', 'line ten\n'));
+  }, 150_000);
 
   test('the proposal is gone from the disk: blob_lost, and regenerate asks for the change anew', async () => {
     const s = await scenery(['a.js']);

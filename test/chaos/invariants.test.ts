@@ -1,0 +1,263 @@
+/** Each invariant passes sound findings and catches what is planted in them: a chaos run that cannot fail proves nothing. */
+import { describe, expect, test } from '@jest/globals';
+import { NO_USAGE } from '../../src/shared/usage.js';
+import type { Evidence, FoundRecord, FoundStep, FoundWorkspace } from './evidence.js';
+import { INVARIANTS } from './invariants/index.js';
+import { sha256, unexplained } from './invariants/files.js';
+import { carrierOf, savedBy } from './jobs.js';
+
+const WORKSPACE = '/w';
+const KEY = 'a'.repeat(32);
+const carrier = carrierOf('c01', WORKSPACE, {
+  files: 2,
+  named: true,
+  tests: 'none',
+  approval: 'ask',
+  format: 'whole-file',
+  fault: null,
+});
+const [A, B] = carrier.paths as [string, string];
+const at = (record: Readonly<Record<string, string>>, path: string): string => record[path] ?? '';
+const NONCE = 'feed'.repeat(5);
+/** Also with an older answer in it, which has a marker of its own. */
+const asked = (nonce: string): string => JSON.stringify({ text: `${'c'.repeat(20)} and then ${nonce}` });
+const usage = { ...NO_USAGE, calls: 2, unknownCalls: 1 };
+const by = 'person-1 (cli)';
+
+const record: FoundRecord = {
+  name: 'p1-1',
+  kind: 'apply',
+  proposalId: 'p1',
+  decision: 1,
+  open: false,
+  outcome: 'applied',
+  done: [A, B],
+  files: [A, B].map((path) => ({
+    path,
+    base: sha256(at(carrier.base, path)),
+    result: sha256(at(carrier.wanted, path)),
+  })),
+  saved: [],
+};
+const result = {
+  v: 1 as const,
+  stepKey: KEY,
+  outcome: 'committed' as const,
+  files: [A, B],
+  wasSplit: true,
+  usage,
+  commit: 'f00',
+  proposalId: 'p1',
+  verification: null,
+  problem: null,
+};
+const row = (path: string) => ({
+  path,
+  status: 'done' as const,
+  attempts: 0,
+  format: 'whole-file' as const,
+  bucket: 'A' as const,
+  lines: 40,
+  isNew: false,
+  outputBudget_tokens: 1,
+  reason: null,
+  verdict: 'approve' as const,
+});
+const step: FoundStep = {
+  carrier: 'c01',
+  kind: 'SIGKILL in apply',
+  ends: ['committed'],
+  workspace: WORKSPACE,
+  paths: [A, B],
+  base: carrier.base,
+  wanted: carrier.wanted,
+  stepKey: KEY,
+  status: 'COMPLETED',
+  rounds: 1,
+  pauses: ['approval'],
+  reset: false,
+  result,
+  ledger: [row(A), row(B)],
+  events: [{ type: 'decided', decision: '1-aaaaaaaa-p1', answer: 'approve', files: 2, by, seq: 1, at: 1 }],
+  usage,
+  archived: { status: 'COMPLETED', outcome: 'committed', commit: 'f00', files: [A, B], deciders: ['person-1'] },
+  records: [record],
+  slots: [{ nonce: NONCE, answeredAt: 1_000, calls: ['unknown', 'answered'] }],
+  taskFailures: [],
+};
+const workspace: FoundWorkspace = {
+  path: WORKSPACE,
+  files: { [A]: at(carrier.wanted, A), [B]: at(carrier.wanted, B) },
+  commits: [{ id: 'f00', steps: [KEY], changed: { [A]: at(carrier.wanted, A), [B]: at(carrier.wanted, B) } }],
+  status: [],
+  fsck: [],
+  locks: [],
+  lease: null,
+};
+const sound: Evidence = {
+  steps: [step],
+  workspaces: [workspace],
+  requests: [
+    { n: 1, at: 500, body: asked(NONCE) },
+    { n: 2, at: 900, body: asked(NONCE) },
+  ],
+  saves: [],
+  given: [
+    {
+      carrier: 'c01',
+      stepKey: KEY,
+      decision: '1-aaaaaaaa-p1',
+      answer: 'approve',
+      by: 'person-1',
+      told: 'counted',
+      said: '',
+    },
+  ],
+  strange: [],
+  faults: [{ name: 'SIGKILL in apply', carrier: 'c01', fired: 'there' }],
+};
+
+const withStep = (change: Partial<FoundStep>, rest: Partial<Evidence> = {}): Evidence => ({
+  ...sound,
+  ...rest,
+  steps: [{ ...step, ...change }],
+});
+const withWorkspace = (change: Partial<FoundWorkspace>, rest: Partial<Evidence> = {}): Evidence => ({
+  ...sound,
+  ...rest,
+  workspaces: [{ ...workspace, ...change }],
+});
+const withFile = (path: string, text: string, rest: Partial<Evidence> = {}): Evidence =>
+  withWorkspace({ files: { ...workspace.files, [path]: text } }, rest);
+const save = {
+  carrier: 'c01',
+  workspace: WORKSPACE,
+  path: A,
+  bytes: savedBy(A, at(carrier.base, A), 'save 1'),
+  how: 'in place',
+};
+const whole = at(carrier.wanted, A);
+const given = (change: Partial<Evidence['given'][number]>): Partial<Evidence> => ({
+  given: [{ ...sound.given[0]!, ...change }],
+});
+const lease = {
+  v: 1,
+  number: 1,
+  stepKey: KEY,
+  workflowId: 'w',
+  namespace: 'n',
+  takenAt: '',
+  head: null,
+  headRef: null,
+} as const;
+
+/** By a part of the invariant's name: findings that it must not let pass. */
+const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
+  'no file is partial': [
+    withFile(A, whole.slice(0, 900)),
+    withFile(A, ''),
+    withFile(A, whole.replace('edited, 1', 'edited, 2')),
+    withFile(A, whole.replace('line 10: edited, 1', 'line 10: as it was')),
+    withFile(A, whole.replace('line 5: as it was', 'line 5: something else')),
+    withFile(A, save.bytes),
+    withWorkspace({ files: { [B]: at(carrier.wanted, B) } }),
+    withWorkspace({ commits: [{ id: 'f00', steps: [KEY], changed: { [A]: 'torn' } }] }),
+  ],
+  'all files of a step': [withFile(B, at(carrier.base, B))],
+  'no byte that a person saved': [{ ...sound, saves: [save] }],
+  'applied once': [
+    withStep({ records: [record, { ...record, name: 'p1-2', decision: 1 }] }),
+    withStep({ records: [{ ...record, decision: 4 }] }),
+  ],
+  'has one commit': [
+    withWorkspace({ commits: [] }),
+    withWorkspace({ commits: [...workspace.commits, { ...workspace.commits[0]!, id: 'f01' }] }),
+    withWorkspace({ commits: [{ ...workspace.commits[0]!, id: 'f01' }] }),
+    withWorkspace({ commits: [{ ...workspace.commits[0]!, changed: { other: 'x' } }] }),
+    withWorkspace({ commits: [{ ...workspace.commits[0]!, changed: { [A]: at(carrier.base, A) } }] }),
+    withStep({ result: { ...result, outcome: 'skipped', commit: null } }),
+  ],
+  'every answer that was taken': [
+    withStep({ events: [] }),
+    withStep({ events: [...step.events, ...step.events] }),
+    withStep({ archived: { ...step.archived, deciders: [] } }),
+    { ...sound, ...given({ told: 'refused' }) },
+    withStep({ archived: { ...step.archived, deciders: [] } }, given({ told: 'sent' })),
+  ],
+  'no recorded answer is asked': [{ ...sound, requests: [...sound.requests, { n: 3, at: 1_001, body: asked(NONCE) }] }],
+  'every request to the model': [
+    withStep({ slots: [{ ...step.slots[0]!, calls: ['answered'] }] }),
+    { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(20)) }] },
+  ],
+  'all calls are counted': [
+    withStep({ usage: { ...usage, unknownCalls: 0 } }),
+    withStep({ usage: { ...usage, calls: 1 } }),
+    withStep({ slots: [...step.slots, { nonce: 'b'.repeat(20), answeredAt: null, calls: ['open'] }] }),
+  ],
+  'ledger, result and archive': [
+    withStep({ archived: { ...step.archived, status: null } }),
+    withStep({ archived: { ...step.archived, outcome: 'applied' } }),
+    withStep({ archived: { ...step.archived, commit: null } }),
+    withStep({ archived: { ...step.archived, files: [A] } }),
+    withStep({ ledger: [row(A), { ...row(B), status: 'skipped' }] }),
+    withFile(A, at(carrier.base, A)),
+  ],
+  'every run ends': [
+    withStep({ status: null, result: null }),
+    withStep({ result: { ...result, outcome: 'failed' } }),
+    withStep({ rounds: 100 }),
+    withStep({ pauses: ['conflict', 'approval'] }),
+    withStep({ status: 'TERMINATED', result: null, ends: ['terminated'] }),
+    withFile(A, at(carrier.base, A)),
+  ],
+  'no run that has ended': [withWorkspace({ lease })],
+  'no temporary or lock file': [
+    withFile('c01/.emend-aaaaaaaa-1-0.tmp', ''),
+    withWorkspace({ locks: ['index.lock'] }),
+    withWorkspace({ fsck: ['broken'] }),
+    withWorkspace({ status: [` M ${A}`] }),
+    withWorkspace({ status: ['?? stray'] }),
+    withStep({ records: [{ ...record, open: true }] }),
+  ],
+  'no workflow task failed': [withStep({ taskFailures: ['nondeterminism'] })],
+  'no process ended': [{ ...sound, strange: ['a worker ended by itself'] }],
+  'every planned fault fired': [{ ...sound, faults: [{ ...sound.faults[0]!, fired: null }] }],
+};
+
+describe('invariants', () => {
+  test('sound findings pass them all', () => {
+    expect(INVARIANTS.flatMap(({ violations }) => violations(sound))).toEqual([]);
+  });
+
+  test.each(INVARIANTS.map(({ name, violations }) => [name, violations] as const))('%s', (name, violations) => {
+    const [key, ...more] = Object.keys(PLANTED).filter((part) => name.includes(part));
+    expect({ key: typeof key, more }).toEqual({ key: 'string', more: [] });
+    const missed = (PLANTED[key!] ?? []).map((evidence) => violations(evidence).length > 0);
+    expect(missed).toEqual(missed.map(() => true));
+    expect(missed.length).toBeGreaterThan(0);
+  });
+
+  test("a person's save counts as kept where it is found, and only there", () => {
+    const kept = INVARIANTS.find(({ name }) => name.includes('no byte'))!;
+    const saves = { saves: [save] };
+    const builtOn = { ...record, files: [{ path: A, base: sha256(save.bytes), result: null }] };
+    const both = savedBy(A, whole, 'save 1');
+    for (const evidence of [
+      withFile(A, save.bytes, saves),
+      withWorkspace({ commits: [{ id: 'f02', steps: [], changed: { [A]: save.bytes } }] }, saves),
+      withStep({ records: [{ ...record, saved: [sha256(save.bytes)] }] }, saves),
+      { ...withFile(A, both, saves), steps: [{ ...step, records: [builtOn] }] },
+    ])
+      expect(kept.violations(evidence)).toEqual([]);
+    // Built upon, and then their line is gone.
+    expect(kept.violations(withStep({ records: [builtOn] }, saves))).toHaveLength(1);
+  });
+
+  test('the lines of a file are explained one by one', () => {
+    expect(unexplained(A, at(carrier.base, A), [])).toBeNull();
+    expect(unexplained(A, whole, [])).toBeNull();
+    expect(unexplained(A, savedBy(A, whole, 'save 1'), [save])).toBeNull();
+    expect(unexplained(A, savedBy(A, whole, 'save 2'), [save])).not.toBeNull();
+    expect(unexplained(A, whole.trimEnd(), [])).not.toBeNull();
+  });
+});

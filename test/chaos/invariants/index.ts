@@ -1,0 +1,34 @@
+/** All invariants, in the order in which they are told. */
+import { everyCallIsJournaled, paidOnce, unknownCallsShown } from './calls.js';
+import { filesAreWhole, nothingIsLeft, savesAreKept, stepsAreWhole } from './files.js';
+import type { Invariant } from './judge.js';
+import {
+  appliedOnce,
+  committedOnce,
+  decisionsKept,
+  endsAsItShould,
+  faultsFired,
+  leasesAreFree,
+  processesBehave,
+  toldTheSame,
+  workflowsReplay,
+} from './runs.js';
+
+export const INVARIANTS: readonly Invariant[] = [
+  filesAreWhole,
+  stepsAreWhole,
+  savesAreKept,
+  appliedOnce,
+  committedOnce,
+  decisionsKept,
+  paidOnce,
+  everyCallIsJournaled,
+  unknownCallsShown,
+  toldTheSame,
+  endsAsItShould,
+  leasesAreFree,
+  nothingIsLeft,
+  workflowsReplay,
+  processesBehave,
+  faultsFired,
+];

@@ -1,0 +1,127 @@
+/** Kinds that end or stop processes. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Traits } from '../jobs.js';
+import type { Acts, Kind, Scene } from '../kind.js';
+import type { ArmedTrap, Trap } from '../traps.js';
+import { SLEEP_MS } from '../world.js';
+
+const said = (trap: ArmedTrap | null): string | null => {
+  const sprung = trap?.sprung() ?? null;
+  return sprung && `${sprung.activity} of ${sprung.stepKey.slice(0, 8)}: ${sprung.where}`;
+};
+
+type Place = (scene: Scene) => Trap['at'];
+type Does = Trap['does'];
+
+/** A trap for whichever step comes first; the carrier is one that comes there for sure. */
+const trapped = (name: string, activity: string | null, at: Place, does: Does, traits: Partial<Traits> = {}): Kind => ({
+  name,
+  bag: 'kill',
+  traits,
+  acts: (scene): Acts => {
+    let trap: ArmedTrap | null = null;
+    const { world } = scene;
+    return {
+      beforeStart: () => {
+        trap = world.traps.arm(name, { activity, stepKey: null, at: at(scene), does });
+      },
+      ...(does.kind === 'stop'
+        ? {
+            afterStart: async () => {
+              // Woken once it was taken for dead; where it never sleeps, the fault has not fired and is told.
+              for (const end = Date.now() + 120_000; trap?.sprung() == null && Date.now() < end;) await sleep(100);
+              const pid = trap?.sprung()?.pid;
+              if (pid !== undefined) await world.workers.wake(pid, SLEEP_MS);
+            },
+          }
+        : {}),
+      fired: () => said(trap),
+    };
+  },
+});
+
+const anyCall =
+  (most: number, rest: { only?: readonly string[]; path?: string; strict?: true } = {}, least = 1): Place =>
+  ({ random }) => ({ moment: 'call', n: random.whole(least, most), ...rest });
+/** While an answer arrives: the first append makes its log, the second has the stream's first event. */
+const streaming = (least: number): Place =>
+  anyCall(4, { only: ['append'], path: '.events.jsonl', strict: true }, least);
+const soon =
+  (most_ms: number): Place =>
+  ({ random }) => ({ moment: 'delay', ms: random.whole(0, most_ms) });
+const KILL: Does = { kind: 'kill' };
+const STOP: Does = { kind: 'stop' };
+
+/** Done from outside at a random moment while the carrier is under way. */
+const outside = (name: string, most_ms: number, act: (scene: Scene) => Promise<string>): Kind => ({
+  name,
+  bag: 'kill',
+  acts: (scene): Acts => {
+    let fired: string | null = null;
+    return {
+      afterStart: async () => {
+        await sleep(scene.random.whole(0, most_ms));
+        fired = await act(scene);
+      },
+      fired: () => fired,
+    };
+  },
+});
+
+export const processKinds: readonly Kind[] = [
+  outside('SIGKILL a worker', 3_000, async ({ world, random }) => {
+    const member = await world.workers.someone(random);
+    await world.workers.end(member, 'SIGKILL', 'killed at random');
+    return `worker ${member.pid}`;
+  }),
+  outside('SIGKILL all workers', 3_000, async ({ world }) => {
+    const all = world.workers.everyone();
+    await Promise.all(all.map((member) => world.workers.end(member, 'SIGKILL', 'killed with all')));
+    return `${all.length} workers`;
+  }),
+  outside('SIGTERM a worker', 3_000, async ({ world, random }) => {
+    const member = await world.workers.someone(random);
+    await world.workers.end(member, 'SIGTERM', 'asked to go');
+    return `worker ${member.pid}`;
+  }),
+  outside('SIGSTOP a worker', 3_000, async ({ world, random }) => {
+    const member = await world.workers.someone(random);
+    await world.workers.freeze(member, SLEEP_MS);
+    return `worker ${member.pid}`;
+  }),
+  outside('SIGKILL the server', 3_000, async ({ world, random }) => {
+    await world.server.killAndRestart(random.whole(0, 2_000));
+    return 'server';
+  }),
+  outside('SIGSTOP the server', 3_000, async ({ world, random }) => {
+    await world.server.freeze(random.whole(1_000, 6_000));
+    return 'server';
+  }),
+  trapped('SIGKILL in preflight', 'preflight', anyCall(12), KILL),
+  trapped('SIGKILL in pick', 'pick', anyCall(12), KILL, { named: false }),
+  trapped('SIGKILL in brief', 'brief', anyCall(12), KILL, { files: 2 }),
+  trapped('SIGKILL in mid-stream', 'propose', streaming(2), KILL),
+  trapped('SIGKILL with a torn stream', 'propose', streaming(1), { kind: 'tear' }),
+  trapped(
+    'SIGKILL after the last event',
+    'propose',
+    () => ({ moment: 'call', n: 1, only: ['link'], path: '/answer.json', strict: true }),
+    KILL,
+  ),
+  trapped('SIGKILL in seal', 'seal', anyCall(20), KILL),
+  trapped('SIGKILL in apply', 'apply', anyCall(60), KILL, { files: 2 }),
+  trapped(
+    'SIGKILL with a torn write in apply',
+    'apply',
+    anyCall(4, { only: ['writeExclusive'], strict: true }),
+    { kind: 'tear' },
+    { files: 2 },
+  ),
+  trapped('SIGKILL in the tests', 'verify', soon(900), KILL, { tests: 'slow' }),
+  trapped('SIGKILL in rollback', 'rollback', anyCall(50), KILL, { tests: 'fails first' }),
+  trapped('SIGKILL in commit', 'commit', soon(250), KILL),
+  trapped('SIGKILL between work and its report', null, () => ({ moment: 'after' }), KILL),
+  trapped('SIGSTOP in mid-stream', 'propose', streaming(2), STOP),
+  trapped('SIGSTOP in apply', 'apply', anyCall(60), STOP, { files: 2 }),
+  trapped('SIGSTOP in commit', 'commit', soon(250), STOP),
+];

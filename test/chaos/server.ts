@@ -1,0 +1,70 @@
+/** The chaos run's own Temporal server: on a SQLite file, so that it can be killed and started again where it was. */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findTemporalCli } from '../../src/temporal/cli-binary.js';
+import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
+
+export interface Server {
+  readonly address: string;
+  readonly uiUrl: string;
+  /** SIGKILL, then another server on the same file and ports. */
+  killAndRestart(away_ms: number): Promise<void>;
+  freeze(ms: number): Promise<void>;
+  /** Is it away, or was it up to `AFTER_MS` ago? */
+  lately(): boolean;
+  close(): Promise<void>;
+}
+
+/** Workers notice an absent server some time after it is back. */
+const AFTER_MS = 30_000;
+const GONE_MS = 10_000;
+
+const isThere = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+export const startServer = async (dir: string, note: (line: string) => void): Promise<Server> => {
+  const cli = await findTemporalCli({ env: process.env, log: note });
+  const options = { home: dir, cli, dbFile: join(dir, 'db', 'temporal.db'), logFile: join(dir, 'server.log') };
+  const first = await startDevServer({ ...options, port: 0, uiPort: 0 });
+  const ports = { port: Number(first.address.split(':').at(-1)), uiPort: Number(new URL(first.uiUrl).port) };
+  let now: DevServer | null = first;
+  let back = 0;
+  /** One thing at a time is done to it. */
+  let turn: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => (turn = turn.then(work));
+  return {
+    address: first.address,
+    uiUrl: first.uiUrl,
+    killAndRestart: (away_ms) =>
+      inTurn(async () => {
+        if (now === null) return;
+        const { pid } = now;
+        now = null;
+        process.kill(pid, 'SIGKILL');
+        for (const end = Date.now() + GONE_MS; isThere(pid) && Date.now() < end;) await sleep(20);
+        await sleep(away_ms);
+        now = await startDevServer({ ...options, ...ports });
+        back = Date.now();
+      }),
+    freeze: (ms) =>
+      inTurn(async () => {
+        if (now === null) return;
+        const { pid } = now;
+        process.kill(pid, 'SIGSTOP');
+        await sleep(ms);
+        process.kill(pid, 'SIGCONT');
+        back = Date.now();
+      }),
+    lately: () => now === null || Date.now() - back < AFTER_MS,
+    close: async () => {
+      await turn.catch(() => undefined);
+      await now?.stop();
+    },
+  };
+};
