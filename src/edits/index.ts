@@ -10,7 +10,7 @@ export { windowedListing } from './listing-windows.js';
 export { applyAnswer } from './outcome.js';
 export { renderReasons } from './outcome-words.js';
 export { checkPath } from './paths.js';
-export { applySplices } from './settle.js';
+export { applySplices, composeSplices, invertSplices } from './splices.js';
 export { decodeFile, describeFile } from './text.js';
 export type { FileDescription } from './text.js';
 export type * from './types.js';

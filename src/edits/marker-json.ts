@@ -30,7 +30,8 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
     : [];
   const { body, openFence, read } = candidate;
   const wrong = read.kind === 'value' && ended(candidate) ? markerFault(read.value, nonce) : 'missing';
-  if (wrong !== null) {
+  // Of an object that cannot be read nobody knows how it ends; the reader says what is wrong with it.
+  if (wrong !== null && read.kind !== 'broken') {
     const asked = nonce === undefined ? '"complete": true' : `"complete": true, "nonce": "${nonce}"`;
     notes.push({
       code: `marker_${wrong}`,

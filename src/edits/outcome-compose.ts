@@ -1,5 +1,7 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
 import { createHash } from 'node:crypto';
+import type { Problem } from '../shared/problems.js';
+import { quotesItsBom } from './bom.js';
 import { guardFindings } from './guards.js';
 import { checkPath, lookUp } from './paths.js';
 import type { SettleBase } from './settle.js';
@@ -8,19 +10,19 @@ import { decodeFile } from './text.js';
 import type {
   AnswerOutcome,
   ApplyOptions,
+  ContextFile,
   FilePlan,
   OfferedFile,
   Reading,
   Reason,
   ResultFile,
   Splice,
-  Text,
 } from './types.js';
 
-type Offered = OfferedFile & { readonly text: Text | null; readonly base: SettleBase | null };
+type Offered = ContextFile & { readonly base: SettleBase | null };
 export type OfferedFiles = ReadonlyMap<string, Offered>;
 
-/** `text` null beside bytes: the file is binary, which is a reason as soon as an answer names it. */
+/** `text` null beside bytes: the file cannot be edited, which is a reason as soon as an answer names it. */
 export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedFiles => {
   const offered = new Map<string, Offered>();
   for (const [path, file] of files) {
@@ -30,10 +32,21 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
       file.bytes !== null && decoded?.ok === true
         ? { bytes: file.bytes, text: decoded.text, codec: decoded.codec }
         : null;
-    offered.set(checked.ok ? checked.path : path, { ...file, text: base?.text ?? null, base });
+    offered.set(checked.ok ? checked.path : path, {
+      ...file,
+      text: base?.text ?? null,
+      base,
+      hasBom: base !== null && quotesItsBom(base),
+      ...(decoded?.ok === false ? { unreadable: unreadable(decoded.problem) } : {}),
+    });
   }
   return offered;
 };
+
+const unreadable = ({ code, message }: Problem): NonNullable<ContextFile['unreadable']> => ({
+  code: code === 'target_binary' ? 'binary' : 'encoding',
+  why: message,
+});
 
 type Plans = Extract<Reading, { kind: 'plans' | 'refused' }>;
 

@@ -76,7 +76,7 @@ const judgeStop = (stopReason: StopReason | undefined): NotEdited | null => {
 
 /** Null: the marker is right, or not asked for and the answer not open. */
 const judgeMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions): NotEdited | null => {
-  const faults = found.notes.filter((note) => note.code.startsWith('marker_'));
+  const faults = options.requireMarker ? found.notes.filter((note) => note.code.startsWith('marker_')) : [];
   const reasons = [...faults, ...(reading.kind === 'invalid' ? reading.reasons : [])];
   const fence = { code: 'cut_inside_fence', message: 'A fence round the answer was opened and not closed.' };
   if (found.openFence) return not('truncated', [...reasons, fence]);

@@ -1,5 +1,5 @@
 /** Paths in answers are hostile: only workspace-relative paths that were offered, or that may be created, get further. */
-import type { FormatContext, Reason } from './types.js';
+import type { ContextFile, FormatContext, Reason } from './types.js';
 
 /** Characters that some file systems drop when they compare names, so that `.g<U+200C>it` would mean `.git`. */
 const IGNORED_BY_FILE_SYSTEMS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
@@ -45,14 +45,13 @@ const mayCreate = (path: string, under: readonly string[]): boolean =>
     return clean === '' || clean === '.' || path.startsWith(`${clean}/`);
   });
 
-type OfferedInContext = FormatContext['files'] extends ReadonlyMap<string, infer F> ? F : never;
 export type LookedUp =
-  | { readonly ok: true; readonly path: string; readonly file: OfferedInContext }
+  | { readonly ok: true; readonly path: string; readonly file: ContextFile }
   | { readonly ok: false; readonly reason: Reason };
 
 /**
  * The file that an answer's path means. `file.text` is null exactly where the file does not exist yet. Refusals: `bad_path`,
- * `file_not_offered`, `binary`.
+ * `file_not_offered`, `binary`, `encoding`.
  */
 export const lookUp = (answered: string, context: FormatContext, index?: number): LookedUp => {
   const at = index === undefined ? {} : { index };
@@ -70,8 +69,10 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
   const { path } = checked;
   const file = context.files.get(path);
   if (file !== undefined) {
-    if (file.bytes !== null && file.text === null)
-      return refuse('binary', path, `${path} is not text that can be edited. Leave it out.`);
+    if (file.bytes !== null && file.text === null) {
+      const { code, why } = file.unreadable ?? { code: 'binary', why: '' };
+      return refuse(code, path, `${path} is not text that can be edited. ${why}${why && ' '}Leave it out.`);
+    }
     return { ok: true, path, file };
   }
   if (!mayCreate(path, context.options.mayCreateUnder ?? [])) {

@@ -11,10 +11,11 @@
  * then that reading counts whose FIND stands in the file, if only one does.
  * Rungs: earlier_block, line_endings, trailing_space, lookalikes. Edits, for the marker: blocks.
  */
+import { withoutBom } from './bom.js';
 import { lookUp } from './paths.js';
 import { BlockApplier } from './search-replace-apply.js';
 import { type Block, parseBlocks } from './search-replace-parse.js';
-import type { FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
+import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 
 /** Refusals told of one answer; each costs a look for the nearest place. */
 const REASONS_TOLD = 10;
@@ -35,7 +36,7 @@ export const searchReplace: FormatModule = {
 
 interface Group {
   readonly path: string;
-  readonly text: Text | null;
+  readonly file: ContextFile;
   readonly blocks: Block[];
 }
 
@@ -48,22 +49,30 @@ const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups
     if (group === undefined) {
       const found = lookUp(block.path, context, block.index);
       if (!found.ok) reasons.push(found.reason);
-      group = found.ok ? (byPath.get(found.path) ?? { path: found.path, text: found.file.text, blocks: [] }) : null;
+      group = found.ok ? (byPath.get(found.path) ?? { path: found.path, file: found.file, blocks: [] }) : null;
       byAnswered.set(block.path, group);
       if (group) byPath.set(group.path, group);
     }
-    group?.blocks.push(block);
+    group?.blocks.push(group.file.hasBom ? withoutBoms(block) : block);
   }
   return { groups: [...byPath.values()], reasons: reasons.slice(0, REASONS_TOLD) };
 };
+
+const withoutBoms = (block: Block): Block => ({
+  ...block,
+  readings: block.readings.map(({ find, replace }) => ({
+    find: find.map(withoutBom),
+    replace: replace.map(withoutBom),
+  })),
+});
 
 const readGroups = (groups: readonly Group[], notes: readonly Reason[], context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
   const rungs: UsedRung[] = [];
   const allNotes = [...notes];
   const reasons: Reason[] = [];
-  for (const { path, text, blocks } of groups) {
-    const applier = new BlockApplier(text, blocks, context.options.rungs);
+  for (const { path, file, blocks } of groups) {
+    const applier = new BlockApplier(file.text, blocks, context.options.rungs);
     for (const block of blocks) {
       if (reasons.length >= REASONS_TOLD) break;
       const outcome = applier.apply(block);

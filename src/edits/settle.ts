@@ -11,6 +11,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { lineOrigins } from './diff-lines.js';
+import { applySplices } from './splices.js';
 import type { Codec } from './text.js';
 import { eolKind, firstUnholdable, newFileCodec } from './text.js';
 import type { FilePlan, Reason, Splice, Text } from './types.js';
@@ -46,18 +47,6 @@ export const settle = (base: SettleBase | null, plan: LinesPlan, options: Settle
   if (reasons.length > 0) return { ok: false, reasons };
   const splices = makeSplices(from, lines, origins, ends);
   return { ok: true, bytes: applySplices(from.bytes, splices), splices };
-};
-
-/** The bytes with every splice made; splices are in order and do not overlap. */
-export const applySplices = (bytes: Uint8Array, splices: readonly Splice[]): Uint8Array => {
-  const parts: Uint8Array[] = [];
-  let at = 0;
-  for (const splice of splices) {
-    parts.push(bytes.subarray(at, splice.start), splice.bytes);
-    at = splice.end;
-  }
-  parts.push(bytes.subarray(at));
-  return new Uint8Array(Buffer.concat(parts));
 };
 
 const endsWithNewline = (text: Text): boolean => text.lines.length === 0 || text.ends.at(-1) !== '';

@@ -9,6 +9,7 @@
  * inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
+import { withoutBom } from './bom.js';
 import { marksTabs, withoutTabMarks } from './listing.js';
 import { lookUp } from './paths.js';
 import { readJson } from './structured-edit-json.js';
@@ -16,7 +17,16 @@ import type { Placed } from './structured-edit-locate.js';
 import { locate } from './structured-edit-locate.js';
 import type { Operation } from './structured-edit-operations.js';
 import { readOperations } from './structured-edit-operations.js';
-import type { FilePlan, FormatContext, FormatModule, OfferedFile, Reason, Reading, UsedRung } from './types.js';
+import type {
+  ContextFile,
+  FilePlan,
+  FormatContext,
+  FormatModule,
+  OfferedFile,
+  Reason,
+  Reading,
+  UsedRung,
+} from './types.js';
 
 /** More reasons than this help nobody and cost time. */
 const MAX_REASONS = 20;
@@ -57,7 +67,7 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
   const rungs: UsedRung[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
-  const byPath = new Map<string, { file: OfferedInContext; operations: Operation[] }>();
+  const byPath = new Map<string, { file: ContextFile; operations: Operation[] }>();
   for (const operation of operations) {
     const found = lookUp(operation.path, context, operation.index);
     if (!found.ok) {
@@ -72,8 +82,9 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     const lines = file.text?.lines ?? [];
     const marked = marksTabs(lines) && own.some(quotesTabMark);
     if (marked) notes.push({ code: 'tab_marks', path, message: 'Marks of shown tabs were taken off the answer.' });
+    const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
     const placed: Placed[] = [];
-    for (const operation of marked ? own.map(withPlainTabs) : own) {
+    for (const operation of file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain) {
       if (reasons.length >= MAX_REASONS) break;
       const located = locate(operation, lines, path, context.options);
       const refusal = located.ok ? unseen(located.placed, file, path) : located.reason;
@@ -92,8 +103,6 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
   return { kind: 'plans', plans, rungs, notes, ...(summary === null ? {} : { summary }) };
 };
 
-type OfferedInContext = OfferedFile & { readonly text: { readonly lines: readonly string[] } | null };
-
 const textsOf = (operation: Operation): readonly string[] => [
   ...(operation.before ?? []),
   ...(operation.after ?? []),
@@ -101,14 +110,11 @@ const textsOf = (operation: Operation): readonly string[] => [
 ];
 const quotesTabMark = (operation: Operation): boolean =>
   textsOf(operation).some((line) => withoutTabMarks(line) !== line);
-const withPlainTabs = (operation: Operation): Operation => {
-  const contexts = {
-    before: operation.before?.map(withoutTabMarks) ?? null,
-    after: operation.after?.map(withoutTabMarks) ?? null,
-  };
+const withLines = (operation: Operation, plain: (line: string) => string): Operation => {
+  const contexts = { before: operation.before?.map(plain) ?? null, after: operation.after?.map(plain) ?? null };
   return operation.type === 'delete'
     ? { ...operation, ...contexts }
-    : { ...operation, ...contexts, content: operation.content.map(withoutTabMarks) };
+    : { ...operation, ...contexts, content: operation.content.map(plain) };
 };
 
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */

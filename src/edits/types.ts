@@ -155,8 +155,18 @@ export interface MarkedBody {
   readonly counts?: { readonly files: number; readonly edits: number };
 }
 
+/** An offered file as the formats see it. */
+export interface ContextFile extends OfferedFile {
+  /** Null: the file does not exist yet, or (beside bytes) cannot be read as text. */
+  readonly text: Text | null;
+  /** Why bytes are not text that can be edited. */
+  readonly unreadable?: { readonly code: 'binary' | 'encoding'; readonly why: string };
+  /** The file begins with a byte order mark, so one that an answer quotes at a line's start is that one (`bom.ts`). */
+  readonly hasBom?: boolean;
+}
+
 export interface FormatContext {
-  readonly files: ReadonlyMap<string, OfferedFile & { readonly text: Text | null }>;
+  readonly files: ReadonlyMap<string, ContextFile>;
   readonly options: ApplyOptions;
   /** The completeness marker was right: the body is known to be whole, so wrong counts at its end are a slip, not a cut. */
   readonly whole?: boolean;

@@ -11,6 +11,7 @@ export interface Target {
   /** The path before, of a rename. */
   readonly from?: string;
   readonly text: Text | null;
+  readonly hasBom: boolean;
   /** Permission bits that the header sets. */
   readonly mode?: number;
 }
@@ -38,7 +39,7 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
     );
 
   const seen = [from, to].filter((name): name is string => name !== null);
-  const found = new Map<string, { path: string; text: Text | null }>();
+  const found = new Map<string, { path: string; text: Text | null; hasBom: boolean }>();
   for (const name of new Set(seen)) {
     const looked = lookUp(name, context, index);
     if (!looked.ok) return looked;
@@ -48,7 +49,7 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
         `${looked.path} comes twice in the diff. Put all its hunks under one header.`,
         looked.path,
       );
-    found.set(name, { path: looked.path, text: looked.file.text });
+    found.set(name, { path: looked.path, text: looked.file.text, hasBom: looked.file.hasBom ?? false });
   }
   for (const { path } of found.values()) taken.add(path);
   const old = from === null ? undefined : found.get(from);
@@ -58,7 +59,7 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
   if (now === undefined) {
     const path = old?.path ?? shown;
     if (old?.text == null) return refuse('target_absent', `${path} does not exist, so it cannot be deleted.`, path);
-    return { ok: true, target: { kind: 'delete', path, text: old.text } };
+    return { ok: true, target: { kind: 'delete', path, text: old.text, hasBom: old.hasBom } };
   }
   if (old === undefined) {
     if (now.text !== null)
@@ -67,7 +68,7 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
         `The diff creates ${now.path}, which exists already. Send a diff against its lines.`,
         now.path,
       );
-    return { ok: true, target: { kind: 'create', path: now.path, text: null, ...withMode } };
+    return { ok: true, target: { kind: 'create', path: now.path, text: null, hasBom: false, ...withMode } };
   }
   if (old.path !== now.path) {
     if (old.text === null)
@@ -78,11 +79,18 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
         `${old.path} cannot be renamed to ${now.path}: that file exists already.`,
         now.path,
       );
-    return { ok: true, target: { kind: 'edit', path: now.path, from: old.path, text: old.text, ...withMode } };
+    const { text, hasBom } = old;
+    return { ok: true, target: { kind: 'edit', path: now.path, from: old.path, text, hasBom, ...withMode } };
   }
   return {
     ok: true,
-    target: { kind: now.text === null ? 'create' : 'edit', path: now.path, text: now.text, ...withMode },
+    target: {
+      kind: now.text === null ? 'create' : 'edit',
+      path: now.path,
+      text: now.text,
+      hasBom: now.hasBom,
+      ...withMode,
+    },
   };
 };
 

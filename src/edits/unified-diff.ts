@@ -13,12 +13,13 @@
  * empty or new file). Rungs: counts, line_drift, lost_blank, line_endings, trailing_space, lookalikes.
  * Edits, for the marker: hunks.
  */
+import { withoutBom } from './bom.js';
 import { type Located, HunkLocator } from './unified-diff-locate.js';
 import { type FileDiff, parseDiff } from './unified-diff-parse.js';
 import { type Target, targetOf } from './unified-diff-target.js';
 import { lineOrigins } from './diff-lines.js';
 import type { FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
-import type { HunkLine } from './unified-diff-hunk.js';
+import type { Hunk, HunkLine } from './unified-diff-hunk.js';
 
 export const unifiedDiff: FormatModule = {
   format: 'unified-diff',
@@ -64,10 +65,11 @@ const planFile = (
 ): { readonly plans: readonly FilePlan[] } | Reason[] => {
   const text = target.text ?? NO_TEXT;
   const { path } = target;
-  const locator = new HunkLocator(text, file.hunks, context.options.rungs);
+  const hunks = target.hasBom ? file.hunks.map(withoutBoms) : file.hunks;
+  const locator = new HunkLocator(text, hunks, context.options.rungs);
   const located: Located[] = [];
   const reasons: Reason[] = [];
-  for (const [i, hunk] of file.hunks.entries()) {
+  for (const [i, hunk] of hunks.entries()) {
     if (reasons.length >= REASONS_TOLD) break;
     const location = locator.locate(hunk);
     if (location.ok) {
@@ -101,6 +103,15 @@ const planFile = (
     plans.push({ kind: 'lines', path, ...result, ...mode });
   return { plans };
 };
+
+const withoutBoms = (hunk: Hunk): Hunk => ({
+  ...hunk,
+  lines: hunk.lines.map((line) => ({
+    ...line,
+    text: withoutBom(line.text),
+    raw: line.unsigned ? withoutBom(line.raw) : line.raw,
+  })),
+});
 
 interface Composed {
   readonly lines: readonly string[];

@@ -1,0 +1,121 @@
+/**
+ * Reads and runs a scenario folder (`test/scenarios/README.md`): `base/`, `answer`, `scenario.json`, and `expected/` or `refusal`.
+ */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { applyAnswer } from '../../src/edits/outcome.js';
+import { applySplices, invertSplices } from '../../src/edits/splices.js';
+import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
+
+interface ScenarioFile {
+  readonly format: ApplyAnswerInput['format'];
+  /** `base` as an object; `requireMarker` is false unless said. */
+  readonly options?: Omit<Partial<ApplyOptions>, 'base'> & { readonly base?: Readonly<Record<string, string>> };
+  /** What is known of files in `base/`; modes in octal. */
+  readonly files?: Readonly<Record<string, Omit<OfferedFile, 'bytes' | 'mode'> & { readonly mode?: string }>>;
+  /** Paths that may be created. */
+  readonly absent?: readonly string[];
+  /** Of the outcome all but the files; what is not said is empty. Modes (octal) of changed files. */
+  readonly expect?: Record<string, unknown> & { readonly modes?: Readonly<Record<string, string>> };
+}
+
+/** The bytes of a tree as text, one character a byte, so that a difference can be read. */
+type Tree = Record<string, string>;
+/** A whole outcome as plain data. */
+interface Seen {
+  readonly [key: string]: unknown;
+  readonly outcome: AnswerOutcome['outcome'];
+}
+
+const FOLDER = new URL('../scenarios/', import.meta.url).pathname;
+
+export const scenarioNames = (): string[] =>
+  readdirSync(FOLDER)
+    .filter((name) => /^\d{3}_/.test(name))
+    .sort();
+
+const treeOf = (folder: string): Map<string, Buffer> => {
+  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+  return new Map(
+    files
+      .filter((entry) => entry.isFile())
+      .map((entry) => {
+        const path = join(entry.parentPath, entry.name);
+        return [path.slice(folder.length + 1), readFileSync(path)];
+      }),
+  );
+};
+const plain = (tree: ReadonlyMap<string, Uint8Array>): Tree =>
+  Object.fromEntries([...tree].sort().map(([path, bytes]) => [path, Buffer.from(bytes).toString('latin1')]));
+
+export interface Ran {
+  readonly found: Seen;
+  readonly wanted: Seen;
+}
+
+/** What the engine made of the scenario, and what the folder says it must make of it, as comparable objects. */
+export const runScenario = (name: string): Ran => {
+  const folder = join(FOLDER, name);
+  const said = JSON.parse(readFileSync(join(folder, 'scenario.json'), 'utf8')) as ScenarioFile;
+  const base = treeOf(join(folder, 'base'));
+  const { base: hashes, ...options } = said.options ?? {};
+  const outcome = applyAnswer({
+    format: said.format,
+    answer: readFileSync(join(folder, 'answer'), 'utf8'),
+    files: offeredFiles(said, base),
+    options: {
+      requireMarker: false,
+      ...options,
+      ...(hashes === undefined ? {} : { base: new Map(Object.entries(hashes)) }),
+    },
+  });
+  if (existsSync(join(folder, 'refusal')))
+    return {
+      found: refusal(outcome),
+      wanted: JSON.parse(readFileSync(join(folder, 'refusal'), 'utf8')) as Seen,
+    };
+  const { modes = {}, ...expect } = said.expect ?? {};
+  const tree = plain(treeOf(join(folder, 'expected')));
+  return {
+    found: edited(outcome, base),
+    wanted: { outcome: 'edited', rungs: [], notes: [], findings: [], moves: [], ...expect, modes, tree },
+  };
+};
+
+const offeredFiles = ({ files, absent }: ScenarioFile, base: ReadonlyMap<string, Buffer>): Map<string, OfferedFile> => {
+  const offered = new Map<string, OfferedFile>();
+  for (const [path, bytes] of base) {
+    const { mode, ...known } = files?.[path] ?? {};
+    offered.set(path, { bytes, ...known, ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }) });
+  }
+  for (const path of absent ?? []) offered.set(path, { bytes: null });
+  return offered;
+};
+
+const refusal = (outcome: AnswerOutcome): Seen =>
+  outcome.outcome === 'edited' ? { outcome: 'edited' } : { outcome: outcome.outcome, reasons: outcome.reasons };
+
+/** The tree after the edit, and all else that the outcome says but its summary. Splices must give the bytes, and their inverse the base. */
+const edited = (outcome: AnswerOutcome, base: ReadonlyMap<string, Buffer>): Seen => {
+  const empty = { rungs: [], notes: [], findings: [], moves: [], modes: {}, tree: plain(base) };
+  if (outcome.outcome === 'unchanged') return { ...empty, outcome: 'unchanged', notes: outcome.reasons };
+  if (outcome.outcome !== 'edited') return { ...empty, ...refusal(outcome) };
+  const tree = new Map<string, Uint8Array>(base);
+  const modes: Record<string, string> = {};
+  const movedFrom = new Map(outcome.moves.map(({ from, to }) => [to, from]));
+  for (const [path, result] of outcome.files) {
+    if (result === 'absent') {
+      tree.delete(path);
+      continue;
+    }
+    tree.set(path, result.bytes);
+    if (result.mode !== undefined) modes[path] = result.mode.toString(8);
+    const old = base.get(movedFrom.get(path) ?? path) ?? new Uint8Array(0);
+    const splices = outcome.splices.get(path) ?? [];
+    if (Buffer.compare(applySplices(old, splices), result.bytes) !== 0) throw new Error(`splices of ${path}`);
+    if (Buffer.compare(applySplices(result.bytes, invertSplices(old, splices)), old) !== 0)
+      throw new Error(`inverse of ${path}`);
+  }
+  const { rungs, notes, findings, moves } = outcome;
+  return { outcome: 'edited', rungs, notes, findings, moves, modes, tree: plain(tree) };
+};

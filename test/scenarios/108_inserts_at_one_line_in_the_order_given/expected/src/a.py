@@ -1,0 +1,11 @@
+import os
+
+i1
+i2
+def first(x):
+    if x:
+        return 1
+    return 0
+
+def second(x):
+    return first(x) + 1

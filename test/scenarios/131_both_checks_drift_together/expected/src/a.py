@@ -1,0 +1,8 @@
+import os
+
+def first(x):
+r
+    return 0
+
+def second(x):
+    return first(x) + 1

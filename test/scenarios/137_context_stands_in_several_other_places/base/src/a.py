@@ -1,0 +1,7 @@
+a
+same
+b
+same
+c
+same
+d
