@@ -4,7 +4,7 @@
  */
 import type { SettleBase } from './settle.js';
 
-export const BOM = '\ufeff';
+const BOM = '\ufeff';
 
 /** Does the file begin with a mark, and no line with one of its own, so that a quoted mark can mean only that one? */
 export const quotesItsBom = ({ codec, text }: SettleBase): boolean =>

@@ -21,8 +21,8 @@ export interface FoundMarker extends MarkedBody {
 /** The first line of each text format's grammar: what stands before it is prose. */
 const FIRST_LINE = {
   'whole-file': /^(FILE|DELETE) \S/,
-  'unified-diff': /^(diff --git |--- )/,
-  'search-replace': /^FILE: /,
+  'unified-diff': /^(diff --(git|cc|combined) |--- |@@ -\d)/,
+  'search-replace': /^(FILE: |FIND(\s+@?\d+)?:\s*$)/,
 } as const;
 
 const MARKER = /^EMEND-COMPLETE(?: (\S+))? (\d{1,9}) (\d{1,9})\s*$/;

@@ -49,13 +49,14 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
     reason: { code, index: entries.length, message },
   });
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
+  const hasEntry = lines.some((line) => readHeader(line, nonce) !== null);
   let at = 0;
   while (at < lines.length) {
     const line = lines[at] ?? '';
     const header = readHeader(line, nonce);
     if (header === null) {
       const harmless = line.trim() === '' || /^ {0,3}(`{3,}|~{3,})/.test(line);
-      if (!harmless && nonce === undefined)
+      if (!harmless && nonce === undefined && hasEntry)
         return bad(
           'marker_in_body',
           `Line ${at + 1} (${JSON.stringify(line.slice(0, 80))}) stands outside every file; a body may hold no marker line.`,

@@ -1,0 +1,6 @@
+#include <stdio.h>
+
+int add(int a, int b)
+{
+    return a + b;
+}

@@ -1,0 +1,4 @@
+END
+FILE: x
+FIND:
+z

@@ -1,0 +1,4 @@
+END
+FILE: y
+FIND:
+z

@@ -1,0 +1,4 @@
+b
+REPLACE:
+c
+z

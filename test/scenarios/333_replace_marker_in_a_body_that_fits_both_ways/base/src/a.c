@@ -1,0 +1,5 @@
+a
+REPLACE:
+b
+x
+a

@@ -1,0 +1,3 @@
+// ... existing code ...
+b
+c
