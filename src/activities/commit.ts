@@ -1,13 +1,14 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
 import { fail, ProblemError } from '../shared/problems.js';
-import type { CommitInput, CommitResult } from '../shared/protocol.js';
+import type { CommitInput, CommitResult, StagedByHook } from '../shared/protocol.js';
 import { recordName } from '../workspace/apply-record.js';
 import { repositoryOf } from '../workspace/git.js';
 import { proposalIdOf } from '../workspace/hash.js';
-import type { CommitOutcome, LeaseHolder, Proposal, ProposalFile } from '../workspace/types.js';
+import type { CommitOutcome, LeaseHolder, Proposal, ProposalFile, StagedFile } from '../workspace/types.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { getJson, getSnapshot } from './snapshot.js';
+import { fileNow } from './by-hand.js';
+import { getJson, getSnapshot, putJson } from './snapshot.js';
 
 export const commit =
   (dependencies: ActivityDependencies) =>
@@ -39,13 +40,22 @@ export const commit =
       // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
       scope.stillOurs();
       if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
-      return resultOf(outcome);
+      if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
+      const staged = await keepStaged(dependencies, input.workspace, outcome.staged);
+      return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
     } finally {
       await hold.end();
     }
   };
 
-function resultOf(outcome: CommitOutcome): CommitResult {
+/** Beside what was staged: the files as they are now, so that the seal can tell a hook that left them alone from one that did not. */
+async function keepStaged({ blobs }: ActivityDependencies, workspace: string, staged: readonly StagedFile[]) {
+  const files: StagedByHook['files'][number][] = [];
+  for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, workspace, file.path) });
+  return files.length === 0 ? {} : { staged: await putJson(blobs, { v: 1, files } satisfies StagedByHook) };
+}
+
+function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>): CommitResult {
   switch (outcome.outcome) {
     case 'committed':
       return { v: 1, outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
@@ -53,8 +63,6 @@ function resultOf(outcome: CommitOutcome): CommitResult {
       return { v: 1, outcome: 'nothing' };
     case 'conflict':
       return { v: 1, outcome: 'conflict', reason: 'conflict', why: outcome.why };
-    case 'hook_changed':
-      return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why };
     case 'failed':
       // A hook that the worker's stop cut short has not failed, and a lock may be gone: the next attempt tries again.
       if (outcome.problem.code === 'aborted' || outcome.problem.code === 'busy')

@@ -5,9 +5,6 @@
 import { fail } from '../shared/problems.js';
 import type { StillOurs } from '../workspace/types.js';
 
-/** Part of the heartbeat time-out: beats are passed on to the server with a delay, so it may give up earlier than we can tell. */
-const STOOD_STILL = 0.6;
-
 export interface Pulse {
   /** To be called at every heartbeat. */
   beat(): void;
@@ -23,7 +20,9 @@ const CLOCK: Clock = { running_ms: () => performance.now(), wall_ms: () => Date.
 
 /** `timeout_ms`: the attempt's heartbeat time-out; null: it has none and is never given up for its silence. */
 export function startPulse(timeout_ms: number | null, clock: Clock = CLOCK): Pulse {
-  const limit_ms = timeout_ms === null ? Infinity : timeout_ms * STOOD_STILL;
+  // Of whoever stood still this long it is certain. The server may have given up somewhat earlier, as beats reach it with a delay:
+  // for that moment there are lease numbers and marks.
+  const limit_ms = timeout_ms ?? Infinity;
   let running = clock.running_ms();
   let wall = clock.wall_ms();
   let longest_ms = 0;

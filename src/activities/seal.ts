@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import type { Finding } from '../shared/formats.js';
 import { fail } from '../shared/problems.js';
 import type { SealInput, SealResult } from '../shared/protocol.js';
-import { inspectTarget } from '../workspace/files.js';
 import { runCommand } from '../workspace/runner.js';
 import type { ActivityScope } from './boundary.js';
+import { changedByHand, stagedFiles } from './by-hand.js';
 import { acceptedResults, latestByPath, type Accepted, type FileChange } from './chain.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { diffInput } from './propose-accepted.js';
@@ -25,7 +25,8 @@ export const seal =
     const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
     const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
     const formatted = await Promise.all(changes.map((change) => format(dependencies, snapshot, change, scope)));
-    const byPerson = await Promise.all(input.manual.map((path) => changedByHand(dependencies, snapshot, path)));
+    const staged = await stagedFiles(blobs, input.staged);
+    const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
     const judged = await judge(dependencies, { snapshot, changes: formatted, results }, scope.signal);
@@ -35,7 +36,7 @@ export const seal =
       stepKey: input.stepKey,
       files: [
         ...formatted.map((change) => ({ ...change, by: 'model' as const })),
-        ...byPerson.flatMap((change) => (change === null ? [] : [{ ...change, by: 'person' as const }])),
+        ...byHand.flatMap((change) => (change === null ? [] : [change])),
       ],
       moves: results.flatMap((result) => result.moves).filter(({ from, to }) => !out.has(from) && !out.has(to)),
       findings: judged,
@@ -114,18 +115,4 @@ async function format(
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
-}
-
-/** What a person made of a file after `manual`: its bytes as they are now; null where nothing changed. */
-async function changedByHand(
-  { blobs }: ActivityDependencies,
-  snapshot: Snapshot,
-  path: string,
-): Promise<FileChange | null> {
-  const base = snapshot.targets.find((target) => target.path === path)?.base ?? null;
-  const found = await inspectTarget(snapshot.workspace, path, snapshot.limits.maxFile_bytes);
-  if (!found.ok) return base === null ? null : { path, base, result: null };
-  const ref = await blobs.put(await readFile(found.value.realPath));
-  if (base?.ref === ref && base.mode === found.value.mode) return null;
-  return { path, base, result: { ref, mode: found.value.mode } };
 }

@@ -241,6 +241,20 @@ export interface SealInput extends ActivityBase {
   readonly exclude: readonly string[];
   /** Paths that a person changed by hand. */
   readonly manual: readonly string[];
+  /** What a commit hook staged for some of them (JSON blob, `StagedByHook`): taken where the file itself is as it was then. */
+  readonly staged?: BlobRef;
+}
+/** Kept as a blob from the commit that a hook stopped to the seal that follows. */
+export interface StagedByHook {
+  readonly v: 1;
+  readonly files: readonly {
+    readonly path: string;
+    /** What the hook staged. */
+    readonly ref: BlobRef;
+    readonly mode: number;
+    /** What was in the working tree at that moment; null: no file. */
+    readonly disk: { readonly ref: BlobRef; readonly mode: number } | null;
+  }[];
 }
 export interface SealedFile {
   readonly path: string;
@@ -387,7 +401,14 @@ export interface CommitInput extends ActivityBase {
 export type CommitResult =
   | { readonly v: 1; readonly outcome: 'committed'; readonly commit: string; readonly note: string | null }
   | { readonly v: 1; readonly outcome: 'nothing' }
-  | { readonly v: 1; readonly outcome: 'conflict'; readonly reason: 'conflict' | 'hook_changed'; readonly why: string }
+  | {
+      readonly v: 1;
+      readonly outcome: 'conflict';
+      readonly reason: 'conflict' | 'hook_changed';
+      readonly why: string;
+      /** With `hook_changed`: what the hook staged, see SealInput. */
+      readonly staged?: BlobRef;
+    }
   | { readonly v: 1; readonly outcome: 'failed'; readonly problem: Problem };
 
 /**

@@ -236,8 +236,11 @@ export function onCommitted(state: StepState, result: CommitResult, now: number)
     }
     case 'nothing':
       return close(state, now, 'unchanged');
-    case 'conflict':
-      return askConflict(state, 'commit', [{ path: '(commit)', why: result.why }], now, result.reason);
+    case 'conflict': {
+      const { staged, reason } = result;
+      const held = staged === undefined ? state : { ...state, staged };
+      return askConflict(held, 'commit', [{ path: '(commit)', why: result.why }], now, reason);
+    }
     case 'failed':
       return {
         ...state,

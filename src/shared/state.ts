@@ -144,6 +144,8 @@ export interface StepState {
   /** What follows the rollback. */
   readonly afterRollback: 'ask' | 'regenerate' | 'finish' | 'new_base' | null;
   readonly commit: string | null;
+  /** What a commit hook staged, for the seal that follows its `rebase`; absent: nothing. */
+  readonly staged?: BlobRef;
 
   // decisions
   /** A pause that the reducer wants; the next move opens it as a decision point. */

@@ -157,7 +157,14 @@ class Step {
         return this.work('seal', 'check and seal the proposal', async (base, options) => ({
           type: 'sealed',
           result: await host.seal.executeWithOptions(options, [
-            { ...base, workspace, snapshot: this.snapshot(), accepted: this.state.accepted, ...leftOut(this.state) },
+            {
+              ...base,
+              workspace,
+              snapshot: this.snapshot(),
+              accepted: this.state.accepted,
+              ...leftOut(this.state),
+              ...(this.state.staged === undefined ? {} : { staged: this.state.staged }),
+            },
           ]),
         }));
       case 'approve_by_policy':

@@ -18,7 +18,7 @@ import { fieldsOf, git, gitLine, repositoryOf, valueOf } from './git.js';
 import type { Repository } from './git.js';
 import { indexInfo, treeEntries } from './git-entries.js';
 import type { Entry } from './git-entries.js';
-import type { BlobStore, CommitOutcome, CommitRequest } from './types.js';
+import type { BlobStore, CommitOutcome, CommitRequest, StagedFile } from './types.js';
 
 export interface CommitterSettings {
   readonly blobs: BlobStore;
@@ -143,10 +143,33 @@ async function runHooks(
       outcome: 'hook_changed',
       paths,
       why: `the pre-commit hook changed what was to be committed: ${paths.join(', ')}`,
+      staged: await stagedFiles(work, now, paths),
     };
   }
   const checked = await runMessageHook(work.hooks, work.scratch, message);
   return 'problem' in checked ? { outcome: 'failed', problem: checked.problem } : checked;
+}
+
+/** What a tree holds for files of the request, with line endings and filters as a checkout would give them. */
+async function stagedFiles({ repository, request, blobs }: Work, tree: string, paths: readonly string[]) {
+  const { root, prefix } = repository;
+  const ours = request.files.map(({ path }) => path).filter((path) => paths.includes(path));
+  const held = await treeEntries(
+    root,
+    tree,
+    ours.map((path) => prefix + path),
+  );
+  const staged: StagedFile[] = [];
+  for (const path of ours) {
+    const entry = held.get(prefix + path);
+    if (entry === undefined || !entry.mode.startsWith('100')) continue;
+    const call = { cwd: root, reading: true };
+    const { bytes } = valueOf(await git(['cat-file', '--filters', `--path=${prefix}${path}`, entry.id], call));
+    const bits = request.files.find((file) => file.path === path)?.result?.mode ?? 0o644;
+    const mode = entry.mode === '100755' ? bits | 0o111 : bits & ~0o111;
+    staged.push({ path, ref: await blobs.put(bytes), mode });
+  }
+  return staged;
 }
 
 async function makeCommit({ repository, request }: Work, tree: string, message: string): Promise<string> {

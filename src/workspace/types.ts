@@ -196,6 +196,12 @@ export interface CommitRequest {
   /** Does the step still hold the workspace, and is this attempt still the one that counts? Asked right before the branch moves. */
   readonly mayMove?: () => Promise<boolean>;
 }
+/** Bytes that a hook staged for a file of the step, workspace-relative. */
+export interface StagedFile {
+  readonly path: string;
+  readonly ref: BlobRef;
+  readonly mode: number;
+}
 export type CommitOutcome =
   /** `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
   | { readonly outcome: 'committed'; readonly commit: string; readonly ref: string | null; readonly note?: string }
@@ -203,5 +209,11 @@ export type CommitOutcome =
   /** HEAD is elsewhere than when the lease was taken, or a file's committed bytes changed. */
   | { readonly outcome: 'conflict'; readonly why: string }
   /** The pre-commit hook staged other bytes than were approved (workspace-relative paths, repository-relative outside it). */
-  | { readonly outcome: 'hook_changed'; readonly paths: readonly string[]; readonly why: string }
+  | {
+      readonly outcome: 'hook_changed';
+      readonly paths: readonly string[];
+      readonly why: string;
+      /** What it staged for files of the request, as it would stand in the working tree. */
+      readonly staged: readonly StagedFile[];
+    }
   | { readonly outcome: 'failed'; readonly problem: Problem };
