@@ -20,9 +20,12 @@ import { workerIdentity } from './src/temporal/worker-identity.js';
 import { connectWorker } from './src/temporal/worker-connection.js';
 import { createApplyEngine } from './src/workspace/apply.js';
 import { createCommitter } from './src/workspace/commit.js';
-import { hostId, resolveHome } from './src/workspace/home.js';
+import { homePaths, hostId, resolveHome } from './src/workspace/home.js';
+import { guardHome } from './src/workspace/home-guard.js';
 import { createRecordStore } from './src/workspace/records.js';
 import { openStores, resolveStore, storePaths, type Store } from './src/workspace/store.js';
+import { orNull } from './src/workspace/sys-put.js';
+import { realSys, type Sys } from './src/workspace/sys.js';
 import type { RecoveredTransaction } from './src/workspace/types.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -34,6 +37,8 @@ export interface WorkerOptions {
   readonly logger: Logger;
   /** Round every activity, outermost first: tracing, or the faults of a crash test. */
   readonly interceptors?: readonly ActivityInterceptorsFactory[];
+  /** Below everything durable; a test's may fail. */
+  readonly sys?: Sys;
 }
 export interface RunningWorker {
   readonly queues: Queues;
@@ -60,12 +65,13 @@ export const queuesOf = async (env: Env, home: string): Promise<Queues> =>
 
 /** All that activities work with, on this machine's disk and in the store. */
 export async function diskDependencies(
-  { env, home, logger }: WorkerOptions,
+  { env, home, logger, sys: system = realSys }: WorkerOptions,
   store: Store,
 ): Promise<Omit<ActivityDependencies, 'standingOf'>> {
   const timings = resolveTimings(env);
   const paths = storePaths(store.dir);
-  const { blobs, archive } = await openStores(home, store);
+  const { sys, check } = await guardHome(home, store, system);
+  const { blobs, archive } = await openStores(home, store, sys);
   const model = createAnthropicModel({
     env,
     streamIdle_ms: timings.streamIdle_ms,
@@ -73,17 +79,19 @@ export async function diskDependencies(
   });
   return {
     home,
+    checkHome: check,
     blobs,
-    records: createRecordStore({ dir: paths.records }),
+    records: createRecordStore({ dir: paths.records, sys }),
     archive,
     journal: createDiskJournal({
       dir: paths.slots,
       model,
       slotLease_ms: timings.slotLease_ms,
       heartbeat_ms: timings.heartbeat_ms,
+      sys,
     }),
     model,
-    engine: createApplyEngine({ home, blobs }),
+    engine: createApplyEngine({ home, blobs, sys }),
     edits: createEditRunner(),
     commit: createCommitter({ blobs }),
     timings,
@@ -100,11 +108,19 @@ function installRuntime(): void {
   Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
 }
 
+/** A home that is not mounted looks like one that was never used: whoever starts a worker in it should know. */
+async function sayNewHome(home: string, logger: Logger): Promise<void> {
+  if ((await orNull(realSys.stat(homePaths(home).hostId))) !== null) return;
+  logger.warn({ home }, 'a new home: runs that were started in another one wait for a worker of that one');
+}
+
 /** Throws ProblemError: no_server, home_unusable, store_unusable, config_invalid. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { env, home, logger } = options;
   installRuntime();
   const store = await resolveStore(env, home);
+  await sayNewHome(home, logger);
+  const queues = await queuesOf(env, home);
   const endedRuns = askEndedRuns(env);
   const dependencies = {
     ...(await diskDependencies(options, store)),
@@ -114,7 +130,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const recovered = await dependencies.engine.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
 
-  const queues = await queuesOf(env, home);
   const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
   const { connection, namespace, address, uiUrl } = connected;
   await ensureSearchAttributes(connection, namespace, (why) => {

@@ -8,13 +8,16 @@ interface Caller {
 }
 
 /** For `Worker.create({ sinks })`. A failing archive is logged: the run must not depend on it. */
-export const archiveSink = ({ archive, logger }: ActivityDependencies) => ({
+export const archiveSink = ({ archive, checkHome, logger }: ActivityDependencies) => ({
   archive: {
     append: {
       fn: async (caller: Caller, ...[stepKey, events]: Parameters<ArchiveSink['append']>): Promise<void> => {
-        await archive.append(stepKey, eventEntries(events, caller.runId)).catch((error: unknown) => {
+        try {
+          await checkHome();
+          await archive.append(stepKey, eventEntries(events, caller.runId));
+        } catch (error) {
           logger.warn({ err: error, stepKey }, 'the archive could not be written');
-        });
+        }
       },
       callDuringReplay: false,
     },

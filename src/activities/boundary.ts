@@ -6,7 +6,7 @@ import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activ
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { ModelError } from '../model/errors.js';
 import { BOUNDS } from '../shared/limits.js';
-import { PROBLEMS, ProblemError, type Problem } from '../shared/problems.js';
+import { PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
 import type { ActivityBase } from '../shared/protocol.js';
 import { eventEntries } from '../workspace/archive-entries.js';
 import type { StillOurs } from '../workspace/types.js';
@@ -24,9 +24,9 @@ export interface ActivityScope {
 }
 type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
 
-/** A full or read-only disk may be mended meanwhile; everything else that a problem says stays as it is. */
-const retried = (problem: Problem): boolean =>
-  PROBLEMS[problem.code].retryable || problem.code === 'disk' || problem.code === 'git_failed';
+/** A full or read-only disk may be mended meanwhile, a home mounted again; everything else that a problem says stays as it is. */
+const MAY_PASS: readonly ProblemCode[] = ['disk', 'git_failed', 'home_unusable', 'store_unusable'];
+const retried = ({ code }: Problem): boolean => PROBLEMS[code].retryable || MAY_PASS.includes(code);
 
 const cut = (text: string): string =>
   text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
@@ -90,10 +90,13 @@ export function activity<I extends ActivityBase, O>(
           code: 'version_unknown',
           message: `${name}: input version ${String(input.v)} is not known`,
         });
+      await dependencies.checkHome();
       await dependencies.archive.append(input.stepKey, eventEntries(input.log, runId));
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
       const result = await work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
+      // What the result names must lie in the home that is there for the next activity.
+      await dependencies.checkHome();
       await dependencies.archive.append(input.stepKey, [
         {
           v: 1,

@@ -8,6 +8,8 @@ import type { EditRunner } from './edit-runner.js';
 
 export interface ActivityDependencies {
   readonly home: string;
+  /** Throws ProblemError where home or store are not what they were when the worker started (HomeGuard). */
+  readonly checkHome: () => Promise<void>;
   readonly blobs: BlobStore;
   readonly records: RecordStore;
   readonly archive: Archive;

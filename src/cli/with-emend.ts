@@ -4,7 +4,8 @@ import type { Emend } from '../client/types.js';
 import type { Io } from './io.js';
 
 export const withEmend = async <T>(io: Io, use: (emend: Emend) => Promise<T>): Promise<T> => {
-  const emend = await openEmend({ env: io.env });
+  // Commands that look or answer make no home.
+  const emend = await openEmend({ env: io.env, existing: true });
   try {
     return await use(emend);
   } finally {

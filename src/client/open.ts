@@ -3,7 +3,7 @@ import { ProblemError } from '../shared/problems.js';
 import { queueNames, queuePrefix } from '../shared/protocol.js';
 import { connectClient } from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/timings.js';
-import { hostId, resolveHome } from '../workspace/home.js';
+import { hostId, requireHome, resolveHome } from '../workspace/home.js';
 import { openStores, resolveStore } from '../workspace/store.js';
 import { createTemporalGateway } from './temporal-gateway.js';
 import type { Emend } from './types.js';
@@ -14,16 +14,19 @@ export interface OpenOptions {
   readonly env: Env;
   /** True: do not look for a server. */
   readonly local?: boolean;
+  /** True: a home that is not there is refused (`home_unusable`), not made. */
+  readonly existing?: boolean;
 }
 
 /**
  * Throws ProblemError `home_unusable`, `store_unusable` or `config_invalid`. No server is no error here: `runs` is null then and `unreachable` says why,
  * since archives answer without one. Call `close()` when done.
  */
-export const openEmend = async ({ env, local = false }: OpenOptions): Promise<Emend> => {
+export const openEmend = async ({ env, local = false, existing = false }: OpenOptions): Promise<Emend> => {
+  const timings = resolveTimings(env);
+  if (existing) await requireHome(env);
   const home = await resolveHome(env);
   const store = await resolveStore(env, home);
-  const timings = resolveTimings(env);
   const { blobs, archive } = await openStores(home, store);
   const stores = {
     home,

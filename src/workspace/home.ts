@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { ownDirectory } from './own-directory.js';
-import { putFileIfAbsent } from './sys-put.js';
+import { orNull, putFileIfAbsent } from './sys-put.js';
 import { errnoOf, realSys } from './sys.js';
 import type { Sys } from './sys.js';
 
@@ -30,6 +30,25 @@ const unusable = (home: string, why: string, next: string): never =>
  */
 export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> =>
   ownDirectory(sys, homeLocation(env), 'Set EMEND_HOME to a directory that you may write to.', unusable);
+
+/**
+ * For whoever only looks or answers: a home that holds nothing is not made, as it is more likely not mounted than new. Throws
+ * ProblemError `home_unusable`. With an `EMEND_STORE` there may be runs to see from a home that is new.
+ */
+export const requireHome = async (env: Env, sys: Sys = realSys): Promise<void> => {
+  if ((env.EMEND_STORE ?? '') !== '') return;
+  const home = homeLocation(env);
+  const mark = homePaths(home).hostId;
+  const state = await sys.stat(mark).then(() => null, errnoOf);
+  if (state === null) return;
+  // What else may be wrong with it is said better than that it holds nothing.
+  if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null) await resolveHome(env, sys);
+  unusable(
+    home,
+    `there is no home (no ${mark})`,
+    'Set EMEND_HOME to where it is, mount it or put it back; `emend run` and `emend dev` make a new one.',
+  );
+};
 
 /** Where what lies in a home, apart from what homes may share (`storePaths`). All but `hostId` are made when first needed. */
 export const homePaths = (home: string) => ({

@@ -67,10 +67,14 @@ export const resolveStore = async (env: Env, home: string, sys: Sys = realSys): 
 export const openStores = async (
   home: string,
   { dir, apart }: Store,
+  sys: Sys = realSys,
 ): Promise<{ readonly blobs: BlobStore; readonly archive: Archive }> => {
   const paths = storePaths(dir);
-  const writer = apart ? { writer: await hostId(home) } : {};
-  return { blobs: createBlobStore({ dir: paths.blobs }), archive: createArchive({ dir: paths.archive, ...writer }) };
+  const writer = apart ? { writer: await hostId(home, sys) } : {};
+  return {
+    blobs: createBlobStore({ dir: paths.blobs, sys }),
+    archive: createArchive({ dir: paths.archive, sys, ...writer }),
+  };
 };
 
 const readNote = async (home: string, sys: Sys): Promise<StoreNote | null> => {
@@ -83,10 +87,11 @@ const asNote = (value: unknown, home: string): StoreNote => {
   return fail('version_unknown', `${homePaths(home).storeNote} was written by another version of Emend.`);
 };
 
-const idPath = (dir: string): string => join(dir, 'store-id');
+/** The file by which a store is known again. */
+export const storeIdPath = (dir: string): string => join(dir, 'store-id');
 
 const storeId = async (dir: string, sys: Sys): Promise<string> => {
-  const path = idPath(dir);
+  const path = storeIdPath(dir);
   const id = await onDisk(`Keeping the store's id at ${path}`, async () => {
     const earlier = await readId(dir, sys);
     if (earlier !== null) return earlier;
@@ -97,7 +102,7 @@ const storeId = async (dir: string, sys: Sys): Promise<string> => {
 };
 
 const readId = async (dir: string, sys: Sys): Promise<string | null> => {
-  const bytes = await orNull(sys.readFile(idPath(dir)));
+  const bytes = await orNull(sys.readFile(storeIdPath(dir)));
   return bytes === null ? null : asText(bytes);
 };
 const asText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes).trim();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { wantsColor } from '../../src/cli/io.js';
+import { hostId, resolveHome } from '../../src/workspace/home.js';
 import { main } from '../../src/cli/main.js';
 import { buildProgram } from '../../src/cli/program.js';
 import { decisionSettings, runLimits } from '../../src/cli/settings.js';
@@ -73,6 +74,10 @@ describe('the command line', () => {
   test('without a server reading commands answer from the archive', async () => {
     const env = await nowhere();
     const io = fakeIo({ env });
+    const early = fakeIo({ env });
+    expect(await main(['list'], early)).toBe(1);
+    expect(early.printed.err).toContain('there is no home');
+    await hostId(await resolveHome(env));
     expect(await main(['list', '--json'], io)).toBe(0);
     expect(JSON.parse(io.printed.out)).toMatchObject({ runs: [] });
     // It may be on the server that does not answer: nobody can say that there is no such run.

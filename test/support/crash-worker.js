@@ -4,11 +4,32 @@
  * `hold-after` keep that execution (heartbeating) until the file `<CRASH_MARK>-go` is there, `mute-before` and `mute-after` do the same
  * without a heartbeat; `<CRASH_MARK>-cancelled` says that the execution was told of its cancellation. What follows is then really done, however the run ended meanwhile.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startWorker } from '../../dist/worker.js';
 import { resolveHome } from '../../dist/src/workspace/home.js';
+import { realSys } from '../../dist/src/workspace/sys.js';
+
+/**
+ * `FAULT=<errno>:<part of a path>[:<call>,...]`: while the file FAULT_ON is there, writes to such paths fail with the errno; each that
+ * did adds a line to FAULT_ON.fired.
+ */
+const [errno, where = '', only] = (process.env.FAULT ?? '').split(':');
+const WRITES = ['writeExclusive', 'copyExclusive', 'append', 'rename', 'link', 'unlink', 'mkdir', 'fsyncDir', 'chmod'];
+const failing = only === undefined ? WRITES : only.split(',');
+const faulty = (call, real) =>
+  failing.includes(call)
+    ? async (...args) => {
+        const path = args.find((arg) => typeof arg === 'string' && arg.includes(where));
+        if (path === undefined || !existsSync(process.env.FAULT_ON)) return real(...args);
+        appendFileSync(`${process.env.FAULT_ON}.fired`, `${call} ${path}\n`);
+        throw Object.assign(new Error(`${errno}: injected, ${call} '${path}'`), { code: errno, syscall: call, path });
+      }
+    : real;
+const sys = errno
+  ? { sys: Object.fromEntries(Object.entries(realSys).map(([call, real]) => [call, faulty(call, real)])) }
+  : {};
 
 const [name, when, nth] = (process.env.CRASH ?? '').split(':');
 let seen = 0;
@@ -44,6 +65,7 @@ const worker = await startWorker({
   home: await resolveHome(process.env),
   logger: pino({ level: process.env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true })),
   interceptors: name ? [crash] : [],
+  ...sys,
 });
 process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');
