@@ -115,11 +115,12 @@ const makeRepo = (dir: string, files: Record<string, string | Buffer>): string =
 export async function scene(
   files: Record<string, string | Buffer>,
   script: RehearsalScript | RehearsalScript['rules'],
-  more: { env?: Record<string, string>; address?: string } = {},
+  more: { env?: Record<string, string>; address?: string; repo?: string } = {},
 ): Promise<Scene> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend-e2e-')));
   const home = join(dir, 'home');
-  const repo = makeRepo(join(dir, 'a repo'), files);
+  // Two homes on one workspace: the second scene is given the first one's.
+  const repo = more.repo ?? makeRepo(join(dir, 'a repo'), files);
   const rehearsal = await startRehearsal(Array.isArray(script) ? { v: 1, rules: script } : script);
   const env: Record<string, string | undefined> = {
     ...process.env,

@@ -2,7 +2,8 @@
  * The built worker with one fault: `CRASH=<activity>:<before|after>:<n>` kills this process with SIGKILL at the n-th execution of that
  * activity and writes the file CRASH_MARK first, so that a test fails when its fault never fired. Instead of dying, `hold-before` and
  * `hold-after` keep that execution (heartbeating) until the file `<CRASH_MARK>-go` is there, `mute-before` and `mute-after` do the same
- * without a heartbeat; `<CRASH_MARK>-cancelled` says that the execution was told of its cancellation. What follows is then really done, however the run ended meanwhile.
+ * without a heartbeat; `<CRASH_MARK>-cancelled` says that the execution was told of its cancellation. What follows is then really done,
+ * however the run ended meanwhile. Points inside an activity: fault-points.js.
  */
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +11,7 @@ import { pino } from 'pino';
 import { startWorker } from '../../dist/worker.js';
 import { resolveHome } from '../../dist/src/workspace/home.js';
 import { realSys } from '../../dist/src/workspace/sys.js';
+import { faultAt, isFaultPoint } from './fault-points.js';
 
 /**
  * `FAULT=<errno>:<part of a path>[:<call>,...]`: while the file FAULT_ON is there, writes to such paths fail with the errno; each that
@@ -46,9 +48,12 @@ const stay = async (context, beats) => {
     await sleep(50);
   }
 };
+const signal = process.env.CRASH_SIGNAL ?? 'SIGKILL';
+const inside = isFaultPoint(when) ? faultAt({ realSys, name, when, which: nth, mark, signal }) : null;
 const crash = (context) => ({
   inbound: {
     execute: async (input, next) => {
+      if (inside !== null) return inside(context.info.activityType, input, next);
       if (context.info.activityType !== name || ++seen !== Number(nth)) return next(input);
       const [how, at = how] = when.split('-');
       const fault = () => (how === at ? die() : stay(context, how === 'hold'));

@@ -1,0 +1,118 @@
+/**
+ * One job that goes through everything: the first answer fails its tests and is rolled back, the second one is committed. Wherever a
+ * worker is killed or stopped on the way, the end is the same: one commit, each answer paid for once, nothing of ours left lying about.
+ */
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import type { ResolvedRun } from '../../src/client/index.js';
+import { createDiskJournal } from '../../src/model/journal.js';
+import { createAnthropicModel } from '../../src/model/anthropic.js';
+import { storePaths } from '../../src/workspace/store.js';
+import { gitWrapper } from '../support/git-wrapper.js';
+import { leaseOf } from './ends.js';
+import { scene, whole, type Scene, type WorkerProcess } from './support.js';
+
+const FILES = { 'a.js': 'module.exports = 1;\n', 'b.js': 'module.exports = 1;\n' };
+const WRONG = 'module.exports = 2;\n';
+const RIGHT = 'module.exports = 3;\n';
+// At first both files in one call; after the failed tests each is asked for by itself.
+const RULES = [
+  { name: 'wrong', match: { contains: '- a.js', times: 1 }, answer: whole({ 'a.js': WRONG, 'b.js': WRONG }) },
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': RIGHT }) },
+  { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': RIGHT }) },
+];
+const JOB = `---
+target_files: [a.js, b.js]
+limits: { maxFilesBeforeSplit: 2 }
+test: node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 6)"
+commit: true
+approval: auto
+---
+# Grow
+
+Raise the numbers.
+`;
+
+/** Points inside activities, as test/support/fault-points.js reads them. The first ones are always run. */
+export const CORE = [
+  'propose:sys:link@answer.json',
+  'apply:sys-after:link@verdict-1.json',
+  'apply:sys:rename@/b.js',
+  'commit:git:update-ref',
+];
+export const NAMED = [
+  ...CORE,
+  'apply:sys:link@verdict-1.json',
+  'rollback:sys-after:rename@/a.js',
+  'propose:sys-after:link@answer.json',
+  'apply:sys:link@1.json',
+  'apply:sys:writeExclusive@-0.tmp',
+  'apply:sys:rename@/a.js',
+  'apply:sys-after:rename@/a.js',
+  'apply:sys-after:link@/b.js',
+  'apply:sys:unlinkReading@.keep',
+  'apply:sys:link@closed.json',
+  'apply:sys-after:link@closed.json',
+  'rollback:git:update-ref',
+  'rollback:git-cut:update-ref',
+  'rollback:sys:link@undone.json',
+  'rollback:sys:link@verdict-1.json',
+  'rollback:sys-after:link@verdict-1.json',
+  'rollback:sys:rename@/b.js',
+  'rollback:sys-after:link@closed.json',
+  'rollback:sys:link@1.end.json',
+  'commit:git:write-tree',
+  'commit:git:commit-tree',
+  'commit:git-cut:update-ref',
+  'commit:git-after:update-ref',
+  'commit:sys:link@.end.json',
+  'commit:sys-after:link@.end.json',
+];
+
+/** A scene whose workers can be hit round git, too. A stopped worker's polls swallow attempts: there are more of them. */
+export const faultScene = async (signal: 'SIGKILL' | 'SIGSTOP'): Promise<Scene> => {
+  const env: Record<string, string> = {
+    CRASH_SIGNAL: signal,
+    // Not as short as elsewhere: a busy machine must not look like a stopped process.
+    EMEND_HOSTHEARTBEATTIMEOUT_MS: '3000',
+    EMEND_HEARTBEATTIMEOUT_MS: '3000',
+    EMEND_HOSTACTIVITYATTEMPTS: '40',
+    EMEND_MODELCALLATTEMPTS: '40',
+  };
+  const s = await scene(FILES, RULES, { env });
+  const bin = join(s.home, '..', 'bin');
+  mkdirSync(bin);
+  // The scene's environment is what its workers get.
+  s.env.PATH = `${gitWrapper(bin)}:${process.env.PATH ?? ''}`;
+  return s;
+};
+export const startJob = (s: Scene): Promise<ResolvedRun> => s.start('job.md', JOB);
+
+/** Has the execution that was hit ended? A stopped one's does after it was woken. */
+export const endedLate = (worker: WorkerProcess): boolean => existsSync(`${worker.mark}-ended`);
+
+/** The commit, the tree, the lease and the calls as they must be, and what can be compared later. */
+export async function expectOneEnd(s: Scene, run: ResolvedRun): Promise<string> {
+  for (const path of Object.keys(FILES)) expect({ path, is: s.read(path) }).toEqual({ path, is: RIGHT });
+  expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
+  expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+  expect(await leaseOf(s)).toBeNull();
+  expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['wrong', 'a', 'b']);
+  const { usage, outcome, commit } = (await s.show(run)).status.result!;
+  expect({ outcome, calls: usage.calls, unknown: usage.unknownCalls }).toEqual({
+    outcome: 'committed',
+    calls: 3,
+    unknown: 0,
+  });
+  expect(s.git('rev-parse', 'HEAD').trim()).toBe(commit);
+  const journal = createDiskJournal({
+    dir: storePaths(s.home).slots,
+    model: createAnthropicModel({ env: s.env, streamIdle_ms: 1000 }),
+    slotLease_ms: 1000,
+    heartbeat_ms: 1000,
+  });
+  // Each of the answers is recorded once.
+  expect((await journal.calls(run.stepKey)).map(({ state }) => state)).toEqual(['answered', 'answered', 'answered']);
+  return s.git('rev-parse', 'HEAD').trim();
+}

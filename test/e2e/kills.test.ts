@@ -1,0 +1,119 @@
+/**
+ * SIGKILL inside activities of a real run: between system calls, at points of the journal, round and inside git. EMEND_LONG=1 runs every
+ * named point and a sample of every system call of apply and rollback; else the core points and a printed, seeded sample.
+ */
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { sampled } from '../support/seeded.js';
+import { CORE, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
+import type { Scene } from './support.js';
+
+jest.setTimeout(600_000);
+
+const open = new Set<Scene>();
+afterEach(async () => {
+  await Promise.all([...open].map((s) => s.close()));
+  open.clear();
+});
+const opened = async (): Promise<Scene> => {
+  const s = await faultScene('SIGKILL');
+  open.add(s);
+  return s;
+};
+
+const killedAt = async (point: string): Promise<void> => {
+  const s = await opened();
+  const dying = await s.worker(point);
+  const run = await startJob(s);
+  await s.until(dying.fired, 120);
+  await dying.exited;
+  await s.worker();
+  await s.end(run, 180);
+  await expectOneEnd(s, run);
+  await s.close();
+  open.delete(s);
+};
+
+/** Runs a few at a time: each mostly waits for a heartbeat time-out. */
+const all = async (points: readonly string[], work: (point: string) => Promise<void>): Promise<void> => {
+  const failures: string[] = [];
+  const queue = [...points];
+  const worker = async (): Promise<void> => {
+    for (let point = queue.shift(); point !== undefined; point = queue.shift())
+      await work(point).catch((error: unknown) => failures.push(`${point}: ${String(error)}`));
+  };
+  await Promise.all([worker(), worker()]);
+  expect(failures).toEqual([]);
+};
+
+test('SIGKILL at named points inside propose, apply, rollback and commit: one outcome, one commit, no second payment', async () => {
+  await all(sampled('named kill points', NAMED, 0, CORE), killedAt);
+}, 1_800_000);
+
+// The engine's own tests kill at every system call (test/crash/apply-kill.test.ts); here they are met through a run.
+const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+long(
+  'SIGKILL before every eighth system call of apply and rollback, archive and lease among them',
+  async () => {
+    const points: string[] = [];
+    for (const activity of ['apply', 'rollback']) {
+      const s = await opened();
+      const counting = await s.worker(`${activity}:count:0`);
+      await s.end(await startJob(s), 180);
+      const calls = Number(readFileSync(counting.mark, 'utf8'));
+      expect(calls).toBeGreaterThan(40);
+      for (let n = 1; n <= calls; n += 8) points.push(`${activity}:sys:${n}`);
+      await s.close();
+      open.delete(s);
+    }
+    await all(points, killedAt);
+  },
+  3_600_000,
+);
+
+describe('SIGKILL while git runs a hook of the repository', () => {
+  test.each([
+    ['pre-commit', 'true'],
+    // The branch is locked, the commit is decided: git goes on by itself.
+    ['reference-transaction', '[ "$1" = prepared ] && grep -q refs/heads/main'],
+  ])('%s', async (hook, when) => {
+    const s = await opened();
+    const dying = await s.worker();
+    const pid = join(s.home, '..', 'pid');
+    writeFileSync(pid, String(dying.pid));
+    const path = join(s.repo, '.git/hooks', hook);
+    writeFileSync(
+      path,
+      `#!/bin/sh\nif ${when} && [ -e '${pid}' ]; then kill -9 $(cat '${pid}'); rm '${pid}'; fi\nexit 0\n`,
+    );
+    chmodSync(path, 0o755);
+    const run = await startJob(s);
+    await dying.exited;
+    await s.until(() => !existsSync(pid));
+    await s.worker();
+    await s.end(run, 180);
+    await expectOneEnd(s, run);
+  });
+
+  test('git killed with the branch locked: told as it is, one commit when the lock is gone', async () => {
+    const s = await opened();
+    await s.worker();
+    const path = join(s.repo, '.git/hooks/reference-transaction');
+    writeFileSync(
+      path,
+      '#!/bin/sh\n[ "$1" = prepared ] && grep -q refs/heads/main && rm "$0" && kill -9 $PPID\nexit 0\n',
+    );
+    chmodSync(path, 0o755);
+    const run = await startJob(s);
+    const { decision } = (await s.settle(run, 120)).status;
+    expect(decision).toMatchObject({ reason: 'engine_failed', message: expect.stringContaining('main.lock') });
+    expect(existsSync(path)).toBe(false);
+    rmSync(join(s.repo, '.git/refs/heads/main.lock'));
+    const locks = s.git('rev-parse', '--git-path', 'refs/worktree/emend').trim();
+    rmSync(join(s.repo, locks), { recursive: true, force: true });
+    await s.answer(run, 'retry');
+    await s.end(run, 180);
+    await expectOneEnd(s, run);
+  });
+});

@@ -1,0 +1,27 @@
+/** A `git` that stands before the real one in PATH and hits its parent, for the points `git`, `git-after` and `git-cut` of fault-points.js. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A `git` in `dir` that hits its parent while CRASH_MARK-armed is there. `-after` and `-cut` as above. */
+export const gitWrapper = (dir: string): string => {
+  const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  writeFileSync(
+    join(dir, 'git'),
+    `#!/bin/sh
+word="\${CRASH##*:}"
+hit() { echo "$PPID" > "$CRASH_MARK"; kill -s "\${CRASH_SIGNAL#SIG}" "$PPID"; }
+found=
+for arg; do [ "$arg" = "$word" ] && found=yes; done
+if [ -z "$found" ] || [ -e "$CRASH_MARK" ] || [ ! -e "$CRASH_MARK-armed" ]; then exec '${real}' "$@"; fi
+case "$CRASH" in
+  *:git:*) hit; exec '${real}' "$@" ;;
+  *:git-cut:*) hit; exit 1 ;;
+  *:git-after:*) '${real}' "$@"; code=$?; hit; exit $code ;;
+esac
+exec '${real}' "$@"
+`,
+  );
+  chmodSync(join(dir, 'git'), 0o755);
+  return dir;
+};
