@@ -7,7 +7,7 @@
  * The marker is the end: after it only white space may follow, and the closing fence of a fence that was opened round the answer. An
  * opened fence that is not closed means that the answer was cut. Prose before the first line of the format's grammar is left out.
  */
-import type { Format } from '../shared/formats.js';
+import type { AnswerFormat } from '../shared/formats.js';
 import { findJsonMarker } from './marker-json.js';
 import type { MarkedBody, Reason } from './types.js';
 
@@ -23,6 +23,9 @@ const FIRST_LINE = {
   'whole-file': /^(FILE|DELETE) \S/,
   'unified-diff': /^(diff --(git|cc|combined) |--- |@@ -\d)/,
   'search-replace': /^(FILE: |FIND(\s+@?\d+)?:\s*$)/,
+  // The path before a block looks like any line, so nothing is left out as prose here.
+  'search-blocks': /^/,
+  'begin-patch': /^\*\*\* Begin Patch\s*$/,
 } as const;
 
 const MARKER = /^EMEND-COMPLETE(?: (\S+))? (\d{1,9}) (\d{1,9})\s*$/;
@@ -34,8 +37,8 @@ const closes = (line: string | undefined, opening: string): boolean => {
   return fence?.startsWith(opening) ?? false;
 };
 
-export const findMarker = (format: Format, answer: string, nonce: string | undefined): FoundMarker => {
-  if (format === 'structured-edit') return findJsonMarker(answer, nonce);
+export const findMarker = (format: AnswerFormat, answer: string, nonce: string | undefined): FoundMarker => {
+  if (format === 'structured-edit' || format === 'string-replace') return findJsonMarker(answer, nonce);
   return findLineMarker(FIRST_LINE[format], answer, nonce);
 };
 

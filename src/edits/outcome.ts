@@ -10,11 +10,14 @@
  *                                      missing or wrong   ends inside a block truncated
  *                                      missing or wrong   otherwise no        invalid
  */
-import type { Format } from '../shared/formats.js';
+import type { AnswerFormat } from '../shared/formats.js';
+import { beginPatch } from './begin-patch.js';
 import type { FoundMarker } from './marker.js';
 import { findMarker } from './marker.js';
 import { compose, decodeOffered } from './outcome-compose.js';
+import { searchBlocks } from './search-blocks.js';
 import { searchReplace } from './search-replace.js';
+import { stringReplace } from './string-replace.js';
 import { structuredEdit } from './structured-edit.js';
 import type {
   AnswerOutcome,
@@ -29,11 +32,14 @@ import type {
 import { unifiedDiff } from './unified-diff.js';
 import { wholeFile } from './whole-file.js';
 
-const MODULES: Readonly<Record<Format, FormatModule>> = {
+const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
   'whole-file': wholeFile,
   'unified-diff': unifiedDiff,
   'structured-edit': structuredEdit,
   'search-replace': searchReplace,
+  'search-blocks': searchBlocks,
+  'begin-patch': beginPatch,
+  'string-replace': stringReplace,
 };
 
 const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });

@@ -14,7 +14,7 @@
 import { withoutBom } from './bom.js';
 import { lookUp } from './paths.js';
 import { BlockApplier } from './search-replace-apply.js';
-import { type Block, parseBlocks } from './search-replace-parse.js';
+import { type Block, type ParsedBlocks, parseBlocks } from './search-replace-parse.js';
 import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 
 /** Refusals told of one answer; each costs a look for the nearest place. */
@@ -22,16 +22,18 @@ const REASONS_TOLD = 10;
 
 export const searchReplace: FormatModule = {
   format: 'search-replace',
-  read(body, context) {
-    const parsed = parseBlocks(body, context.options.nonce);
-    const { groups, reasons } = groupByFile(parsed.blocks, context);
-    const counts = { files: groups.length, edits: parsed.blocks.length };
-    if (parsed.kind === 'invalid')
-      return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, ...counts };
-    if (parsed.kind === 'refused') return { reading: { kind: 'refused', reasons: [parsed.reason] }, ...counts };
-    if (reasons.length > 0) return { reading: { kind: 'refused', reasons }, ...counts };
-    return { reading: readGroups(groups, parsed.notes, context), ...counts };
-  },
+  read: (body, context) => readParsed(parseBlocks(body, context.options.nonce), context),
+};
+
+/** Blocks, in whatever grammar they were written, located in the offered files. */
+export const readParsed = (parsed: ParsedBlocks, context: FormatContext): ReturnType<FormatModule['read']> => {
+  const { groups, reasons } = groupByFile(parsed.blocks, context);
+  const counts = { files: groups.length, edits: parsed.blocks.length };
+  if (parsed.kind === 'invalid')
+    return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, ...counts };
+  if (parsed.kind === 'refused') return { reading: { kind: 'refused', reasons: [parsed.reason] }, ...counts };
+  if (reasons.length > 0) return { reading: { kind: 'refused', reasons }, ...counts };
+  return { reading: readGroups(groups, parsed.notes, context), ...counts };
 };
 
 interface Group {

@@ -1,5 +1,5 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
-import type { Finding, Format, Rung, RungSettings } from '../shared/formats.js';
+import type { AnswerFormat, Finding, Rung, RungSettings } from '../shared/formats.js';
 
 /** A file as it was offered to the model. */
 export interface OfferedFile {
@@ -99,7 +99,7 @@ export interface NotEdited {
 export type AnswerOutcome = Edited | NotEdited;
 
 export interface ApplyAnswerInput {
-  readonly format: Format;
+  readonly format: AnswerFormat;
   readonly answer: string;
   readonly files: ReadonlyMap<string, OfferedFile>;
   readonly options: ApplyOptions;
@@ -174,7 +174,7 @@ export interface FormatContext {
 
 /** One module per format, the same function in each; one contract suite runs against all. */
 export interface FormatModule {
-  readonly format: Format;
+  readonly format: AnswerFormat;
   /** Reads an answer's body: grammar, then locating in the offered files. Counts of files and edits for the marker's check. */
   read(
     body: string,

@@ -85,7 +85,7 @@ const planFile = (
       });
   }
   if (reasons.length > 0) return reasons;
-  const result = compose(text, located);
+  const result = composeHunks(text, located);
   if (target.kind === 'delete') {
     if (result.lines.length === 0) return { plans: [{ kind: 'delete', path }] };
     return [
@@ -120,7 +120,10 @@ interface Composed {
 }
 
 /** The result's lines. Context, and lines that a hunk removes and adds again, keep their base lines. */
-const compose = (text: Text, located: readonly Located[]): Composed => {
+export const composeHunks = (
+  text: Text,
+  located: readonly { readonly hunk: Pick<Hunk, 'lines'>; readonly at: number }[],
+): Composed => {
   const lines: string[] = [];
   const origins: number[] = [];
   let next = 0;

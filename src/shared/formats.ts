@@ -2,6 +2,11 @@
 export const FORMATS = ['whole-file', 'unified-diff', 'structured-edit', 'search-replace'] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** Forms that other tools taught models; read, never asked for. */
+export const DIALECTS = ['search-blocks', 'begin-patch', 'string-replace'] as const;
+/** Whatever an answer may be written in. */
+export type AnswerFormat = Format | (typeof DIALECTS)[number];
+
 /** Size class of a file: A whole-file, B unified-diff, C structured-edit. */
 export type Bucket = 'A' | 'B' | 'C';
 

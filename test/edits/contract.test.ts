@@ -2,8 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../src/edits/outcome.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
-import type { Format } from '../../src/shared/formats.js';
-import { FORMATS } from '../../src/shared/formats.js';
+import type { AnswerFormat } from '../../src/shared/formats.js';
+import { DIALECTS, FORMATS } from '../../src/shared/formats.js';
 import type { LineEdit } from './formats.js';
 import { SAY } from './formats.js';
 
@@ -69,7 +69,7 @@ const CASES: readonly Case[] = [
 ];
 
 const run = (
-  format: Format,
+  format: AnswerFormat,
   c: Case,
   options: Partial<ApplyOptions> = {},
   file: Partial<OfferedFile> = {},
@@ -81,7 +81,7 @@ const run = (
     options: { requireMarker: true, ...options },
   });
 
-describe.each(FORMATS)('%s', (format) => {
+describe.each([...FORMATS, ...DIALECTS])('%s', (format) => {
   test.each(CASES)('$name', (c) => {
     const outcome = run(format, c, {}, { mode: 0o755 });
     if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));

@@ -1,5 +1,5 @@
 /** Says one true edit in each format, so that one suite runs against all of them. */
-import type { Format } from '../../src/shared/formats.js';
+import type { AnswerFormat } from '../../src/shared/formats.js';
 import { lineCheck } from '../../src/edits/listing.js';
 
 /** Replace base lines [from, to) (0-based) by `lines`; in order, not overlapping, with at least one kept line between. */
@@ -41,10 +41,10 @@ const sayStructured: Say = (path, base, edits) => {
 };
 
 /** One hunk an edit, with up to two lines of context that no other edit touches. */
-const sayDiff: Say = (path, base, edits) => {
+const hunksOf = (base: readonly string[], edits: readonly LineEdit[]): { header: string; text: string }[] => {
   let shift = 0;
   let said = 0;
-  const hunks = edits.map(({ from, to, lines }, i) => {
+  return edits.map(({ from, to, lines }, i) => {
     const start = Math.max(said, from - 2);
     // One kept line at least is left to the next hunk.
     const end = Math.min((edits[i + 1]?.from ?? base.length + 1) - 1, to + 2);
@@ -58,27 +58,58 @@ const sayDiff: Say = (path, base, edits) => {
     const oldCount = end - start;
     const newCount = oldCount - (to - from) + lines.length;
     const at = (count: number, first: number): number => (count === 0 ? first : first + 1);
-    const header = `@@ -${at(oldCount, start)},${oldCount} +${at(newCount, start + shift)},${newCount} @@`;
+    const header = `@@ -${at(oldCount, start)},${oldCount} +${at(newCount, start + shift)},${newCount} @@\n`;
     shift += lines.length - (to - from);
-    return `${header}\n${body(text)}`;
+    return { header, text: body(text) };
   });
+};
+
+const sayDiff: Say = (path, base, edits) => {
+  const hunks = hunksOf(base, edits).map(({ header, text }) => header + text);
   return `--- a/${path}\n+++ b/${path}\n${hunks.join('')}EMEND-COMPLETE 1 ${edits.length}\n`;
 };
 
+const sayPatch: Say = (path, base, edits) => {
+  const chunks = hunksOf(base, edits).map(({ text }) => `@@\n${text}`);
+  return `*** Begin Patch\n*** Update File: ${path}\n${chunks.join('')}*** End Patch\nEMEND-COMPLETE 1 ${edits.length}\n`;
+};
+
 /** FIND is the edit's own lines and a neighbour, so each must stand once in the base. */
-const sayBlocks: Say = (path, base, edits) => {
-  const blocks = edits.map(({ from, to, lines }, i) => {
+const findsOf = (base: readonly string[], edits: readonly LineEdit[]): { find: string[]; replace: string[] }[] =>
+  edits.map(({ from, to, lines }, i) => {
     const before = from > (edits[i - 1]?.to ?? 0) ? base.slice(from - 1, from) : [];
     const after = to < (edits[i + 1]?.from ?? base.length) && before.length === 0 ? base.slice(to, to + 1) : [];
-    const find = [...before, ...base.slice(from, to), ...after];
-    return `FILE: ${path}\nFIND:\n${body(find)}REPLACE:\n${body([...before, ...lines, ...after])}END\n`;
+    return { find: [...before, ...base.slice(from, to), ...after], replace: [...before, ...lines, ...after] };
   });
+
+const sayBlocks: Say = (path, base, edits) => {
+  const blocks = findsOf(base, edits).map(
+    ({ find, replace }) => `FILE: ${path}\nFIND:\n${body(find)}REPLACE:\n${body(replace)}END\n`,
+  );
   return `${blocks.join('\n')}EMEND-COMPLETE 1 ${edits.length}\n`;
 };
 
-export const SAY: Readonly<Record<Format, Say>> = {
+const saySearchBlocks: Say = (path, base, edits) => {
+  const blocks = findsOf(base, edits).map(
+    ({ find, replace }) => `${path}\n<<<<<<< SEARCH\n${body(find)}=======\n${body(replace)}>>>>>>> REPLACE\n`,
+  );
+  return `${blocks.join('\n')}EMEND-COMPLETE 1 ${edits.length}\n`;
+};
+
+const sayStrings: Say = (path, base, edits) => {
+  const said = findsOf(base, edits).map(({ find, replace }) => ({
+    old_string: find.join('\n'),
+    new_string: replace.join('\n'),
+  }));
+  return JSON.stringify({ file_path: path, edits: said, complete: true });
+};
+
+export const SAY: Readonly<Record<AnswerFormat, Say>> = {
   'whole-file': sayWholeFile,
   'structured-edit': sayStructured,
   'unified-diff': sayDiff,
   'search-replace': sayBlocks,
+  'search-blocks': saySearchBlocks,
+  'begin-patch': sayPatch,
+  'string-replace': sayStrings,
 };

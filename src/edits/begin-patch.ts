@@ -1,0 +1,205 @@
+/**
+ * begin-patch, a dialect that other tools taught models: a patch without line numbers.
+ *
+ *   answer = "*** Begin Patch" NL 1*file "*** End Patch" NL
+ *   file   = "*** Add File: " path NL *( "+" text NL )
+ *          / "*** Delete File: " path NL
+ *          / "*** Update File: " path NL [ "*** Move to: " path NL ] 1*chunk
+ *   chunk  = *( "@@" [ " " line that stands above ] NL ) 1*( ( " " / "-" / "+" ) text NL ) [ "*** End of File" NL ]
+ *
+ * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
+ * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
+ * file. Add on an existing path is refused. Rungs: lost_blank, line_endings, trailing_space, lookalikes.
+ * Edits, for the marker: chunks; Add and Delete count as one.
+ */
+import { type Chunk, type PatchedFile, parsePatch } from './begin-patch-parse.js';
+import { LineChain, type WantedLine } from './locate.js';
+import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
+import { describeNearest, nearest } from './nearest.js';
+import { lookUp } from './paths.js';
+import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
+import { composeHunks } from './unified-diff.js';
+
+export const beginPatch: FormatModule = {
+  format: 'begin-patch',
+  read: (body, context) => {
+    const parsed = parsePatch(body);
+    if (!parsed.ok)
+      return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, files: 0, edits: 0 };
+    return { reading: readFiles(parsed.files, context), files: parsed.files.length, edits: parsed.edits };
+  },
+};
+
+const readFiles = (files: readonly PatchedFile[], context: FormatContext): Reading => {
+  const plans: FilePlan[] = [];
+  const rungs: UsedRung[] = [];
+  const reasons: Reason[] = [];
+  const taken = new Set<string>();
+  for (const file of files) {
+    const found = lookUp(file.path, context, file.index);
+    if (!found.ok) reasons.push(found.reason);
+    else if (taken.has(found.path))
+      reasons.push({
+        code: 'file_twice',
+        path: found.path,
+        index: file.index,
+        message: `${found.path} comes twice in the patch. Put all its chunks under one header.`,
+      });
+    else {
+      taken.add(found.path);
+      reasons.push(...planFile(file, found.path, found.file, context, plans, rungs));
+    }
+  }
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: [] };
+};
+
+/** Adds the file's plans, or tells why it is refused. */
+const planFile = (
+  { kind, chunks, moveTo, index }: PatchedFile,
+  path: string,
+  { text }: ContextFile,
+  context: FormatContext,
+  plans: FilePlan[],
+  rungs: UsedRung[],
+): Reason[] => {
+  const refuse = (code: string, message: string): Reason[] => [{ code, path, index, message }];
+  if (kind === 'add') {
+    if (text !== null)
+      return refuse('already_exists', `The patch adds ${path}, which exists already. Send it as \`*** Update File\`.`);
+    plans.push({ kind: 'lines', path, lines: chunks.flatMap((chunk) => chunk.lines.map((line) => line.text)) });
+    return [];
+  }
+  if (text === null) return refuse('target_absent', `${path} does not exist. Send it as \`*** Add File\`.`);
+  if (kind === 'delete') {
+    plans.push({ kind: 'delete', path });
+    return [];
+  }
+  const located = locateAll(chunks, text.lines, path, context, rungs);
+  if ('reasons' in located) return located.reasons;
+  const to = moveTo === null ? null : lookUp(moveTo, context, index);
+  if (to?.ok === false) return [to.reason];
+  if (to === null && chunks.length === 0) return refuse('bare_header', `No chunk follows the header of ${path}.`);
+  const result = to?.path ?? path;
+  if (to !== null) plans.push({ kind: 'move', from: path, path: result });
+  if (chunks.length > 0) plans.push({ kind: 'lines', path: result, ...composeHunks(text, located.places) });
+  return [];
+};
+
+type Places = readonly { readonly hunk: { readonly lines: Chunk['lines'] }; readonly at: number }[];
+
+const locateAll = (
+  chunks: readonly Chunk[],
+  lines: readonly string[],
+  path: string,
+  { options }: FormatContext,
+  rungs: UsedRung[],
+): { readonly places: Places } | { readonly reasons: Reason[] } => {
+  const chain = new LineChain(lines, () =>
+    chunks.flatMap((chunk) => chunk.lines.flatMap((line) => [line.text, line.raw])),
+  );
+  const named = linesByText(chunks, lines);
+  const places: { hunk: { lines: Chunk['lines'] }; at: number }[] = [];
+  const reasons: Reason[] = [];
+  let next = 0;
+  for (const chunk of chunks) {
+    const { index } = chunk;
+    const refuse = (code: string, message: string): void =>
+      void reasons.push({
+        code,
+        path,
+        index,
+        message: `The chunk at line ${chunk.answerLine} of the answer: ${message}`,
+      });
+    const below = anchor(chunk.above, named, next);
+    if (typeof below === 'string') {
+      refuse('context_mismatch', below);
+      continue;
+    }
+    const old = chunk.lines.filter((line) => line.sign !== '+');
+    if (old.some((line) => line.unsigned) && !rungOn('lost_blank', options.rungs)) {
+      refuse('lost_blank', 'A blank line starts with no blank. Give context lines their leading blank.');
+      continue;
+    }
+    if (old.length === 0) {
+      if (!chunk.atEnd && lines.length > 0)
+        refuse(
+          'no_context',
+          'It only adds lines and quotes none of the file. Add at least one unchanged line before or after them.',
+        );
+      else places.push({ hunk: chunk, at: lines.length });
+      next = lines.length;
+      continue;
+    }
+    const wanted = old.map((line): WantedLine => ({ text: line.text }));
+    let fits: readonly number[] = [];
+    let more = false;
+    for (const level of levelsOn(options.rungs)) {
+      const found = chain.find(wanted, level);
+      fits = found.first.filter((at) => at >= below && (!chunk.atEnd || at + old.length === lines.length));
+      ({ more } = found);
+      if (fits.length > 0) break;
+    }
+    const [at] = fits;
+    if (at === undefined)
+      refuse(
+        'context_mismatch',
+        `Its context and removed lines stand nowhere${below > 0 ? ` below line ${below}` : ''}${chunk.atEnd ? ' at the end of the file' : ''}. ${describeNearest(
+          nearest(
+            lines,
+            old.map((l) => l.text),
+            below + 1,
+          ),
+        )} Send these lines exactly as the file has them, chunks in the order of the file.`,
+      );
+    else if (fits.length > 1 || more)
+      refuse(
+        'context_repeated',
+        `Its context and removed lines stand in several places, at lines ${fits.map((n) => n + 1).join(', ')}${more ? ' and more' : ''}. Add context lines until they fit only one.`,
+      );
+    else {
+      places.push({ hunk: chunk, at });
+      for (const rung of rungsOf(old, lines, at)) rungs.push({ rung, path, index, line: at + 1 });
+      next = at + old.length;
+    }
+  }
+  return reasons.length > 0 ? { reasons } : { places };
+};
+
+const rungsOf = (old: Chunk['lines'], lines: readonly string[], at: number): Set<UsedRung['rung']> => {
+  const rungs = new Set<UsedRung['rung']>();
+  for (const [i, line] of old.entries()) {
+    const level = levelBetween(line.text, lines[at + i] ?? '') ?? 'exact';
+    if (line.unsigned) rungs.add('lost_blank');
+    if (level !== 'exact') rungs.add(level);
+  }
+  return rungs;
+};
+
+/** Where the lines named by `@@` stand, blanks round them aside: up to two places each. */
+const linesByText = (chunks: readonly Chunk[], lines: readonly string[]): Map<string, number[]> => {
+  const named = new Map<string, number[]>(chunks.flatMap((chunk) => chunk.above.map((text) => [text, []])));
+  for (const [at, line] of lines.entries()) {
+    const places = named.size > 0 ? named.get(line.trim()) : undefined;
+    if (places !== undefined && places.length < 2) places.push(at);
+  }
+  return named;
+};
+
+/** The first line that a chunk may begin at, or why its `@@` lines name no place. */
+const anchor = (
+  above: readonly string[],
+  named: ReadonlyMap<string, readonly number[]>,
+  from: number,
+): number | string => {
+  let below = from;
+  for (const text of above) {
+    const places = named.get(text) ?? [];
+    const [at] = places;
+    if (at === undefined)
+      return `No line of the file is ${JSON.stringify(text.slice(0, 120))}, which \`@@\` names. Quote a whole line.`;
+    if (places.length > 1)
+      return `Several lines of the file are ${JSON.stringify(text.slice(0, 120))}, which \`@@\` names. Name one that stands once.`;
+    below = Math.max(below, at);
+  }
+  return below;
+};

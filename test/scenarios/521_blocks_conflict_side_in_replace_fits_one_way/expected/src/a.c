@@ -1,0 +1,13 @@
+#include <stdio.h>
+
+int add(int a, int b)
+{
+x
+=======
+y
+}
+
+int sub(int a, int b)
+{
+    return a - b;
+}
