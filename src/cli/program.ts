@@ -147,6 +147,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .description('remove stored files that nothing names any more')
     .option('--dry-run', 'only say what would be removed')
     .option('--older-than <days>', 'leave younger files alone', '7')
+    .option('--archives-older-than <days>', 'remove archives of ended runs too, where nothing was added for so long')
     .option('--assume-closed <namespace>', 'its runs have ended (again and again)', collect, [])
     .addOption(json())
     .action(async (flags: object) => {

@@ -1,74 +1,98 @@
 /**
- * What of the store nothing names any more. Named is what an archive, a record, a slot, a transaction or the history of an open run
- * mentions, and what a named blob mentions in turn (snapshots, proposals and accepted results name others). What is younger than the
- * given age stays whatever names it: its writer may be about to name it.
+ * What of home and store nothing names any more: old steps (garbage-steps.ts), and then blobs. Named is what a kept archive, record, slot
+ * or transaction or the history of a run that the server knows mentions, and what a named blob mentions in turn (snapshots, proposals and
+ * accepted results name others). What is younger than the given age stays whatever names it: its writer may be about to name it.
  */
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { WORKFLOWS } from '../shared/protocol.js';
 import type { BlobRef } from '../shared/refs.js';
+import { isAside, removeBlob, restoreBlob } from '../workspace/blob-remove.js';
 import { homePaths } from '../workspace/home.js';
 import { storePaths } from '../workspace/store.js';
 import { archivedRun } from './archived.js';
+import { fileAt, readText, removePlace, storedFiles } from './garbage-files.js';
+import type { StoredFile } from './garbage-files.js';
+import { knownRuns, oldSteps } from './garbage-steps.js';
+import type { OldStep } from './garbage-steps.js';
 import { needRuns } from './need-runs.js';
-import type { Emend } from './types.js';
+import type { DescribedRun, Emend } from './types.js';
 
-const MAX_OPEN_RUNS = 10_000;
 const REF = /sha256:[0-9a-f]{64}/g;
 /** Temp files of the stores (sys-put.ts) of writers that died. */
 const TEMP = /\.TMP-\d+-[0-9a-f]+$/;
 
 export interface Garbage {
-  readonly blobs: readonly GarbageFile[];
-  readonly temps: readonly GarbageFile[];
+  readonly steps: readonly OldStep[];
+  readonly blobs: readonly StoredFile[];
+  readonly temps: readonly StoredFile[];
 }
-interface GarbageFile {
-  readonly path: string;
-  readonly bytes: number;
+export interface GarbageWanted {
+  readonly olderThan_ms: number;
+  /** Archives of steps that have ended go too where nothing was added for this long; null: they all stay. */
+  readonly archivesOlderThan_ms?: number | null;
+  /** Namespaces whose runs count as closed. */
+  readonly assumeClosed?: readonly string[];
 }
 
 /**
- * `assumeClosed`: namespaces whose runs count as closed. Throws ProblemError `no_server`: only a server can say what open runs name; and
- * `conflict` where runs of other namespaces that use this store may still be open.
+ * Throws ProblemError `no_server`: only a server can say what its runs name; `conflict` where runs of other namespaces that use this
+ * store may still be open; `limit_reached` where the server knows too many runs.
  */
-export const findGarbage = async (
-  emend: Emend,
-  olderThan_ms: number,
-  assumeClosed: readonly string[] = [],
-): Promise<Garbage> => {
+export const findGarbage = async (emend: Emend, wanted: GarbageWanted): Promise<Garbage> => {
+  const { olderThan_ms, archivesOlderThan_ms = null, assumeClosed = [] } = wanted;
   await refuseOtherNamespaces(emend, assumeClosed);
   const { blobs: blobDir } = storePaths(emend.store);
   const { server } = homePaths(emend.home);
-  const before = Date.now() - olderThan_ms;
-  const old = async (path: string): Promise<GarbageFile | null> => {
-    const found = await stat(path).catch(() => null);
-    return found?.isFile() === true && Math.max(found.mtimeMs, found.ctimeMs) < before
-      ? { path, bytes: found.size }
-      : null;
-  };
+  const runs = await knownRuns(emend);
   const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
-  const stored = (await Promise.all(places.map(filesUnder))).flat();
-  const isBlob = (path: string): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
-  const temps = await Promise.all(stored.filter((path) => TEMP.test(path)).map(old));
-  const named = new Set<BlobRef>(await openRunRefs(emend));
-  for (const path of stored.filter((each) => !isBlob(each) && !isServerFile(each, server)))
-    addRefs(named, await readText(path));
+  // The dev server's database names blobs too, but its runs were asked already, and it may be large.
+  const stored = (await storedFiles(places)).filter(({ path }) => !path.startsWith(`${server}/`));
+
+  const now = Date.now();
+  // A clock that jumped ahead makes all files old, those of this minute too: age is counted from the newest of them.
+  const before = Math.min(now, Math.max(0, ...stored.map((file) => file.written_ms))) - olderThan_ms;
+  const archivesBefore = archivesOlderThan_ms === null ? null : now - archivesOlderThan_ms;
+  const steps = await oldSteps(emend, stored, runs, { before: now - olderThan_ms, archivesBefore, assumeClosed });
+  const going = new Set(steps.flatMap((step) => step.files.map((file) => file.path)));
+
+  const isBlob = ({ path }: StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
+  const named = new Set<BlobRef>(await runRefs(emend, runs));
+  for (const file of stored.filter((each) => !isBlob(each) && !going.has(each.path)))
+    addRefs(named, await readText(file.path));
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
   for (const ref of named) addRefs(named, await readText(blobPath(blobDir, ref)));
   const kept = new Set([...named].map((ref) => blobPath(blobDir, ref)));
-  const blobs = await Promise.all(stored.filter((path) => isBlob(path) && !kept.has(path)).map(old));
-  const there = (file: GarbageFile | null): file is GarbageFile => file !== null;
-  return { blobs: blobs.filter(there), temps: temps.filter(there) };
+  const old = (file: StoredFile): boolean => file.changed_ms < before;
+  return {
+    steps,
+    blobs: stored.filter((file) => isBlob(file) && !kept.has(file.path) && old(file)),
+    temps: stored.filter((file) => TEMP.test(file.path) && old(file)),
+  };
 };
 
-/** Removes what is still as old as it was when it was found. */
-export const removeGarbage = async ({ blobs, temps }: Garbage, olderThan_ms: number): Promise<void> => {
-  for (const { path } of [...blobs, ...temps]) {
-    const found = await stat(path).catch(() => null);
-    if (found !== null && Math.max(found.mtimeMs, found.ctimeMs) < Date.now() - olderThan_ms)
-      await rm(path, { force: true });
+export interface Removed {
+  readonly files: number;
+  readonly bytes: number;
+}
+/** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
+export const removeGarbage = async ({ steps, blobs, temps }: Garbage): Promise<Removed> => {
+  const removed: StoredFile[] = [];
+  for (const step of steps)
+    for (const place of step.places)
+      if (await removePlace(place, step.files))
+        removed.push(...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)));
+  for (const file of temps) {
+    if ((await fileAt(file.path))?.written_ms !== file.written_ms) continue;
+    await rm(file.path, { force: true });
+    removed.push(file);
   }
+  for (const file of blobs) {
+    // Left by a removal that died in the middle: it goes back, and is judged by its own name the next time.
+    if (isAside(file.path)) await restoreBlob(file.path).catch(() => undefined);
+    else if (await removeBlob(file.path, file.written_ms)) removed.push(file);
+  }
+  return { files: removed.length, bytes: removed.reduce((sum, file) => sum + file.bytes, 0) };
 };
 
 /** What only the history of another namespace's run names would look like garbage from here. */
@@ -91,11 +115,11 @@ const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string
   );
 };
 
-const openRunRefs = async (emend: Emend): Promise<readonly BlobRef[]> => {
+/** Closed runs too: payloads that a codec moved into blobs are named nowhere else, and who resets or replays a run needs them. */
+const runRefs = async (emend: Emend, known: readonly DescribedRun[]): Promise<readonly BlobRef[]> => {
   const runs = needRuns(emend);
-  const open = await runs.list(`WorkflowType = "${WORKFLOWS.editStep}" AND ExecutionStatus = "Running"`, MAX_OPEN_RUNS);
   const refs = new Set<BlobRef>();
-  for (const { workflowId, runId } of open) addRefs(refs, await runs.historyText({ workflowId, runId }));
+  for (const { workflowId, runId } of known) addRefs(refs, await runs.historyText({ workflowId, runId }));
   return [...refs];
 };
 
@@ -106,15 +130,4 @@ const addRefs = (refs: Set<BlobRef>, text: string): void => {
 const blobPath = (blobs: string, ref: BlobRef): string => {
   const hex = ref.slice('sha256:'.length);
   return join(blobs, hex.slice(0, 2), hex);
-};
-
-/** Bytes as text; refs are ASCII in every encoding that we write. */
-const readText = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '');
-
-/** The dev server's database names blobs too, but its open runs were asked already, and it may be large. */
-const isServerFile = (path: string, server: string): boolean => path.startsWith(`${server}/`);
-
-const filesUnder = async (directory: string): Promise<readonly string[]> => {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 };

@@ -145,6 +145,8 @@ export const BOUNDS = {
   tallyWait_ms: 5_000,
   tallyTotal_ms: 60_000,
   tallyAttempts: 2,
+  // `emend gc` takes nothing younger: whoever wrote it may be about to name it.
+  gcMinAge_ms: 3_600_000,
   reason_chars: 1_000,
   note_bytes: 64 * KiB,
   eventsKept: 5_000,

@@ -3,11 +3,15 @@ import { dirname, join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { isBlobRef } from '../shared/refs.js';
 import type { BlobRef } from '../shared/refs.js';
+import { asidePath } from './blob-remove.js';
 import { refOf } from './hash.js';
 import { onDisk, orNull, putFileIfAbsent, unlinkIfThere } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
 import type { BlobStore } from './types.js';
+
+/** Puts of a blob that `emend gc` takes each time before it can be touched. */
+const MAX_TRIES = 5;
 
 export interface DiskStoreOptions {
   /** Absolute; made when first needed. */
@@ -23,12 +27,18 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
     return join(dir, hex.slice(0, 2), hex);
   };
 
+  /** False where it is gone. */
+  const touched = async (path: string): Promise<boolean> => (await orNull(sys.touch(path).then(() => true))) !== null;
+
   return {
     put: async (bytes) => {
       const ref = refOf(bytes);
       const path = pathOf(ref);
       return onDisk(`Storing a blob at ${path}`, async () => {
-        const put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+        let put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+        // Whoever relies on a blob that is there says so, or `emend gc` may take it before it is named; one that it took is put anew.
+        for (let tries = 0; !put.created && !(await touched(path)) && tries < MAX_TRIES; tries++)
+          put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
         if (put.created || refOf(put.bytes) === ref) return ref;
         // A damaged blob is worth nothing: the right bytes take its place.
         await unlinkIfThere(sys, path);
@@ -38,14 +48,20 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
     },
     get: async (ref) => {
       const path = pathOf(ref);
-      const bytes = await onDisk(`Reading the blob at ${path}`, () => orNull(sys.readFile(path)));
+      const bytes = await onDisk(`Reading the blob at ${path}`, async () => {
+        // `emend gc` moves a blob aside while it decides, and back where somebody wants it.
+        for (const place of [path, asidePath(path), path]) {
+          const found = await orNull(sys.readFile(place));
+          if (found !== null) return found;
+        }
+        return null;
+      });
       if (bytes === null) return fail('blob_lost', `The blob ${ref} is not at ${path}.`);
       return refOf(bytes) === ref ? bytes : fail('blob_lost', `The file at ${path} no longer holds the blob ${ref}.`);
     },
     has: async (ref) => {
       const path = pathOf(ref);
-      const stat = await onDisk(`Looking for the blob at ${path}`, () => orNull(sys.stat(path)));
-      if (stat === null) return false;
+      if (!(await onDisk(`Looking for the blob at ${path}`, () => touched(path)))) return false;
       // Somebody else may just have linked it; a ref that we vouch for must survive a power cut.
       await onDisk(`Looking for the blob at ${path}`, () => sys.fsyncDir(dirname(path)));
       return true;

@@ -61,6 +61,8 @@ export interface Sys {
   readlink(path: string): Promise<string>;
   realpath(path: string): Promise<string>;
   chmod(path: string, mode: number): Promise<void>;
+  /** Sets the time of the last write to now. */
+  touch(path: string): Promise<void>;
   /** Succeeds where we may write to the path (EACCES, EROFS otherwise). */
   accessWrite(path: string): Promise<void>;
   /** Makes creations, renames and removals in the directory durable. */
@@ -173,6 +175,10 @@ export const realSys: Sys = {
   readlink: (path) => fs.readlink(path),
   realpath: (path) => fs.realpath(path),
   chmod: (path, mode) => fs.chmod(path, mode),
+  touch: (path) => {
+    const now = Date.now() / 1000;
+    return fs.utimes(path, now, now);
+  },
   accessWrite: (path) => fs.access(path, constants.W_OK | constants.X_OK),
   fsyncDir: (path) => withHandle(path, constants.O_RDONLY | constants.O_DIRECTORY, 0, (handle) => handle.sync()),
 };

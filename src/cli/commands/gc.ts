@@ -1,4 +1,6 @@
 import { findGarbage, removeGarbage } from '../../client/garbage.js';
+import type { Garbage } from '../../client/garbage.js';
+import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
@@ -8,26 +10,54 @@ import { withEmend } from '../with-emend.js';
 interface GcFlags {
   readonly dryRun?: true;
   readonly olderThan: string;
+  readonly archivesOlderThan?: string;
   readonly assumeClosed: readonly string[];
   readonly json?: true;
 }
 const DAY_MS = 86_400_000;
 
+const daysOf = (flag: string, text: string): number => {
+  const days = Number(text);
+  return text.trim() !== '' && days >= 0
+    ? days
+    : fail('usage', `${flag} expected a number of days, received "${text}".`);
+};
+
 export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
-  const days = Number(flags.olderThan);
-  if (flags.olderThan.trim() === '' || !(days >= 0))
-    return fail('usage', `--older-than expected a number of days, received "${flags.olderThan}".`);
+  // Whoever writes a blob names it soon after, but not at once.
+  const olderThan_ms = Math.max(daysOf('--older-than', flags.olderThan) * DAY_MS, BOUNDS.gcMinAge_ms);
+  const archives = flags.archivesOlderThan;
+  const archivesOlderThan_ms = archives === undefined ? null : daysOf('--archives-older-than', archives) * DAY_MS;
   return withEmend(io, async (emend) => {
-    const found = await findGarbage(emend, days * DAY_MS, flags.assumeClosed);
+    const found = await findGarbage(emend, { olderThan_ms, archivesOlderThan_ms, assumeClosed: flags.assumeClosed });
     const dry = flags.dryRun === true;
-    if (!dry) await removeGarbage(found, days * DAY_MS);
-    const all = [...found.blobs, ...found.temps];
-    const bytes = all.reduce((sum, file) => sum + file.bytes, 0);
-    if (flags.json === true) io.out(JSON.stringify({ v: 1, removed: !dry, bytes, ...found }, null, 2));
+    const all = [...found.steps.flatMap((step) => step.files), ...found.blobs, ...found.temps];
+    const would = { files: all.length, bytes: all.reduce((sum, file) => sum + file.bytes, 0) };
+    const { files, bytes } = dry ? would : await removeGarbage(found);
+    if (flags.json === true) io.out(JSON.stringify({ v: 1, removed: !dry, files, bytes, ...found }, null, 2));
+    else if (all.length === 0) io.out('Nothing to remove.');
     else {
-      const what = `${count(found.blobs.length, 'stored file')} and ${count(found.temps.length, 'temporary file')}, ${count(bytes, 'byte')}`;
-      io.out(all.length === 0 ? 'Nothing to remove.' : `${dry ? 'Would remove' : 'Removed'} ${what}.`);
+      io.out(`${dry ? 'Would remove' : 'Removed'} ${count(files, 'file')}, ${count(bytes, 'byte')}:`);
+      for (const line of linesOf(found)) io.out(line);
+      if (files < all.length) io.out(`  ${count(all.length - files, 'file')} stayed: written or asked for meanwhile.`);
     }
     return EXIT.done;
   });
+};
+
+const linesOf = ({ steps, blobs, temps }: Garbage): string[] => {
+  const sum = (files: readonly { readonly bytes: number }[]): string =>
+    `${count(files.length, 'file')}, ${count(
+      files.reduce((bytes, file) => bytes + file.bytes, 0),
+      'byte',
+    )}`;
+  const ended = steps.filter((step) => !step.archive);
+  const whole = steps.filter((step) => step.archive);
+  const lines = [
+    [ended.length, `calls, records and transactions of ${count(ended.length, 'step')}`, ended.flatMap((s) => s.files)],
+    [whole.length, `${count(whole.length, 'step')} with archive`, whole.flatMap((step) => step.files)],
+    [blobs.length, 'contents that nothing names', blobs],
+    [temps.length, 'temporary files of processes that died', temps],
+  ] as const;
+  return lines.filter(([there]) => there > 0).map(([, what, files]) => `  ${what}: ${sum(files)}`);
 };
