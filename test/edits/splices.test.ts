@@ -1,0 +1,39 @@
+/** Splices as values: undone and joined, against bytes edited one after the other. */
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { applySplices, composeSplices, invertSplices } from '../../src/edits/splices.js';
+import type { Splice } from '../../src/edits/types.js';
+
+const seed = Number(process.env.EMEND_FUZZ_SEED ?? Date.now() % 2 ** 31);
+const bytes = fc.uint8Array({ maxLength: 12 });
+const steps = fc.array(
+  fc.record({ keep: fc.nat({ max: 4 }), drop: fc.nat({ max: 4 }), bytes: fc.uint8Array({ maxLength: 3 }) }),
+  {
+    maxLength: 4,
+  },
+);
+
+/** Splices in order within `size` bytes. */
+const within = (size: number, drawn: readonly { keep: number; drop: number; bytes: Uint8Array }[]): Splice[] => {
+  let at = 0;
+  return drawn.map((step) => {
+    const start = Math.min(size, at + step.keep);
+    const end = Math.min(size, start + step.drop);
+    at = end;
+    return { start, end, bytes: step.bytes };
+  });
+};
+
+test('an inverse gives the base again, a composition what both give in turn', () => {
+  process.stdout.write(`splices: seed ${seed}\n`);
+  fc.assert(
+    fc.property(bytes, steps, steps, (base, one, two) => {
+      const first = within(base.length, one);
+      const middle = applySplices(base, first);
+      expect(applySplices(middle, invertSplices(base, first))).toEqual(Uint8Array.from(base));
+      const second = within(middle.length, two);
+      expect(applySplices(base, composeSplices(first, second))).toEqual(applySplices(middle, second));
+    }),
+    { seed, numRuns: 2_000 },
+  );
+});
