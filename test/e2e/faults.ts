@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import type { ResolvedRun } from '../../src/client/index.js';
+import type { ResolvedRun, StepResult } from '../../src/client/index.js';
 import { createDiskJournal } from '../../src/model/journal.js';
 import { createAnthropicModel } from '../../src/model/anthropic.js';
 import { storePaths } from '../../src/workspace/store.js';
@@ -92,14 +92,18 @@ export const startJob = (s: Scene): Promise<ResolvedRun> => s.start('job.md', JO
 /** Has the execution that was hit ended? A stopped one's does after it was woken. */
 export const endedLate = (worker: WorkerProcess): boolean => existsSync(`${worker.mark}-ended`);
 
-/** The commit, the tree, the lease and the calls as they must be, and what can be compared later. */
-export async function expectOneEnd(s: Scene, run: ResolvedRun): Promise<string> {
+/**
+ * The commit, the tree, the lease and the calls as they must be. `asleep`: a stopped process lives, so its keep files are left to it
+ * until it wakes up.
+ */
+export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResult, asleep = false): Promise<string> {
   for (const path of Object.keys(FILES)) expect({ path, is: s.read(path) }).toEqual({ path, is: RIGHT });
   expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
-  expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+  const left = s.git('status', '--porcelain', '--ignored').trim().split('\n');
+  expect(left.filter((line) => !asleep || !line.endsWith('.keep'))).toEqual(['?? job.md']);
   expect(await leaseOf(s)).toBeNull();
   expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['wrong', 'a', 'b']);
-  const { usage, outcome, commit } = (await s.show(run)).status.result!;
+  const { usage, outcome, commit } = result;
   expect({ outcome, calls: usage.calls, unknown: usage.unknownCalls }).toEqual({
     outcome: 'committed',
     calls: 3,

@@ -29,8 +29,7 @@ const killedAt = async (point: string): Promise<void> => {
   await s.until(dying.fired, 120);
   await dying.exited;
   await s.worker();
-  await s.end(run, 180);
-  await expectOneEnd(s, run);
+  await expectOneEnd(s, run, await s.end(run, 180));
   await s.close();
   open.delete(s);
 };
@@ -92,8 +91,7 @@ describe('SIGKILL while git runs a hook of the repository', () => {
     await dying.exited;
     await s.until(() => !existsSync(pid));
     await s.worker();
-    await s.end(run, 180);
-    await expectOneEnd(s, run);
+    await expectOneEnd(s, run, await s.end(run, 180));
   });
 
   test('git killed with the branch locked: told as it is, one commit when the lock is gone', async () => {
@@ -113,7 +111,6 @@ describe('SIGKILL while git runs a hook of the repository', () => {
     const locks = s.git('rev-parse', '--git-path', 'refs/worktree/emend').trim();
     rmSync(join(s.repo, locks), { recursive: true, force: true });
     await s.answer(run, 'retry');
-    await s.end(run, 180);
-    await expectOneEnd(s, run);
+    await expectOneEnd(s, run, await s.end(run, 180));
   });
 });

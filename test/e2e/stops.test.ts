@@ -28,8 +28,8 @@ const stoppedAt = async (point: string): Promise<void> => {
   const run = await startJob(s);
   await s.until(sleeping.fired, 120);
   await s.worker();
-  await s.end(run, 240);
-  const head = await expectOneEnd(s, run);
+  const result = await s.end(run, 240);
+  const head = await expectOneEnd(s, run, result, true);
   // Another step has the workspace by now, and a person goes on with one of the files.
   const keeper = createLeaseKeeper({ home: s.home });
   expect(await keeper.take(s.repo, NEXT_STEP, { workflowId: 'w', namespace: 'n' })).toMatchObject({ outcome: 'held' });
@@ -43,7 +43,7 @@ const stoppedAt = async (point: string): Promise<void> => {
   s.write('b.js', 'module.exports = 3;\n');
   await keeper.release(s.repo, NEXT_STEP);
   await sleeping.kill('SIGKILL');
-  await expectOneEnd(s, run);
+  await expectOneEnd(s, run, result);
   await s.close();
   open.delete(s);
 };
