@@ -2,12 +2,13 @@
  * A worker: recovery first, then three task queues (workflows, model calls, this host's workspaces) until it is stopped. Stopping lets
  * running model calls finish within the grace time or hands them back.
  */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { archiveSink, createActivities, createEditRunner, type ActivityDependencies } from './src/activities/index.js';
 import { askEndedRuns, type EndedRuns } from './src/client/ended-runs.js';
+import { version } from './src/cli/version.js';
 import { createAnthropicModel } from './src/model/anthropic.js';
 import { createDiskJournal } from './src/model/journal.js';
 import { LIMITS } from './src/shared/limits.js';
@@ -20,6 +21,7 @@ import { workerIdentity } from './src/temporal/worker-identity.js';
 import { connectWorker } from './src/temporal/worker-connection.js';
 import { createApplyEngine } from './src/workspace/apply.js';
 import { createCommitter } from './src/workspace/commit.js';
+import { sha256 } from './src/workspace/hash.js';
 import { homePaths, hostId, resolveHome } from './src/workspace/home.js';
 import { guardHome } from './src/workspace/home-guard.js';
 import { createRecordStore } from './src/workspace/records.js';
@@ -59,6 +61,17 @@ function workflows(): { workflowBundle: { codePath: string } } | { workflowsPath
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return { workflowsPath: fileURLToPath(new URL(`./src/workflows/index.${extension}`, import.meta.url)) };
 }
+
+const BUNDLE_DIGITS = 8;
+/** Which code did a task, as the Temporal UI shows it: the version, and the beginning of the bundle's hash. */
+const buildId = (): string => {
+  const bundle = workflows();
+  const hash =
+    'workflowBundle' in bundle
+      ? `+${sha256(readFileSync(bundle.workflowBundle.codePath)).slice(0, BUNDLE_DIGITS)}`
+      : '';
+  return `emend-${version()}${hash}`;
+};
 
 export const queuesOf = async (env: Env, home: string): Promise<Queues> =>
   queueNames(queuePrefix(env), await hostId(home));
@@ -142,6 +155,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     identity: workerIdentity(store.id),
     dataConverter: connected.dataConverter,
     interceptors: { activity: [...(options.interceptors ?? []), boundFailures] },
+    // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    buildId: buildId(),
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
     shutdownForceTime: timings.shutdownGrace_ms + 10_000,

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { decide, readJobFile, resolveRun, startStep, waitForRun } from '../dist/src/client/index.js';
+import { refreshRun } from '../dist/src/client/resolve-run.js';
 
 export const since = (from) => performance.now() - from;
 
@@ -45,7 +46,7 @@ export const runStep = async ({ emend }, job, expected, options = {}) => {
     if (reason !== 'approval')
       throw new Error(`the step asks for ${reason}: ${JSON.stringify(waited.status.decision)}`);
     await decide(emend, run, { answer: 'approve', decision: id, by: { name: 'bench', from: 'api' } });
-    run = await resolveRun(emend, stepKey);
+    run = await refreshRun(emend, run);
     waited = await waitForRun(emend, run, { throughPauses: true });
   }
   const outcome = waited.result?.outcome ?? waited.outcome;

@@ -60,7 +60,7 @@ const rowsOf = ({ small, large, short, long, many }) => {
   const slope = (from, to, what) => (to[what] - from[what]) / (to.count - from.count);
   // From two files on: splitting brings the brief, once.
   const slopes = many.slice(2).map((to, n) => slope(many[n + 1], to, 'bytes'));
-  const bend = Math.max(...slopes) / Math.min(...slopes);
+  const bend = slopes.at(-1) / slopes[0];
   const perFile = slope(first, last, 'bytes');
   const events = slope(first, last, 'events');
   const against = (a, b) => `${shown(b.bytes / a.bytes, 3)} (${shown(a.bytes)} and ${shown(b.bytes)} bytes)`;
@@ -70,7 +70,7 @@ const rowsOf = ({ small, large, short, long, many }) => {
     row(`bytes per file, 1 to ${last.count} files`, shown(perFile, 0), perFile, { atMost: 2048 }),
     row(`events per file, 1 to ${last.count} files`, shown(events), events, { atMost: 8 }),
     row(
-      'linear: steepest over flattest part',
+      'linear: bytes of a late file over those of an early one',
       `${shown(bend, 3)} (bytes a file: ${slopes.map((s) => shown(s, 0)).join(', ')})`,
       bend,
       { atMost: 1.05 },

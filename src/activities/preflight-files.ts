@@ -29,14 +29,14 @@ export async function snapshotTarget(options: {
   readonly path: string;
   readonly config: ProjectConfig;
   readonly limits: Limits;
-  /** Existing files of the workspace; a new file ends its lines as those beside it do. */
-  readonly siblings: readonly string[];
+  /** Existing files of the workspace, asked for only where a file is new: it ends its lines as those beside it do. */
+  readonly siblings: () => Promise<readonly string[]>;
 }): Promise<SizedTarget> {
   const { dependencies, workspace, path, config, limits } = options;
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
-    const newFileEol = await eolForNewFile(workspace, path, options.siblings);
+    const newFileEol = await eolForNewFile(workspace, path, await options.siblings());
     return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
   }
   const target = found.value;

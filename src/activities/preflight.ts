@@ -94,7 +94,8 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
   }
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
-  const siblings = chosen.paths.length === 0 ? [] : (await listWorkspaceFiles(workspace)).files;
+  let listed: Promise<readonly string[]> | null = null;
+  const siblings = () => (listed ??= listWorkspaceFiles(workspace).then(({ files }) => files));
   const sized = await Promise.all(
     wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits, siblings })),
   );

@@ -47,10 +47,11 @@ export async function sealProposal(
     const { added, removed } = drawn.changed[index] ?? { added: 0, removed: 0 };
     return { path: file.path, change: changeOf(file, movedTo), by: file.by, added, removed, key: keyOf(file) };
   });
+  const [ref, diff] = await Promise.all([putJson(blobs, proposal), putText(blobs, drawn.text)]);
   return {
     id: proposalIdOf(proposal),
-    ref: await putJson(blobs, proposal),
-    diff: await putText(blobs, drawn.text),
+    ref,
+    diff,
     files: sealed,
     findings: sealing.findings.slice(0, MAX_FINDINGS),
     rungs: [

@@ -14,6 +14,8 @@ const RETRY_MS = 500;
 const PAGE_SIZE = 500;
 /** `temporal.api.enums.v1.EventType`: workflow task completed; completed, failed, timed out, terminated, cancelled, continued as new. */
 const TELLING: readonly number[] = [7, 2, 3, 4, 27, 21, 28];
+/** The run has ended, or its search attributes changed, which they do when it waits for a person: somebody may want to know at once. */
+const URGENT: readonly number[] = [2, 3, 4, 27, 21, 28, 40];
 
 /** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
 export const followHistory = async (
@@ -22,15 +24,25 @@ export const followHistory = async (
   ref: RunRef,
   after: number,
   signal: AbortSignal,
-  onNews: () => Promise<void>,
+  onNews: (urgent: boolean) => Promise<void>,
 ): Promise<void> => {
   let nextPageToken: Uint8Array | undefined;
   let lostAt: number | null = null;
   let seen = after;
-  const aborted = (): boolean => signal.aborted;
+  const failing = new AbortController();
+  const until = AbortSignal.any([signal, failing.signal]);
+  const aborted = (): boolean => until.aborted;
+  // What was told is not waited for before the end: more may come meanwhile, and be urgent.
+  let told: Promise<void> = Promise.resolve();
+  const tell = (urgent: boolean): void => {
+    told = Promise.all([told, onNews(urgent)]).then(() => undefined);
+    told.catch(() => {
+      failing.abort();
+    });
+  };
   while (!aborted()) {
     try {
-      const page = await untilAborted(connection, signal, () =>
+      const page = await untilAborted(connection, until, () =>
         connection.workflowService.getWorkflowExecutionHistory({
           namespace,
           execution: { workflowId: ref.workflowId, runId: ref.runId },
@@ -42,17 +54,20 @@ export const followHistory = async (
       lostAt = null;
       const fresh = (page.history?.events ?? []).filter((event) => Number(event.eventId) > seen);
       seen = Math.max(seen, ...fresh.map((event) => Number(event.eventId)));
-      if (fresh.some((event) => TELLING.includes(Number(event.eventType)))) await onNews();
-      if (page.nextPageToken.length === 0) return;
+      const types = fresh.map((event) => Number(event.eventType));
+      const urgent = types.some((type) => URGENT.includes(type));
+      if (urgent || types.some((type) => TELLING.includes(type))) tell(urgent);
+      if (page.nextPageToken.length === 0) break;
       nextPageToken = page.nextPageToken;
     } catch (error) {
-      if (aborted() || grpcCode(error) === GRPC.notFound) return;
+      if (aborted() || grpcCode(error) === GRPC.notFound) break;
       if (grpcCode(error) === null) throw error;
       lostAt ??= performance.now();
       if (performance.now() - lostAt > SERVER_LOST_MS)
         fail('no_server', `The Temporal server has not answered for ${SERVER_LOST_MS / 1000} s.`);
       nextPageToken = undefined;
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(RETRY_MS, undefined, { signal: until }).catch(() => undefined);
     }
   }
+  await told;
 };

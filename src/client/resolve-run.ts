@@ -2,6 +2,7 @@
 import { BOUNDS } from '../shared/limits.js';
 import { fail } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../shared/protocol.js';
+import { isStepKey } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
 import { archivedRun } from './archived.js';
 import type { ArchivedRun } from './archived.js';
@@ -11,6 +12,8 @@ import type { DescribedRun, Emend } from './types.js';
 /** Without search attributes this many runs are looked through by their memo. */
 const MAX_SCANNED = 1000;
 const MAX_CANDIDATES = 10;
+/** A plan's child has a longer key, of which its plan's is a part. */
+const WHOLE_KEY_chars = 32;
 
 export interface ResolvedRun {
   readonly stepKey: StepKey;
@@ -29,6 +32,8 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
       'run_unknown',
       `"${typed.slice(0, 80)}" names no run; expected the first ${BOUNDS.runPrefix_chars} or more digits of a run, or a workflow id (emend-…).`,
     );
+  const whole = prefix.length >= WHOLE_KEY_chars && isStepKey(prefix) ? await byStepKey(emend, prefix) : null;
+  if (whole !== null) return whole;
   const onServer = await serverRuns(emend, prefix);
   const keys = new Set([...(await emend.archive.find(prefix)), ...onServer.map((run) => run.memo?.stepKey ?? '')]);
   keys.delete('');
@@ -36,6 +41,12 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
   if (stepKey === undefined) return unknown(emend, `No run starts with "${prefix}"`);
   if (others.length > 0) return ambiguous(emend, prefix, [...keys].sort());
   return withLive(emend, stepKey, onServer.find((run) => run.memo?.stepKey === stepKey) ?? null);
+};
+
+/** A whole key names one run: no list is needed where this machine's archive knows it. */
+const byStepKey = async (emend: Emend, stepKey: StepKey): Promise<ResolvedRun | null> => {
+  const run = await withLive(emend, stepKey, null);
+  return run.archived.started === null ? null : run;
 };
 
 /** A run whose stepKey is known. `seen`: what a list just said of it. */

@@ -78,10 +78,11 @@ export interface RunGateway {
   /** Has a workflow worker asked this task queue for work lately? No action. */
   polled(queue: string): Promise<boolean>;
   /**
-   * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state, one call at a time;
-   * returns when the run is closed or `signal` aborts. No action.
+   * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state; `urgent`: it has
+   * ended, or waits for a person. Calls may overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.
+   * No action.
    */
-  follow(ref: RunRef, after: number, signal: AbortSignal, onNews: () => Promise<void>): Promise<void>;
+  follow(ref: RunRef, after: number, signal: AbortSignal, onNews: (urgent: boolean) => Promise<void>): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(ref: RunRef): Promise<ClosedRun>;
   /** The events that the run's history holds (its activities' inputs carry them): all up to the last activity that was scheduled. */

@@ -38,7 +38,7 @@ export const watchRun = async (
     if (ref === null || current.live === null) return current.archived.closed;
     if (current.live.open) {
       const look = looker(emend, current, onChange, stop, over);
-      await look();
+      await look(true);
       // Where the history stood before the first look: what comes later is news.
       if (!over()) await runs.follow(ref, current.live.historyLength, until, look);
       if (over()) return null;
@@ -52,22 +52,49 @@ export const watchRun = async (
   return null;
 };
 
-/** Asks for the status and tells it where it is new, no more often than MIN_BETWEEN_MS. */
+/**
+ * Asks for the status and tells it where it is new, one look at a time and no more often than MIN_BETWEEN_MS, unless it is urgent. News
+ * that come while it waits or asks are one more look together.
+ */
 const looker = (
   emend: Emend,
   run: ResolvedRun,
   onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
   stop: AbortController,
   over: () => boolean,
-): (() => Promise<void>) => {
+): ((urgent: boolean) => Promise<void>) => {
   let shown: string | null = null;
-  return async () => {
-    if (shown !== null) await sleep(MIN_BETWEEN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+  const look = async (): Promise<void> => {
     const view = await showRun(emend, run, { full: false });
     const seen = JSON.stringify([view.status, view.note]);
     if (seen === shown || over()) return;
     shown = seen;
     if ((await onChange(view)) === 'stop') stop.abort();
+  };
+  let asked_ms = -Infinity;
+  let news = false;
+  let hurry = new AbortController();
+  const looks = async (): Promise<void> => {
+    try {
+      while (news && !over()) {
+        const wait_ms = asked_ms + MIN_BETWEEN_MS - performance.now();
+        const woken = AbortSignal.any([stop.signal, hurry.signal]);
+        if (wait_ms > 0) await sleep(wait_ms, undefined, { signal: woken }).catch(() => undefined);
+        news = false;
+        hurry = new AbortController();
+        asked_ms = performance.now();
+        if (!over()) await look();
+      }
+    } finally {
+      // Here, not in a later turn: news that come after the last look begin a new one.
+      looking = null;
+    }
+  };
+  let looking: Promise<void> | null = null;
+  return (urgent) => {
+    news = true;
+    if (urgent) hurry.abort();
+    return (looking ??= looks());
   };
 };
 

@@ -9,6 +9,14 @@ const LF = 0x0a;
 /** A write cut short (a disk that fills up) is written anew this often before it is given up. */
 const MAX_APPENDS = 3;
 
+/** Files whose name this process has seen durable: as long as they are there, their directory need not be synced again. */
+const durable = new Set<string>();
+const MAX_REMEMBERED = 1_000;
+const remember = (path: string): void => {
+  if (durable.size >= MAX_REMEMBERED) durable.clear();
+  durable.add(path);
+};
+
 /**
  * Appends the values as lines with one write, then fsyncs. A torn line that a dead writer left is closed first. Values may be
  * there twice after a retry or a short write: readers drop what they know by its id.
@@ -22,8 +30,9 @@ export const appendLines = async (sys: Sys, path: string, values: readonly unkno
     const bytes = new TextEncoder().encode(torn ? `\n${text}` : text);
     const written = await appendIn(sys, path, bytes);
     if (written === bytes.length) {
-      // Whoever made the file may have died before its name was durable; an unchanged directory costs next to nothing.
-      await sys.fsyncDir(dirname(path));
+      // Whoever made the file, we or another process, may have died before its name was durable.
+      if (last === null || !durable.has(path)) await sys.fsyncDir(dirname(path));
+      remember(path);
       return;
     }
     torn = true;

@@ -1,12 +1,13 @@
 /** The person's own commit hooks, run as `git commit` runs them, against our index and our message file. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 
 import { problem } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
-import { gitEnvironment } from './git.js';
+import { gitEnvironment, gitLine, valueOf } from './git.js';
 import { redact } from './runner-env.js';
 import { runProcess } from './runner-process.js';
+import { errnoOf } from './sys.js';
 
 export interface HookSettings {
   readonly root: string;
@@ -17,6 +18,23 @@ export interface HookSettings {
 }
 
 const HOOK_OUTPUT_BYTES = 16 * 1024;
+
+/**
+ * Might `pre-commit` or `commit-msg` run here? False only where neither file exists and the configuration names no hook (newer gits
+ * read `hook.*`): that spares a shell and a git for each.
+ */
+export async function mayHaveHooks(root: string, settings: ReadonlyMap<string, string>): Promise<boolean> {
+  if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return true;
+  const dir = valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true }));
+  for (const hook of ['pre-commit', 'commit-msg']) {
+    const found = await lstat(resolve(root, dir, hook)).then(
+      () => true,
+      (error: unknown) => errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR',
+    );
+    if (found) return true;
+  }
+  return false;
+}
 
 /** Null: the hook passed or there is none. */
 export async function runHook(

@@ -1,5 +1,5 @@
 /** The commit's message and who signs for it. */
-import { git, gitLine, valueOf } from './git.js';
+import { fieldsOf, git, gitLine, valueOf } from './git.js';
 import type { StepKey } from '../shared/refs.js';
 
 const TRAILER = 'Emend-Step';
@@ -41,15 +41,25 @@ export async function commitOfStep(
   return null;
 }
 
+/** What a commit takes from git's configuration: who signs, hooks. The last value of each name (in lower case, as git prints it) counts. */
+export async function commitSettings(root: string): Promise<ReadonlyMap<string, string>> {
+  const args = ['config', '-z', '--get-regexp', '^(user\\.(name|email)|hook\\..*)$'];
+  const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true }));
+  return new Map(
+    fieldsOf(listed).map((field) => {
+      const end = field.indexOf('\n');
+      return end < 0 ? [field, ''] : [field.slice(0, end), field.slice(end + 1)];
+    }),
+  );
+}
+
 /** Author and committer with fixed dates: the same request gives the same commit. */
-export async function identity(root: string, date: string): Promise<Record<string, string>> {
-  const setting = async (name: string, otherwise: string): Promise<string> => {
-    const found = valueOf(
-      await gitLine(['config', '--get', name], { cwd: root, accept: [0, 1], reading: true }),
-    ).trim();
+export function identity(settings: ReadonlyMap<string, string>, date: string): Record<string, string> {
+  const setting = (key: string, otherwise: string): string => {
+    const found = settings.get(key)?.trim() ?? '';
     return found === '' ? otherwise : found;
   };
-  const [name, email] = await Promise.all([setting('user.name', 'Emend'), setting('user.email', 'emend@localhost')]);
+  const [name, email] = [setting('user.name', 'Emend'), setting('user.email', 'emend@localhost')];
   const when = `@${Math.floor(Date.parse(date) / 1000)} +0000`;
   return {
     GIT_AUTHOR_NAME: name,

@@ -30,7 +30,7 @@ async function tipOf(root: string, headRef: string | null): Promise<string | nul
 }
 
 export async function standingOf(repository: Repository, lease: LeaseHolder): Promise<Standing> {
-  const tip = await tipOf(repository.root, lease.headRef);
+  const tip = repository.headRef === lease.headRef ? repository.head : await tipOf(repository.root, lease.headRef);
   if (tip !== null && tip !== lease.head) {
     const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
     if (commit !== null) return { at: 'committed', commit };

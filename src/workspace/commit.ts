@@ -9,15 +9,15 @@ import { join } from 'node:path';
 
 import { problem, ProblemError } from '../shared/problems.js';
 import { planEntries } from './commit-entries.js';
-import { runHook, runMessageHook } from './commit-hooks.js';
+import { mayHaveHooks, runHook, runMessageHook } from './commit-hooks.js';
 import type { HookSettings } from './commit-hooks.js';
 import { syncIndex } from './commit-index.js';
-import { identity, withTrailer } from './commit-message.js';
+import { commitSettings, identity, withTrailer } from './commit-message.js';
 import { moveRef, standingOf } from './commit-ref.js';
 import { fieldsOf, git, gitLine, repositoryOf, valueOf } from './git.js';
 import type { Repository } from './git.js';
-import { indexInfo, treeEntries } from './git-entries.js';
-import type { Entry } from './git-entries.js';
+import { indexInfo, treeChanges, treeEntries } from './git-entries.js';
+import type { Entry, TreeChanges } from './git-entries.js';
 import type { BlobStore, CommitOutcome, CommitRequest, StagedFile } from './types.js';
 
 export interface CommitterSettings {
@@ -72,17 +72,18 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
 
   const planned = await planEntries(root, repository.prefix, request, work.blobs);
   if (planned.conflicts.length > 0) return { outcome: 'conflict', why: planned.conflicts.join('; ') };
-  const tree = await buildTree(work, planned.changes);
-  if (typeof tree !== 'string') return tree;
-  if (await isEmpty(work, tree)) return { outcome: 'nothing' };
+  const built = await buildTree(work, planned.changes);
+  if ('outcome' in built) return built;
+  if (await isEmpty(work, built)) return { outcome: 'nothing' };
 
   let message = await withTrailer(root, request.message, request.stepKey);
-  if (request.hooks) {
-    const checked = await runHooks(work, tree, message);
+  const settings = await commitSettings(root);
+  if (request.hooks && (await mayHaveHooks(root, settings))) {
+    const checked = await runHooks(work, built.tree, message);
     if ('outcome' in checked) return checked;
-    message = await withTrailer(root, checked.message, request.stepKey);
+    if (checked.message !== message) message = await withTrailer(root, checked.message, request.stepKey);
   }
-  const commit = await makeCommit(work, tree, message);
+  const commit = await makeCommit(work, built.tree, message, identity(settings, request.date));
   if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the workspace' };
   const subject = message.slice(0, message.indexOf('\n'));
   const { lease, records = [] } = request;
@@ -92,8 +93,14 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
   return finish(work, landed.at === 'committed' ? landed.commit : commit);
 }
 
+interface Built {
+  readonly tree: string;
+  /** Paths in which it differs from the parent; empty where there is no parent. */
+  readonly changed: readonly string[];
+}
+
 /** Our own index over the parent's tree, with the planned entries, as a tree. */
-async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>): Promise<string | CommitOutcome> {
+async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>): Promise<Built | CommitOutcome> {
   const { root } = work.repository;
   const { head } = work.request.lease;
   const call = { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } };
@@ -103,8 +110,9 @@ async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>)
   valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input: indexInfo(changes) }));
   const tree = valueOf(await gitLine(['write-tree'], call));
   // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
-  const foreign = (await differing(root, head, tree)).filter((path) => !changes.has(path));
-  if (foreign.length === 0) return tree;
+  const changed = await differing(root, head, tree);
+  const foreign = changed.filter((path) => !changes.has(path));
+  if (foreign.length === 0) return { tree, changed };
   return {
     outcome: 'conflict',
     why: `committing would also remove ${foreign.slice(0, 5).join(', ')} from the parent commit`,
@@ -121,8 +129,8 @@ async function differing(root: string, from: string | null, to: string): Promise
   );
 }
 
-async function isEmpty({ repository, request, hooks }: Work, tree: string): Promise<boolean> {
-  if (request.lease.head !== null) return (await differing(repository.root, request.lease.head, tree)).length === 0;
+async function isEmpty({ repository, request, hooks }: Work, { changed }: Built): Promise<boolean> {
+  if (request.lease.head !== null) return changed.length === 0;
   const listed = valueOf(await git(['ls-files', '-z'], { cwd: repository.root, env: { GIT_INDEX_FILE: hooks.index } }));
   return listed.bytes.length === 0;
 }
@@ -172,7 +180,12 @@ async function stagedFiles({ repository, request, blobs }: Work, tree: string, p
   return staged;
 }
 
-async function makeCommit({ repository, request }: Work, tree: string, message: string): Promise<string> {
+async function makeCommit(
+  { repository, request }: Work,
+  tree: string,
+  message: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
   const { root } = repository;
   const parent = request.lease.head === null ? [] : ['-p', request.lease.head];
   const args = [
@@ -185,7 +198,7 @@ async function makeCommit({ repository, request }: Work, tree: string, message: 
     '-F',
     '-',
   ];
-  return valueOf(await gitLine(args, { cwd: root, input: message, env: await identity(root, request.date) }));
+  return valueOf(await gitLine(args, { cwd: root, input: message, env }));
 }
 
 const mayMove = async ({ request }: Work): Promise<boolean> => (await request.mayMove?.()) ?? true;
@@ -200,13 +213,14 @@ async function finish(work: Work, commit: string): Promise<CommitOutcome> {
   if (now?.head !== commit || now.headRef !== headRef) return committed;
   // The lease ends after the index followed: without it that was done, and what is staged now is the person's.
   if (!(await mayMove(work))) return committed;
-  const paths = head === null ? await allPaths(root, commit) : await differing(root, head, commit);
-  const [parent, entries] = await Promise.all([treeEntries(root, head, paths), treeEntries(root, commit, paths)]);
-  const note = await syncIndex({ root, paths, parent, commit: entries, wait_ms });
+  const changes = head === null ? await allAdded(root, commit) : await treeChanges(root, head, commit);
+  const note = await syncIndex({ root, ...changes, wait_ms });
   return note === null ? committed : { ...committed, note };
 }
 
-const allPaths = async (root: string, commit: string): Promise<string[]> =>
-  fieldsOf(
-    valueOf(await git(['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit], { cwd: root, reading: true })),
-  );
+/** A first commit: all of it is new. */
+async function allAdded(root: string, commit: string): Promise<TreeChanges> {
+  const call = { cwd: root, reading: true };
+  const paths = fieldsOf(valueOf(await git(['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit], call)));
+  return { paths, parent: new Map(), commit: await treeEntries(root, commit, paths) };
+}

@@ -1,5 +1,5 @@
 /** Uncommitted changes of files, as git sees them. */
-import { fieldsOf, git, gitLine, isWorkTree, valueOf } from './git.js';
+import { fieldsOf, git, prefixOf, valueOf } from './git.js';
 import { inChunks } from './git-entries.js';
 
 export interface DirtyPath {
@@ -14,8 +14,8 @@ export interface DirtyPath {
  * Throws ProblemError `git_failed`.
  */
 export async function dirtyPaths(root: string, paths: readonly string[]): Promise<DirtyPath[]> {
-  if (paths.length === 0 || !(await isWorkTree(root))) return [];
-  const prefix = valueOf(await gitLine(['rev-parse', '--show-prefix'], { cwd: root, reading: true }));
+  const prefix = paths.length === 0 ? null : await prefixOf(root);
+  if (prefix === null) return [];
   const args = ['status', '--porcelain=v2', '-z', '--no-renames', '--untracked-files=all', '--ignored=traditional'];
   const wanted = new Map(paths.map((path) => [prefix + path, path]));
   const dirty: DirtyPath[] = [];

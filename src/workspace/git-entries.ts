@@ -43,6 +43,33 @@ export async function treeEntries(root: string, tree: string | null, paths: read
   return entries;
 }
 
+export interface TreeChanges {
+  /** Paths in which the two differ, files only. */
+  readonly paths: readonly string[];
+  readonly parent: Entries;
+  readonly commit: Entries;
+}
+
+/** What changed from one commit to another. Raw output of diff-tree: `:<modes> <ids> <status>`, then the path. */
+export async function treeChanges(root: string, from: string, to: string): Promise<TreeChanges> {
+  const call = { cwd: root, reading: true };
+  const fields = fieldsOf(valueOf(await git(['diff-tree', '-r', '-z', '--no-renames', '--raw', from, to], call)));
+  const paths: string[] = [];
+  const parent = new Map<string, Entry>();
+  const commit = new Map<string, Entry>();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, was, is, wasId, isId] = /^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) /.exec(fields[at] ?? '') ?? [];
+    const path = fields[at + 1];
+    if (was === undefined || is === undefined || wasId === undefined || isId === undefined || path === undefined)
+      continue;
+    paths.push(path);
+    if (was !== NO_MODE) parent.set(path, { mode: was, id: wasId });
+    if (is !== NO_MODE) commit.set(path, { mode: is, id: isId });
+  }
+  return { paths, parent, commit };
+}
+const NO_MODE = '000000';
+
 /** What the person's index holds at `paths`; unmerged paths are left out of `entries` and named in `unmerged`. */
 export async function indexEntries(
   root: string,

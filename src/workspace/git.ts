@@ -107,34 +107,79 @@ export interface Repository {
  */
 export async function repositoryOf(dir: string): Promise<Repository | null> {
   const call: GitCall = { cwd: dir, reading: true };
+  return (await bornRepository(call)) ?? repositoryInParts(call);
+}
+
+/**
+ * Each child process costs more than what git does in it, so the usual case takes one: a commit is checked out, and no name holds a
+ * line end. Null: ask in parts.
+ */
+async function bornRepository(call: GitCall): Promise<Repository | null> {
+  const places = ['--show-toplevel', '--absolute-git-dir', '--show-prefix'];
+  const asked = await gitLine(['rev-parse', ...places, ...HEAD_AND_BRANCH], call);
+  if (!asked.ok) return null;
+  const [top, gitDir, prefix, ...rest] = asked.value.split('\n');
+  const head = bornHead(rest);
+  if (top === undefined || gitDir === undefined || prefix === undefined || head === null) return null;
+  return { root: await realpath(top), gitDir, prefix, ...head };
+}
+
+const HEAD_AND_BRANCH = ['HEAD^{commit}', '--symbolic-full-name', 'HEAD'];
+
+/** From the lines that `rev-parse HEAD_AND_BRANCH` prints; null where they are others. */
+function bornHead([head, branch, ...more]: readonly string[]): Head | null {
+  if (head === undefined || branch === undefined || more.length > 0 || !/^[0-9a-f]{40,}$/.test(head)) return null;
+  if (branch === 'HEAD') return { head, headRef: null };
+  return branch.startsWith('refs/') ? { head, headRef: branch } : null;
+}
+
+export type Head = Pick<Repository, 'head' | 'headRef'>;
+
+/** What HEAD names in the repository that holds `dir`. Throws ProblemError `git_failed`. */
+export async function headOf(dir: string): Promise<Head> {
+  const call: GitCall = { cwd: dir, reading: true };
+  const asked = await gitLine(['rev-parse', ...HEAD_AND_BRANCH], call);
+  return (asked.ok ? bornHead(asked.value.split('\n')) : null) ?? headInParts(call);
+}
+
+/** Also for a branch without commits. */
+async function headInParts(call: GitCall): Promise<Head> {
+  const [head, headRef] = await Promise.all([
+    git(['rev-parse', '--quiet', '--verify', 'HEAD^{commit}'], { ...call, accept: [0, 1] }),
+    git(['symbolic-ref', '--quiet', 'HEAD'], { ...call, accept: [0, 1] }),
+  ]);
+  const line = (output: GitOutput): string | null => (output.code === 0 ? output.text.trim() : null);
+  return { head: line(valueOf(head)), headRef: line(valueOf(headRef)) };
+}
+
+async function repositoryInParts(call: GitCall): Promise<Repository | null> {
   const top = await gitLine(['rev-parse', '--show-toplevel'], call);
   if (!top.ok) {
     if (/not a git repository|must be run in a work tree/.test(top.problem.message)) return null;
     throw new ProblemError(top.problem);
   }
-  const [gitDir, prefix, head, headRef, root] = await Promise.all([
+  const [gitDir, prefix, head, root] = await Promise.all([
     gitLine(['rev-parse', '--absolute-git-dir'], call),
     gitLine(['rev-parse', '--show-prefix'], call),
-    git(['rev-parse', '--quiet', '--verify', 'HEAD^{commit}'], { ...call, accept: [0, 1] }),
-    git(['symbolic-ref', '--quiet', 'HEAD'], { ...call, accept: [0, 1] }),
+    headInParts(call),
     realpath(top.value),
   ]);
-  const line = (output: GitOutput): string | null => (output.code === 0 ? output.text.trim() : null);
-  return {
-    root,
-    gitDir: valueOf(gitDir),
-    prefix: valueOf(prefix),
-    head: line(valueOf(head)),
-    headRef: line(valueOf(headRef)),
-  };
+  return { root, gitDir: valueOf(gitDir), prefix: valueOf(prefix), ...head };
 }
 
-/** Is `dir` in a working tree of git? Throws ProblemError `git_failed` where git cannot tell (no git, another owner's repository). */
-export async function isWorkTree(dir: string): Promise<boolean> {
-  const inside = await gitLine(['rev-parse', '--is-inside-work-tree'], { cwd: dir, reading: true });
-  if (!inside.ok && inside.problem.message.includes('not a git repository')) return false;
-  return valueOf(inside) === 'true';
+/**
+ * `dir` relative to the top of its working tree ('' or ending in `/`); null: it is in no working tree. Throws ProblemError
+ * `git_failed` where git cannot tell (no git, another owner's repository).
+ */
+export async function prefixOf(dir: string): Promise<string | null> {
+  const inside = await gitLine(['rev-parse', '--is-inside-work-tree', '--show-prefix'], { cwd: dir, reading: true });
+  if (!inside.ok && inside.problem.message.includes('not a git repository')) return null;
+  const said = valueOf(inside);
+  return said.startsWith('true\n') ? said.slice('true\n'.length) : null;
 }
+
+/** Is `dir` in a working tree of git? Throws as prefixOf. */
+export const isWorkTree = async (dir: string): Promise<boolean> => (await prefixOf(dir)) !== null;
 
 /** The value, or the problem thrown as a ProblemError: for sequences that one `catch` turns into an outcome. */
 export function valueOf<T>(result: Result<T>): T {

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
-import { headOf, leasePlace } from './lease-place.js';
+import { headAt, leasePlace } from './lease-place.js';
 import type { LeasePlace } from './lease-place.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from './sys-put.js';
 import { realSys } from './sys.js';
@@ -114,7 +114,7 @@ export const createLeaseKeeper = ({
               stands: stands(place, now_.number),
             };
           const number = now_.number + 1;
-          const head = await headOf(root, place);
+          const head = await headAt(root, place);
           const before = continues === undefined ? {} : { continues };
           const ours: LeaseHolder = {
             v: 1,

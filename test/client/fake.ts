@@ -113,12 +113,12 @@ export class FakeServer implements RunGateway {
     ref: { workflowId: string; runId: string | null },
     _after: number,
     signal: AbortSignal,
-    onNews: () => Promise<void>,
+    onNews: (urgent: boolean) => Promise<void>,
   ) => {
     // As a history does, news of a run end when it is closed; the rest are another run's.
     while (this.news.length > 0 && !signal.aborted && this.find(ref)?.described.open === true) {
       this.news.shift()?.();
-      await onNews();
+      await onNews(false);
     }
   };
   closed = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)!.closed!;

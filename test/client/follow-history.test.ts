@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { followHistory } from '../../src/client/follow-history.js';
 
 /** Like the SDK's connection: each request puts a listener on the signal of its scope, and leaves it there. */
-const connectionWith = (pages: number, seen: AbortSignal[]): Connection => {
+const connectionWith = (pages: number, seen: AbortSignal[], types: readonly number[] = []): Connection => {
   let scope: AbortSignal | null = null;
   let page = 0;
   const connection = {
@@ -24,7 +24,10 @@ const connectionWith = (pages: number, seen: AbortSignal[]): Connection => {
         page += 1;
         if (page > pages) return cancelled;
         cancelled.catch(() => undefined);
-        return { history: { events: [{ eventId: page, eventType: 7 }] }, nextPageToken: new Uint8Array([1]) };
+        return {
+          history: { events: [{ eventId: page, eventType: types[page - 1] ?? 7 }] },
+          nextPageToken: new Uint8Array([1]),
+        };
       },
     },
   };
@@ -44,4 +47,27 @@ test('a run that is watched through many changes leaves no listeners on the sign
   expect(seen).toHaveLength(31);
   expect(listeners).toEqual(Array(30).fill(0));
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+});
+
+test('only what can change a state is told; an end and a pause are urgent', async () => {
+  const stop = new AbortController();
+  const told: boolean[] = [];
+  // Activity scheduled, workflow task completed, search attributes (beside the task that set them), completed.
+  const connection = connectionWith(4, [], [10, 7, 40, 2]);
+  await followHistory(connection, 'default', { workflowId: 'w', runId: 'r' }, 0, stop.signal, async (urgent) => {
+    if (told.push(urgent) === 3) setImmediate(() => setImmediate(() => stop.abort()));
+  });
+  expect(told).toEqual([false, true, true]);
+});
+
+test('whoever is told may fail: the follow ends with that error, though the server has no news', async () => {
+  const following = followHistory(
+    connectionWith(1, []),
+    'default',
+    { workflowId: 'w', runId: 'r' },
+    0,
+    new AbortController().signal,
+    () => Promise.reject(new Error('no more')),
+  );
+  await expect(following).rejects.toThrow('no more');
 });

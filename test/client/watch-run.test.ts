@@ -49,6 +49,26 @@ describe('watching a run', () => {
     expect(archivedRun(KEY, await emend.archive.read(KEY)).closed).toEqual(closed);
   });
 
+  test('news that come while it waits or asks are one look together', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.follow = async (_ref, _after, _signal, onNews) => {
+      await Promise.all([onNews(false), onNews(false), onNews(true)]);
+      server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+    };
+    await watchRun(emend, resolved, () => undefined);
+    expect(server.queries).toEqual(['status', 'status']);
+  });
+
+  test('a listener that fails ends the watch with its error', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.news = [() => (run.status = { ...run.status, doing: 'more' })];
+    const failing = watchRun(emend, resolved, ({ status }) => {
+      if (status.doing === 'more') throw new Error('the terminal is gone');
+      return undefined;
+    });
+    await expect(failing).rejects.toThrow('the terminal is gone');
+  });
+
   test('a reset run is followed to the run that took its place', async () => {
     const { server, run, emend, resolved } = await watched();
     server.news = [
