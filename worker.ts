@@ -156,7 +156,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     dataConverter: connected.dataConverter,
     interceptors: { activity: [...(options.interceptors ?? []), boundFailures] },
     // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
-    // eslint-disable-next-line @typescript-eslint/no-deprecated
     buildId: buildId(),
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
