@@ -170,7 +170,7 @@ async function stagedFiles({ repository, request, blobs }: Work, tree: string, p
   const staged: StagedFile[] = [];
   for (const path of ours) {
     const entry = held.get(prefix + path);
-    if (entry === undefined || !entry.mode.startsWith('100')) continue;
+    if (entry?.mode.startsWith('100') !== true) continue;
     const call = { cwd: root, reading: true };
     const { bytes } = valueOf(await git(['cat-file', '--filters', `--path=${prefix}${path}`, entry.id], call));
     const bits = request.files.find((file) => file.path === path)?.result?.mode ?? 0o644;

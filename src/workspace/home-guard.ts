@@ -14,7 +14,7 @@ export interface HomeGuard {
   /** For all stores of the worker: it makes no directory that holds the home or the store, nor these themselves. */
   readonly sys: Sys;
   /** Throws ProblemError `home_unusable` or `store_unusable` where one of them is not what it was at the start. */
-  check(): Promise<void>;
+  readonly check: () => Promise<void>;
 }
 
 const NEXT = 'Put the directory back (or mount it) and answer `retry`; another home needs a worker of its own.';
