@@ -11,6 +11,9 @@ const base = {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.emend-test/'],
 };
 
+/** Only on what `npm run test:cluster` has started. */
+const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.test.ts'] };
+
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
 export default {
   reporters: ['default', '<rootDir>/test/support/last-line.js'],
@@ -20,7 +23,7 @@ export default {
       ...base,
       displayName: 'unit',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/e2e/'],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/e2e/', '<rootDir>/test/cluster/'],
     },
     {
       ...base,
@@ -29,5 +32,6 @@ export default {
       globalSetup: '<rootDir>/test/support/global-setup.js',
       globalTeardown: '<rootDir>/test/support/global-teardown.js',
     },
+    ...(process.env.EMEND_TEST_CLUSTER === undefined ? [] : [cluster]),
   ],
 };

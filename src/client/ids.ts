@@ -16,6 +16,12 @@ export const workflowIdOf = (workspace: string, jobPath: string): string =>
 /** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
 export const besideId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
 
+/** The same job at the same path on another host is another job: where that one's run is open, ours gets this id. */
+export const hereId = (workflowId: string, host: string): string => `${workflowId}-${host.slice(0, 8)}`;
+
+/** The home's id in the name of its queue, whose prefix a person may choose. */
+export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
+
 /** A run as people see and type it: the first 8 digits of its stepKey. */
 export const shownKey = (stepKey: StepKey): string => stepKey.slice(0, BOUNDS.shownKey_chars);
 

@@ -1,4 +1,5 @@
 /** Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say. */
+import { hostOfQueue } from './ids.js';
 import { ProblemError } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
 import { homePaths } from '../workspace/home.js';
@@ -43,8 +44,5 @@ const endedAs = async (
 export const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): Promise<boolean> => {
   if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null) return false;
   const { started } = archivedRun(stepKey, await archive.read(stepKey));
-  return started === null || hostOf(started.queues.host) !== hostOf(queues.host);
+  return started === null || hostOfQueue(started.queues.host) !== hostOfQueue(queues.host);
 };
-
-/** The host's id in the name of its queue, whose prefix a person may change. */
-const hostOf = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);

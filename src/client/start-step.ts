@@ -4,7 +4,7 @@ import type { LimitName } from '../shared/limits.js';
 import type { EditStepInput } from '../shared/protocol.js';
 import type { StepKey } from '../shared/refs.js';
 import type { StartedData } from './archived.js';
-import { besideId, newStepKey, workflowIdOf } from './ids.js';
+import { besideId, hereId, hostOfQueue, newStepKey, workflowIdOf } from './ids.js';
 import type { JobFile } from './job-file.js';
 import { needRuns } from './need-runs.js';
 import type { Emend, RunGateway, RunMemo } from './types.js';
@@ -48,7 +48,9 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
     hints: options.hints ?? [],
     searchAttributes: await runs.searchAttributes(),
   };
-  const base = workflowIdOf(job.workspace, job.jobPath);
+  const plain = workflowIdOf(job.workspace, job.jobPath);
+  const host = hostOfQueue(emend.queues.host);
+  const base = (await isTakenElsewhere(runs, plain, host)) ? hereId(plain, host) : plain;
   for (let n = 1; n <= (options.again === true ? MAX_BESIDE : 1); n++) {
     const step = await startAs(runs, besideId(base, n), input, options.again !== true);
     if (step === null) continue;
@@ -62,6 +64,13 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
   );
 };
 
+/** Two hosts on one namespace may have workspaces at the same path: the other's open run is not this job's. */
+const isTakenElsewhere = async (runs: RunGateway, workflowId: string, host: string): Promise<boolean> => {
+  const found = await runs.describe({ workflowId, runId: null });
+  const theirs = found?.open === true ? found.memo?.host : undefined;
+  return theirs !== undefined && theirs !== host;
+};
+
 /** Null: an open run holds the id and is not wanted. */
 const startAs = async (
   runs: RunGateway,
@@ -70,7 +79,7 @@ const startAs = async (
   showOpen: boolean,
 ): Promise<StartedStep | null> => {
   const { stepKey, jobPath, title, workspace } = input;
-  const memo: RunMemo = { stepKey, jobPath, title, workspace };
+  const memo: RunMemo = { stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
   for (let race = 0; race < MAX_RACES; race++) {
     const started = await runs.start({ workflowId, input, memo, summary: title, details: detailsOf(memo) });
     if (started.outcome === 'started') return { stepKey, workflowId, runId: started.runId, started: 'new' };

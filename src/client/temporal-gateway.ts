@@ -163,9 +163,10 @@ const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): 
 });
 
 const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
-  const { stepKey, jobPath, title, workspace } = memo ?? {};
+  const { stepKey, jobPath, title, workspace, host } = memo ?? {};
   const all = [stepKey, jobPath, title, workspace].every((value) => typeof value === 'string');
-  return all ? ({ stepKey, jobPath, title, workspace } as RunMemo) : null;
+  if (!all) return null;
+  return { stepKey, jobPath, title, workspace, ...(typeof host === 'string' ? { host } : {}) } as RunMemo;
 };
 
 const closedRun = async (client: Client, description: WorkflowExecutionDescription): Promise<ClosedRun> => {

@@ -19,6 +19,8 @@ export interface RunMemo {
   readonly jobPath: string;
   readonly title: string;
   readonly workspace: string;
+  /** Id of the home that started it, whose host has the workspace; absent in runs of Emend 0.1.0. */
+  readonly host?: string;
 }
 
 export interface DescribedRun {

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../src/client/archived.js';
 import { workflowIdOf } from '../../src/client/ids.js';
 import { readJobFile } from '../../src/client/job-file.js';
+import { queueNames } from '../../src/shared/protocol.js';
 import { startStep } from '../../src/client/start-step.js';
 import { fakeEmend, FakeServer, problemOf, tempDir } from './fake.js';
 
@@ -40,6 +41,21 @@ describe('starting a step', () => {
     const second = await startStep(emend, { job });
     expect(second).toEqual({ ...first, started: 'already_running' });
     expect(await emend.archive.list()).toEqual([first.stepKey]);
+  });
+
+  test('another host with a workspace at the same path has runs of its own; each sees its own again', async () => {
+    const server = new FakeServer();
+    const [here, there] = [
+      await fakeEmend(server),
+      { ...(await fakeEmend(server)), queues: queueNames('emend', 'def0123456789') },
+    ];
+    const job = await jobIn(await tempDir());
+    const first = await startStep(here, { job });
+    const second = await startStep(there, { job });
+    expect(second).toMatchObject({ started: 'new', workflowId: `${first.workflowId}-def01234` });
+    expect(await startStep(there, { job })).toEqual({ ...second, started: 'already_running' });
+    expect(await startStep(here, { job })).toEqual({ ...first, started: 'already_running' });
+    expect((await startStep(there, { job, again: true })).workflowId).toBe(`${second.workflowId}-2`);
   });
 
   test('--again takes the first free number; a closed run does not stand in the way', async () => {

@@ -253,7 +253,7 @@ describe('changed while the run waited for approval', () => {
     const run = await s.start('one.md', '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n');
     const first = await s.settle(run);
     const digits = first.proposal!.ref.slice('sha256:'.length);
-    rmSync(join(s.home, 'blobs', digits.slice(0, 2), digits));
+    rmSync(join(s.store, 'blobs', digits.slice(0, 2), digits));
     await s.answer(run, 'approve');
     const lost = await s.settle(run);
     expect(lost.status.decision).toMatchObject({ reason: 'blob_lost', files: [] });

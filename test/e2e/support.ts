@@ -22,6 +22,7 @@ import {
 } from '../../src/client/index.js';
 import type { Rehearsal } from '../../src/model/rehearsal/server.js';
 import { startRehearsal } from '../../src/model/rehearsal/server.js';
+import { homesOf, noteShares } from './homes.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
 
 /** Time-outs and leases of seconds, as crash tests want them. */
@@ -40,12 +41,14 @@ const FAST: Record<string, string> = {
 
 export interface Scene {
   readonly home: string;
+  /** Where blobs, records, slots and archives lie: the home, or on a cluster a directory that two homes share. */
+  readonly store: string;
   readonly repo: string;
   readonly env: Record<string, string | undefined>;
   readonly rehearsal: Rehearsal;
   readonly emend: Emend;
-  /** A worker process; `crash` as crash-worker.js reads it. Resolves when it polls. */
-  worker(crash?: string): Promise<WorkerProcess>;
+  /** A worker process; `crash` as crash-worker.js reads it, `env` over the scene's. Resolves when it polls. */
+  worker(crash?: string, env?: Record<string, string>): Promise<WorkerProcess>;
   start(job: string, text: string, options?: { again?: boolean; hints?: string[] }): Promise<ResolvedRun>;
   show(run: ResolvedRun): Promise<RunView>;
   /** Until the run pauses or ends; throws after `limit_s`. */
@@ -130,16 +133,17 @@ export async function scene(
     TEMPORAL_ADDRESS: more.address ?? process.env.EMEND_TEST_ADDRESS,
     ANTHROPIC_BASE_URL: rehearsal.url,
     ANTHROPIC_API_KEY: 'test-key-that-must-not-leak',
+    ...homesOf(dir),
     ...more.env,
   };
   const emend = await openEmend({ env });
   const workers: WorkerProcess[] = [];
   let count = 0;
 
-  const worker: Scene['worker'] = async (crash) => {
+  const worker: Scene['worker'] = async (crash, over = {}) => {
     const mark = join(dir, `fault-${count++}`);
     const child = spawn(process.execPath, [join(process.cwd(), 'test/support/crash-worker.js')], {
-      env: { ...env, CRASH: crash ?? '', CRASH_MARK: mark, NODE_OPTIONS: '' },
+      env: { ...env, ...over, CRASH: crash ?? '', CRASH_MARK: mark, NODE_OPTIONS: '' },
       stdio: ['ignore', 'pipe', process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit'],
     });
     const exited = new Promise<void>((resolve) =>
@@ -191,6 +195,7 @@ export async function scene(
   };
   return {
     home,
+    store: emend.store,
     repo,
     env,
     rehearsal,
@@ -232,6 +237,7 @@ export async function scene(
       await Promise.all(workers.map((each) => each.kill('SIGKILL')));
       await emend.close();
       await rehearsal.close();
+      noteShares(dir);
       rmSync(dir, { recursive: true, force: true });
     },
   };

@@ -65,13 +65,21 @@ const crash = (context) => ({
   },
 });
 
-const worker = await startWorker({
-  env: process.env,
-  home: await resolveHome(process.env),
-  logger: pino({ level: process.env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true })),
-  interceptors: name ? [crash] : [],
-  ...sys,
+const start = async (env) =>
+  startWorker({
+    env,
+    home: await resolveHome(env),
+    logger: pino({ level: process.env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true })),
+    interceptors: name ? [crash] : [],
+    ...sys,
+  });
+
+// On a cluster (test/e2e/homes.ts) a worker of a second home shares this process, so that a planned fault strikes both.
+const second = process.env.EMEND_TEST_SECOND_HOME ?? '';
+const environments = second === '' ? [process.env] : [process.env, { ...process.env, EMEND_HOME: second }];
+const workers = await Promise.all(environments.map(start));
+process.on('SIGTERM', () => {
+  for (const worker of workers) void worker.stop();
 });
-process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');
-await worker.done;
+await Promise.all(workers.map((worker) => worker.done));

@@ -1,5 +1,6 @@
 /**
  * One Temporal dev server for all e2e tests of a run: in memory, on free ports, in a home of its own. Tests keep apart by task queue.
+ * Where EMEND_TEST_ADDRESS names a server already (a cluster: scripts/cluster.js) that one is used.
  * Hands on: EMEND_TEST_ADDRESS, EMEND_TEST_UI, EMEND_TEST_CLI. Plain JavaScript on dist/: jest loads set-up files as CommonJS would.
  */
 import { mkdtemp } from 'node:fs/promises';
@@ -9,10 +10,12 @@ import { findTemporalCli } from '../../dist/src/temporal/cli-binary.js';
 import { startDevServer } from '../../dist/src/temporal/dev-server.js';
 
 export default async function setUp() {
-  // scripts/test.js names a folder, so that it finds the server again when jest was killed.
-  const home = await mkdtemp(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-test-home-'));
   const log = (line) => process.stderr.write(`${line}\n`);
   const cli = await findTemporalCli({ env: process.env, log });
+  process.env.EMEND_TEST_CLI = cli.path;
+  if (process.env.EMEND_TEST_ADDRESS !== undefined) return;
+  // scripts/test.js names a folder, so that it finds the server again when jest was killed.
+  const home = await mkdtemp(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-test-home-'));
   const server = await startDevServer({
     home,
     cli,
@@ -25,5 +28,4 @@ export default async function setUp() {
   globalThis.emendTestServer = { server, home };
   process.env.EMEND_TEST_ADDRESS = server.address;
   process.env.EMEND_TEST_UI = server.uiUrl;
-  process.env.EMEND_TEST_CLI = cli.path;
 }

@@ -13,6 +13,9 @@ interface Service {
   readonly build?: { readonly dockerfile_inline: string };
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly ports?: readonly string[];
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
   readonly restart: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
@@ -41,6 +44,18 @@ describe('docker-compose.yml', () => {
         expect(condition).toBe(awaited?.healthcheck ? 'service_healthy' : 'service_completed_successfully');
       }
     }
+  });
+
+  test('the schema commands are those of `npm run test:cluster`, and the worker keeps the store in a volume', async () => {
+    const [schema, tried] = [services.schema?.command?.[0] ?? '', await file('scripts/cluster/temporal.js')];
+    for (const command of ['create', 'setup-schema', 'update-schema']) {
+      expect(schema).toContain(`--db $$database ${command}`);
+      expect(tried).toContain(`tool('${command}'`);
+    }
+    expect(schema).toContain('--schema-name postgresql/v12/$$schema');
+    expect(tried).toContain('`postgresql/v12/${schema}`');
+    expect(services.worker?.environment?.EMEND_STORE).toMatch(/^\/store\//);
+    expect(services.worker?.volumes).toContain('store:/store');
   });
 });
 

@@ -1,0 +1,102 @@
+/** What the tests of a cluster share: its control, and a second home beside a scene's, on the same store. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { openEmend, readJobFile, resolveRun, startStep, type Emend, type ResolvedRun } from '../../src/client/index.js';
+import { scene, type Scene } from '../e2e/support.js';
+
+const CONTROL_MS = 240_000;
+
+type Action =
+  'start-postgres' | 'kill-postgres' | 'start-temporal' | 'start-temporal-tls' | 'kill-temporal' | 'stop-temporal';
+
+/** Does it to the cluster of `npm run test:cluster`; resolves when it is done (a server that is started answers by then). */
+export const control = async (action: Action): Promise<void> => {
+  const args = ['scripts/cluster/control.js', stateFile(), action];
+  await promisify(execFile)(process.execPath, args, { timeout: CONTROL_MS, env: { ...process.env, NODE_OPTIONS: '' } });
+};
+
+const stateFile = (): string => {
+  const file = process.env.EMEND_TEST_CLUSTER;
+  if (file === undefined) throw new Error('no cluster: run `npm run test:cluster`');
+  return file;
+};
+
+export interface Certificates {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly serverName: string;
+}
+/** What `start-temporal-tls` made. */
+export const certificates = (): Certificates =>
+  (JSON.parse(readFileSync(stateFile(), 'utf8')) as { readonly tls: Certificates }).tls;
+
+export interface TwoHomes extends Scene {
+  /** The second home's environment and client. */
+  readonly other: { readonly env: Record<string, string | undefined>; readonly emend: Emend };
+  /** A worker process of the second home alone (`worker()` is one of the first home alone). */
+  otherWorker(crash?: string): ReturnType<Scene['worker']>;
+  /** Starts a job of the scene's workspace from the second home. */
+  startFromOther(path: string, text: string): Promise<ResolvedRun>;
+  /** Names of the activities that the home's worker carried out for the run, in order. */
+  activitiesOf(who: 'first' | 'other', run: ResolvedRun): readonly string[];
+}
+
+/** A scene whose workers are processes of one home each. Two homes, one store. */
+export const twoHomes = async (
+  files: Record<string, string>,
+  rules: Parameters<typeof scene>[1],
+  env: Record<string, string> = {},
+): Promise<TwoHomes> => {
+  const s = await scene(files, rules, { env: { EMEND_TEST_SECOND_HOME: '', ...env } });
+  const home = join(s.home, '..', 'home-2');
+  const otherEnv = { ...s.env, EMEND_HOME: home };
+  const emend = await openEmend({ env: otherEnv });
+  const host = (of: string): string => readFileSync(join(of, 'host-id'), 'utf8').trim();
+  return {
+    ...s,
+    other: { env: otherEnv, emend },
+    otherWorker: (crash) => s.worker(crash, { EMEND_HOME: home }),
+    startFromOther: async (path, text) => {
+      mkdirSync(dirname(join(s.repo, path)), { recursive: true });
+      writeFileSync(join(s.repo, path), text);
+      const job = await readJobFile({ jobPath: join(s.repo, path), workspace: s.repo, cwd: s.repo });
+      const { stepKey } = await startStep(emend, { job });
+      return resolveRun(emend, stepKey);
+    },
+    activitiesOf: (who, run) => {
+      const log = join(s.store, 'archive', run.stepKey, `log-${host(who === 'first' ? s.home : home)}.jsonl`);
+      if (!existsSync(log)) return [];
+      const lines = readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"kind":"activity"'));
+      return lines.map((line) => (JSON.parse(line) as { readonly data: { readonly name: string } }).data.name);
+    },
+    close: async () => {
+      await emend.close();
+      await s.close();
+    },
+  };
+};
+
+/** Waits for what a slow machine or a server that comes back may take long for. */
+export const eventually = async (
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  limit_s = 90,
+): Promise<void> => {
+  const end = Date.now() + limit_s * 1000;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`never happened within ${limit_s} s: ${what}`);
+    await sleep(200);
+  }
+};
+
+/** Transactions that a home has begun. */
+export const transactionsOf = (home: string): readonly string[] => {
+  const dir = join(home, 'transactions');
+  return existsSync(dir) ? readdirSync(dir) : [];
+};
