@@ -2,7 +2,7 @@
  * SIGKILL inside activities of a real run: between system calls, at points of the journal, round and inside git. EMEND_LONG=1 runs every
  * named point and a sample of every system call of apply and rollback; else the core points and a printed, seeded sample.
  */
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { sampled } from '../support/seeded.js';
@@ -91,26 +91,6 @@ describe('SIGKILL while git runs a hook of the repository', () => {
     await dying.exited;
     await s.until(() => !existsSync(pid));
     await s.worker();
-    await expectOneEnd(s, run, await s.end(run, 180));
-  });
-
-  test('git killed with the branch locked: told as it is, one commit when the lock is gone', async () => {
-    const s = await opened();
-    await s.worker();
-    const path = join(s.repo, '.git/hooks/reference-transaction');
-    writeFileSync(
-      path,
-      '#!/bin/sh\n[ "$1" = prepared ] && grep -q refs/heads/main && rm "$0" && kill -9 $PPID\nexit 0\n',
-    );
-    chmodSync(path, 0o755);
-    const run = await startJob(s);
-    const { decision } = (await s.settle(run, 120)).status;
-    expect(decision).toMatchObject({ reason: 'engine_failed', message: expect.stringContaining('main.lock') });
-    expect(existsSync(path)).toBe(false);
-    rmSync(join(s.repo, '.git/refs/heads/main.lock'));
-    const locks = s.git('rev-parse', '--git-path', 'refs/worktree/emend').trim();
-    rmSync(join(s.repo, locks), { recursive: true, force: true });
-    await s.answer(run, 'retry');
     await expectOneEnd(s, run, await s.end(run, 180));
   });
 });
