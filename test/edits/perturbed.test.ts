@@ -87,6 +87,8 @@ const check = (name: string, property: (s: Sample) => void): void => {
 };
 
 const say = (format: AnswerFormat, s: Sample): string => SAY[format]('f.txt', s.lines, s.edits);
+/** Where lines repeat, another change may leave one of several places: only the base's hash tells that it is the wrong one. */
+const repeats = (s: Sample): boolean => new Set(s.lines).size < s.lines.length;
 const truthOf = (s: Sample): Buffer => encode(apply(s.lines, s.edits), s.crlf);
 
 /** The same answer with other line numbers; checks stay. */
@@ -163,7 +165,7 @@ describe.each(ALL)('%s', (format) => {
       // What only a number tells apart in the base must come with the base's hash; so must a whole file.
       const madeFor = encode(s.lines, s.crlf);
       // A string that ends in an empty line says no more than the line end before it.
-      const loose = format === 'whole-file' || (format === 'string-replace' && s.lines.includes(''));
+      const loose = format === 'whole-file' || (format === 'string-replace' && s.lines.includes('')) || repeats(s);
       const clear = !loose && run(format, shifted(answer, 5), madeFor).outcome === 'edited';
       const outcome = run(format, answer, file, clear ? undefined : madeFor);
       if (outcome.outcome !== 'edited') return;
@@ -182,7 +184,7 @@ describe.each(ALL)('%s', (format) => {
       const now = [...s.lines, ...s.lines];
       const file = encode(now, s.crlf);
       const truth = encode([...apply(s.lines, s.edits), ...s.lines], s.crlf);
-      const madeFor = format === 'whole-file' ? encode(s.lines, s.crlf) : undefined;
+      const madeFor = format === 'whole-file' || format === 'structured-edit' ? encode(s.lines, s.crlf) : undefined;
       const atEnd = s.edits.some((e) => e.to === s.lines.length);
       if (!atEnd) trueOrRefused(run(format, say(format, s), file, madeFor), truth, file);
     });
