@@ -48,6 +48,7 @@ export const openStage = async ({ rules, env: added = {} }) => {
       dbFile: join(home, 'server', 'db', 'temporal.sqlite'),
       logFile: join(home, 'server', 'log', 'server.log'),
     });
+    endings.push(endAtExit(server.pid));
     endings.push(() => server.stop());
     const env = {
       ...cleanEnvironment(),
@@ -85,6 +86,24 @@ export const openStage = async ({ rules, env: added = {} }) => {
     await close();
     throw error;
   }
+};
+
+/** The server outlives its parent by design; should this one end without closing (Ctrl-C, a closed pipe, a bug), it is ended from here. */
+const endAtExit = (pid) => {
+  const end = () => {
+    try {
+      process.kill(pid, 'SIGTERM');
+    } catch {
+      // It is gone already.
+    }
+  };
+  const leave = () => process.exit(130);
+  process.once('exit', end);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, leave);
+  return () => {
+    process.off('exit', end);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(signal, leave);
+  };
 };
 
 const startMeasuredWorker = async (env) => {
