@@ -83,7 +83,8 @@ export async function diskDependencies(
 ): Promise<Omit<ActivityDependencies, 'standingOf'>> {
   const timings = resolveTimings(env);
   const paths = storePaths(store.dir);
-  const { sys, check } = await guardHome(home, store, system);
+  const guard = await guardHome(home, store, system);
+  const { sys } = guard;
   const { blobs, archive } = await openStores(home, store, sys);
   const model = createAnthropicModel({
     env,
@@ -92,7 +93,7 @@ export async function diskDependencies(
   });
   return {
     home,
-    checkHome: check,
+    checkHome: () => guard.check(),
     blobs,
     records: createRecordStore({ dir: paths.records, sys }),
     archive,

@@ -47,7 +47,7 @@ export const guardHome = async (home: string, store: Store, sys: Sys): Promise<H
         });
       },
     },
-    check: async () => {
+    check: async (): Promise<void> => {
       for (const [index, { path, code, what }] of marks.entries()) {
         const now = await read(path).catch((error: unknown) => {
           const errno = errnoOf(error);
