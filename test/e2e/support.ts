@@ -88,7 +88,7 @@ export interface WorkerProcess {
   readonly child: ChildProcess;
   readonly mark: string;
   /** Did the planned fault fire? */
-  fired(): boolean;
+  readonly fired: () => boolean;
   /** Lets an execution that the fault holds go on. */
   go(): void;
   exited: Promise<void>;
