@@ -38,7 +38,7 @@ export interface Carried {
 export const MAX_ROUNDS = 12;
 const LOOK_MS = 300;
 /** A run that has not come to its end by then hangs. */
-const RUN_MS = 240_000;
+const RUN_MS = 400_000;
 /** Faults that go on beside their run end soon after it. */
 const ACTS_MS = 140_000;
 
@@ -74,10 +74,12 @@ export const carry = async (world: World, planned: Planned): Promise<Carried> =>
   try {
     stepKey = await begin(world, carrier);
     const run = await known(world, stepKey);
-    const beside = acts.afterStart?.(run) ?? Promise.resolve();
+    const ended = new AbortController();
+    const beside = acts.afterStart?.(run, ended.signal) ?? Promise.resolve();
     // Heard below; until then it must not count as unheard.
     beside.catch(() => undefined);
     await through(world, planned, acts, stepKey, walk, begun + RUN_MS);
+    ended.abort();
     await Promise.race([beside, sleep(ACTS_MS, undefined, { ref: false })]);
   } catch (error) {
     trouble = error instanceof Error ? (error.stack ?? error.message) : String(error);

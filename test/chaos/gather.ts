@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { archivedRun } from '../../src/client/archived.js';
 import type { ResolvedRun } from '../../src/client/resolve-run.js';
-import { runEvents, showRun } from '../../src/client/show-run.js';
+import { runEvents, showRun, type RunView } from '../../src/client/show-run.js';
 import { createDiskJournal } from '../../src/model/journal.js';
 import type { AnswerRecord, SlotRecord } from '../../src/model/slot-files.js';
 import type { StepEvent } from '../../src/shared/events.js';
@@ -17,6 +17,8 @@ import type { Carried } from './carry.js';
 import type { FoundCommit, FoundRecord, FoundRequest, FoundSlot, FoundStep, FoundWorkspace } from './evidence.js';
 import { again, withHandle } from './person.js';
 import type { World } from './world.js';
+
+const ASK_TIMES = 10;
 
 const git = (workspace: string, ...args: string[]): string =>
   execFileSync('git', args, { cwd: workspace, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
@@ -154,13 +156,21 @@ const eventsOf = async (world: World, run: ResolvedRun): Promise<StepEvent[]> =>
   return all;
 };
 
+/** What the run itself says: on a busy machine its worker may take longer than a query waits, and the archive would answer. */
+const askedOf = async (world: World, run: ResolvedRun): Promise<RunView> => {
+  for (let asked = 1; ; asked++) {
+    const view = await showRun(world.emend, run);
+    if (view.source === 'run' || asked === ASK_TIMES) return view;
+  }
+};
+
 export const gatherStep = async (
   world: World,
   { planned, stepKey, status, rounds, pauses }: Carried,
 ): Promise<FoundStep | null> => {
   const run = stepKey === null ? null : await again(world, stepKey);
   if (stepKey === null || run === null) return null;
-  const view = await showRun(world.emend, run);
+  const view = await askedOf(world, run);
   const entries = await world.emend.archive.read(stepKey);
   const archived = archivedRun(stepKey, entries);
   const { carrier, kind } = planned;

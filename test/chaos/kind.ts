@@ -14,8 +14,8 @@ export interface Scene {
 export interface Acts {
   /** Arms what must be there before the run begins. */
   beforeStart?(): void;
-  /** Goes on beside the run; waited for at its end. */
-  afterStart?(run: ResolvedRun): Promise<void>;
+  /** Goes on beside the run, until `ended` aborts; waited for at its end. */
+  afterStart?(run: ResolvedRun, ended: AbortSignal): Promise<void>;
   /** True: the decision is dealt with here; false: the person answers as usual. */
   onDecision?(point: DecisionPoint, run: ResolvedRun): Promise<boolean>;
   /** True: the run goes on (it was reset). */

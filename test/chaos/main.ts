@@ -19,12 +19,12 @@ import { alternately, draw } from './schedule.js';
 import { setStage, type Stage } from './stage.js';
 import type { World } from './world.js';
 
-const HELP = `npm run chaos -- [--kills N] [--seed S] [--only WORD] [--at-once N] [--keep]
+const HELP = `npm run chaos -- [--kills N] [--seed S] [--only REGEX] [--at-once N] [--keep]
 
   --kills N     so many processes are killed, stopped or asked to go, and as many other faults (of model, disk, person and
                 runs) are played beside them; each has a step of its own to happen to. Default 10.
   --seed S      brings a schedule back; what happens in it still depends on the moment. Default: drawn, and printed.
-  --only WORD   only kinds whose name contains the word.
+  --only REGEX  only kinds whose name fits the regular expression.
   --at-once N   steps side by side. Default 6.
   --keep        keeps the directory also where all is well.
 `;
@@ -38,7 +38,7 @@ interface Plan {
 }
 const makePlan = (dir: string, kills: number, seed: number, only: string): Plan => {
   const random = randomOf(seed, 'schedule');
-  const fitting = KINDS.filter(({ name }) => name.includes(only));
+  const fitting = KINDS.filter(({ name }) => new RegExp(only).test(name));
   const [killed, others] = (['kill', 'other'] as const).map((bag) =>
     draw(
       fitting.filter((kind) => kind.bag === bag),

@@ -6,7 +6,7 @@ import type { Acts, End, Kind, Scene } from '../kind.js';
 import { answer, save, signalled, withHandle, type HowToSave, type Told } from '../person.js';
 import type { ArmedTrap } from '../traps.js';
 
-const SAVES: Partial<Traits> = { format: 'search-replace' };
+const SAVES: Partial<Traits> = { format: 'search-replace', files: 1 };
 const other = (name: string, ends: readonly End[], traits: Partial<Traits>, acts: (scene: Scene) => Acts): Kind => ({
   name,
   bag: 'other',
@@ -54,8 +54,8 @@ const saveDuring = (name: string, how: HowToSave): Kind =>
         });
         return false;
       },
-      afterStart: async () => {
-        for (const end = Date.now() + 120_000; trap?.sprung() == null && Date.now() < end;) await sleep(20);
+      afterStart: async (_run, ended) => {
+        while (trap?.sprung() == null && !ended.aborted) await sleep(20);
         const sprung = trap?.sprung();
         if (sprung == null) return;
         save(world, carrier, carrier.paths[0]!, how);

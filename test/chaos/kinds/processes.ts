@@ -27,9 +27,9 @@ const trapped = (name: string, activity: string | null, at: Place, does: Does, t
       },
       ...(does.kind === 'stop'
         ? {
-            afterStart: async () => {
+            afterStart: async (_run, ended) => {
               // Woken once it was taken for dead; where it never sleeps, the fault has not fired and is told.
-              for (const end = Date.now() + 120_000; trap?.sprung() == null && Date.now() < end;) await sleep(100);
+              while (trap?.sprung() == null && !ended.aborted) await sleep(100);
               const pid = trap?.sprung()?.pid;
               if (pid !== undefined) await world.workers.wake(pid, SLEEP_MS);
             },

@@ -119,8 +119,8 @@ const overtaken: Kind = {
         });
         return Promise.resolve(false);
       },
-      afterStart: async () => {
-        for (const end = Date.now() + 120_000; trap?.sprung() == null && Date.now() < end;) await sleep(20);
+      afterStart: async (_run, ended) => {
+        while (trap?.sprung() == null && !ended.aborted) await sleep(20);
         if (trap?.sprung() == null) return;
         const path = `notes/${carrier.name}.txt`;
         mkdirSync(join(carrier.workspace, 'notes'), { recursive: true });
