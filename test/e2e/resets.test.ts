@@ -249,22 +249,22 @@ describe('reset after a person changed a file of the run', () => {
   });
 });
 
-test('old decisions are sent again by the server: what comes before its decision is open does not count, the others do', async () => {
+test('old decisions are sent again by the server before the repeated task opens its pause: they do not count, the person is asked anew', async () => {
   const it = CASES[0]!;
   const s = (open = await opened(it));
   await s.worker();
   const run = await s.start('job.md', it.job);
-  const { decision } = (await s.settle(run)).status;
+  const { decision } = (await s.settle(run, 120)).status;
   await withHandle(s, run, (handle) => handle.signal('approve', { decision: decision!.id }));
-  await s.end(run);
+  await s.end(run, 120);
+  const head = s.git('rev-parse', 'HEAD').trim();
   const { runId, points, beforeSignal } = await historyOf(s, run);
-
-  // At the first task the signal is there before anything is proposed: it is told, and the person is asked anew.
-  const early = await resetTo(s, run, runId, points[0]!);
-  expect((await s.settle(early)).status.decision?.id).toBe(decision?.id);
-  expect((await s.events(early)).filter(({ type }) => type === 'decision_ignored')).not.toEqual([]);
-
-  // At a task after the pause it counts as it did: the run goes on by itself.
-  const late = await resetTo(s, run, runId, beforeSignal!);
-  expect(await s.end(late, 120)).toMatchObject({ outcome: 'committed' });
+  // At the first task, and at the very task that opened the pause: the signal is there before either has run again.
+  for (const point of [points[0]!, beforeSignal!]) {
+    const again = await resetTo(s, run, runId, point);
+    expect((await s.settle(again, 120)).status.decision?.id).toBe(decision?.id);
+    expect((await s.events(again)).filter(({ type }) => type === 'decision_ignored')).not.toEqual([]);
+    await s.answer(again, 'approve', { decision: decision!.id });
+    expect(await s.end(again, 120)).toMatchObject({ outcome: 'committed', commit: head });
+  }
 });
