@@ -8,6 +8,7 @@ import { ModelError } from '../model/errors.js';
 import { BOUNDS } from '../shared/limits.js';
 import { PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
 import type { ActivityBase } from '../shared/protocol.js';
+import { checkVersion } from '../shared/versions.js';
 import { eventEntries } from '../workspace/archive-entries.js';
 import type { StillOurs } from '../workspace/types.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -85,11 +86,7 @@ export function activity<I extends ActivityBase, O>(
     }, beat_ms);
     try {
       // Of an input newer than this worker nothing can be said; the person upgrades and retries.
-      if ((input as { v: unknown }).v !== 1)
-        throw new ProblemError({
-          code: 'version_unknown',
-          message: `${name}: input version ${String(input.v)} is not known`,
-        });
+      checkVersion(input, `The input of ${name}`);
       await dependencies.checkHome();
       await dependencies.archive.append(input.stepKey, eventEntries(input.log, runId));
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.

@@ -1,6 +1,7 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
 import { fail, ProblemError } from '../shared/problems.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../shared/protocol.js';
+import { checkVersion, isKnownOrFirst } from '../shared/versions.js';
 import { recordName } from '../workspace/apply-record.js';
 import { repositoryOf } from '../workspace/git.js';
 import { proposalIdOf } from '../workspace/hash.js';
@@ -113,9 +114,12 @@ async function holdOf(
   const held = await engine.holdLease(workspace, stepKey, owner);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
   const repository = await repositoryOf(workspace);
-  const now = { head: repository?.head ?? null, headRef: repository?.headRef ?? null };
-  const { value } = await records.putIfAbsent(`steps/${stepKey}/onto-${input.ontoCurrent}`, now);
+  const now = { v: 1, head: repository?.head ?? null, headRef: repository?.headRef ?? null };
+  const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;
+  const { value } = await records.putIfAbsent(key, now);
+  if (!isKnownOrFirst(value)) checkVersion(value, `The record ${key}`);
+  const { head, headRef } = value;
   const { number } = held.lease;
   const end = held.taken ? release(number) : () => Promise.resolve();
-  return { lease: { ...lease, ...value, number }, release: release(number), end };
+  return { lease: { ...lease, head, headRef, number }, release: release(number), end };
 }

@@ -1,5 +1,6 @@
 /** Which commands verify a step. A found command is asked for once, and again when what defines it changes. */
 import type { TestPlan } from '../shared/protocol.js';
+import { isKnown } from '../shared/versions.js';
 import { discoverTestCommand } from '../workspace/discover.js';
 import { canonicalJson, sha256 } from '../workspace/hash.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -21,7 +22,6 @@ export async function testPlan(
   if (found === null) return { commands: [], found: null };
   const key = await approvalKey(workspace, found.command);
   const approved = key === null ? null : await records.get(key);
-  return approved === null || approved === undefined
-    ? { commands: [], found: found.command }
-    : { commands: [found.command], found: null };
+  // A later version's approval may mean something else: the person is asked again.
+  return !isKnown(approved) ? { commands: [], found: found.command } : { commands: [found.command], found: null };
 }

@@ -12,6 +12,7 @@ import { route } from '../model/route.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail, problem, type Problem } from '../shared/problems.js';
 import type { PreflightInput, PreflightResult, TestPlan } from '../shared/protocol.js';
+import { checkVersion } from '../shared/versions.js';
 import { listWorkspaceFiles } from '../workspace/files.js';
 import { repositoryOf } from '../workspace/git.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -27,15 +28,20 @@ export const preflight =
   async (input: PreflightInput): Promise<PreflightResult> => {
     const key = recordKey(input.stepKey, input.snapshotNumber);
     const recorded = await dependencies.records.get(key);
-    if (recorded !== null && recorded !== undefined) return recorded as PreflightResult;
+    if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
     const computed = await compute(dependencies, input).catch((error: unknown): PreflightResult => {
       // What the job or the files say wrongly is an outcome; a full disk or a missing blob is not.
       if (error instanceof ProblemError && !['disk', 'blob_lost', 'home_unusable'].includes(error.problem.code))
         return { v: 1, outcome: 'refused', problem: error.problem };
       throw error;
     });
-    return (await dependencies.records.putIfAbsent(key, computed)).value;
+    return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
   };
+
+const asResult = (recorded: unknown, key: string): PreflightResult => {
+  checkVersion(recorded, `The record ${key}`);
+  return recorded as PreflightResult;
+};
 
 /** Several problems are told in one: the first one's code, all their sentences. */
 const asOne = (problems: readonly Problem[]): Problem => {

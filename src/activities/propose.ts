@@ -8,6 +8,7 @@ import { buildEditRequest } from '../model/prompt/edit.js';
 import { nextRung } from '../model/prompt/ladder.js';
 import { slotKey } from '../model/slot-key.js';
 import type { ProposeInput, ProposeResult, StepUsage } from '../shared/protocol.js';
+import { checkVersion, versionOf } from '../shared/versions.js';
 import type { ActivityScope } from './boundary.js';
 import { acceptedResults, type Accepted } from './chain.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -42,13 +43,13 @@ export const propose =
     const build = async () => {
       const built = await buildPrompt(dependencies, { snapshot, input, targets, wanted }, scope.signal);
       // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
-      await dependencies.records.putIfAbsent(seenKey, Object.fromEntries(built.seen));
+      await dependencies.records.putIfAbsent(seenKey, { v: 1, seen: Object.fromEntries(built.seen) });
       return built;
     };
     const call = await callModel(dependencies, snapshot, { ...wanted, build }, scope);
     if (call.outcome !== 'answered') return { v: 1, outcome: call.outcome, message: call.message, usage: call.usage };
 
-    const seen = ((await dependencies.records.get(seenKey)) ?? {}) as Seen;
+    const seen = seenOf(await dependencies.records.get(seenKey), seenKey);
     const { answer, nonce, usage } = call;
     const options = {
       nonce,
@@ -63,6 +64,13 @@ export const propose =
     const outcome = await dependencies.edits.run('answer', judged, scope.signal);
     return toResult(dependencies, { snapshot, input, targets, outcome, wanted }, answer, usage);
   };
+
+/** 0.1.0 wrote the ranges by path, without `v`. */
+const seenOf = (recorded: unknown, key: string): Seen => {
+  if (typeof versionOf(recorded) !== 'number') return (recorded ?? {}) as Seen;
+  checkVersion(recorded, `The record ${key}`);
+  return (recorded as { readonly seen: Seen }).seen;
+};
 
 const offered = (target: LoadedTarget, seen: Seen): OfferedFile => ({
   bytes: target.content,

@@ -1,6 +1,7 @@
 /** Carries a proposal over to the files as they are now: a clean merge goes back to review as a new proposal. */
 import { readFile } from 'node:fs/promises';
 import type { RebaseInput, RebaseResult } from '../shared/protocol.js';
+import { checkVersion } from '../shared/versions.js';
 import { inspectTarget } from '../workspace/files.js';
 import { canonicalJson, sha256 } from '../workspace/hash.js';
 import type { ConflictRegion } from '../workspace/rebase.js';
@@ -16,9 +17,11 @@ export const rebase =
     // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
     const digest = sha256(canonicalJson([input.proposal, input.files, input.exclude])).slice(0, 16);
     const key = `steps/${input.stepKey}/rebase-${input.decision}-${digest}`;
-    const recorded = (await dependencies.records.get(key)) as RebaseResult | null | undefined;
-    if (recorded !== null && recorded !== undefined) return recorded;
-    return (await dependencies.records.putIfAbsent(key, await merge(dependencies, input, signal))).value;
+    const recorded = await dependencies.records.get(key);
+    const result =
+      recorded ?? (await dependencies.records.putIfAbsent(key, await merge(dependencies, input, signal))).value;
+    checkVersion(result, `The record ${key}`);
+    return result as RebaseResult;
   };
 
 async function merge(

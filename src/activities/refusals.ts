@@ -1,5 +1,6 @@
 /** What the next attempt is told: a refused answer, a rejected edit, or tests that failed. Kept as blobs; the slot key names them. */
 import type { BlobRef } from '../shared/refs.js';
+import { checkVersion } from '../shared/versions.js';
 import type { BlobStore } from '../workspace/types.js';
 import { getText, putJson } from './snapshot.js';
 
@@ -10,8 +11,11 @@ type Refusal =
 export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> =>
   putJson(blobs, { v: 1, ...refusal });
 
-const isRefusal = (value: unknown): value is Refusal =>
-  typeof value === 'object' && value !== null && 'v' in value && value.v === 1 && 'kind' in value;
+const isRefusal = (value: unknown, ref: BlobRef): value is Refusal => {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
+  checkVersion(value, `The refusal ${ref}`);
+  return true;
+};
 
 /** In the words that the prompt shows. A blob that is no refusal of ours is the diff that a person rejected. */
 export async function readRefusal(
@@ -25,7 +29,7 @@ export async function readRefusal(
   } catch {
     // A diff.
   }
-  if (!isRefusal(value))
+  if (!isRefusal(value, ref))
     return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
   if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
   const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back. Their output:\n${value.output}`;

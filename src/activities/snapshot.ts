@@ -2,8 +2,8 @@
 import type { JobMode, ProjectConfig } from '../job/types.js';
 import type { Bucket, Format } from '../shared/formats.js';
 import type { Limits } from '../shared/limits.js';
-import { fail } from '../shared/problems.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
+import { checkVersion } from '../shared/versions.js';
 import type { BlobStore } from '../workspace/types.js';
 
 export interface SnapshotTarget {
@@ -57,8 +57,7 @@ export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> =
 /** Reads a versioned JSON blob of ours. */
 export async function getJson<T extends { readonly v: 1 }>(blobs: BlobStore, ref: BlobRef, what: string): Promise<T> {
   const value: unknown = JSON.parse(await getText(blobs, ref));
-  const version = typeof value === 'object' && value !== null && 'v' in value ? value.v : undefined;
-  if (version !== 1) fail('version_unknown', `${what} ${ref} has version ${String(version)}; this worker reads 1`);
+  checkVersion(value, `The ${what} ${ref}`);
   return value as T;
 }
 

@@ -4,7 +4,8 @@ import type { Queues, SealedProposal, StepUsage } from '../shared/protocol.js';
 import { isBlobRef } from '../shared/refs.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
 import { addUsage, NO_USAGE } from '../shared/usage.js';
-import type { ArchiveEntry } from '../workspace/types.js';
+import { isKnown, unknownVersion } from '../shared/versions.js';
+import type { ArchiveEntry, NewerEntries } from '../workspace/types.js';
 import type { ClosedRun } from './types.js';
 
 /** What the client notes when a run has started. */
@@ -40,6 +41,8 @@ export interface ArchivedRun {
   readonly usage: StepUsage;
   /** Paths that it applied and that were neither rolled back, undone nor committed since. */
   readonly applied: readonly string[];
+  /** Entries that a newer Emend wrote: left out. */
+  readonly newer: number;
   /** A person said of an ended run's files: keep them (`emend recover --keep`). */
   readonly kept: boolean;
 }
@@ -67,7 +70,15 @@ const isStarted = (data: unknown): data is StartedData => isRecord(data) && type
 const isClosed = (data: unknown): data is ClosedRun =>
   isRecord(data) && typeof data.status === 'string' && 'result' in data;
 
-export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]): ArchivedRun => {
+/** A result of a later version, kept by a client that knew it, is not guessed at. */
+const readable = (closed: ClosedRun): ClosedRun => {
+  if (closed.result === null || isKnown(closed.result)) return closed;
+  const { message, next = '' } = unknownVersion('The result of the run', closed.result);
+  return { ...closed, result: null, message: `${message} ${next}` };
+};
+
+export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
+  const entries = all.filter(({ kind }) => kind !== 'newer');
   const of = (kind: ArchiveEntry['kind']): unknown[] =>
     entries.filter((entry) => entry.kind === kind).map((entry) => entry.data);
   const events = new Map<number, StepEvent>();
@@ -80,7 +91,7 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
     firstAt: entries[0]?.at ?? null,
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
-    closed: of('closed').filter(isClosed).at(-1) ?? null,
+    closed: of('closed').filter(isClosed).map(readable).at(-1) ?? null,
     closedRuns: entries.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
     lastActivity: last === undefined ? null : { name: last.name, outcome: outcomeOf(last.result) },
     proposal:
@@ -89,6 +100,7 @@ export const archivedRun = (stepKey: StepKey, entries: readonly ArchiveEntry[]):
         .filter((proposal) => proposal !== null)
         .at(-1) ?? null,
     usage: usageOf(activities),
+    newer: (all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined)?.entries ?? 0,
     ...appliedOf(entries),
   };
 };

@@ -2,6 +2,7 @@
 import { QUERIES, WORKFLOWS } from '../shared/protocol.js';
 import type { RunState, StepStatus } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
+import { isKnown } from '../shared/versions.js';
 import { archivedRun } from './archived.js';
 import { archivedStatus } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
@@ -80,7 +81,9 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
 
 const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus | null> => {
   try {
-    return await runs.query<StepStatus>({ workflowId: run.workflowId, runId: run.runId }, QUERIES.status, [], QUERY_MS);
+    const ref = { workflowId: run.workflowId, runId: run.runId };
+    const status = await runs.query<StepStatus>(ref, QUERIES.status, [], QUERY_MS);
+    return isKnown(status) ? status : null;
   } catch (error) {
     if (error instanceof ProblemError) return null;
     throw error;

@@ -3,6 +3,7 @@ import { ProblemError } from '../shared/problems.js';
 import type { StepEvent } from '../shared/events.js';
 import { QUERIES } from '../shared/protocol.js';
 import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shared/protocol.js';
+import { checkVersion } from '../shared/versions.js';
 import type { ArchivedRun } from './archived.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
@@ -42,7 +43,7 @@ export interface ShowOptions {
 /** Never throws for an absent server or worker: the view says so in `note`. */
 export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: ShowOptions = {}): Promise<RunView> => {
   const asked = await askRun(emend, run, async (ask) => ({
-    status: await ask<StepStatus>(QUERIES.status),
+    status: known(await ask<StepStatus>(QUERIES.status)),
     ledger: full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [],
     proposal: full ? await ask<SealedProposal | null>(QUERIES.proposal) : null,
   }));
@@ -64,11 +65,23 @@ export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: S
   return {
     ...place,
     source: 'archive',
-    note: archived.closed === null ? asked.why : null,
+    note: noteOf(archived, asked.why),
     status: archived.closed === null ? status : await withPaid(emend, status),
     ledger: ledgerOfEvents(archived.events),
     proposal: archived.proposal,
   };
+};
+
+const noteOf = ({ closed, newer }: ArchivedRun, why: string): string | null => {
+  const left = `${newer} entries of its archive were written by a newer Emend and are left out; upgrade this one.`;
+  const notes = [...(closed === null ? [why] : []), ...(newer === 0 ? [] : [left])];
+  return notes.length === 0 ? null : notes.join(' ');
+};
+
+/** A worker that is newer than this client: what its run says is not guessed at. */
+const known = (status: StepStatus): StepStatus => {
+  checkVersion(status, 'The status of the run');
+  return status;
 };
 
 /** What the archive knows of an earlier run that ended says nothing of the one that a reset made of it. */
@@ -114,7 +127,8 @@ const askRun = async <T>(
     return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, QUERY_MS)) };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return { ok: false, why: error.problem.message };
+    const { message, next } = error.problem;
+    return { ok: false, why: error.problem.code === 'version_unknown' && next ? `${message} ${next}` : message };
   }
 };
 

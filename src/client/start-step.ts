@@ -79,7 +79,7 @@ const startAs = async (
   showOpen: boolean,
 ): Promise<StartedStep | null> => {
   const { stepKey, jobPath, title, workspace } = input;
-  const memo: RunMemo = { stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
+  const memo: RunMemo = { v: 1, stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
   for (let race = 0; race < MAX_RACES; race++) {
     const started = await runs.start({ workflowId, input, memo, summary: title, details: detailsOf(memo) });
     if (started.outcome === 'started') return { stepKey, workflowId, runId: started.runId, started: 'new' };

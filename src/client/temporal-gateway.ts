@@ -14,6 +14,7 @@ import { problem, ProblemError } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/protocol.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { EditStepInput, StepResult } from '../shared/protocol.js';
+import { isKnown, unknownVersion } from '../shared/versions.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { followHistory } from './follow-history.js';
 import { toldIn } from './told-events.js';
@@ -172,8 +173,10 @@ const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
 const closedRun = async (client: Client, description: WorkflowExecutionDescription): Promise<ClosedRun> => {
   const status = description.status.name;
   try {
-    const result = (await client.workflow.result(description.workflowId, description.runId)) as StepResult;
-    return { status: 'COMPLETED', result, message: null };
+    const result: unknown = await client.workflow.result(description.workflowId, description.runId);
+    if (isKnown(result)) return { status: 'COMPLETED', result: result as StepResult, message: null };
+    const { message, next = '' } = unknownVersion('The result of the run', result);
+    return { status: 'COMPLETED', result: null, message: `${message} ${next}` };
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw asProblem(error);
     return { status, result: null, message: error.cause?.message ?? error.message };

@@ -15,6 +15,8 @@ export interface RunRef {
 
 /** What a run carries in its memo, readable with no worker. */
 export interface RunMemo {
+  /** Absent in runs that 0.1.0 started. Readers go by the other fields, which mean the same in every version. */
+  readonly v?: 1;
   readonly stepKey: StepKey;
   readonly jobPath: string;
   readonly title: string;

@@ -10,6 +10,7 @@
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
+import { checkVersion } from '../shared/versions.js';
 import { isStepKey } from '../shared/refs.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson } from '../workspace/sys-put.js';
 import type { Sys } from '../workspace/sys.js';
@@ -66,14 +67,14 @@ export class SlotFiles {
   async get<N extends keyof Records>(name: N): Promise<Records[N] | null> {
     const path = join(this.dir, name);
     const value = await onDisk(`Reading the call journal at ${path}`, () => readJson(this.sys, path));
-    return value === undefined ? null : (checkVersion(value, path) as Records[N]);
+    return value === undefined ? null : (asRecord(value, path) as Records[N]);
   }
 
   /** What stands there durably afterwards: ours, or an earlier writer's. */
   async put<N extends keyof Records>(name: N, record: Records[N]): Promise<{ record: Records[N]; created: boolean }> {
     const path = join(this.dir, name);
     const put = await onDisk(`Writing the call journal at ${path}`, () => putJsonIfAbsent(this.sys, path, record));
-    return { record: checkVersion(put.value, path) as Records[N], created: put.created };
+    return { record: asRecord(put.value, path) as Records[N], created: put.created };
   }
 
   logPath(call: number): string {
@@ -90,10 +91,10 @@ export class SlotFiles {
   }
 }
 
-export const checkVersion = (value: unknown, path: string): object => {
+export const asRecord = (value: unknown, path: string): object => {
   if (typeof value !== 'object' || value === null || !('v' in value) || typeof value.v !== 'number')
     return fail('internal', `${path} is no record of the call journal.`);
-  if (value.v !== 1) return fail('version_unknown', `${path} has version ${value.v}; this Emend reads version 1.`);
+  checkVersion(value, `The call journal's ${path}`);
   return value;
 };
 

@@ -7,7 +7,7 @@ import { errnoOf } from '../workspace/sys.js';
 import type { Sys } from '../workspace/sys.js';
 import { dirname } from 'node:path';
 import { ModelError } from './errors.js';
-import { checkVersion } from './slot-files.js';
+import { asRecord } from './slot-files.js';
 import type { StreamEvent } from './types.js';
 
 /** Lines that wait in memory no longer than this before they go to disk. */
@@ -149,7 +149,7 @@ export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => 
   for (const [index, text] of lines.slice(0, -1).entries()) {
     const line = parseLine(text);
     if (line === null) break;
-    if (index === 0) checkVersion(line, path);
+    if (index === 0) asRecord(line, path);
     if ('t' in line && typeof line.t === 'number') last_ms = line.t;
     const event = eventIn(line);
     if (event !== null) events.push(event);

@@ -5,6 +5,7 @@
 import { ANSWERS_BY_REASON, type Answer, type DecisionRequest } from './decisions.js';
 import type { StepState } from './state.js';
 import { asText, short } from './text.js';
+import { isKnown, unknownVersion } from './versions.js';
 
 export type SignalReading =
   | { readonly kind: 'request'; readonly request: DecisionRequest }
@@ -42,7 +43,10 @@ function fields(body: Record<string, unknown>): Partial<DecisionRequest> | strin
 export function readRequest(body: unknown): SignalReading {
   const ignored = (why: string): SignalReading => ({ kind: 'ignored', what: `decide ${shown(body)}`, why });
   if (!isRecord(body)) return ignored('the body must be an object with decision, answer and requestId');
-  if (body.v !== 1) return ignored(`version ${shown(body.v)} is not known; this worker reads 1`);
+  if (!isKnown(body)) {
+    const { message, next = '' } = unknownVersion('The answer', body);
+    return ignored(`${message} ${next}`);
+  }
   if (typeof body.decision !== 'string') return ignored('decision must be the id of the open decision');
   if (!isAnswer(body.answer)) return ignored(`answer must be one of: ${[...ANSWERS].join(', ')}`);
   if (typeof body.requestId !== 'string' || body.requestId === '') return ignored('requestId must be a text');

@@ -4,8 +4,10 @@ import type { StepEvent } from './events.js';
 import { BOUNDS } from './limits.js';
 import { appliedPaths } from './moves.js';
 import type { EventsQuery, FileStatus, LedgerRow, RunState, StepResult, StepStatus } from './protocol.js';
+import type { Problem } from './problems.js';
 import { isUnfinished, type StepState } from './state.js';
 import { short } from './text.js';
+import { NO_USAGE } from './usage.js';
 
 /** One call for all files tells of each file what it does itself. */
 export const ledgerOf = (state: StepState): readonly LedgerRow[] =>
@@ -80,6 +82,20 @@ export const resultOf = (state: StepState): StepResult => ({
   proposalId: state.proposal?.id ?? null,
   verification: state.verification,
   problem: state.problem,
+});
+
+/** Of a run that could not even be begun. */
+export const refusedResult = (stepKey: unknown, problem: Problem): StepResult => ({
+  v: 1,
+  stepKey: typeof stepKey === 'string' ? stepKey : '',
+  outcome: 'refused',
+  files: [],
+  wasSplit: false,
+  usage: NO_USAGE,
+  commit: null,
+  proposalId: null,
+  verification: null,
+  problem,
 });
 
 export const statusOf = (state: StepState): StepStatus => ({

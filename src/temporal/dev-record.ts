@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checkVersion, versionOf } from '../shared/versions.js';
 import { isAlive, sameProcess } from '../workspace/apply-process.js';
 import type { ProcessIdentity } from '../workspace/apply-process.js';
 import { realSys } from '../workspace/sys.js';
@@ -24,14 +25,16 @@ export interface DevServerRecord {
 
 export const recordPath = (home: string): string => join(home, 'dev-server.json');
 
-/** The record, whoever it belongs to; null when there is none or it cannot be read as one. */
+/**
+ * The record, whoever it belongs to; null when there is none or it cannot be read as one. Throws ProblemError `version_unknown` for one
+ * of a newer Emend: its server may be alive on the same database.
+ */
 const readRecord = async (home: string): Promise<DevServerRecord | null> => {
-  try {
-    const value: unknown = JSON.parse(await readFile(recordPath(home), 'utf8'));
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value: unknown = await readFile(recordPath(home), 'utf8')
+    .then(JSON.parse)
+    .catch(() => null);
+  if (typeof versionOf(value) === 'number') checkVersion(value, `The dev server's record ${recordPath(home)}`);
+  return isRecord(value) ? value : null;
 };
 
 /** The dev server that serves this home now, if its process is alive. */
@@ -75,7 +78,7 @@ export const replaceRecord = async (home: string, record: DevServerRecord): Prom
 
 /** Removes the record if it still names this process. */
 export const removeRecord = async (home: string, owner: ProcessIdentity): Promise<void> => {
-  const record = await readRecord(home);
+  const record = await readRecord(home).catch(() => null);
   if (record && sameProcess(record.process, owner)) {
     await rm(recordPath(home), { force: true });
   }

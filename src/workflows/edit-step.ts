@@ -23,9 +23,10 @@ import { SEARCH_ATTRIBUTES, type ArchiveSink, type EditStepInput, type StepResul
 import { reduce, type Fact } from '../shared/reducer.js';
 import { readRequest, readShortSignal, type SignalReading } from '../shared/signals.js';
 import { changedLimits, initialState, type StepState } from '../shared/state.js';
-import { detailsOf, eventsOf, ledgerOf, resultOf, statusOf } from '../shared/views.js';
+import { isKnown, unknownVersion } from '../shared/versions.js';
+import { detailsOf, eventsOf, ledgerOf, refusedResult, resultOf, statusOf } from '../shared/views.js';
 import { stepActivities } from './activities.js';
-import { failureOf, refuseUpdate } from './failures.js';
+import { failureOf, refuseUpdate, unreadable } from './failures.js';
 import { UsageCount } from './usage-count.js';
 import * as names from './names.js';
 
@@ -33,6 +34,8 @@ const sinks = proxySinks<{ archive: { append: ArchiveSink['append'] } }>();
 
 /** `editStep(input) -> result`; see src/shared/protocol.ts for both, docs/architecture.md for the picture. */
 export async function editStep(input: EditStepInput): Promise<StepResult> {
+  // Nothing has been done yet: the person starts it again where a newer worker runs.
+  if (!isKnown(input)) return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
   const step = new Step(input);
   step.listen();
   let cancelled: Error | null = null;
@@ -357,6 +360,9 @@ class Step {
     let fact: Fact;
     try {
       fact = await run(base, { summary: summary.slice(0, 200) });
+      // ◆ Of a later result nothing can be said: a person upgrades and retries. Whoever teaches this workflow a later `v` guards its
+      // reading with `patched`, or a history in which it was not known would no longer replay.
+      if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);
       this.usage.told(activity);
     } catch (error) {
       this.usage.lost(activity);

@@ -3,6 +3,7 @@ import { TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
 import type { PauseReason } from '../shared/decisions.js';
 import { PROBLEMS } from '../shared/problems.js';
+import { unknownVersion } from '../shared/versions.js';
 
 const MODEL_ACTIVITIES: ReadonlySet<string> = new Set(['pick', 'brief', 'propose']);
 
@@ -31,6 +32,12 @@ export function failureOf(
     return { reason: reasonOf(cause.type ?? '', activity), message: cause.message };
   return { reason: reasonOf('', activity), message: cause instanceof Error ? cause.message : 'failed' };
 }
+
+/** A result of a later `v`, as if the activity had said so itself. */
+export const unreadable = (activity: string, result: unknown): ApplicationFailure => {
+  const { code, message, next = '' } = unknownVersion(`The result of ${activity}`, result);
+  return ApplicationFailure.create({ type: code, message: `${message} ${next}`, nonRetryable: true });
+};
 
 /** A refused update writes nothing to history; the caller gets these words. */
 export const refuseUpdate = (message: string): ApplicationFailure =>

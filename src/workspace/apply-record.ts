@@ -12,8 +12,8 @@
  *     swept.json         nothing that a late attempt left is lying about
  */
 import { join } from 'node:path';
-import { fail } from '../shared/problems.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
+import { checkVersion } from '../shared/versions.js';
 import type { Side } from './apply-look.js';
 import type { ProcessIdentity } from './apply-process.js';
 import { sha256 } from './hash.js';
@@ -101,10 +101,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);
 
   /** Readers accept every `v` ever released; a newer one's meaning is not known here. */
-  const check = (value: unknown, file: string): void => {
-    if (typeof value === 'object' && value !== null && 'v' in value && value.v === 1) return;
-    fail('version_unknown', `The record ${at(file)} was written by another version of Emend.`);
-  };
+  const check = (value: unknown, file: string): void => checkVersion(value, `The record ${at(file)}`);
   const read = async <T>(file: string): Promise<T | null> => {
     const value = await readJson(sys, at(file));
     if (value === undefined) return null;

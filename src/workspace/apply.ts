@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fail, problem } from '../shared/problems.js';
 import { isStepKey } from '../shared/refs.js';
+import { checkVersion } from '../shared/versions.js';
 import { again, outcomeOf, undone } from './apply-again.js';
 import { checkFiles } from './apply-check.js';
 import { freshId } from './apply-names.js';
@@ -185,6 +186,7 @@ const holdsFiles = async (
   for (const name of names) {
     if (rollbackName(name) === name || names.includes(rollbackName(name))) continue;
     const closed = await closedOf(name);
+    if (closed !== undefined) checkVersion(closed, `The record ${name}/closed.json`);
     if (closed?.lease.number === lease.number && closed.files.length > 0) return true;
   }
   return false;

@@ -6,20 +6,23 @@ import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { isStepKey } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
+import { isKnown, versionOf } from '../shared/versions.js';
 import { appendLines, readLines } from './archive-lines.js';
 import { mergeLogs } from './archive-merge.js';
 import type { DiskStoreOptions } from './blob-store.js';
 import { onDisk, orNull } from './sys-put.js';
 import { realSys } from './sys.js';
-import type { Archive, ArchiveEntry } from './types.js';
+import type { Archive, ArchiveEntry, NewerEntries } from './types.js';
 
 const isEntry = (value: unknown): value is ArchiveEntry =>
-  typeof value === 'object' &&
-  value !== null &&
-  'v' in value &&
-  value.v === 1 &&
-  'id' in value &&
-  typeof value.id === 'string';
+  typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string' && isKnown(value);
+
+/** Entries of a later version are left out, and that is said. */
+const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
+  const entries = lines.filter((line) => typeof versionOf(line) === 'number' && !isKnown(line)).length;
+  const data: NewerEntries = { entries };
+  return entries === 0 ? [] : [{ v: 1, id: 'newer', at: '', kind: 'newer', data }];
+};
 
 interface ArchiveOptions extends DiskStoreOptions {
   /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
@@ -65,7 +68,7 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       const byId = new Map<string, ArchiveEntry>();
       for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
         if (!byId.has(entry.id)) byId.set(entry.id, entry);
-      return [...byId.values()];
+      return [...byId.values(), ...newerOf(logs.flat())];
     },
     find,
     list: () => find(''),

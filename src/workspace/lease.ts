@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
+import { checkVersion } from '../shared/versions.js';
 import { headAt, leasePlace } from './lease-place.js';
 import type { LeasePlace } from './lease-place.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from './sys-put.js';
@@ -159,6 +160,6 @@ export const createLeaseKeeper = ({
 };
 
 const asHolder = (value: unknown, path: string): LeaseHolder => {
-  if (typeof value === 'object' && value !== null && 'v' in value && value.v === 1) return value as LeaseHolder;
-  return fail('version_unknown', `The lease at ${path} was written by another version of Emend.`);
+  checkVersion(value, `The lease at ${path}`);
+  return value as LeaseHolder;
 };

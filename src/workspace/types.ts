@@ -28,13 +28,17 @@ export interface Archive {
   find(prefix: string): Promise<readonly StepKey[]>;
   list(): Promise<readonly StepKey[]>;
 }
+/** What a reader says instead of entries of a later `v`: how many it left out. Never written. */
+export interface NewerEntries {
+  readonly entries: number;
+}
 /** `id` makes appending idempotent: an entry whose id is there already is dropped by readers. */
 export interface ArchiveEntry {
   readonly v: 1;
   readonly id: string;
   /** ISO time. */
   readonly at: string;
-  readonly kind: 'started' | 'event' | 'activity' | 'decision' | 'closed' | 'recovery';
+  readonly kind: 'started' | 'event' | 'activity' | 'decision' | 'closed' | 'recovery' | 'newer';
   readonly data: unknown;
 }
 

@@ -43,6 +43,8 @@ export interface BuildWorkerOptions {
   /** `<system call>:<n>`: dies after the n-th such call in the scene's repository. */
   readonly kill?: string;
   readonly extra?: boolean;
+  /** The first result of this activity says `v: 2`. */
+  readonly later?: string;
 }
 
 let count = 0;
@@ -54,7 +56,9 @@ export const buildWorker = async (s: Scene, root: string, options: BuildWorkerOp
       ...s.env,
       NODE_OPTIONS: '',
       ...(options.parts === undefined ? {} : { PARTS: options.parts }),
-      ...(options.kill === undefined ? {} : { KILL: options.kill, KILL_UNDER: s.repo, KILL_MARK: mark }),
+      ...(options.kill === undefined ? {} : { KILL: options.kill, KILL_UNDER: s.repo }),
+      ...(options.later === undefined ? {} : { LATER: options.later }),
+      KILL_MARK: mark,
       ...(options.extra === true ? { EXTRA: '1' } : {}),
     },
     stdio: ['ignore', 'pipe', process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit'],

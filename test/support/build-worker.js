@@ -3,9 +3,10 @@
  * PARTS=workflows|activities: only these task queues; without it the build's own worker, all of them.
  * KILL=<system call>:<n>, KILL_UNDER=<folder>: SIGKILL to itself after the n-th such call that names a path in that folder (git's own
  * apart); writes the file KILL_MARK first, so that a test fails when its fault never fired.
+ * LATER=<activity>: its first result says `v: 2`; writes the file KILL_MARK then.
  * EXTRA=1: every activity input and result carries a field that no release knows.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
@@ -39,7 +40,17 @@ const extra = () => ({
     }),
   },
 });
-const interceptors = env.EXTRA === undefined ? [] : [extra];
+const later = (context) => ({
+  inbound: {
+    execute: async (input, next) => {
+      const result = await next(input);
+      if (context.info.activityType !== env.LATER || existsSync(env.KILL_MARK)) return result;
+      writeFileSync(env.KILL_MARK, String(process.pid));
+      return { ...result, v: 2 };
+    },
+  },
+});
+const interceptors = [...(env.EXTRA === undefined ? [] : [extra]), ...(env.LATER === undefined ? [] : [later])];
 
 /** As the build's own worker does it, for some of its queues. */
 const startParts = async (home) => {

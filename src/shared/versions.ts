@@ -1,0 +1,36 @@
+/**
+ * ◆ Everything stored or scheduled carries `v` (docs/versions.md lists it all). A reader takes every `v` ever released and fields that
+ * it does not know; of a later `v` nothing can be said, so it answers `version_unknown` and leaves the thing alone.
+ */
+import { fail, problem, type Problem } from './problems.js';
+
+/** The only one released so far. */
+const KNOWN = 1;
+
+/** The `v` of a value that came from a disk, a server or another process; undefined where it has none. */
+export const versionOf = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'v' in value ? value.v : undefined;
+
+export const isKnown = (value: unknown): boolean => versionOf(value) === KNOWN;
+
+/** Of a kind that was written without `v` at first: without one it is the first. */
+export const isKnownOrFirst = (value: unknown): boolean => versionOf(value) === undefined || isKnown(value);
+
+/** Whatever came: only a number is repeated. */
+const shown = (v: unknown): string =>
+  typeof v === 'number' ? `version ${v}` : v === undefined ? 'no version' : 'a strange version';
+
+/** `what` names the thing and where it is. */
+export const unknownVersion = (what: string, value: unknown): Problem =>
+  problem(
+    'version_unknown',
+    `${what} has ${shown(versionOf(value))}; this Emend reads version ${KNOWN}.`,
+    'A newer Emend wrote it: upgrade this one (worker and client), then try again.',
+  );
+
+/** Throws ProblemError `version_unknown`. */
+export const checkVersion = (value: unknown, what: string): void => {
+  if (isKnown(value)) return;
+  const { code, message, next } = unknownVersion(what, value);
+  fail(code, message, next);
+};

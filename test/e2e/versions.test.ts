@@ -1,0 +1,96 @@
+/**
+ * ◆ Things of a later `v` that go through a server: a run ends refused or pauses with what to do, nothing crashes or hangs, and after
+ * the "upgrade" (the thing taken away) the run goes on. The stores' readers are in test/versions/readers.test.ts.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { WORKFLOWS } from '../../src/shared/protocol.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
+import { buildWorker, endBuildWorkers, TODAY } from './builds.js';
+import { scene, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await endBuildWorkers();
+  await open?.close();
+  open = null;
+});
+
+const FILES = { 'a.js': 'module.exports = 1;\n' };
+const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) }];
+const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nGrow.\n';
+const connected = async <T>(s: Scene, use: (client: ClientConnection['client']) => Promise<T>): Promise<T> => {
+  const connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
+  try {
+    return await use(connection.client);
+  } finally {
+    await connection.close();
+  }
+};
+
+test('a record, a run’s input, an answer and an activity’s result with v 2', async () => {
+  const s = (open = await scene(FILES, RULES));
+
+  // A record that a newer worker left: read by preflight.
+  const run = await s.start('job.md', JOB);
+  const record = join(s.home, 'records/steps', run.stepKey, 'preflight-1.json');
+  mkdirSync(dirname(record), { recursive: true });
+  writeFileSync(record, JSON.stringify({ v: 2, outcome: 'ready', snapshot: { moved: true } }));
+  const worker = await buildWorker(s, TODAY, { later: 'seal' });
+  const first = await s.settle(run);
+  expect(first.status.decision).toMatchObject({
+    reason: 'engine_failed',
+    message: expect.stringMatching(/preflight-1 has version 2; this Emend reads version 1.*upgrade this one/),
+  });
+  rmSync(record);
+
+  // An answer of a newer client: as an update it is refused, as a signal it does not count, and both say why.
+  const ref = { workflowId: first.workflowId!, runId: null };
+  const request = {
+    decision: first.status.decision!.id,
+    answer: 'retry',
+    requestId: 'r2',
+    by: { name: 'n', from: 'cli' },
+  };
+  const later = { ...request, v: 2 } as unknown as Parameters<NonNullable<typeof s.emend.runs>['update']>[1];
+  expect(await s.emend.runs!.update(ref, later, 20_000)).toMatchObject({
+    kind: 'refused',
+    message: expect.stringContaining('upgrade this one'),
+  });
+  await s.emend.runs!.signal(ref, 'decide', later);
+  expect((await s.show(run)).status.ignored.at(-1)).toContain('upgrade this one');
+  await s.emend.runs!.update(ref, { ...later, v: 1, requestId: 'r1', laterField: { v: 2 } } as never, 20_000);
+
+  // The result of a newer activity (build-worker.js makes the first seal's result one).
+  const second = await s.settle(run);
+  expect(second.status.decision).toMatchObject({
+    reason: 'engine_failed',
+    message: expect.stringMatching(/The result of seal has version 2/),
+  });
+  expect(worker.fired()).toBe(true);
+  await s.answer(run, 'retry');
+  expect((await s.settle(run)).status.decision?.reason).toBe('approval');
+  await s.answer(run, 'approve');
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  expect(s.rehearsal.requests()).toHaveLength(1);
+
+  // A run of a newer client: ended as refused before anything was done, and nothing fails over and over.
+  const { raw, result } = await connected(s, async (client) => {
+    const handle = await client.workflow.start(WORKFLOWS.editStep, {
+      taskQueue: s.emend.queues.workflow,
+      workflowId: `${s.emend.queues.workflow}-later`,
+      args: [{ v: 2, stepKey: 'f'.repeat(32), everything: 'else' }],
+    });
+    const ended: unknown = await handle.result();
+    return { result: ended, raw: (await handle.fetchHistory()).events ?? [] };
+  });
+  expect(result).toMatchObject({
+    v: 1,
+    outcome: 'refused',
+    problem: { code: 'version_unknown', next: expect.stringContaining('upgrade this one') },
+  });
+  expect(
+    raw.filter((event) => event.workflowTaskFailedEventAttributes ?? event.activityTaskScheduledEventAttributes),
+  ).toEqual([]);
+}, 150_000);

@@ -1,0 +1,246 @@
+/**
+ * ◆ Readers of the stores meet a later `v` (planted in real stores on disk) and say `version_unknown` with what to do; unknown extra
+ * fields are no matter. docs/versions.md has the table; what goes through a server is in test/e2e/versions.test.ts.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { archivedRun } from '../../src/client/archived.js';
+import { readRefusal } from '../../src/activities/refusals.js';
+import { getSnapshot, putJson } from '../../src/activities/snapshot.js';
+import { createDiskJournal } from '../../src/model/journal.js';
+import { slotKey } from '../../src/model/slot-key.js';
+import type { SlotKeyParts } from '../../src/model/types.js';
+import { ProblemError } from '../../src/shared/problems.js';
+import { readRequest } from '../../src/shared/signals.js';
+import { claimRecord, liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
+import { checkDatabase } from '../../src/temporal/dev-database.js';
+import { createApplyEngine } from '../../src/workspace/apply.js';
+import { ownProcess } from '../../src/workspace/apply-process.js';
+import { createArchive } from '../../src/workspace/archive.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { homePaths } from '../../src/workspace/home.js';
+import { storePaths } from '../../src/workspace/store.js';
+import { createLeaseKeeper } from '../../src/workspace/lease.js';
+import { realSys } from '../../src/workspace/sys.js';
+
+const STEP = 'a'.repeat(32);
+const ZERO = `sha256:${'0'.repeat(64)}` as const;
+let home: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'emend versions ')));
+});
+afterEach(() => {
+  rmSync(home, { recursive: true, force: true });
+});
+
+const plant = (path: string, value: unknown): void => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+};
+/** What a reader said; a test fails where it said nothing. */
+const problemOf = async (work: Promise<unknown>) => {
+  const error: unknown = await work.then(
+    (value) => new Error(`read as ${JSON.stringify(value)}`),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ProblemError)) throw error;
+  return error.problem;
+};
+const REFUSED = { code: 'version_unknown', next: expect.stringContaining('upgrade this one') };
+
+describe('blobs', () => {
+  test.each([2, 1.5, '1', undefined])('a snapshot with v %s', async (v) => {
+    const blobs = createBlobStore({ dir: storePaths(home).blobs });
+    expect(await problemOf(getSnapshot(blobs, await putJson(blobs, { v, targets: [] })))).toMatchObject(REFUSED);
+    const extra = { v: 1, targets: [], laterField: { v: 2 } };
+    expect(await getSnapshot(blobs, await putJson(blobs, extra))).toEqual(extra);
+  });
+
+  test('a refusal of a later version is no rejected diff', async () => {
+    const blobs = createBlobStore({ dir: storePaths(home).blobs });
+    const put = (v: number) => putJson(blobs, { v, kind: 'refused', reasons: 'why', answer: 'text', later: true });
+    expect(await problemOf(readRefusal(blobs, await put(2)))).toMatchObject(REFUSED);
+    expect(await readRefusal(blobs, await put(1))).toEqual({ reasons: 'why', answer: 'text' });
+  });
+});
+
+describe('the call journal', () => {
+  const key: SlotKeyParts = {
+    stepKey: STEP,
+    role: 'edit',
+    file: 'a.js',
+    region: '*',
+    draw: 1,
+    bases: ['absent'],
+    format: 'whole-file',
+    model: 'm',
+    outputBudget_tokens: 100,
+    instructions: ZERO,
+    notes: null,
+    refusal: null,
+  };
+  const dir = () => join(storePaths(home).slots, STEP, slotKey(key));
+  const at = new Date(0).toISOString();
+  const usage = { input_tokens: 1, output_tokens: 1, cacheRead_tokens: 0, cacheWrite_tokens: 0 };
+  const request = { model: 'm', max_tokens: 100, system: [], messages: [] };
+  const FILES: Record<string, object> = {
+    'slot.json': { v: 1, at, key, request, nonce: 'n', prices: null },
+    'call-1.json': {
+      v: 1,
+      at,
+      owner: { id: 'x', process: { boot: '-', pid: 1, started: '0' }, pidNamespace: null },
+    },
+    'call-1.events.jsonl': { v: 1, call: 1, at },
+    'call-1.end.json': { v: 1, at, state: 'unknown', why: 'lease_ended' },
+    'answer.json': {
+      v: 1,
+      at,
+      call: 1,
+      answer: { text: 't', stopReason: 'end_turn', model: 'm', usage },
+      usage: { calls: 1, unknownCalls: 0, ...usage, usd: null, seconds: 1 },
+    },
+  };
+  const journal = () =>
+    createDiskJournal({
+      dir: storePaths(home).slots,
+      model: {
+        stream: () => Promise.reject(new Error('asked again')),
+        ready: () => null,
+      },
+      slotLease_ms: 200,
+      heartbeat_ms: 1000,
+    });
+  const ask = () =>
+    journal().ask({
+      key,
+      makeRequest: () => Promise.reject(new Error('made again')),
+      maxUnknownCalls: 2,
+      price: () => null,
+      signal: new AbortController().signal,
+    });
+
+  test.each(Object.keys(FILES))('%s with v 2: nothing is asked, nothing is changed', async (name) => {
+    // An answer on disk is all that is read of a slot: without it the calls are looked at.
+    const names = Object.keys(FILES).filter((each) => each !== 'answer.json' || name === each);
+    for (const each of names)
+      plant(join(dir(), each), `${JSON.stringify({ ...FILES[each], ...(each === name ? { v: 2 } : {}) })}\n`);
+    const before = readdirSync(dir());
+    expect(await problemOf(ask())).toMatchObject(REFUSED);
+    expect(readdirSync(dir())).toEqual(before);
+  });
+
+  test('unknown extra fields', async () => {
+    for (const [name, value] of Object.entries(FILES)) plant(join(dir(), name), { ...value, laterField: { v: 2 } });
+    expect(await ask()).toMatchObject({ outcome: 'answered', answer: { text: 't' }, recorded: true });
+  });
+});
+
+describe('transactions and leases', () => {
+  const workspace = () => {
+    const path = join(home, '..', `${home.split('/').at(-1) ?? ''}-ws`);
+    mkdirSync(path, { recursive: true });
+    return path;
+  };
+  afterEach(() => {
+    rmSync(workspace(), { recursive: true, force: true });
+  });
+
+  test('a plan with v 2: recovery reports it, leaves it alone and goes on with the others', async () => {
+    const name = `${'b'.repeat(64)}-1`;
+    const path = join(homePaths(home).transactions, STEP, name, 'plan-1.json');
+    plant(path, { v: 2, kind: 'apply', workspace: workspace() });
+    plant(join(homePaths(home).transactions, STEP, `${'c'.repeat(64)}-2`, 'plan-1.json'), { v: 3 });
+    const engine = createApplyEngine({ home, blobs: createBlobStore({ dir: storePaths(home).blobs }) });
+    const recovered = await engine.recover();
+    expect(recovered.map(({ did }) => did)).toEqual(['failed', 'failed']);
+    expect(recovered[0]?.conflicts[0]?.why).toContain('has version 2; this Emend reads version 1');
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ v: 2 });
+  });
+
+  test('a lease with v 2 is held by somebody unknown: nobody takes it', async () => {
+    const leases = createLeaseKeeper({ home });
+    const { taken } = await leases.take(workspace(), STEP, { workflowId: 'w', namespace: 'n' });
+    expect(taken).toBe(true);
+    const file = readdirSync(homePaths(home).leases, { recursive: true })
+      .map(String)
+      .find((each) => each.endsWith('/1.json'))!;
+    const path = join(homePaths(home).leases, file);
+    const held = JSON.parse(readFileSync(path, 'utf8')) as object;
+    rmSync(path);
+    plant(path, { ...held, v: 2 });
+    expect(
+      await problemOf(leases.take(workspace(), 'c'.repeat(32), { workflowId: 'w', namespace: 'n' })),
+    ).toMatchObject(REFUSED);
+    rmSync(path);
+    plant(path, { ...held, laterField: { v: 2 } });
+    expect((await leases.read(workspace()))?.stepKey).toBe(STEP);
+  });
+});
+
+test('archive entries with v 2 are left out, and that is said', async () => {
+  const archive = createArchive({ dir: storePaths(home).archive });
+  const started = { v: 1, workflowId: 'w', runId: 'r', workspace: '/w', jobPath: 'j', title: 't', later: 1 };
+  const entry = { v: 1, id: 'started', at: new Date(0).toISOString(), kind: 'started', data: started, later: true };
+  const lines = [entry, { ...entry, v: 2, id: 'x' }, { v: 2, wholly: 'new' }].map(
+    (each) => `${JSON.stringify(each)}\n`,
+  );
+  plant(join(storePaths(home).archive, STEP, 'log.jsonl'), lines.join(''));
+  const run = archivedRun(STEP, await archive.read(STEP));
+  expect(run).toMatchObject({ newer: 2, started: { title: 't' }, closed: null });
+});
+
+test('a closed run’s result with v 2 is not guessed at', () => {
+  const closed = { status: 'COMPLETED', result: { v: 2, outcome: 'half_done' }, message: null };
+  const run = archivedRun(STEP, [{ v: 1, id: 'closed-r', at: '', kind: 'closed', data: closed }]);
+  expect(run.closed).toMatchObject({ result: null, message: expect.stringContaining('upgrade') });
+});
+
+test('a decision with v 2 does not count, in words that say what to do; extra fields are no matter', () => {
+  const request = { v: 1, decision: '1-aaaaaaaa', answer: 'approve', requestId: 'r', by: { name: 'n', from: 'cli' } };
+  expect(readRequest({ ...request, v: 2 })).toMatchObject({
+    kind: 'ignored',
+    why: expect.stringMatching(/version 2; this Emend reads version 1.*upgrade/),
+  });
+  expect(readRequest({ ...request, laterField: [] })).toMatchObject({ kind: 'request', request });
+});
+
+describe('the dev server', () => {
+  test('a record with v 2 is a server of a newer Emend: not taken over, not connected to', async () => {
+    const process = await ownProcess(realSys);
+    const record = {
+      v: 1,
+      state: 'serving',
+      process,
+      address: 'a:1',
+      uiUrl: 'u',
+      dbFile: null,
+      logFile: 'l',
+      cliVersion: '1',
+    } as const;
+    plant(recordPath(home), { ...record, v: 2 });
+    expect(await problemOf(claimRecord(home, record))).toMatchObject(REFUSED);
+    expect(await problemOf(liveDevServer(home))).toMatchObject(REFUSED);
+    expect(JSON.parse(readFileSync(recordPath(home), 'utf8'))).toMatchObject({ v: 2 });
+    plant(recordPath(home), { ...record, laterField: 1 });
+    expect(await liveDevServer(home)).toMatchObject(record);
+  });
+
+  test('a database without its note is not taken for our own', async () => {
+    const db = join(home, 'server', 'db', 'temporal.sqlite');
+    const cli = { path: '/t', version: '1.9.1', from: 'PATH' } as Parameters<typeof checkDatabase>[1];
+    await checkDatabase(db, cli);
+    expect(readFileSync(`${db}.cli-version`, 'utf8')).toBe('1.9.1\n');
+    plant(db, 'bytes');
+    await checkDatabase(db, cli);
+    for (const noted of ['', '1.8.0\n', 'v2 {"later": true}\n']) {
+      plant(`${db}.cli-version`, noted);
+      expect(await problemOf(checkDatabase(db, cli))).toMatchObject({
+        code: 'cli_version',
+        next: expect.stringContaining('mv '),
+      });
+      expect(readFileSync(`${db}.cli-version`, 'utf8')).toBe(noted);
+    }
+  });
+});
