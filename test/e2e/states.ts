@@ -6,12 +6,12 @@ import { createLeaseKeeper } from '../../src/workspace/lease.js';
 import { eventually, leaseOf, pidsIn } from './ends.js';
 import { numbered, scene, whole, type Scene, type WorkerProcess } from './support.js';
 
-export const BEFORE = numbered(20);
-export const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
+const BEFORE = numbered(20);
+const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
 /** A person's change beside ours. */
-export const MINE = BEFORE.replace('line 2\n', 'line two\n');
+const MINE = BEFORE.replace('line 2\n', 'line two\n');
 /** Whoever holds the workspace in the state `busy`. */
-export const OTHER = 'feedbeef'.padEnd(32, '0');
+const OTHER = 'feedbeef'.padEnd(32, '0');
 
 export interface At {
   readonly s: Scene;
