@@ -3,6 +3,7 @@
  * end, nothing is held, every call is accounted for. EMEND_LONG=1 runs all states, else a printed, seeded sample.
  */
 import { afterEach, expect, test } from '@jest/globals';
+import { resolveRun } from '../../src/client/index.js';
 import { sampled } from '../support/seeded.js';
 import { closedOf, eventually, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf } from './states.js';
@@ -36,7 +37,7 @@ test.each(sampled('states at a cancel', names, 1, ['in apply, all written', 'in 
     const left = state.cancelled === 'committed' ? 'committed' : 'untouched';
     await eventually('the end of what was under way', async () => (await treeOf(at)).left.length === 0);
     expect(await treeOf(at)).toEqual(treeAs(state, run, left));
-    const { status } = await s.show(run);
+    const { status } = await s.show(await resolveRun(s.emend, run.stepKey));
     expect({ state: status.state, calls: status.usage.calls }).toEqual({
       state: left === 'committed' ? 'done' : 'aborted',
       calls: state.calls,

@@ -22,7 +22,9 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
   const applied = state.terminated === 'applied';
   expect(await treeOf(at)).toEqual(treeAs(state, run, state.terminated));
 
-  const { status } = await s.show(run);
+  // As somebody who looks now finds it, not as it was when it was started.
+  const ended = await resolveRun(s.emend, run.stepKey);
+  const { status } = await s.show(ended);
   expect({ state: status.state, calls: status.usage.calls, decision: status.decision }).toEqual({
     state: how === 'timed out' ? 'failed' : 'aborted',
     calls: state.calls,
@@ -32,7 +34,7 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
   expect(status.doing).toContain(applied ? `${how}, 1 file applied (${undo}): a.txt` : `${how}, nothing applied`);
 
   // The archive alone tells the same, and no less than a worker does that replays the run.
-  const told = await s.events(run);
+  const told = await s.events(ended);
   await at.worker?.kill();
   const alone = { ...s.emend, runs: null };
   const kept = await resolveRun(alone, run.stepKey);
@@ -68,7 +70,9 @@ test('terminated when it was finished: it stays finished', async () => {
   const state = stateOf('finished');
   const at = await reachState(state, (s) => (open = s));
   await withHandle(at.s, at.run, (handle) => handle.terminate('enough').catch(() => undefined));
-  expect((await at.s.show(at.run)).status.result).toMatchObject({ outcome: 'committed' });
+  expect((await at.s.show(await resolveRun(at.s.emend, at.run.stepKey))).status.result).toMatchObject({
+    outcome: 'committed',
+  });
   expect(await treeOf(at)).toEqual(treeAs(state, at.run, 'committed'));
 }, 120_000);
 
