@@ -109,8 +109,9 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
   try {
     stillOurs();
   } catch (late) {
-    // It was given up while it took the lease: nobody would ever end that.
-    if (held.taken) await leases.release(root, stepKey, held.lease.number);
+    // It was given up while it took the lease. Where the attempt in its place works under that, it is not ours to end; else nobody would.
+    if (held.taken && !(await plansUnder(parts, stepKey, held.lease)))
+      await leases.release(root, stepKey, held.lease.number);
     throw late;
   }
   const stands = async (): Promise<boolean> => {
@@ -172,6 +173,19 @@ const openOrFailed = async (
 const releaseIfIdle = async (parts: EngineParts, root: string, lease: LeaseHolder): Promise<void> => {
   parts.stillOurs();
   if (!(await holdsFiles(parts, lease.stepKey, lease))) await parts.leases.release(root, lease.stepKey, lease.number);
+};
+
+/** Has any attempt of the step planned something under this lease? */
+const plansUnder = async (
+  { sys, transactions }: EngineParts,
+  stepKey: string,
+  lease: LeaseHolder,
+): Promise<boolean> => {
+  for (const name of (await orNull(sys.readdir(join(transactions, stepKey)))) ?? []) {
+    const { plan } = await openRecord(sys, transactions, `${stepKey}/${name}`).load();
+    if (plan?.lease.number === lease.number) return true;
+  }
+  return false;
 };
 
 /** Did the step apply files under this lease that were not rolled back? */

@@ -11,6 +11,8 @@ interface Member {
   readonly pid: number;
   ready: boolean;
   stopped: boolean;
+  /** It was stopped once: time-outs that passed meanwhile may make Node itself give up (a workflow thread that is cut off). */
+  slept: boolean;
   /** Why its end was ours; null: it may not end. */
   expected: string | null;
 }
@@ -59,7 +61,7 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
       env: { ...process.env, ...env, CHAOS_TRAPS: traps.dir, NODE_OPTIONS: '' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const member: Member = { child, pid: child.pid ?? -1, ready: false, stopped: false, expected: null };
+    const member: Member = { child, pid: child.pid ?? -1, ready: false, stopped: false, slept: false, expected: null };
     members.add(member);
     child.stderr.pipe(log);
     child.stdout.once('data', () => {
@@ -74,7 +76,8 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
   const replace = async (gone: Member, how: string): Promise<void> => {
     const trapped = traps.all().some(({ pid, does }) => pid === gone.pid && (does === 'kill' || does === 'tear'));
     if (gone.expected === null && !trapped && !closing) {
-      if (options.mayEnd()) note(`worker ${gone.pid} ended while the server was away (${how})`);
+      if (gone.slept) note(`worker ${gone.pid} ended after its sleep (${how})`);
+      else if (options.mayEnd()) note(`worker ${gone.pid} ended while the server was away (${how})`);
       else strange.push(`worker ${gone.pid} ended by itself (${how}), see worker logs`);
       await sleep(AGAIN_MS);
     }
@@ -111,7 +114,7 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
       signalTo(member, 'SIGKILL');
     },
     freeze: async (member, ms) => {
-      member.stopped = true;
+      member.stopped = member.slept = true;
       signalTo(member, 'SIGSTOP');
       await sleep(ms);
       signalTo(member, 'SIGCONT');
@@ -120,7 +123,7 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
     wake: async (pid, ms) => {
       const member = [...members].find((each) => each.pid === pid);
       if (member === undefined) return;
-      member.stopped = true;
+      member.stopped = member.slept = true;
       await sleep(ms);
       signalTo(member, 'SIGCONT');
       member.stopped = false;

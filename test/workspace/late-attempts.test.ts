@@ -147,6 +147,39 @@ describe('a late attempt', () => {
     900_000,
   );
 
+  test('of apply leaves the lease that it took to the attempt that works under it', async () => {
+    const counted = await committedScene();
+    const count = shimSys(realSys);
+    await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
+    counted.remove();
+    const taking = count.stepsAbout((path) => path.includes('/emend/lease/'));
+    let underOne = 0;
+    for (const at of taking) {
+      const scene = (open = await committedScene());
+      let late = false;
+      let held: LeaseHolder | null = null;
+      // The other attempt comes and goes while this one sleeps.
+      const fault = async (): Promise<void> => {
+        await scene.engine({ patience_ms: 0 }).apply(scene.request);
+        held = await leaseOf(scene);
+        late = true;
+      };
+      const shim = shimSys(realSys, { at, when: 'before', fault });
+      const stillOurs = (): void => {
+        if (late) fail('busy', 'late');
+      };
+      const said = await scene
+        .engine({ sys: shim.sys, process: DEAD })
+        .apply(scene.request, stillOurs)
+        .catch(() => null);
+      expect({ at, late }).toEqual({ at, late: true });
+      expect({ at, lease: await leaseOf(scene) }).toEqual({ at, lease: held });
+      if (said === null) underOne += 1;
+      scene.remove();
+    }
+    expect(underOne).toBeGreaterThan(2);
+  });
+
   test('of apply that finds its step done gives back the lease that it took for it', async () => {
     const scene = (open = await committedScene());
     let done = false;
