@@ -59,9 +59,14 @@ const startParts = async (home) => {
   const { archiveSink, createActivities } = await from('src/activities/index.js');
   const { connectWorker } = await from('src/temporal/worker-connection.js');
   const { boundFailures } = await from('src/temporal/failures.js');
-  const dependencies = diskDependencies({ env, home, logger });
+  // Builds before EMEND_STORE had no store apart from the home, and asked nobody about the runs that hold a workspace.
+  const stores = existsSync(join(process.argv[2], 'dist/src/workspace/store.js'));
+  const store = stores ? await (await from('src/workspace/store.js')).resolveStore(env, home) : undefined;
+  const standingOf = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
+  const dependencies = { ...(await diskDependencies({ env, home, logger }, store)), standingOf };
+  const { blobs } = dependencies;
   const queues = await queuesOf(env, home);
-  const { connection, namespace, dataConverter } = await connectWorker({ env, home, connect_ms: 10_000 });
+  const { connection, namespace, dataConverter } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
   const common = { connection, namespace, dataConverter };
   const { host, model } = createActivities(dependencies);
   const activities = { activity: [...interceptors, boundFailures] };
