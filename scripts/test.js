@@ -29,7 +29,7 @@ const testEnvironment = () => {
   const own = /^(TEMPORAL_|ANTHROPIC_|EMEND_)/;
   const kept = /^EMEND_(TEMPORAL|TEST)_|^EMEND_(SEED|FUZZ_SEED|FUZZ_RUNS)$/;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)));
-  return { ...env, TMPDIR: scratch, EMEND_TEST_RUN: scratch, ...(long ? { EMEND_LONG: '1' } : {}) };
+  return { ...env, TMPDIR: scratch, EMEND_TEST_RUN: scratch, ...(long ? { EMEND_LONG: '1' } : { EMEND_SHORT: '1' }) };
 };
 
 /** Ends the Temporal servers whose records lie in the scratch folder: those of tests that were killed. */

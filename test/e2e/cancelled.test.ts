@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const names = STATES.map(({ name }) => name);
-test.each(sampled('states at a cancel', names, 1, ['in apply, all written', 'in rollback, before it began']))(
+test.each(sampled('states at a cancel', names, 0, ['in apply, all written', 'in rollback, before it began']))(
   'cancelled %s',
   async (name) => {
     const state = STATES.find((each) => each.name === name)!;

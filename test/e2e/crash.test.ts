@@ -55,7 +55,7 @@ const BOUNDARIES = [
   .concat(['verify:before:1', 'verify:after:1', 'commit:before:1', 'commit:after:1']);
 
 describe('SIGKILL at activity boundaries', () => {
-  test.each(sampled('activity boundaries', BOUNDARIES, 4))('%s', async (crash) => {
+  test.each(sampled('activity boundaries', BOUNDARIES, 3))('%s', async (crash) => {
     const s = (open = await scene(FILES, RULES));
     const dying = await s.worker(crash);
     const run = await s.start('job.md', JOB);
