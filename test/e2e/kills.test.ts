@@ -1,11 +1,11 @@
 /**
- * SIGKILL inside activities of a real run: between system calls, at points of the journal, round and inside git. EMEND_LONG=1 runs every
+ * SIGKILL inside activities of a real run: between system calls, at points of the journal, round and inside git. EMEND_WHOLE=1 runs every
  * named point and a sample of every system call of apply and rollback; else the core points and a printed, seeded sample.
  */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { sampled } from '../support/seeded.js';
+import { sampled, WHOLE } from '../support/seeded.js';
 import { CORE, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
 import type { Scene } from './support.js';
 
@@ -47,11 +47,11 @@ const all = async (points: readonly string[], work: (point: string) => Promise<v
 };
 
 test('SIGKILL at named points inside propose, apply, rollback and commit: one outcome, one commit, no second payment', async () => {
-  await all(sampled('named kill points', NAMED, 0, CORE), killedAt);
+  await all(sampled('named kill points', NAMED, 0, CORE, WHOLE), killedAt);
 }, 1_800_000);
 
 // The engine's own tests kill at every system call (test/crash/apply-kill.test.ts); here they are met through a run.
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+const long = WHOLE ? test : test.skip;
 long(
   'SIGKILL before every eighth system call of apply and rollback, archive and lease among them',
   async () => {

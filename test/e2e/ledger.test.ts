@@ -1,5 +1,5 @@
 /**
- * A ledger of `maxFilesPerStep` files through a real server: 1,000 with EMEND_LONG=1 (LEDGER_FILES=<n> for another number), else 30.
+ * A ledger of `maxFilesPerStep` files through a real server: 1,000 with EMEND_WHOLE=1, 100 with EMEND_LONG=1 (LEDGER_FILES=<n> for another number), else 30.
  * History per file, the workflow's tasks, what people see of it, approval, commit, rollback; one file more is refused before anything is
  * paid for.
  */
@@ -10,7 +10,9 @@ import { commandOf, TODAY } from './builds.js';
 import { scene, whole, type Scene } from './support.js';
 
 const MOST: number = LIMITS.maxFilesPerStep.max;
-const FILES = Number(process.env.LEDGER_FILES ?? (process.env.EMEND_LONG === '1' ? MOST : 30));
+const FILES = Number(
+  process.env.LEDGER_FILES ?? (process.env.EMEND_WHOLE === '1' ? MOST : process.env.EMEND_LONG === '1' ? 100 : 30),
+);
 const FEW = 10;
 const CONCURRENCY = 16;
 const LIMIT_S = 120 + 2 * FILES;

@@ -1,10 +1,10 @@
 /**
  * SIGSTOP inside activities of a real run until the attempt is given up and a second worker has brought the step to its end, then
- * SIGCONT: the woken process changes nothing any more, and ends no lease but its own. EMEND_LONG=1 runs every named point.
+ * SIGCONT: the woken process changes nothing any more, and ends no lease but its own. EMEND_WHOLE=1 runs every named point.
  */
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { createLeaseKeeper } from '../../src/workspace/lease.js';
-import { sampled } from '../support/seeded.js';
+import { sampled, WHOLE } from '../support/seeded.js';
 import { endedLate, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
 import { leaseOf } from './ends.js';
 import type { Scene } from './support.js';
@@ -50,7 +50,7 @@ const stoppedAt = async (point: string): Promise<void> => {
 
 test('SIGSTOP at named points of propose, apply, rollback and commit, woken after the end: nothing changes', async () => {
   const failures: string[] = [];
-  const queue = [...sampled('named stop points', NAMED, 0, CORE)];
+  const queue = [...sampled('named stop points', NAMED, 0, CORE, WHOLE)];
   const worker = async (): Promise<void> => {
     for (let point = queue.shift(); point !== undefined; point = queue.shift())
       await stoppedAt(point).catch((error: unknown) => failures.push(`${point}: ${String(error)}`));

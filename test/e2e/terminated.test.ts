@@ -1,12 +1,12 @@
 /**
  * Terminate from the Temporal API, and a time-out of the whole run (which Emend never sets), in each state: the run does nothing more.
  * What it had applied and not committed stays, is held, shown and undone; else nothing is held. Its archive answers with all it had
- * done, without worker or server. EMEND_LONG=1 runs all states, else a printed, seeded sample.
+ * done, without worker or server. EMEND_WHOLE=1 runs all states, else a printed, seeded sample.
  */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, resolveRun, runEvents, showRun } from '../../src/client/index.js';
 import { endHold, settleHolds } from '../../src/client/leases.js';
-import { sampled } from '../support/seeded.js';
+import { sampled, WHOLE } from '../support/seeded.js';
 import { closedOf, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf, type At, type State } from './states.js';
 import type { Scene } from './support.js';
@@ -53,7 +53,7 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
 const names = STATES.map(({ name }) => name).filter((name) => name !== 'finished');
 const stateOf = (name: string): State => STATES.find((each) => each.name === name)!;
 
-test.each(sampled('states at a terminate', names, 0, ['in apply, all written', 'in verify']))(
+test.each(sampled('states at a terminate', names, 0, ['in apply, all written', 'in verify'], WHOLE))(
   'terminated %s',
   async (name) => {
     const state = stateOf(name);
@@ -84,7 +84,7 @@ describe('a run that somebody started with a time-out of its own', () => {
     'in verify',
     'in apply, all written',
   ];
-  test.each(sampled('states at the time-out of a run', some, 0, ['in verify']))(
+  test.each(sampled('states at the time-out of a run', some, 0, ['in verify'], WHOLE))(
     'timed out %s',
     async (name) => {
       const state = stateOf(name);

@@ -1,12 +1,12 @@
 /**
  * Time-outs of activities, each kind in each activity: an attempt that says nothing any more (heartbeat), one that goes on too long (start
  * to close), and one whose work is done and whose answer never comes. The next attempt goes on to the same end, and the late one, woken
- * afterwards, does no harm. EMEND_LONG=1 runs all, else a printed, seeded sample.
+ * afterwards, does no harm. EMEND_WHOLE=1 runs all, else a printed, seeded sample.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { sampled } from '../support/seeded.js';
+import { sampled, WHOLE } from '../support/seeded.js';
 import { eventually, leaseOf } from './ends.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
@@ -74,7 +74,7 @@ const SHORT = {
 };
 
 const all = Object.keys(KINDS).flatMap((kind) => Object.keys(WAYS).map((way) => `${kind}: ${way}`));
-test.each(sampled('time-outs', all, 0, ['apply: done, no heartbeat', 'commit: done, no heartbeat']))(
+test.each(sampled('time-outs', all, 0, ['apply: done, no heartbeat', 'commit: done, no heartbeat'], WHOLE))(
   '%s',
   async (row) => {
     const [name, way] = row.split(': ') as [string, keyof typeof WAYS];
