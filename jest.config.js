@@ -14,8 +14,8 @@ const base = {
 /** Only on what `npm run test:cluster` has started. */
 const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.test.ts'] };
 
-/** Minutes long; `npm test` shows the same promises by samples of cancelled, terminated and crash. */
-const LONG_ONLY = ['/test/e2e/stop.test.ts'];
+/** A minute and more each; `npm test` shows the same promises by cancelled, terminated, crash, resets, two-steps and replay. */
+const LONG_ONLY = ['stop', 'crash-more', 'histories'].map((name) => `/test/e2e/${name}.test.ts`);
 
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
 export default {
