@@ -28,10 +28,17 @@ export const askEndedRuns = (env: Readonly<Record<string, string | undefined>>):
   let opened: Promise<Emend> | null = null;
   let closed = false;
   const open = async (): Promise<Emend> => {
-    const emend = await (opened ??= openEmend({ env }));
-    // A server that was away may be back the next time.
-    if (emend.runs === null) opened = null;
-    return emend;
+    // The worker has its home already: where it went away, none is made in its place.
+    opened ??= openEmend({ env, existing: true });
+    try {
+      const emend = await opened;
+      // A server that was away may be back the next time, and so may a home.
+      if (emend.runs === null) opened = null;
+      return emend;
+    } catch (error) {
+      opened = null;
+      throw error;
+    }
   };
   return {
     standingOf: async (holder) => standingOfRun(await open(), holder),
