@@ -117,7 +117,7 @@ test('rolling: old and new workers on the same queues, runs with approvals; each
   expect(s.rehearsal.requests()).toHaveLength(6);
 }, 150_000);
 
-// Frozen polls swallow attempts for up to a minute.
+// Frozen polls swallow attempts for up to a minute: too long for `npm test`, part of `npm run test:long`.
 const long = process.env.EMEND_LONG === '1' ? test : test.skip;
 long(
   'a run cached by an old worker that hangs is replayed by the new one; the old one, woken, does no harm',
