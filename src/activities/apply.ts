@@ -1,11 +1,12 @@
 /** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
 import type { ApplyInput, ApplyResult, HeldLease } from '../shared/protocol.js';
+import { shownKey } from '../shared/refs.js';
 import type { BlobRef } from '../shared/refs.js';
 import type { ApplyRequest, LeaseHolder, Proposal } from '../workspace/types.js';
 import { proposalIdOf } from '../workspace/hash.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { applyOrTakeOver, shown } from './take-over.js';
+import { applyOrTakeOver } from './take-over.js';
 import { getJson } from './snapshot.js';
 
 interface Applying {
@@ -52,7 +53,7 @@ export const apply =
         return {
           v: 1,
           outcome: 'busy',
-          holder: shown(outcome.holder),
+          holder: shownKey(outcome.holder.stepKey),
           since: outcome.holder.takenAt,
           ...(advice === null ? {} : { advice }),
         };

@@ -1,11 +1,10 @@
 /** Applying to a workspace that an ended run may still hold: its lease is taken over where it stands for nothing any more. */
+import { shownKey } from '../shared/refs.js';
 import type { ApplyOutcome, ApplyRequest, LeaseHolder, StillOurs } from '../workspace/types.js';
 import type { ActivityDependencies } from './dependencies.js';
 
 /** Leases of ended runs taken over by one application; each further one means that another ended run was quicker. */
 const MAX_TAKE_OVERS = 3;
-
-export const shown = ({ stepKey }: Pick<LeaseHolder, 'stepKey'>): string => stepKey.slice(0, 8);
 
 interface Applied {
   readonly outcome: ApplyOutcome;
@@ -35,7 +34,7 @@ const holderOf = async (
 ): Promise<
   { readonly free: true; readonly because: string } | { readonly free: false; readonly advice: string | null }
 > => {
-  const run = shown(holder);
+  const run = shownKey(holder.stepKey);
   const recover = `\`emend recover --undo ${run}\` puts the files back, \`emend recover --keep ${run}\` keeps them`;
   const standing = await standingOf(holder);
   if (standing.state === 'open') return { free: false, advice: null };

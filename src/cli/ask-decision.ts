@@ -1,7 +1,7 @@
 /** Reviews and answers a decision in the terminal. */
 import { decide } from '../client/decide.js';
 import type { DecideOptions } from '../client/decide.js';
-import { shownKey } from '../client/ids.js';
+import { shownKey } from '../shared/refs.js';
 import type { ResolvedRun } from '../client/resolve-run.js';
 import { diffText, showRun } from '../client/show-run.js';
 import type { Emend } from '../client/types.js';

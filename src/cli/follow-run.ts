@@ -1,7 +1,7 @@
 /** Shows what a run does until it ends, waits for somebody, or the person goes away. */
 import { ledgerOfEvents } from '../client/archived-status.js';
 import { decide } from '../client/decide.js';
-import { shownKey } from '../client/ids.js';
+import { shownKey } from '../shared/refs.js';
 import { refreshRun } from '../client/resolve-run.js';
 import type { ResolvedRun } from '../client/resolve-run.js';
 import { runEvents } from '../client/show-run.js';

@@ -4,7 +4,7 @@ import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../shared/protocol.js';
 import type { ArchivedRun } from './archived.js';
-import { shownKey } from './ids.js';
+import { shownKey } from '../shared/refs.js';
 import type { ClosedRun } from './types.js';
 
 /** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */

@@ -5,7 +5,7 @@ import { BOUNDS } from '../shared/limits.js';
 import { fail } from '../shared/problems.js';
 import type { Answer, Decider, DecideOutcome, DecisionPoint, DecisionRequest } from '../shared/decisions.js';
 import { SIGNALS } from '../shared/protocol.js';
-import { shownKey } from './ids.js';
+import { shownKey } from '../shared/refs.js';
 import { needRuns } from './need-runs.js';
 import type { ResolvedRun } from './resolve-run.js';
 import { refOf, showRun } from './show-run.js';

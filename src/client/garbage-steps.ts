@@ -9,7 +9,7 @@ import { WORKFLOWS } from '../shared/protocol.js';
 import { isStepKey } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
 import { createApplyEngine } from '../workspace/apply.js';
-import { isOpen, openRecord } from '../workspace/apply-record.js';
+import { isOpen, recordsOf } from '../workspace/apply-record.js';
 import { homePaths } from '../workspace/home.js';
 import { storePaths } from '../workspace/store.js';
 import { orNull } from '../workspace/sys-put.js';
@@ -134,8 +134,7 @@ const holdsWorkspace = async (emend: Emend, stepKey: StepKey, workspace: unknown
 };
 
 const hasOpenTransaction = async (transactions: string, stepKey: StepKey): Promise<boolean> => {
-  const names = (await orNull(realSys.readdir(join(transactions, stepKey)), ['ENOENT', 'ENOTDIR'])) ?? [];
-  for (const name of names)
-    if (isOpen(await openRecord(realSys, transactions, `${stepKey}/${name}`).load())) return true;
+  for (const record of await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR']))
+    if (isOpen(await record.load())) return true;
   return false;
 };

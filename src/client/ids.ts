@@ -1,6 +1,5 @@
 /** Names of runs. ◆ Both rules are kept for ever: stores and histories depend on them. */
 import { createHash, randomBytes } from 'node:crypto';
-import { BOUNDS } from '../shared/limits.js';
 import type { StepKey } from '../shared/refs.js';
 
 /** 128 random bits as 32 hex digits. */
@@ -21,8 +20,5 @@ export const hereId = (workflowId: string, host: string): string => `${workflowI
 
 /** The home's id in the name of its queue, whose prefix a person may choose. */
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
-
-/** A run as people see and type it: the first 8 digits of its stepKey. */
-export const shownKey = (stepKey: StepKey): string => stepKey.slice(0, BOUNDS.shownKey_chars);
 
 export const looksLikeWorkflowId = (text: string): boolean => text.startsWith('emend-');

@@ -6,7 +6,8 @@ import { isStepKey } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
 import { archivedRun } from './archived.js';
 import type { ArchivedRun } from './archived.js';
-import { looksLikeWorkflowId, shownKey } from './ids.js';
+import { looksLikeWorkflowId } from './ids.js';
+import { shownKey } from '../shared/refs.js';
 import type { DescribedRun, Emend } from './types.js';
 
 /** Without search attributes this many runs are looked through by their memo. */

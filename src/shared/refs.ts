@@ -1,3 +1,5 @@
+import { BOUNDS } from './limits.js';
+
 /** A blob in the blob store, named by the sha-256 of its bytes: `sha256:<64 hex digits>`. */
 export type BlobRef = `sha256:${string}`;
 
@@ -9,3 +11,6 @@ export type StepKey = string;
 
 export const isStepKey = (value: unknown): value is StepKey =>
   typeof value === 'string' && /^[0-9a-z-]{8,80}$/.test(value);
+
+/** A run as people see and type it: the first 8 digits of its stepKey. */
+export const shownKey = (stepKey: StepKey): string => stepKey.slice(0, BOUNDS.shownKey_chars);

@@ -96,6 +96,17 @@ export const recordName = (stepKey: StepKey, proposalId: string, decision: numbe
 
 export type TransactionRecord = ReturnType<typeof openRecord>;
 
+/** The step's records, in no order. `absent`: errnos that mean that it has none. */
+export const recordsOf = async (
+  sys: Sys,
+  dir: string,
+  stepKey: string,
+  absent?: readonly string[],
+): Promise<readonly TransactionRecord[]> =>
+  ((await orNull(sys.readdir(join(dir, stepKey)), absent)) ?? []).map((name) =>
+    openRecord(sys, dir, `${stepKey}/${name}`),
+  );
+
 /** `name` as recordName makes it; `dir` is the home's transactions directory. */
 export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);

@@ -9,7 +9,7 @@ import { freshId } from './apply-names.js';
 import { ownProcess } from './apply-process.js';
 import type { ProcessIdentity } from './apply-process.js';
 import { takeBack } from './apply-prepare.js';
-import { isOpen, openRecord, recordName } from './apply-record.js';
+import { isOpen, openRecord, recordName, recordsOf } from './apply-record.js';
 import type { ClosedRecord, TransactionRecord } from './apply-record.js';
 import { asAttempt, problemOf, transact } from './apply-transact.js';
 import type { PlanAttempt, TransactContext } from './apply-transact.js';
@@ -181,10 +181,8 @@ const plansUnder = async (
   stepKey: string,
   lease: LeaseHolder,
 ): Promise<boolean> => {
-  for (const name of (await orNull(sys.readdir(join(transactions, stepKey)))) ?? []) {
-    const { plan } = await openRecord(sys, transactions, `${stepKey}/${name}`).load();
-    if (plan?.lease.number === lease.number) return true;
-  }
+  for (const record of await recordsOf(sys, transactions, stepKey))
+    if ((await record.load()).plan?.lease.number === lease.number) return true;
   return false;
 };
 

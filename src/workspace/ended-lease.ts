@@ -2,17 +2,15 @@
  * The lease of a step whose workflow is closed. Where nothing of it waits for a commit it is simply ended; where files are applied
  * and not committed it stays, and a person says what becomes of them.
  */
-import { join } from 'node:path';
 import type { StepKey } from '../shared/refs.js';
 import type { EngineParts } from './apply.js';
-import { isOpen, openRecord } from './apply-record.js';
+import { isOpen, recordsOf } from './apply-record.js';
 import type { ClosedRecord, TransactionPlan } from './apply-record.js';
 import { standingOf } from './commit-ref.js';
 import { repositoryOf } from './git.js';
 import type { LeaseKeeper } from './lease.js';
 import { recoverStep } from './recover.js';
 import { rollbackName } from './rollback.js';
-import { orNull } from './sys-put.js';
 import type { Sys } from './sys.js';
 import type { LeaseEnd, LeaseHolder } from './types.js';
 
@@ -39,13 +37,13 @@ export const appliedRecords = async (
   workspace: string,
   stepKey: StepKey,
 ): Promise<readonly AppliedRecord[]> => {
-  const load = (name: string) => openRecord(sys, transactions, `${stepKey}/${name}`).load();
-  const names = (await orNull(sys.readdir(join(transactions, stepKey)))) ?? [];
+  const records = await recordsOf(sys, transactions, stepKey);
   const found: AppliedRecord[] = [];
-  for (const name of names) {
-    const back = rollbackName(name);
-    if (back !== name && names.includes(back) && (await load(back)).closed !== null) continue;
-    const { plan, closed, ...rest } = await load(name);
+  for (const record of records) {
+    const backName = rollbackName(record.name);
+    const back = backName === record.name ? undefined : records.find(({ name }) => name === backName);
+    if (back !== undefined && (await back.load()).closed !== null) continue;
+    const { plan, closed, ...rest } = await record.load();
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
     if (plan.workspace === workspace) found.push({ plan, closed });
   }

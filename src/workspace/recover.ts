@@ -1,9 +1,9 @@
 /** Finishes or reverts what dead processes left open in a home. Leases are left alone: only a server knows whose workflow is closed. */
-import { join } from 'node:path';
 import { isStepKey } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
 import type { EngineParts } from './apply.js';
-import { isOpen, openRecord } from './apply-record.js';
+import { isOpen, recordsOf } from './apply-record.js';
+import type { TransactionRecord } from './apply-record.js';
 import { asAttempt, liveAttempts, problemOf, settleOpen, sweep } from './apply-transact.js';
 import { orNull } from './sys-put.js';
 import type { RecoveredTransaction } from './types.js';
@@ -21,8 +21,8 @@ export const recoverAll = async (parts: EngineParts): Promise<readonly Recovered
 export const recoverStep = async (parts: EngineParts, stepKey: StepKey): Promise<readonly RecoveredTransaction[]> => {
   const { sys, transactions } = parts;
   const all: RecoveredTransaction[] = [];
-  for (const name of (await orNull(sys.readdir(join(transactions, stepKey)), ['ENOENT', 'ENOTDIR'])) ?? []) {
-    const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, `${stepKey}/${name}`, attempt));
+  for (const record of await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
+    const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, record, attempt));
     if (recovered !== null) all.push(recovered);
   }
   return all;
@@ -31,15 +31,14 @@ export const recoverStep = async (parts: EngineParts, stepKey: StepKey): Promise
 const recoverOne = async (
   parts: EngineParts,
   stepKey: string,
-  name: string,
+  record: TransactionRecord,
   attempt: string,
 ): Promise<RecoveredTransaction | null> => {
-  const record = openRecord(parts.sys, parts.transactions, name);
   let workspace = '';
   const report = (did: RecoveredTransaction['did'], conflicts: RecoveredTransaction['conflicts'] = []) => ({
     stepKey,
     workspace,
-    record: name,
+    record: record.name,
     did,
     conflicts,
   });

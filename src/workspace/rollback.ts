@@ -5,6 +5,7 @@ import { landed } from './apply-again.js';
 import type { EngineParts } from './apply.js';
 import { difference, isAt, look } from './apply-look.js';
 import { freshId } from './apply-names.js';
+import { shownKey } from '../shared/refs.js';
 import { openRecord, recordName } from './apply-record.js';
 import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { asAttempt, transact } from './apply-transact.js';
@@ -38,7 +39,7 @@ export const rollBack = async (parts: EngineParts, request: ApplyRequest): Promi
   const workspace = await sys.realpath(request.workspace);
   const held = await leases.take(workspace, stepKey, request.holder);
   if (held.outcome === 'busy')
-    return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}; its end is waited for.`);
+    return fail('busy', `Step ${shownKey(held.holder.stepKey)} holds ${workspace}; its end is waited for.`);
   try {
     return await putBack(parts, { request, workspace, held, name, applied, back });
   } finally {

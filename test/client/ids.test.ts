@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { besideId, looksLikeWorkflowId, newStepKey, shownKey, workflowIdOf } from '../../src/client/ids.js';
-import { isStepKey } from '../../src/shared/refs.js';
+import { besideId, looksLikeWorkflowId, newStepKey, workflowIdOf } from '../../src/client/ids.js';
+import { isStepKey, shownKey } from '../../src/shared/refs.js';
 
 describe('names of runs', () => {
   test('a workflow id is kept for ever: this one was made by the first release', () => {

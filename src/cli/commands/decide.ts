@@ -1,6 +1,6 @@
 import { decide as sendDecision } from '../../client/decide.js';
 import type { DecideResult } from '../../client/decide.js';
-import { shownKey } from '../../client/ids.js';
+import { shownKey } from '../../shared/refs.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import { ANSWER_MEANS } from '../../shared/decisions.js';
 import type { Answer } from '../../shared/decisions.js';

@@ -1,4 +1,4 @@
-import { shownKey } from '../../client/ids.js';
+import { shownKey } from '../../shared/refs.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import { runDiff } from '../../client/show-run.js';
 import { EXIT } from '../../shared/problems.js';

@@ -1,4 +1,4 @@
-import { shownKey } from '../../client/ids.js';
+import { shownKey } from '../../shared/refs.js';
 import { ARCHIVES, settleHolds } from '../../client/leases.js';
 import { listRuns } from '../../client/list-runs.js';
 import type { ListedRun } from '../../client/list-runs.js';

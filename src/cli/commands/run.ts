@@ -1,5 +1,5 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
-import { shownKey } from '../../client/ids.js';
+import { shownKey } from '../../shared/refs.js';
 import { readJobFile } from '../../client/job-file.js';
 import type { JobFile } from '../../client/job-file.js';
 import { openEmend } from '../../client/open.js';

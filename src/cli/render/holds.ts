@@ -1,5 +1,5 @@
 /** Workspaces that ended runs held or still hold. Pure. */
-import { shownKey } from '../../client/ids.js';
+import { shownKey } from '../../shared/refs.js';
 import type { ReleasedHold, StaleHold } from '../../client/leases.js';
 import { count, plain } from './text.js';
 

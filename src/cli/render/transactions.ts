@@ -1,5 +1,5 @@
 /** What recovery did to transactions that were left open. Pure. */
-import { shownKey } from '../../client/ids.js';
+import { shownKey } from '../../shared/refs.js';
 import type { RecoveredTransaction } from '../../workspace/types.js';
 import { plain } from './text.js';
 
