@@ -53,7 +53,7 @@ export const sendFrames = async (
         if (!(await passed(sent))) return false;
         const next = stops[0]?.after_bytes ?? Infinity;
         const part = rest.subarray(0, Math.min(rest.length, next - sent));
-        await write(response, part);
+        if (!(await written(response, part))) return false;
         sent += part.length;
         rest = rest.subarray(part.length);
       }
@@ -114,11 +114,13 @@ const until = (signal: AbortSignal): Promise<void> =>
       );
   });
 
-/** Resolves when the bytes have left for the kernel, so that a drop after them does not take them along. */
-const write = (response: ServerResponse, bytes: Buffer): Promise<void> =>
-  new Promise((resolve, reject) => {
+/**
+ * Resolves when the bytes have left for the kernel, so that a drop after them does not take them along. False: the client has gone, which
+ * a write may notice before `close` is told.
+ */
+const written = (response: ServerResponse, bytes: Buffer): Promise<boolean> =>
+  new Promise((resolve) => {
     response.write(bytes, (error) => {
-      if (error) reject(error);
-      else resolve();
+      resolve(!error);
     });
   });

@@ -58,6 +58,11 @@ export const startRehearsal = async (
     void handle(request, response, context).catch((error: unknown) => {
       // A client that went away is no failure of ours; anything else is told to the one that still listens.
       if (response.destroyed || closing.signal.aborted) return;
+      // In the middle of an answer nothing can be told any more but that it is broken.
+      if (response.headersSent) {
+        response.destroy();
+        return;
+      }
       sendStatus(response, {
         kind: 'status',
         status: 500,

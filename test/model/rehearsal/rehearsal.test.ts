@@ -1,4 +1,5 @@
 import * as fs from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, test } from '@jest/globals';
@@ -55,8 +56,9 @@ describe('choosing', () => {
   });
 });
 
+const fill = (answer: string, more: Partial<RehearsalScript['rules'][number]> = {}) => script(rule(answer, more));
+
 describe('answers', () => {
-  const fill = (answer: string, more: Partial<RehearsalScript['rules'][number]> = {}) => script(rule(answer, more));
   const asked = `1200:k3f| const a = 1;\n12:zzz| other\nold nonce ${'a'.repeat(20)}\nEMEND-COMPLETE ${NONCE}`;
 
   test('placeholders are filled from the request', async () => {
@@ -148,6 +150,33 @@ describe('watching', () => {
         [2, true],
         [2, false],
       ]);
+    });
+  });
+
+  test('a client that goes away in the middle of a stream is cut off, and hurts nobody else', async () => {
+    // Reset by the client while chunks are on their way: a write may fail before the connection is told to be closed.
+    const body = JSON.stringify({
+      model: 'm',
+      max_tokens: 5,
+      stream: true,
+      messages: [{ role: 'user', content: 'q' }],
+    });
+    const goAway = (port: number): Promise<void> =>
+      new Promise((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => {
+          const head = ['POST /v1/messages HTTP/1.1', 'Host: x', `Content-Length: ${body.length}`, '', body];
+          socket.write(head.join('\r\n'));
+        });
+        socket.once('data', () => socket.resetAndDestroy());
+        socket.once('close', () => {
+          resolve();
+        });
+      });
+    const slow = { chunk_bytes: 40, fault: [{ kind: 'slow' as const, chunk_ms: 1 }] };
+    await using(fill('x'.repeat(8_000), slow), async (client, { port, requests }) => {
+      await Promise.all(Array.from({ length: 40 }, () => goAway(port)));
+      expect(await said(client, 'q')).toMatch(/^x+\|end_turn$/);
+      expect(requests().filter(({ state, status }) => state === 'cut' && status === 200)).toHaveLength(40);
     });
   });
 
