@@ -54,11 +54,14 @@ const endOf = ({ stepKey, applied, kept }: ArchivedRun, { status, result, messag
   return `${how}, ${files} applied (${what}): ${applied.slice(0, 10).join(', ')}`;
 };
 
-/** A run that did not come to its own end still answers as if it went on; this is how it ended. */
+/**
+ * A run that was cut off still answers as if it went on, and one that was cancelled from outside has a result that the server did not
+ * keep. This is how it ended, in the same words with and without a worker.
+ */
 export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus =>
-  run.closed === null || status.result !== null
+  run.closed?.result !== null
     ? status
-    : { ...status, state: stateOfClosed(run.closed), doing: endOf(run, run.closed), decision: null };
+    : { ...status, state: stateOfClosed(run.closed), doing: endOf(run, run.closed), decision: null, result: null };
 
 const archivedState = (run: ArchivedRun, decision: DecisionPoint | null): RunState => {
   if (run.closed === null) return decision === null ? 'running' : 'waiting';

@@ -123,6 +123,8 @@ export const endsAsItShould: Invariant = {
         found.push(
           ...step.paths
             .filter((path) => (files[path] ?? '').includes('edited, '))
+            // Saved when the edit was in the file already, and then kept: the edit is in it by the person's own hand.
+            .filter((path) => !evidence.saves.some((save) => save.path === path && save.bytes === files[path]))
             .map((path) => `${about}: it ended ${end}, and ${path} is changed`),
         );
       const asked = step.pauses.filter(
