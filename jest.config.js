@@ -21,6 +21,7 @@ const LONG_ONLY = ['stop', 'crash-more', 'histories'].map((name) => `/test/e2e/$
 export default {
   reporters: ['default', '<rootDir>/test/support/last-line.js'],
   testTimeout: 60_000,
+  testSequencer: '<rootDir>/test/support/sequencer.js',
   projects: [
     {
       ...base,

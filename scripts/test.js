@@ -58,7 +58,7 @@ const tool = (path, ...args) =>
   });
 
 const jest = async () => {
-  const options = ['--json', `--outputFile=${resultFile}`, `--maxWorkers=${Math.min(2, cpus().length)}`];
+  const options = ['--json', `--outputFile=${resultFile}`, `--maxWorkers=${Math.min(3, cpus().length + 1)}`];
   const cache = `--cacheDirectory=${join(root, 'node_modules', '.cache', 'jest')}`;
   const code = await run(
     process.execPath,

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { sampled } from '../support/seeded.js';
+import { sampled, spread } from '../support/seeded.js';
 import { scene, whole, type Scene } from './support.js';
 
 const SECRET = 'test-key-that-must-not-leak';
@@ -394,14 +394,14 @@ const MACHINE: Record<string, Bad> = {
 describe('a job that cannot be run', () => {
   // What the reader of jobs says is tested without processes (test/job, test/client/job-file.test.ts); here a sample goes the whole way.
   const ALWAYS = ['job file absent', 'not Markdown', 'several problems at once', 'target outside, through a link'];
-  const names = sampled('bad jobs', Object.keys(JOBS), 6, ALWAYS);
+  const names = sampled('bad jobs', Object.keys(JOBS), 3, ALWAYS);
   test.each(names.map((name) => [name, JOBS[name]!] as const))('%s', (_name, bad) => expectRefusal(bad));
 });
 describe('a command line that says nothing we know', () => {
-  test.each(Object.entries(TYPED))('%s', (_name, bad) => expectRefusal(bad));
+  test.each(spread(Object.entries(TYPED), 8))('%s', (_name, bad) => expectRefusal(bad));
 });
 describe('a machine or a run that is not there', () => {
-  test.each(Object.entries(MACHINE))('%s', (_name, bad) => expectRefusal(bad));
+  test.each(spread(Object.entries(MACHINE), 6))('%s', (_name, bad) => expectRefusal(bad));
 
   test('--json says the same as data', async () => {
     const at = place();

@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { sampled, WHOLE } from '../support/seeded.js';
+import { sampled, spread, WHOLE } from '../support/seeded.js';
 import { CORE, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
 import type { Scene } from './support.js';
 
@@ -47,7 +47,7 @@ const all = async (points: readonly string[], work: (point: string) => Promise<v
 };
 
 test('SIGKILL at named points inside propose, apply, rollback and commit: one outcome, one commit, no second payment', async () => {
-  await all(sampled('named kill points', NAMED, 0, CORE, WHOLE), killedAt);
+  await all(sampled('named kill points', NAMED, 0, spread(CORE, 3), WHOLE), killedAt);
 }, 1_800_000);
 
 // The engine's own tests kill at every system call (test/crash/apply-kill.test.ts); here they are met through a run.

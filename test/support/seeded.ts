@@ -7,6 +7,18 @@ export const seed = Number(process.env.EMEND_SEED ?? Math.floor(Math.random() * 
  */
 export const WHOLE = process.env.EMEND_WHOLE === '1';
 
+/** `npm test`: what is walked wholly elsewhere is looked at in places. */
+const SHORT = process.env.EMEND_SHORT === '1';
+
+/** In `npm test` the first, the last, and of the stretches between them one each, so that they are `count` in all; else every one. */
+export const spread = <T>(items: readonly T[], count: number): readonly T[] => {
+  if (!SHORT || items.length <= count) return items;
+  const random = randomFrom(seed);
+  const stretch = (items.length - 2) / (count - 2);
+  const between = Array.from({ length: count - 2 }, (_, i) => items[1 + Math.floor((i + random()) * stretch)]!);
+  return [items[0]!, ...between, items.at(-1)!];
+};
+
 /** mulberry32: numbers in [0, 1). */
 export const randomFrom = (start: number): (() => number) => {
   let a = start >>> 0;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyOutcome } from '../../src/workspace/types.js';
-import { sampled } from '../support/seeded.js';
+import { sampled, spread } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf } from './apply-scene.js';
 import type { Scene, SceneFile } from './apply-scene.js';
@@ -96,7 +96,7 @@ describe.each(ACTS)('a save $name at every system call', (act) => {
     'of %s',
     async (path) => {
       const { steps: all, critical, discards } = await walk();
-      const steps = sampled(`${act.name}, ${path}`, all, 5, critical(path));
+      const steps = sampled(`${act.name}, ${path}`, all, 3, spread(critical(path), 7));
       expect(critical(path).length).toBeGreaterThan(5);
       const outcomes = new Set<string>();
       for (const at of steps) {
@@ -132,7 +132,7 @@ describe('two saves', () => {
     const pairs = critical.flatMap((first) =>
       Array.from({ length: 25 }, (_, more) => [first, first + 1 + more] as const),
     );
-    for (const [first, second] of sampled('two saves', pairs, 80)) {
+    for (const [first, second] of sampled('two saves', pairs, 30)) {
       const scene = await makeScene(FILES);
       const save = (text: string) => () => {
         fs.writeFileSync(scene.at('a.txt.editor'), text);
@@ -192,7 +192,7 @@ describe('other acts in between', () => {
     'a person %s at every step',
     async (name, act, stands) => {
       const { steps, critical } = await walk();
-      for (const at of sampled(name, steps, 5, critical('a.txt'))) {
+      for (const at of sampled(name, steps, 3, spread(critical('a.txt'), 8))) {
         const scene = await makeScene(FILES);
         const shim = shimSys(realSys, {
           at,
@@ -220,7 +220,7 @@ describe('other acts in between', () => {
     for (const at of sampled(
       'swapped directory',
       Array.from({ length: counted.calls() }, (_, i) => i + 1),
-      60,
+      25,
     )) {
       const scene = await makeScene([file]);
       const out = join(scene.root, 'out');

@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { realSys } from '../../src/workspace/sys.js';
 import type { Sys } from '../../src/workspace/sys.js';
 import type { FileConflict } from '../../src/workspace/types.js';
-import { sampled } from '../support/seeded.js';
+import { sampled, spread } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf } from './apply-scene.js';
 import type { Scene, SceneFile } from './apply-scene.js';
@@ -89,7 +89,7 @@ describe.each(Object.entries(BACKS))('%s', (name, { prepare, work, side }) => {
         const critical = count.stepsAbout((p) => p.endsWith(`/${path}`) || p.includes(own));
         expect(critical.length).toBeGreaterThan(3);
         let told = 0;
-        for (const at of sampled(`${name}, ${how}, ${path}`, steps, 2, critical)) {
+        for (const at of sampled(`${name}, ${how}, ${path}`, steps, 2, spread(critical, 7))) {
           const scene = await makeScene(FILES);
           await prepare(scene);
           const fault = () => {
