@@ -11,10 +11,12 @@ export interface ShimPlan {
   /**
    * `kill`: SIGKILL to this process. `tear`: half of the bytes are written, then SIGKILL (calls without bytes: plain kill).
    * An errno: thrown instead of the call (`before`), after it (`after`), or, with `short`, after half of the bytes.
+   * `half`: an append takes half of its bytes and says so, as a disk that fills up does (other calls are left alone).
    */
   readonly fault:
     | 'kill'
     | 'tear'
+    | 'half'
     | { readonly errno: string; readonly short?: boolean }
     | ((name: SysCall, args: readonly unknown[]) => void | Promise<void>);
   /** Only these calls count; all unless told. */
@@ -80,6 +82,11 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
       // A write that fails by itself (its directory is still missing) is torn at its first byte.
       if (WRITES.includes(name)) await half(name, args).catch(() => undefined);
       return die();
+    }
+    if (fault === 'half') {
+      if (name !== 'append') return invoke();
+      const bytes = args[1] as Uint8Array;
+      return real.append(args[0] as string, bytes.subarray(0, Math.floor(bytes.length / 2)));
     }
     if (typeof fault === 'function') {
       if (plan.when === 'before') await fault(name, args);

@@ -1,0 +1,91 @@
+/** Every write of the call journal fails once, or from some write on: slots, events, ends, answers. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { createDiskJournal } from '../../src/model/journal.js';
+import { slotKey } from '../../src/model/slot-key.js';
+import type { ModelPort, StreamEvent } from '../../src/model/types.js';
+import { realSys } from '../../src/workspace/sys.js';
+import { FAULTS, SHORT_WRITES, atEachCall } from '../support/store-faults.js';
+import type { StoreWork } from '../support/store-faults.js';
+import { askFor, keyParts } from './support.js';
+
+const PIECES = ['first ', 'x'.repeat(300_000), ' last'];
+const delta = (text: string): StreamEvent => ({ type: 'content_block_delta', delta: { type: 'text_delta', text } });
+const EVENTS: readonly StreamEvent[] = [
+  { type: 'message_start', message: { usage: { input_tokens: 100 } } },
+  ...PIECES.map(delta),
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } },
+  { type: 'message_stop' },
+];
+
+/** Answers at once, so that every run makes the same writes; the time is the disk's alone. */
+const model = (asked: () => void): ModelPort => ({
+  ready: () => null,
+  stream: async (_request, { onEvent }) => {
+    asked();
+    for (const event of EVENTS) await onEvent(event);
+  },
+});
+
+const parts = (draw: number) => ({ ...keyParts, draw });
+const fileOf = (dir: string, draw: number, name: string): string | null => {
+  try {
+    return readFileSync(join(dir, keyParts.stepKey, slotKey(parts(draw)), name), 'utf8');
+  } catch {
+    return null;
+  }
+};
+/** Where a call's last event lies on disk, it is paid for and nobody may ask again. */
+const isWhole = (dir: string, draw: number): boolean =>
+  (fileOf(dir, draw, 'call-1.events.jsonl') ?? '').includes('{"type":"message_stop"}}\n');
+
+/** Calls of the model, by directory: what a fault must not make more than needed. */
+const asked = new Map<string, number>();
+const journal = (dir: string, sys = realSys) =>
+  createDiskJournal({
+    dir,
+    sys,
+    slotLease_ms: 60_000,
+    heartbeat_ms: 60_000,
+    model: model(() => asked.set(dir, (asked.get(dir) ?? 0) + 1)),
+  });
+
+const work: StoreWork = {
+  prepare: async (dir) => {
+    await journal(dir).ask(askFor({ key: parts(0) }));
+  },
+  act: async (sys, dir, told) => {
+    if (sys !== realSys) asked.set(dir, 0);
+    const before = asked.get(dir) ?? 0;
+    const whole = isWhole(dir, 1);
+    const slot = fileOf(dir, 1, 'slot.json');
+    for (const draw of [0, 1]) {
+      const outcome = await journal(dir, sys).ask(askFor({ key: parts(draw) }));
+      expect(outcome).toMatchObject({ outcome: 'answered', answer: { text: PIECES.join('') } });
+      told(String(draw));
+    }
+    // A recorded answer is not asked for again, one that was cut off once; every call is in the usage.
+    expect({ whole, more: (asked.get(dir) ?? 0) - before }).toEqual({ whole, more: whole ? 0 : 1 });
+    if (slot !== null) expect(fileOf(dir, 1, 'slot.json')).toBe(slot);
+  },
+  check: async (dir, told) => {
+    const calls = await journal(dir).calls(keyParts.stepKey);
+    for (const draw of ['0', ...told]) {
+      expect(fileOf(dir, Number(draw), 'answer.json')).not.toBeNull();
+      expect(calls.find((c) => c.key.draw === Number(draw) && c.state === 'answered')).toBeDefined();
+    }
+    // Each call that was made is accounted for, and none is an answer unless its last event is on disk.
+    const ours = calls.filter((c) => c.key.draw === 1);
+    expect(ours.length).toBeGreaterThanOrEqual(asked.get(dir) ?? 0);
+    if (ours.length === 1) expect(ours[0]?.state === 'answered').toBe(isWhole(dir, 1));
+  },
+};
+
+test('each fault at each write: no torn answer is read, no recorded one asked for again, the next attempt succeeds', async () => {
+  const faults = [...FAULTS, ...SHORT_WRITES];
+  const tally: Record<string, unknown> = {};
+  for (const [name, fault] of faults) tally[name] = await atEachCall(`call journal, ${name}`, fault, work, 3);
+  process.stdout.write(`call journal: ${JSON.stringify(tally)}\n`);
+  expect(Object.keys(tally)).toHaveLength(faults.length);
+}, 600_000);
