@@ -56,6 +56,8 @@ export const propose =
       requireMarker: snapshot.config.requireCompleteSentinel,
       stopReason: answer.stopReason,
       rungs: snapshot.config.rungs,
+      // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
+      base: new Map(targets.map(({ path, sha }) => [path, sha])),
       ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
       newFileEol: chosen[0]?.newFileEol ?? '\n',
     };

@@ -17,6 +17,9 @@ export type BlockOutcome =
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
 const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
+const ADD_OR_HINT = 'Add lines before or after until it stands in one place, or say which with `FIND @LINE:`.';
+const NUMBER_TELLS =
+  'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
 const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
 function* textsOf(blocks: readonly Block[]): Generator<string> {
@@ -31,14 +34,16 @@ export class BlockApplier {
   readonly #base: readonly string[];
   readonly #chain: LineChain;
   readonly #rungs: RungSettings | undefined;
+  readonly #known: boolean;
   #exists: boolean;
   #changed = false;
 
-  /** `text` null: the file does not exist yet. */
-  constructor(text: Text | null, blocks: readonly Block[], rungs: RungSettings | undefined) {
+  /** `text` null: the file does not exist yet. `known`: it is the one that the answer was made for. */
+  constructor(text: Text | null, blocks: readonly Block[], rungs: RungSettings | undefined, known: boolean) {
     this.#base = text?.lines ?? [];
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
     this.#rungs = rungs;
+    this.#known = known;
     this.#exists = text !== null;
   }
 
@@ -98,7 +103,10 @@ export class BlockApplier {
       const one = places.first.length === 1 && !places.more;
       const first = one ? places.first[0] : level === 'exact' ? this.#hinted(places, block.hint) : undefined;
       if (first === undefined) return refused('find_repeated', this.#repeated(places));
-      return this.#change(first, find, replace);
+      const byNumber = !one && !this.#known;
+      if (byNumber && !rungOn('unchecked_lines', this.#rungs))
+        return refused('find_repeated', this.#repeated(places, NUMBER_TELLS));
+      return this.#change(first, find, replace, byNumber ? ['unchecked_lines'] : []);
     }
     if (this.#isPresent(wanted, replace))
       return {
@@ -113,9 +121,14 @@ export class BlockApplier {
     return hint === undefined ? undefined : places.first.find((node) => this.#chain.originOf(node) === hint - 1);
   }
 
-  #change(first: number, find: readonly string[], replace: readonly string[]): BlockOutcome {
+  #change(
+    first: number,
+    find: readonly string[],
+    replace: readonly string[],
+    needed: readonly Rung[] = [],
+  ): BlockOutcome {
     const nodes = this.#chain.run(first, find.length);
-    const rungs = new Set<Rung>();
+    const rungs = new Set<Rung>(needed);
     for (const [i, node] of nodes.entries()) {
       const level = levelBetween(find[i] ?? '', this.#chain.textOf(node)) ?? 'exact';
       if (level !== 'exact') rungs.add(level);
@@ -142,11 +155,11 @@ export class BlockApplier {
     return this.#chain.find(pattern(replace), 'exact').first.length === 1;
   }
 
-  #repeated(places: Places): string {
+  #repeated(places: Places, remedy = ADD_OR_HINT): string {
     const lines = places.first.map((node) => this.#chain.originOf(node) + 1);
     const base = lines.filter((line) => line > 0).join(', ');
     const made = lines.includes(0) ? `${base === '' ? '' : ', and '}in text that an earlier block made` : '';
-    return `FIND stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${places.more ? ' and more' : ''}. Add lines before or after until it stands in one place, or say which with \`FIND @LINE:\`.`;
+    return `FIND stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${places.more ? ' and more' : ''}. ${remedy}`;
   }
 
   #absent(find: readonly string[], hint: number | undefined): string {

@@ -5,13 +5,14 @@
  *   block  = [ "FILE: " path NL ] "FIND" [ " " [ "@" ] line ] ":" NL *( text NL ) "REPLACE:" NL *( text NL ) "END" [ " " nonce ] NL
  *
  * FILE may be left out where the block before is of the same file. FIND is whole lines and must stand in exactly one place of the text
- * as the blocks before left it; a line number (of the file as it was shown) decides between several. An empty FIND creates a file that
+ * as the blocks before left it; a line number (of the file as it was shown) decides between several, which is the rung unchecked_lines unless the file is known to be that one. An empty FIND creates a file that
  * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once.
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
  * then that reading counts whose FIND stands in the file, if only one does.
- * Rungs: earlier_block, line_endings, trailing_space, lookalikes. Edits, for the marker: blocks.
+ * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes. Edits, for the marker: blocks.
  */
 import { withoutBom } from './bom.js';
+import { isKnownBase } from './known-base.js';
 import { lookUp } from './paths.js';
 import { BlockApplier } from './search-replace-apply.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './search-replace-parse.js';
@@ -74,7 +75,7 @@ const readGroups = (groups: readonly Group[], notes: readonly Reason[], context:
   const allNotes = [...notes];
   const reasons: Reason[] = [];
   for (const { path, file, blocks } of groups) {
-    const applier = new BlockApplier(file.text, blocks, context.options.rungs);
+    const applier = new BlockApplier(file.text, blocks, context.options.rungs, isKnownBase(path, context.options));
     for (const block of blocks) {
       if (reasons.length >= REASONS_TOLD) break;
       const outcome = applier.apply(block);

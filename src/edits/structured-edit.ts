@@ -14,7 +14,7 @@ import { marksTabs, withoutTabMarks } from './listing.js';
 import { lookUp } from './paths.js';
 import { readJson } from './structured-edit-json.js';
 import type { Placed } from './structured-edit-locate.js';
-import { locate } from './structured-edit-locate.js';
+import { OperationLocator } from './structured-edit-locate.js';
 import type { Operation } from './structured-edit-operations.js';
 import { readOperations } from './structured-edit-operations.js';
 import type {
@@ -84,9 +84,11 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     if (marked) notes.push({ code: 'tab_marks', path, message: 'Marks of shown tabs were taken off the answer.' });
     const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
     const placed: Placed[] = [];
-    for (const operation of file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain) {
+    const said = file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain;
+    const locator = new OperationLocator(lines, said, path, context.options);
+    for (const operation of said) {
       if (reasons.length >= MAX_REASONS) break;
-      const located = locate(operation, lines, path, context.options);
+      const located = locator.locate(operation);
       const refusal = located.ok ? unseen(located.placed, file, path) : located.reason;
       if (refusal !== null) reasons.push(refusal);
       else if (located.ok) {

@@ -2,8 +2,9 @@
  * Where each hunk of a file belongs.
  *
  * The pre-image (context and removed lines) is looked for exactly, then rung by rung. Where it stands exactly at the stated line that
- * place wins, provided the header is sound: counts right, and the new side's line agreeing with what the hunks before have added.
- * In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
+ * place wins, provided the header is sound: counts right, and the new side's line agreeing with what the hunks before have added. If it
+ * stands elsewhere too the number decides, which is the rung `unchecked_lines` unless the file is known to be the one that the answer was
+ * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
  */
 import type { Rung, RungSettings } from '../shared/formats.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
@@ -39,11 +40,14 @@ export class HunkLocator {
   readonly #text: Text;
   readonly #chain: LineChain;
   readonly #rungs: RungSettings | undefined;
+  readonly #known: boolean;
   #added = 0;
   #end = 0;
 
-  constructor(text: Text, hunks: readonly Hunk[], rungs: RungSettings | undefined) {
+  /** `known`: this text is the one that the diff was made for. */
+  constructor(text: Text, hunks: readonly Hunk[], rungs: RungSettings | undefined, known: boolean) {
     this.#text = text;
+    this.#known = known;
     this.#chain = new LineChain(text.lines, () => wantedTexts(hunks));
     this.#rungs = rungs;
   }
@@ -125,7 +129,7 @@ export class HunkLocator {
     const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
     if (rungOn('lost_blank', this.#rungs))
       climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
-    if (sound && this.#standsAt(old, hunk.oldAt)) return this.#accept(hunk, old, hunk.oldAt);
+    if (sound && this.#standsAt(old, hunk.oldAt)) return this.#stated(hunk, old, plain);
     for (const [pattern, level] of climb) {
       const places = this.#atEnd(old, this.#chain.find(pattern, level));
       const [at] = places.first;
@@ -136,6 +140,17 @@ export class HunkLocator {
       return this.#accept(hunk, old, at);
     }
     return refused('context_mismatch', this.#mismatch(hunk, old));
+  }
+
+  /** The hunk stands where its header says. */
+  #stated(hunk: Hunk, old: readonly HunkLine[], plain: readonly WantedLine[]): Location {
+    const accepted = this.#accept(hunk, old, hunk.oldAt);
+    if (this.#known || !accepted.ok) return accepted;
+    const all = this.#atEnd(old, this.#chain.find(plain, 'exact'));
+    if (all.first.length === 1 && !all.more) return accepted;
+    if (!rungOn('unchecked_lines', this.#rungs)) return refused('context_repeated', repeated(all));
+    const { located } = accepted;
+    return { ok: true, located: { ...located, rungs: [...located.rungs, 'unchecked_lines'] } };
   }
 
   #standsAt(old: readonly HunkLine[], at: number): boolean {

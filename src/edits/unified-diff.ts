@@ -10,10 +10,11 @@
  *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
- * empty or new file). Rungs: counts, line_drift, lost_blank, line_endings, trailing_space, lookalikes.
+ * empty or new file). Rungs: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes.
  * Edits, for the marker: hunks.
  */
 import { withoutBom } from './bom.js';
+import { isKnownBase } from './known-base.js';
 import { type Located, HunkLocator } from './unified-diff-locate.js';
 import { type FileDiff, parseDiff } from './unified-diff-parse.js';
 import { type Target, targetOf } from './unified-diff-target.js';
@@ -66,7 +67,8 @@ const planFile = (
   const text = target.text ?? NO_TEXT;
   const { path } = target;
   const hunks = target.hasBom ? file.hunks.map(withoutBoms) : file.hunks;
-  const locator = new HunkLocator(text, hunks, context.options.rungs);
+  const known = isKnownBase(target.from ?? path, context.options);
+  const locator = new HunkLocator(text, hunks, context.options.rungs, known);
   const located: Located[] = [];
   const reasons: Reason[] = [];
   for (const [i, hunk] of hunks.entries()) {

@@ -20,7 +20,7 @@ export const RUNGS = {
   earlier_block: { default: true, what: 'FIND needs the text that an earlier block made' },
   unchecked_lines: {
     default: true,
-    what: 'bare line numbers with neither check nor context; a step never approves these by itself',
+    what: 'only a line number tells which lines are meant; a step never approves these by itself',
   },
   indent: { default: false, what: 'uniform shift of indentation' },
   lookalikes: { default: false, what: 'typographic look-alike characters' },

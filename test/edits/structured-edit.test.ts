@@ -118,10 +118,25 @@ describe('where an operation means', () => {
   test('a wrong number with a right check drifts to the one place nearby', () => {
     const outcome = run([replace(drifted(4, 2), drifted(4, 2))]);
     expect(linesOf(outcome)[3]).toBe('X');
-    expect(outcome).toMatchObject({ rungs: [{ rung: 'line_drift', path: 'f', index: 0, line: 4 }] });
-    expect(codes(run([replace(drifted(4, 2), drifted(4, 2))], { rungs: { line_drift: false } }))).toEqual([
-      'check_mismatch',
-    ]);
+    // One check proves too little in a file that may have changed.
+    const line = { path: 'f', index: 0, line: 4 };
+    expect(outcome).toMatchObject({
+      rungs: [
+        { rung: 'line_drift', ...line },
+        { rung: 'unchecked_lines', ...line },
+      ],
+    });
+    for (const rung of ['line_drift', 'unchecked_lines'])
+      expect(codes(run([replace(drifted(4, 2), drifted(4, 2))], { rungs: { [rung]: false } }))).toEqual([
+        'check_mismatch',
+      ]);
+  });
+
+  test('two checks, or a check and context, drift by themselves', () => {
+    const rungs = [{ rung: 'line_drift', path: 'f', index: 0, line: 4 }];
+    expect(run([replace(drifted(4, 2), drifted(5, 3))])).toMatchObject({ outcome: 'edited', rungs });
+    const context_after = LINES[4] ?? '';
+    expect(run([replace(drifted(4, 2), drifted(4, 2), { context_after })])).toMatchObject({ outcome: 'edited', rungs });
   });
 
   test('a check that fits nowhere is refused with the line that stands there', () => {
@@ -145,7 +160,15 @@ describe('where an operation means', () => {
     expect(run([replace(4, 4, { context_before: '' })])).toMatchObject({
       rungs: [{ rung: 'unchecked_lines', line: 4 }],
     });
-    expect(run([replace(4, 4, { context_after: '}\nthree\n' })])).toMatchObject({ outcome: 'edited', rungs: [] });
+    expect(run([replace(4, 4, { context_after: '}\nthree\n' })])).toMatchObject({
+      outcome: 'edited',
+      rungs: [{ rung: 'unchecked_lines', line: 4 }],
+    });
+    const context_before = 'one\n\n';
+    expect(run([replace(4, 4, { context_before, context_after: '}\nthree\n' })])).toMatchObject({
+      outcome: 'edited',
+      rungs: [],
+    });
     expect(run([replace(check(2), 4)])).toMatchObject({ rungs: [{ rung: 'unchecked_lines' }] });
     expect(codes(run([replace(4, 4)], { rungs: { unchecked_lines: false } }))).toEqual(['unchecked_lines']);
   });
@@ -168,7 +191,9 @@ describe('where an operation means', () => {
   });
 
   test('white space at line ends of a context is a rung', () => {
-    expect(run([replace(4, 4, { context_after: '}  ' })])).toMatchObject({ rungs: [{ rung: 'trailing_space' }] });
+    expect(run([replace(4, 4, { context_before: 'one\n\n', context_after: '}  ' })])).toMatchObject({
+      rungs: [{ rung: 'trailing_space' }],
+    });
     expect(codes(run([replace(4, 4, { context_after: '}  ' })], { rungs: { trailing_space: false } }))).toEqual([
       'context_mismatch',
     ]);

@@ -80,6 +80,13 @@ const applied: Case[] = [
     name: 'the stated line among several',
     diff: `${HEAD}@@ -3,1 +3,1 @@\n-x\n+y\n`,
     files: { f: 'x\nx\nx\nx\n' },
+    expected: 'f=x|x|y|x; [unchecked_lines]',
+  },
+  {
+    name: 'the stated line among several in the file that the diff was made for',
+    diff: `${HEAD}@@ -3,1 +3,1 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\nx\nx\n' },
+    options: { base: new Map([['f', '']]) },
     expected: 'f=x|x|y|x',
   },
   {

@@ -1,0 +1,192 @@
+/**
+ * What an operation quotes of the file, and where all of that stands.
+ *
+ * What is quoted proves a place where it stands there, covers both ends of the lines that go away, and stands nowhere else. Where it
+ * proves less the number decides, which is right only in the file that the answer was made for (decision 0029).
+ */
+import { checkAt } from './listing.js';
+import { LineChain } from './locate.js';
+import type { Operation, QuotedLine } from './structured-edit-operations.js';
+
+/** A single check is looked for this many lines up and down. */
+const CHECK_DRIFT_LINES = 20;
+/** What stands in more places than this moves no operation: telling them apart would cost too much. */
+const MAX_CANDIDATES = 1_000;
+
+/** What an operation quotes, with places relative to its first line. */
+export interface Claim {
+  /** 0-based first line as the answer numbers it. */
+  readonly from: number;
+  readonly length: number;
+  readonly checks: readonly { readonly offset: number; readonly quoted: QuotedLine }[];
+  /** A number stands alone: neither a check nor a context goes with it. */
+  readonly bareEnds: boolean;
+  /** Both ends of the lines that go away are covered by what is quoted. An end of the file is what it is. */
+  readonly held: boolean;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+export const claimOf = (operation: Operation, count: number): Claim => {
+  const before = operation.before ?? [];
+  const after = operation.after ?? [];
+  const hasContext = before.length + after.length > 0;
+  if (operation.type === 'append' || operation.type === 'prepend') {
+    const from = operation.type === 'append' ? count : 0;
+    return { from, length: 0, checks: [], bareEnds: false, held: true, before, after };
+  }
+  if (operation.type === 'insert') {
+    const { at } = operation;
+    // The line after the last one is named by no listing; its number alone says what is meant: the end.
+    const atEnd = at.line === count + 1;
+    const checks = at.check === null ? [] : [{ offset: 0, quoted: at }];
+    const told = checks.length > 0 || hasContext || atEnd;
+    return { from: at.line - 1, length: 0, checks, bareEnds: !told, held: told, before, after };
+  }
+  const { start, end } = operation;
+  const length = end.line - start.line + 1;
+  const ends = [
+    { offset: 0, quoted: start },
+    { offset: length - 1, quoted: end },
+  ];
+  const checks = ends.filter(({ quoted }) => quoted.check !== null);
+  const covered = hasContext || checks.length === 2 || (checks.length === 1 && length === 1);
+  const startHeld = before.length > 0 || checks.some(({ offset }) => offset === 0);
+  const endHeld = after.length > 0 || checks.some(({ offset }) => offset === length - 1);
+  return { from: start.line - 1, length, checks, bareEnds: !covered, held: startHeld && endHeld, before, after };
+};
+
+/** Does all that is quoted stand at `from`? true: with other white space at line ends; false: exactly; null: no. */
+export const holdsAt = (claim: Claim, lines: readonly string[], from: number): boolean | null => {
+  for (const { offset, quoted } of claim.checks) if (checkAt(lines, from + offset + 1) !== quoted.check) return null;
+  const before = holdsContext(claim.before, lines, from - claim.before.length);
+  const after = holdsContext(claim.after, lines, from + claim.length);
+  return before === null || after === null ? null : before || after;
+};
+
+export const holdsContext = (context: readonly string[], lines: readonly string[], from: number): boolean | null => {
+  let loose = false;
+  for (const [i, wanted] of context.entries()) {
+    const found = lines[from + i];
+    if (found === wanted) continue;
+    if (found?.trimEnd() !== wanted.trimEnd()) return null;
+    loose = true;
+  }
+  return loose;
+};
+
+/** Contexts that are more than blank lines. */
+const tellingContexts = ({ before, after }: Claim): number =>
+  [before, after].filter((context) => context.some((line) => line.trim() !== '')).length;
+
+/**
+ * Does an operation quote one check and nothing else? A check has 46,656 values: that it stands at its number is sound, that it stands
+ * at one of some forty other lines proves little, and nothing in a long file.
+ */
+export const isOneCheck = (claim: Claim): boolean =>
+  new Set(claim.checks.map(({ offset }) => offset)).size === 1 && tellingContexts(claim) === 0;
+
+/** Adjacent lines that a claim is about, from base line `at` on. */
+interface Stretch {
+  readonly at: number;
+  readonly lines: readonly string[];
+}
+
+/** Where else what claims quote stands; one pass over the file serves all operations. */
+export class ClaimFinder {
+  readonly #lines: readonly string[];
+  readonly #claims: readonly Claim[];
+  readonly #chain: LineChain;
+  #byCheck: ReadonlyMap<string, readonly number[]> | null = null;
+
+  /** `claims`: every claim that will be asked about. */
+  constructor(lines: readonly string[], claims: readonly Claim[]) {
+    this.#lines = lines;
+    this.#claims = claims;
+    this.#chain = new LineChain(lines, () =>
+      claims.flatMap((claim) => [
+        ...(this.#stretches(claim) ?? []).flatMap((stretch) => stretch.lines),
+        ...claim.before,
+        ...claim.after,
+      ]),
+    );
+  }
+
+  /** `claim` stands at its number; is there another place with the same lines in all that it quotes? */
+  isRepeated(claim: Claim): boolean {
+    const stretches = this.#stretches(claim);
+    if (stretches === null) return false;
+    let shifts: number[] | null = null;
+    for (const { at, lines } of stretches) {
+      const places = this.#chain.find(wanted(lines), 'exact');
+      if (places.first.length === 1 && !places.more) return false;
+      if (!places.more) shifts = places.first.map((first) => first - at);
+    }
+    // Where each part stands in very many places it counts as repeated.
+    if (shifts === null) return true;
+    return shifts.some((shift) => shift !== 0 && stretches.every((stretch) => this.#standsAt(stretch, shift)));
+  }
+
+  /** Up to two other places where everything stands exactly; none where too little is quoted to move an edit by. */
+  otherPlaces(claim: Claim): number[] {
+    const contexts = tellingContexts(claim);
+    const byChecks = claim.held && claim.checks.length > 0;
+    // A range moved by contexts alone must be held at both ends.
+    const byContext = contexts === 2 || (contexts === 1 && claim.length === 0);
+    if (!byChecks && !byContext) return [];
+    const reach = isOneCheck(claim) ? CHECK_DRIFT_LINES : this.#lines.length;
+    const places: number[] = [];
+    for (const from of this.#candidates(claim)) {
+      if (places.length === 2) break;
+      const inReach = from !== claim.from && Math.abs(from - claim.from) <= reach;
+      if (inReach && from >= 0 && from + claim.length <= this.#lines.length)
+        if (holdsAt(claim, this.#lines, from) === false) places.push(from);
+    }
+    return places;
+  }
+
+  /** Where the claim would begin so that one part of what it quotes stands; none where that is in too many places. */
+  #candidates(claim: Claim): readonly number[] {
+    const [check] = claim.checks;
+    if (check !== undefined) {
+      this.#byCheck ??= this.#indexChecks();
+      const lines = this.#byCheck.get(check.quoted.check ?? '') ?? [];
+      return lines.length > MAX_CANDIDATES ? [] : lines.map((at) => at - check.offset);
+    }
+    const { before, after, length } = claim;
+    const [context, offset] = before.length >= after.length ? [before, -before.length] : [after, length];
+    const places = this.#chain.find(wanted(context), 'exact');
+    return places.more ? [] : places.first.map((at) => at - offset);
+  }
+
+  #indexChecks(): ReadonlyMap<string, readonly number[]> {
+    const index = new Map<string, number[]>();
+    for (const { checks } of this.#claims) for (const { quoted } of checks) index.set(quoted.check ?? '', []);
+    for (let at = 0; at < this.#lines.length; at += 1) index.get(checkAt(this.#lines, at + 1) ?? '')?.push(at);
+    return index;
+  }
+
+  #standsAt({ at, lines }: Stretch, shift: number): boolean {
+    return lines.every((line, i) => this.#lines[at + i + shift] === line);
+  }
+
+  /** What a claim quotes as the file has it there; null where it quotes an end of the file, which is in one place only. */
+  #stretches({ from, length, checks, before, after }: Claim): readonly Stretch[] | null {
+    const covered = new Set<number>();
+    for (const { offset } of checks) for (const near of [-1, 0, 1]) covered.add(from + offset + near);
+    for (let i = 1; i <= before.length; i += 1) covered.add(from - i);
+    for (let i = 0; i < after.length; i += 1) covered.add(from + length + i);
+    if (covered.size === 0) return null;
+    const stretches: { at: number; lines: string[] }[] = [];
+    for (const at of [...covered].sort((a, b) => a - b)) {
+      const line = this.#lines[at];
+      if (line === undefined) return null;
+      const last = stretches.at(-1);
+      if (last !== undefined && last.at + last.lines.length === at) last.lines.push(line);
+      else stretches.push({ at, lines: [line] });
+    }
+    return stretches;
+  }
+}
+
+const wanted = (lines: readonly string[]): { readonly text: string }[] => lines.map((text) => ({ text }));
