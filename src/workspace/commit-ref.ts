@@ -1,6 +1,7 @@
 /** Moving the branch (or a detached HEAD) from the lease's commit to ours, or finding that it was moved already. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { problem } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
 import { commitOfStep } from './commit-message.js';
 import { git, gitLine, repositoryOf } from './git.js';
@@ -94,7 +95,25 @@ export async function moveRef(input: {
     }
     if ((await undoneAmong(repository.root, input.records)) !== null)
       return { at: 'elsewhere', why: 'the files were put back meanwhile, so there is nothing to commit' };
-    if (performance.now() >= deadline) return { at: 'failed', problem: moved.problem };
+    if (performance.now() >= deadline)
+      return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };
     await sleep(POLL_MS);
   }
 }
+
+/**
+ * A git that was killed leaves its lock behind, and nobody but a person can know that no git works under it: the lock is named with
+ * what to type, and never removed. Null where git failed of something else.
+ */
+const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
+  const lock = /Unable to create '([^\n]+\.lock)': File exists/.exec(message)?.[1];
+  if (lock === undefined) return null;
+  return problem(
+    'git_failed',
+    `The commit is not made: the branch is locked by ${lock}, for ${waited_ms / 1000} s at least. ` +
+      `If no git runs in this repository (one that was killed leaves it behind), type: rm ${quoted(lock)} and then answer retry.`,
+  );
+};
+
+/** As one word of a shell. */
+const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
