@@ -30,7 +30,9 @@ export async function syncIndex(input: {
     if (done.ok) return told;
     const locked = done.problem.message.includes('index.lock');
     if (!locked || performance.now() >= deadline) {
-      const why = locked ? 'another git process holds index.lock, or left it behind when it was killed' : done.problem.message;
+      const why = locked
+        ? 'another git process holds index.lock, or left it behind when it was killed'
+        : done.problem.message;
       return `the commit is made, but your index still has the files as they were before (${why}); when it is free: git reset -q`;
     }
     await sleep(POLL_MS);
