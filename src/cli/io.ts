@@ -18,6 +18,8 @@ export interface Io {
   /** Lines to stdout and stderr; a line end is added. */
   out(text: string): void;
   err(text: string): void;
+  /** All of stdin; null where it holds more than `most_bytes`. */
+  readAll(most_bytes: number): Promise<Uint8Array | null>;
   /** The answer, or null at the end of input or when `signal` aborts. */
   ask(question: string, signal: AbortSignal): Promise<string | null>;
   /** Ctrl-C and SIGTERM come here instead of ending the process; call the result to stop listening. */
@@ -54,6 +56,16 @@ export const processIo = (): Io => {
     write: (text) => void stdout.write(text),
     out: (text) => void stdout.write(`${text}\n`),
     err: (text) => void stderr.write(`${text}\n`),
+    readAll: async (most_bytes) => {
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      for await (const part of stdin as AsyncIterable<Buffer>) {
+        bytes += part.length;
+        if (bytes > most_bytes) return null;
+        parts.push(part);
+      }
+      return Buffer.concat(parts);
+    },
     ask: async (question, signal) => {
       const lines = createInterface({ input: stdin, output: stdout });
       // While a question is open the terminal is in raw mode: Ctrl-C arrives here and not as a signal.

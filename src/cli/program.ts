@@ -81,6 +81,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     });
 
   addDecisions(program, io, finish);
+  addPatching(program, io, finish);
 
   program
     .command('events')
@@ -128,6 +129,34 @@ const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void
     flags(program.command(answer).argument('<run>', RUN).description(description)).action(
       (run: string, given: object) => send(run, answer, given),
     );
+};
+
+const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+  const where = '--workspace <dir>';
+  const whereHelp = 'the directory to change; default: the git repository here, else this directory';
+  program
+    .command('patch')
+    .argument('<answer>', 'a file that holds an edit in any known format, or - for stdin')
+    .description('apply an edit that you have, all of it or nothing, with no server and no model')
+    .option(where, whereHelp)
+    .option('--format <name>', 'the format of the answer; auto: by its first lines', 'auto')
+    .option('--check', 'write nothing: print the diff and what would happen')
+    .addOption(json())
+    .action(async (answer: string, flags: object) => {
+      const { patch } = await import('./commands/patch.js');
+      finish(await patch(io, answer, flags as Parameters<typeof patch>[2]));
+    });
+
+  program
+    .command('undo')
+    .description('put back the last change of a workspace while its files are untouched')
+    .option(where, whereHelp)
+    .option('--check', 'only say what would be put back')
+    .addOption(json())
+    .action(async (flags: object) => {
+      const { undo } = await import('./commands/undo.js');
+      finish(await undo(io, flags));
+    });
 };
 
 const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {

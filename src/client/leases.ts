@@ -8,6 +8,7 @@ import { createApplyEngine } from '../workspace/apply.js';
 import { appliedRecords, appliedUnder } from '../workspace/ended-lease.js';
 import { homePaths } from '../workspace/home.js';
 import { createLeaseKeeper } from '../workspace/lease.js';
+import { isLocal } from '../workspace/local-holder.js';
 import { orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { ApplyRequest, FileConflict, LeaseEnd, LeaseHolder, Proposal } from '../workspace/types.js';
@@ -65,7 +66,8 @@ export const settleHolds = async (emend: Emend, archives: number = ARCHIVES.reco
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
     // A workspace whose git does not answer holds up none of the others.
     const holder = there === null ? null : await engine.readLease(workspace).catch(ignoreProblem);
-    if (holder === null) continue;
+    // Commands hold for a moment and by themselves; local-holder.ts deals with those that died.
+    if (holder === null || isLocal(holder)) continue;
     const standing = await standingOfRun(emend, holder);
     if (standing.state === 'open') continue;
     if (standing.state === 'unknown' && standing.why === 'no_answer')
@@ -101,9 +103,9 @@ const noteEnd = async (emend: Emend, holder: LeaseHolder, end: LeaseEnd): Promis
     await noteRecovery(emend, holder, 'committed', []);
 };
 
-const noteRecovery = (
-  { archive }: Emend,
-  { stepKey, number }: LeaseHolder,
+export const noteRecovery = (
+  { archive }: Pick<Emend, 'archive'>,
+  { stepKey, number }: Pick<LeaseHolder, 'stepKey' | 'number'>,
   how: RecoveryData['how'],
   files: readonly string[],
 ): Promise<void> => {

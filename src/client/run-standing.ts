@@ -3,6 +3,7 @@ import { hostOfQueue } from './ids.js';
 import { ProblemError } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
 import { homePaths } from '../workspace/home.js';
+import { standingOfLocal } from '../workspace/local-holder.js';
 import { orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { LeaseHolder, RunStanding } from '../workspace/types.js';
@@ -11,6 +12,8 @@ import type { DescribedRun, Emend } from './types.js';
 
 /** Never throws for an absent or slow server: that is `unknown`. */
 export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<RunStanding> => {
+  const local = await standingOfLocal(holder, hostOfQueue(emend.queues.host));
+  if (local !== null) return local;
   const { runs } = emend;
   if (runs === null) return { state: 'unknown', why: 'no_answer' };
   // Held for a run of another namespace, so perhaps of another server: this one cannot know.

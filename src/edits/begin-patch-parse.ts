@@ -86,7 +86,7 @@ export const parsePatch = (body: string): ParsedPatch => {
     edits += kind === 'update' ? chunks.length : 1;
   }
   for (at += 1; at < lines.length; at += 1)
-    if (!/^\s*(```|~~~)?\s*$/.test(lines[at] ?? '')) return fault('stray_line', stray(at, lines[at] ?? ''));
+    if (!['', '```', '~~~'].includes((lines[at] ?? '').trim())) return fault('stray_line', stray(at, lines[at] ?? ''));
   return files.length > 0 ? { ok: true, files, edits } : fault('no_edits', 'The patch names no file.');
 };
 

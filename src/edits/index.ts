@@ -1,6 +1,7 @@
 /**
  * The edit engine: base bytes and a model's answer in, result bytes or reasons out. Pure, without I/O; works with no server and no model.
  */
+export { detectFormat, nonceOf } from './detect.js';
 export { combinedDiff, countChanged } from './diff.js';
 export type { ChangedLines, DiffFile } from './diff.js';
 export { guardFindings } from './guards.js';
@@ -14,3 +15,4 @@ export { applySplices, composeSplices, invertSplices } from './splices.js';
 export { decodeFile, describeFile } from './text.js';
 export type { FileDescription } from './text.js';
 export type * from './types.js';
+export { wantedPaths } from './wanted-paths.js';

@@ -10,37 +10,12 @@
  *                                      missing or wrong   ends inside a block truncated
  *                                      missing or wrong   otherwise no        invalid
  */
-import type { AnswerFormat } from '../shared/formats.js';
-import { beginPatch } from './begin-patch.js';
+import { sizeFault } from './answer-size.js';
 import type { FoundMarker } from './marker.js';
 import { findMarker } from './marker.js';
+import { MODULES } from './modules.js';
 import { compose, decodeOffered } from './outcome-compose.js';
-import { searchBlocks } from './search-blocks.js';
-import { searchReplace } from './search-replace.js';
-import { stringReplace } from './string-replace.js';
-import { structuredEdit } from './structured-edit.js';
-import type {
-  AnswerOutcome,
-  ApplyAnswerInput,
-  ApplyOptions,
-  FormatModule,
-  NotEdited,
-  Reading,
-  Reason,
-  StopReason,
-} from './types.js';
-import { unifiedDiff } from './unified-diff.js';
-import { wholeFile } from './whole-file.js';
-
-const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
-  'whole-file': wholeFile,
-  'unified-diff': unifiedDiff,
-  'structured-edit': structuredEdit,
-  'search-replace': searchReplace,
-  'search-blocks': searchBlocks,
-  'begin-patch': beginPatch,
-  'string-replace': stringReplace,
-};
+import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, NotEdited, Reading, Reason, StopReason } from './types.js';
 
 const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
 
@@ -48,6 +23,8 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const { format, answer, files, options } = input;
   const stopped = judgeStop(options.stopReason);
   if (stopped !== null) return stopped;
+  const tooLarge = sizeFault(answer);
+  if (tooLarge !== null) return not('invalid', [tooLarge]);
 
   const found = findMarker(format, answer, options.nonce);
   const offered = decodeOffered(files);

@@ -12,7 +12,8 @@ export type ParsedDiff =
   | { readonly ok: true; readonly files: readonly FileDiff[]; readonly notes: readonly Reason[] }
   | { readonly ok: false; readonly open: boolean; readonly files: readonly FileDiff[]; readonly reason: Reason };
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*[\w+.-]*[ \t]*$/;
+// No two runs of blanks side by side: that would be quadratic on a long one.
+const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*(?:[\w+.-]+[ \t]*)?$/;
 const BINARY = 'Binary patches are not supported: only text files can be edited.';
 const COMBINED = 'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
 

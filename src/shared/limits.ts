@@ -154,10 +154,16 @@ export const BOUNDS = {
   detailsFiles: 30,
   // Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
   details_chars: 10_000,
+  // The edit engine reads no longer answers, whoever asks; a job's own limit is maxAnswer_bytes.
+  maxAnswer_chars: 64 * MiB,
+  maxAnswer_lines: 4_000_000,
   // Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
   editInline_bytes: 256 * KiB,
   editMemory_MiB: 2048,
   editTime_ms: 120_000,
+  // A command that works on a workspace by itself is done in a moment; another one waits this long for it, asking this often.
+  localWait_ms: 10_000,
+  localPoll_ms: 100,
   runPrefix_chars: 4,
   shownKey_chars: 8,
 } as const;

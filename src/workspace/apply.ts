@@ -65,6 +65,10 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       checkRequest(request);
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(stillOurs), request));
     },
+    rollbackRecorded: async (request) => {
+      if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is no step key.`);
+      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
+    },
     releaseLease: (workspace, stepKey, number) => leases.release(workspace, stepKey, number),
     holdLease: (workspace, stepKey, holder) => leases.take(workspace, stepKey, holder),
     readLease: (workspace) => leases.read(workspace),

@@ -11,7 +11,7 @@ import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } fr
 import { asAttempt, transact } from './apply-transact.js';
 import type { LeaseTaking } from './lease.js';
 import type { FileStat } from './sys.js';
-import type { ApplyRequest, FileConflict, RollbackOutcome } from './types.js';
+import type { FileConflict, RollbackOutcome, RollbackRequest } from './types.js';
 import { markUndone } from './undone.js';
 import { resolveInWorkspace } from './workspace-path.js';
 
@@ -24,7 +24,7 @@ export const rollbackName = (name: string): string => (name.endsWith(SUFFIX) ? n
  * open is carried to its end first. Where the step's commit is there nothing is put back. Throws ProblemError where the disk refuses
  * (nothing is changed then), and `busy` where another step holds the workspace.
  */
-export const rollBack = async (parts: EngineParts, request: ApplyRequest): Promise<RollbackOutcome> => {
+export const rollBack = async (parts: EngineParts, request: RollbackRequest): Promise<RollbackOutcome> => {
   const { sys, transactions, leases, stillOurs } = parts;
   const { stepKey } = request;
   const name = recordName(stepKey, request.proposalId, request.decision);
@@ -49,7 +49,7 @@ export const rollBack = async (parts: EngineParts, request: ApplyRequest): Promi
 };
 
 interface Work {
-  readonly request: ApplyRequest;
+  readonly request: RollbackRequest;
   readonly workspace: string;
   readonly held: LeaseTaking & { readonly outcome: 'held' };
   readonly name: string;

@@ -109,6 +109,8 @@ export interface ApplyRequest {
   readonly files: readonly string[];
   readonly holder: { readonly workflowId: string; readonly namespace: string };
 }
+/** What a rollback needs to know of the application that it takes back. */
+export type RollbackRequest = Pick<ApplyRequest, 'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'>;
 export interface FileConflict {
   readonly path: string;
   /** In words: what was expected, what was found. */
@@ -156,6 +158,8 @@ export interface ApplyEngine {
    * the record or commit it. Idempotent. Throws ProblemError `busy` where another step holds the workspace.
    */
   rollback(request: ApplyRequest, stillOurs?: StillOurs): Promise<RollbackOutcome>;
+  /** The same for an application that was found in this home's own records: they say all that is needed, without its proposal. */
+  rollbackRecorded(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Ends the step's lease; with a number only the taking of that number. */
   releaseLease(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
   /** Takes the lease, or gives the step its own back; `taken`: this call took it. */

@@ -11,7 +11,7 @@ export interface FakeIo extends Omit<Io, 'ask'> {
 }
 
 export const fakeIo = (
-  more: { isTty?: boolean; env?: Io['env']; cwd?: string; typed?: (string | null)[] } = {},
+  more: { isTty?: boolean; env?: Io['env']; cwd?: string; typed?: (string | null)[]; stdin?: Uint8Array } = {},
 ): FakeIo => {
   const printed = { out: '', err: '' };
   const asked: string[] = [];
@@ -35,6 +35,10 @@ export const fakeIo = (
     },
     err: (text) => {
       printed.err += `${text}\n`;
+    },
+    readAll: async (most_bytes) => {
+      const bytes = more.stdin ?? new Uint8Array(0);
+      return bytes.length > most_bytes ? null : bytes;
     },
     ask: async (question) => {
       asked.push(question);

@@ -7,6 +7,8 @@ import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { createApplyEngine } from '../../workspace/apply.js';
+import { hostId } from '../../workspace/home.js';
+import { endDeadHolds } from '../../workspace/local-holder.js';
 import type { RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
 import { heldLines, releasedLine } from '../render/holds.js';
@@ -25,7 +27,9 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
   if (flags.undo !== undefined && flags.keep !== undefined)
     return fail('usage', '--undo and --keep exclude each other.');
   return withEmend(io, async (emend) => {
-    const transactions = await createApplyEngine({ home: emend.home, blobs: emend.blobs }).recover();
+    const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+    const transactions = await engine.recover();
+    await endDeadHolds(engine, emend.home, await hostId(emend.home));
     const holds = await settleHolds(emend);
     const asked = flags.undo ?? flags.keep;
     if (asked !== undefined)

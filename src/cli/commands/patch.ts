@@ -1,0 +1,113 @@
+/** `emend patch`: applies an answer from a file or stdin to a workspace, with the job's own transaction, no server and no model. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reason } from '../../edits/index.js';
+import { BOUNDS } from '../../shared/limits.js';
+import { EXIT, fail } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import { proposalIdOf } from '../../workspace/hash.js';
+import { isLocal } from '../../workspace/local-holder.js';
+import type { ApplyOutcome, ApplyRequest } from '../../workspace/types.js';
+import type { Io } from '../io.js';
+import { failBusy } from '../patch/busy.js';
+import { formatOf, judge, limitOf, readConfig } from '../patch/judge.js';
+import type { Judged } from '../patch/judge.js';
+import { localWorkspace, openLocal } from '../patch/open-local.js';
+import type { Local } from '../patch/open-local.js';
+import { readAnswer } from '../patch/read-answer.js';
+import { drawPatch, sealPatch } from '../patch/seal-answer.js';
+import { printPatch } from '../render/patch.js';
+import type { PatchReport } from '../render/patch.js';
+import { transactionLines } from '../render/transactions.js';
+
+export interface PatchFlags {
+  readonly workspace?: string;
+  readonly format: string;
+  readonly check?: true;
+  readonly json?: true;
+}
+
+/** The names of `source` and of the files in the answer are the only ones that are read, besides `emend.yaml`. */
+export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<ExitCode> => {
+  const workspace = await localWorkspace(io, flags.workspace);
+  const config = await readConfig(workspace);
+  const answer = await readAnswer(io, source, limitOf(config, 'maxAnswer_bytes'));
+  const format = formatOf(flags.format, answer);
+  const check = flags.check === true;
+  const local = check ? null : await openLocal(io, { existing: false, recover: true });
+  for (const line of transactionLines(local?.recovered ?? [])) io.err(line);
+  const judged = await judge(workspace, config, format, answer);
+  const report = reportOf(workspace, judged, check);
+  const done = local === null ? report : await write(local, workspace, judged, report);
+  printPatch(io, { ...done, recovered: local?.recovered ?? [] }, { check, json: flags.json === true });
+  return done.exit;
+};
+
+type Report = Omit<PatchReport, 'recovered'>;
+
+/** What the answer comes to before anything is written. */
+const reportOf = (workspace: string, { format, outcome, offered }: Judged, check: boolean): Report => {
+  const base = { v: 1, workspace, format, checked: check, patch: null, conflicts: [] } as const;
+  const nothing = { files: [], rungs: [], findings: [], notes: [], reasons: [], diff: '' };
+  if (outcome.outcome === 'edited') {
+    const { rungs, findings } = outcome;
+    const notes = outcome.notes.filter(isWanted);
+    return {
+      ...base,
+      ...nothing,
+      outcome: 'would_apply',
+      ...drawPatch(outcome, offered),
+      rungs,
+      findings,
+      notes,
+      exit: EXIT.done,
+    };
+  }
+  const unchanged = outcome.outcome === 'unchanged';
+  const told = unchanged ? { notes: outcome.reasons.filter(isWanted) } : { reasons: outcome.reasons };
+  return { ...base, ...nothing, outcome: outcome.outcome, ...told, exit: unchanged ? EXIT.done : EXIT.refused };
+};
+
+/** No marker is asked for, so that there is none is nothing to tell. */
+const isWanted = ({ code }: Reason): boolean => !code.startsWith('marker_');
+
+const write = async (local: Local, workspace: string, judged: Judged, report: Report): Promise<Report> => {
+  if (judged.outcome.outcome !== 'edited') return report;
+  const stepKey = randomBytes(16).toString('hex');
+  const proposal = await sealPatch(local.blobs, stepKey, judged.outcome, judged.offered);
+  const request: ApplyRequest = {
+    ...{ stepKey, workspace, proposal, holder: local.holder },
+    proposalId: proposalIdOf(proposal),
+    decision: 0,
+    files: proposal.files.map(({ path }) => path),
+  };
+  const applied = await applyOrWait(local, request);
+  switch (applied.outcome) {
+    case 'applied':
+    case 'conflict': {
+      await local.engine.releaseLease(workspace, stepKey, applied.lease.number);
+      const conflicts = applied.outcome === 'conflict' ? applied.conflicts : [];
+      const exit = conflicts.length === 0 ? EXIT.done : EXIT.conflict;
+      return { ...report, outcome: applied.outcome, patch: stepKey, conflicts, exit };
+    }
+    case 'base_changed':
+      return { ...report, outcome: 'base_changed', conflicts: applied.conflicts, exit: EXIT.conflict };
+    case 'busy':
+      return failBusy(workspace, applied.holder);
+    case 'failed': {
+      const { code, message, next } = applied.problem;
+      return fail(code, `${message} Nothing was changed.`, next);
+    }
+  }
+};
+
+/** Another command is done in a moment, and one that died holds nothing; a run may hold its workspace for days. */
+const applyOrWait = async (local: Local, request: ApplyRequest): Promise<ApplyOutcome> => {
+  const deadline = performance.now() + BOUNDS.localWait_ms;
+  for (;;) {
+    const outcome = await local.engine.apply(request);
+    if (outcome.outcome !== 'busy' || !isLocal(outcome.holder) || performance.now() > deadline) return outcome;
+    await local.freeDead(request.workspace);
+    await sleep(BOUNDS.localPoll_ms);
+  }
+};

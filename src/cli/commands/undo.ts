@@ -1,0 +1,113 @@
+/** `emend undo`: puts back the last change of a workspace, as long as nobody touched its files since. */
+import { noteRecovery } from '../../client/leases.js';
+import { EXIT } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import { shownKey } from '../../shared/refs.js';
+import { lastChange } from '../../workspace/last-change.js';
+import type { LastChange } from '../../workspace/last-change.js';
+import { isLocal } from '../../workspace/local-holder.js';
+import { realSys } from '../../workspace/sys.js';
+import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
+import type { Io } from '../io.js';
+import { failBusy } from '../patch/busy.js';
+import { localWorkspace, openLocal } from '../patch/open-local.js';
+import type { Local } from '../patch/open-local.js';
+import { count, plain } from '../render/text.js';
+import { transactionLines } from '../render/transactions.js';
+
+interface UndoFlags {
+  readonly workspace?: string;
+  readonly check?: true;
+  readonly json?: true;
+}
+
+/** The JSON of `emend undo --json`; docs/cli.md describes it. */
+interface UndoReport {
+  readonly v: 1;
+  readonly outcome: 'undone' | 'would_undo' | 'nothing' | 'touched' | 'committed' | 'partly_undone';
+  readonly workspace: string;
+  /** Key of the patch or run that made the change; null: there is none. */
+  readonly step: string | null;
+  readonly by: LastChange['by'] | null;
+  /** ISO time of the change. */
+  readonly at: string | null;
+  readonly commit: string | null;
+  readonly files: LastChange['files'];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  readonly exit: ExitCode;
+}
+
+export const undo = async (io: Io, flags: UndoFlags): Promise<ExitCode> => {
+  const workspace = await localWorkspace(io, flags.workspace);
+  const check = flags.check === true;
+  const local = await openLocal(io, { existing: true, recover: !check });
+  for (const line of transactionLines(local.recovered)) io.err(line);
+  if (!check) await local.freeDead(workspace);
+  const report = await undoLast(local, workspace, check);
+  if (flags.json === true) io.out(JSON.stringify(report, null, 2));
+  else for (const line of undoLines(report)) io.out(line);
+  return report.exit;
+};
+
+const undoLast = async (local: Local, workspace: string, check: boolean): Promise<UndoReport> => {
+  const base = { v: 1, workspace, recovered: local.recovered } as const;
+  const change = await lastChange(realSys, local.transactions, workspace);
+  const none = { step: null, by: null, at: null, commit: null, files: [], conflicts: [] };
+  if (change === null) return { ...base, ...none, outcome: 'nothing', exit: EXIT.done };
+  const { stepKey, by, at, commit, files, touched } = change;
+  const said = { ...base, step: stepKey, by, at, commit, files, conflicts: touched };
+  // Its files belong to its commit now, and may have later ones: git is what takes that back.
+  if (commit !== null) return { ...said, conflicts: [], outcome: 'committed', exit: EXIT.refused };
+  const held = await local.engine.readLease(workspace);
+  if (held !== null && !(check && isLocal(held))) return failBusy(workspace, held);
+  if (touched.length > 0) return { ...said, outcome: 'touched', exit: EXIT.conflict };
+  if (check) return { ...said, outcome: 'would_undo', exit: EXIT.done };
+  const conflicts = await putBack(local, workspace, change);
+  return conflicts.length === 0
+    ? { ...said, outcome: 'undone', exit: EXIT.done }
+    : { ...said, conflicts, outcome: 'partly_undone', exit: EXIT.conflict };
+};
+
+/** The last transaction first. What somebody saved since the look is left alone and told. */
+const putBack = async (local: Local, workspace: string, { stepKey, by, records }: LastChange) => {
+  const conflicts: FileConflict[] = [];
+  for (const { plan, closed } of [...records].reverse()) {
+    const { proposalId, decision } = plan;
+    const request = { stepKey, workspace, proposalId, decision, holder: local.holder };
+    const back = await local.engine.rollbackRecorded(request);
+    if (back.outcome === 'rolled_back') {
+      // Of what was left alone when the change was made, nothing is to be put back.
+      const before = new Set(closed.conflicts.map(({ path }) => path));
+      conflicts.push(...back.kept.filter(({ path }) => !before.has(path)));
+      if (by === 'run') await noteRecovery(local, { stepKey, number: plan.lease.number }, 'undo', back.files);
+    } else conflicts.push({ path: '', why: `commit ${back.commit} was made meanwhile` });
+  }
+  return conflicts;
+};
+
+const WILL = { restore: 'is put back as it was', remove: 'goes away', put_back: 'comes back' } as const;
+
+const undoLines = (report: UndoReport): readonly string[] => {
+  const { outcome, workspace, step, by, at, commit, files, conflicts } = report;
+  const shown = step === null ? '' : shownKey(step);
+  const what = `${by === 'run' ? 'run' : 'patch'} ${shown} of ${at ?? ''}`;
+  const touched = conflicts.map(({ why }) => `  ${plain(why)}`);
+  switch (outcome) {
+    case 'nothing':
+      return [`Nothing is left to undo in ${plain(workspace)}.`];
+    case 'committed':
+      return [`The last change, ${what}, is committed. Take it back with:`, `  git revert ${commit ?? ''}`];
+    case 'touched':
+      return [`The last change is ${what}. Its files were changed since, so nothing was written:`, ...touched];
+    case 'would_undo':
+      return [
+        `Would undo ${what}. Nothing was written.`,
+        ...files.map(({ path, change }) => `  ${plain(path)} ${WILL[change]}`),
+      ];
+    case 'undone':
+      return [`Undone: ${what}, ${count(files.length, 'file')} in ${plain(workspace)} as before.`];
+    case 'partly_undone':
+      return [`Undone: ${what}, but for files that somebody saved meanwhile:`, ...touched];
+  }
+};

@@ -1,0 +1,90 @@
+/** What `emend patch` says. With --check the diff alone goes to stdout, so that it can be piped. */
+import { renderReasons } from '../../edits/index.js';
+import type { Reason, UsedRung } from '../../edits/index.js';
+import { RUNGS } from '../../shared/formats.js';
+import type { AnswerFormat, Finding } from '../../shared/formats.js';
+import type { ExitCode } from '../../shared/problems.js';
+import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
+import type { Io } from '../io.js';
+import type { PatchedFile } from '../patch/seal-answer.js';
+import { printDiff } from './diff.js';
+import { count, plain, table } from './text.js';
+
+/** The JSON of `emend patch --json`; docs/cli.md describes it. */
+export interface PatchReport {
+  readonly v: 1;
+  readonly outcome:
+    | 'applied'
+    | 'would_apply'
+    | 'unchanged'
+    | 'truncated'
+    | 'unmarked'
+    | 'invalid'
+    | 'refused'
+    | 'declined'
+    | 'base_changed'
+    | 'conflict';
+  /** With --check: nothing was written. */
+  readonly checked: boolean;
+  readonly workspace: string;
+  readonly format: AnswerFormat;
+  /** Key of what was applied; null: nothing was. */
+  readonly patch: string | null;
+  readonly files: readonly PatchedFile[];
+  readonly rungs: readonly UsedRung[];
+  readonly findings: readonly Finding[];
+  readonly notes: readonly Reason[];
+  readonly reasons: readonly Reason[];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  /** The combined diff; '' where there is none. */
+  readonly diff: string;
+  readonly exit: ExitCode;
+}
+
+export const printPatch = (
+  io: Io,
+  report: PatchReport,
+  { check, json }: { readonly check: boolean; readonly json: boolean },
+): void => {
+  if (json) {
+    io.out(JSON.stringify(report, null, 2));
+    return;
+  }
+  if (check) printDiff(io, report.diff);
+  for (const text of patchLines(report))
+    if (check) io.err(text);
+    else io.out(text);
+};
+
+const patchLines = (report: PatchReport): readonly string[] => [
+  ...table(report.files.map((file) => [`  ${shownPath(file)}`, file.change, `+${file.added}`, `-${file.removed}`])),
+  ...report.rungs.map(rungLine),
+  ...report.notes.map((note) => `  note: ${placeOf(note)}${plain(note.message)}`),
+  ...report.findings.map((finding) => `  ${finding.guard} in ${plain(finding.path)}: ${plain(finding.message)}`),
+  ...ending(report),
+];
+
+const shownPath = ({ path, from }: PatchedFile): string => plain(from === undefined ? path : `${from} -> ${path}`);
+const placeOf = ({ path }: Reason): string => (path === undefined ? '' : `${plain(path)}: `);
+const rungLine = ({ rung, path, line }: UsedRung): string =>
+  `  used ${rung} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${RUNGS[rung].what}`;
+
+const ending = (report: PatchReport): readonly string[] => {
+  const { outcome, files, workspace, format, conflicts, reasons } = report;
+  const touched = conflicts.map(({ why }) => `  ${plain(why)}`);
+  switch (outcome) {
+    case 'applied':
+      return [`Applied to ${count(files.length, 'file')} in ${plain(workspace)}. \`emend undo\` puts them back.`];
+    case 'would_apply':
+      return [`Would apply to ${count(files.length, 'file')} in ${plain(workspace)} (${format}). Nothing was written.`];
+    case 'unchanged':
+      return ['Nothing to change: the files are as the answer wants them.'];
+    case 'base_changed':
+      return ['Files changed while the answer was read; nothing was written. Run it again.', ...touched];
+    case 'conflict':
+      return ['Applied, but for files that somebody saved meanwhile, which stay as they are:', ...touched];
+    default:
+      return [`Not applied (${outcome}, read as ${format}); nothing was written:`, plain(renderReasons(reasons))];
+  }
+};

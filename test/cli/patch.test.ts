@@ -1,0 +1,326 @@
+/** `emend patch` and `emend undo` as a person runs them, in this process; patch-kill.test.ts kills them. */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { main } from '../../src/cli/main.js';
+import { fakeIo } from './io.js';
+
+let dir: string;
+let work: string;
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend patch ')));
+  work = join(dir, 'work');
+  mkdirSync(work);
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const put = (path: string, text: string | Uint8Array): void => {
+  mkdirSync(dirname(join(work, path)), { recursive: true });
+  writeFileSync(join(work, path), text);
+};
+const get = (path: string): string => readFileSync(join(work, path), 'latin1');
+const home = (): string => join(dir, 'home');
+const env = () => ({ EMEND_HOME: home(), HOME: dir, PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1' });
+const git = (...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], {
+    cwd: work,
+    encoding: 'utf8',
+    env: env(),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+
+const emend = async (args: readonly string[], stdin = '', cwd = work) => {
+  const io = fakeIo({ env: env(), cwd, stdin: Buffer.from(stdin, 'latin1') });
+  const exit = await main(args, io);
+  return { exit, ...io.printed };
+};
+const patch = (answer: string, ...more: string[]) => emend(['patch', '-', ...more], answer);
+const jsonOf = ({ out }: { out: string }): Record<string, unknown> => JSON.parse(out) as Record<string, unknown>;
+
+const DIFF = '--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n';
+
+describe('emend patch', () => {
+  test('applies a diff from stdin outside git, and undo puts it back byte for byte', async () => {
+    put('a.txt', 'one\r\ntwo\r\nthree');
+    const done = await patch(DIFF.replace('@@ -1,3 +1,3', '@@ -5,3 +5,3'));
+    expect(done).toEqual({
+      exit: 0,
+      out: `  a.txt  edit  +1  -1
+  used line_drift in a.txt:1: right text, wrong line number
+Applied to 1 file in ${work}. \`emend undo\` puts them back.
+`,
+      err: '',
+    });
+    expect(get('a.txt')).toBe('one\r\nTWO\r\nthree');
+    expect(await emend(['undo'])).toMatchObject({ exit: 0, err: '' });
+    expect(get('a.txt')).toBe('one\r\ntwo\r\nthree');
+    const again = await emend(['undo']);
+    expect(again).toMatchObject({ exit: 0, out: `Nothing is left to undo in ${work}.\n` });
+    expect(readdirSync(work)).toEqual(['a.txt']);
+  });
+
+  test.each([
+    ['whole-file', 'FILE a.txt\none\nTWO\nthree\nEND FILE\nEMEND-COMPLETE 1 1\n'],
+    ['whole-file', 'FILE a.txt k3f9\none\nTWO\nthree\nEND FILE k3f9\nEMEND-COMPLETE k3f9 1 1\n'],
+    ['unified-diff', DIFF],
+    ['unified-diff', `Here you are:\n\`\`\`diff\n${DIFF}\`\`\`\n`],
+    [
+      'structured-edit',
+      '{"operations":[{"type":"replace","file_path":"a.txt","start_line":2,"end_line":2,"content":"TWO\\n"}]}',
+    ],
+    ['search-replace', 'FILE: a.txt\nFIND:\ntwo\nREPLACE:\nTWO\nEND\n'],
+    ['search-blocks', 'a.txt\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n'],
+    ['begin-patch', '*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+TWO\n*** End Patch\n'],
+    ['string-replace', '{ "file_path": "a.txt", "old_string": "two", "new_string": "TWO" }'],
+  ])('tells %s by its first lines', async (format, answer) => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    const done = await patch(answer, '--json');
+    expect(jsonOf(done)).toMatchObject({ v: 1, outcome: 'applied', format, exit: 0, checked: false });
+    expect(get('a.txt')).toBe('one\nTWO\nthree\n');
+  });
+
+  test('--check writes nothing, not even a home, and its stdout is what git apply takes', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    put('old.sh', '#!/bin/sh\n');
+    const answer = `${DIFF}diff --git a/new.txt b/new.txt\nnew file mode 100755\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x\ndiff --git a/old.sh b/old.sh\ndeleted file mode 100644\n--- a/old.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-#!/bin/sh\n`;
+    const checked = await patch(answer, '--check');
+    expect(checked.exit).toBe(0);
+    expect(checked.err).toContain('Would apply to 3 files');
+    expect(existsSync(home())).toBe(false);
+    expect(readdirSync(work).sort()).toEqual(['a.txt', 'old.sh']);
+    expect(get('a.txt')).toBe('one\ntwo\nthree\n');
+    git('init', '-q');
+    execFileSync('git', ['apply', '-'], { cwd: work, input: checked.out });
+    expect(get('a.txt')).toBe('one\nTWO\nthree\n');
+    expect(readdirSync(work).sort()).toEqual(['.git', 'a.txt', 'new.txt']);
+    expect(statSync(join(work, 'new.txt')).mode & 0o111).not.toBe(0);
+  });
+
+  test('makes, deletes, moves and sets modes; undo takes all of it back, made folders too', async () => {
+    put('a.sh', '#!/bin/sh\n');
+    put('keep/b.txt', 'b\n');
+    put('gone.txt', 'x\n');
+    chmodSync(join(work, 'gone.txt'), 0o640);
+    const answer = [
+      'diff --git a/a.sh b/a.sh\nold mode 100644\nnew mode 100755\n',
+      'diff --git a/keep/b.txt b/far/away/b.txt\nsimilarity index 100%\nrename from keep/b.txt\nrename to far/away/b.txt\n',
+      'diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n',
+      'diff --git a/n/new.txt b/n/new.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n/new.txt\n@@ -0,0 +1 @@\n+n\n',
+    ].join('');
+    const done = jsonOf(await patch(answer, '--json'));
+    expect(done).toMatchObject({
+      outcome: 'applied',
+      files: [
+        { path: 'a.sh', change: 'edit' },
+        { path: 'far/away/b.txt', change: 'move', from: 'keep/b.txt' },
+        { path: 'gone.txt', change: 'delete', removed: 1 },
+        { path: 'n/new.txt', change: 'create', added: 1 },
+      ],
+    });
+    expect(statSync(join(work, 'a.sh')).mode & 0o777).toBe(0o755);
+    expect([existsSync(join(work, 'gone.txt')), existsSync(join(work, 'keep/b.txt'))]).toEqual([false, false]);
+    expect(await emend(['undo'])).toMatchObject({ exit: 0 });
+    expect(readdirSync(work).sort()).toEqual(['a.sh', 'gone.txt', 'keep']);
+    expect(statSync(join(work, 'gone.txt')).mode & 0o777).toBe(0o640);
+    expect(statSync(join(work, 'a.sh')).mode & 0o111).toBe(0);
+    expect(get('keep/b.txt')).toBe('b\n');
+  });
+
+  test('what does not fit is refused with the reason, exit 4, and nothing is written', async () => {
+    put('a.txt', 'one\n2\nthree\n');
+    put('b.txt', 'b\n');
+    const answer = `${DIFF}--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+B\n`;
+    const refused = await patch(answer, '--json');
+    expect(refused.exit).toBe(4);
+    expect(jsonOf(refused)).toMatchObject({
+      outcome: 'refused',
+      patch: null,
+      reasons: [{ code: 'context_mismatch', path: 'a.txt' }],
+    });
+    expect([get('a.txt'), get('b.txt')]).toEqual(['one\n2\nthree\n', 'b\n']);
+    expect((await emend(['undo'])).out).toContain('Nothing is left to undo');
+  });
+
+  test.each([
+    ['above the workspace', '../a.txt', 'bad_path'],
+    ['an absolute path', '/etc/passwd', 'bad_path'],
+    ["git's own folder", '.git/hooks/pre-commit', 'bad_path'],
+    ['a link that leads out', 'out/a.txt', 'target_outside'],
+    ['a linked file outside', 'link.txt', 'target_outside'],
+    ['a device name', 'con.txt', 'bad_path'],
+    ['a folder', 'folder', 'target_not_a_file'],
+  ])('%s is refused, and nothing is read there', async (_what, path, code) => {
+    mkdirSync(join(dir, 'outside'));
+    mkdirSync(join(work, 'folder'));
+    writeFileSync(join(dir, 'outside/a.txt'), 'secret\n');
+    symlinkSync(join(dir, 'outside'), join(work, 'out'));
+    symlinkSync(join(dir, 'outside/a.txt'), join(work, 'link.txt'));
+    const refused = await patch(`FILE: ${path}\nFIND:\nsecret\nREPLACE:\nx\nEND\n`, '--json');
+    expect({ exit: refused.exit, reasons: jsonOf(refused).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
+    const made = await patch(`FILE ${path}\nx\nEND FILE\n`, '--json');
+    expect({ exit: made.exit, reasons: jsonOf(made).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
+    expect(readFileSync(join(dir, 'outside/a.txt'), 'utf8')).toBe('secret\n');
+  });
+
+  test('bare line numbers are used and printed; emend.yaml turns the rung off', async () => {
+    put('a.txt', 'one\ntwo\n');
+    const answer = '{"operations":[{"type":"delete","file_path":"a.txt","start_line":2,"end_line":2}]}';
+    put('emend.yaml', 'rungs:\n  unchecked_lines: false\n');
+    expect(await patch(answer)).toMatchObject({ exit: 4 });
+    put('emend.yaml', '');
+    const used = await patch(answer);
+    expect(used).toMatchObject({ exit: 0 });
+    expect(used.out).toContain('used unchecked_lines in a.txt:2');
+  });
+
+  test('a file in Latin-1 is edited in its bytes, by a diff of its bytes', async () => {
+    put('a.txt', Buffer.from('caf\xe9\ntwo\n', 'latin1'));
+    expect(await patch('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n caf\xe9\n-two\n+TWO\n')).toMatchObject({ exit: 0 });
+    expect(get('a.txt')).toBe('caf\xe9\nTWO\n');
+  });
+
+  test('wrong usage ends with 2: no format, no file, no folder', async () => {
+    expect((await patch('hello')).err).toContain('--format');
+    for (const args of [
+      ['patch', '-'],
+      ['patch', '-', '--format', 'nonsense'],
+      ['patch', 'gone.diff'],
+      ['patch', 'work'],
+      ['patch', '-', '--workspace', 'gone'],
+    ])
+      expect({ args, ...(await emend(args, 'hello', dir)) }).toMatchObject({ args, exit: 2 });
+    expect(existsSync(home())).toBe(false);
+  });
+
+  test('an answer over maxAnswer_bytes is refused by size, from a file as from stdin', async () => {
+    put('emend.yaml', 'limits:\n  maxAnswer_bytes: 1024\n');
+    put('big.diff', 'x'.repeat(1025));
+    expect(await emend(['patch', 'big.diff'])).toMatchObject({ exit: 6 });
+    expect(await patch('x'.repeat(1025))).toMatchObject({ exit: 6 });
+  });
+
+  test.each([
+    [
+      'string-replace',
+      (n: number) =>
+        JSON.stringify({
+          edits: Array.from({ length: n }, (_, i) => ({ file_path: `f${i}`, old_string: 'x', new_string: 'y' })),
+        }),
+    ],
+    [
+      'begin-patch',
+      (n: number) =>
+        `*** Begin Patch\n${Array.from({ length: n }, (_, i) => `*** Update File: f${i}\n@@\n-x\n+y\n`).join('')}*** End Patch\n`,
+    ],
+    [
+      'search-blocks',
+      (n: number) =>
+        Array.from({ length: n }, (_, i) => `f${i}\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n`).join(''),
+    ],
+    [
+      'unified-diff',
+      (n: number) => Array.from({ length: n }, (_, i) => `--- f${i}\n+++ f${i}\n@@ -1 +1 @@\n-x\n+y\n`).join(''),
+    ],
+  ])('many files in one %s answer, all or none', async (format, answer) => {
+    const n = 40;
+    for (let i = 0; i < n; i++) put(`f${i}`, 'x\n');
+    put('f7', 'z\n');
+    expect(await patch(answer(n), '--format', format)).toMatchObject({ exit: 4 });
+    expect(get('f0')).toBe('x\n');
+    put('f7', 'x\n');
+    expect(await patch(answer(n), '--format', format)).toMatchObject({ exit: 0 });
+    expect(Array.from({ length: n }, (_, i) => get(`f${i}`))).toEqual(Array.from({ length: n }, () => 'y\n'));
+  });
+
+  test('a file that the answer leaves as it is: nothing to change, exit 0', async () => {
+    put('a.txt', 'one\n');
+    expect(await patch('FILE a.txt\none\nEND FILE\n')).toMatchObject({ exit: 0 });
+    expect((await emend(['undo'])).out).toContain('Nothing is left');
+  });
+
+  test('a cut answer is not applied', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    expect(await patch('FILE: a.txt\nFIND:\ntwo\nREPLACE:\nTW')).toMatchObject({ exit: 4 });
+    expect(get('a.txt')).toBe('one\ntwo\nthree\n');
+  });
+});
+
+describe('emend undo', () => {
+  const twice = async (): Promise<void> => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await patch(DIFF);
+    await patch(DIFF.replaceAll('TWO', '2').replace('-two', '-TWO'));
+    expect(get('a.txt')).toBe('one\n2\nthree\n');
+  };
+
+  test('goes back one change at a time', async () => {
+    await twice();
+    expect((await emend(['undo'])).exit).toBe(0);
+    expect(get('a.txt')).toBe('one\nTWO\nthree\n');
+    expect((await emend(['undo'])).exit).toBe(0);
+    expect(get('a.txt')).toBe('one\ntwo\nthree\n');
+    expect((await emend(['undo'])).out).toContain('Nothing is left to undo');
+  });
+
+  test('a file that was touched is named, and nothing is written', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    put('b.txt', 'two\n');
+    await patch(`${DIFF}--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-two\n+2\n`);
+    put('b.txt', '2\nmine\n');
+    const kept = await emend(['undo', '--json']);
+    expect(kept.exit).toBe(5);
+    expect(jsonOf(kept)).toMatchObject({ outcome: 'touched', conflicts: [{ path: 'b.txt' }] });
+    expect([get('a.txt'), get('b.txt')]).toEqual(['one\nTWO\nthree\n', '2\nmine\n']);
+    expect((await emend(['undo'])).out).toContain('b.txt: expected a file');
+  });
+
+  test('--check only says what would be put back', async () => {
+    await twice();
+    const checked = await emend(['undo', '--check', '--json']);
+    expect(jsonOf(checked)).toMatchObject({
+      v: 1,
+      outcome: 'would_undo',
+      by: 'patch',
+      files: [{ path: 'a.txt', change: 'restore' }],
+    });
+    expect(get('a.txt')).toBe('one\n2\nthree\n');
+  });
+
+  test("in a repository: from a folder below its top, by the top's paths; the index is left alone", async () => {
+    git('init', '-q');
+    put('a.txt', 'one\ntwo\nthree\n');
+    put('sub/x', '');
+    git('add', '-A');
+    git('commit', '-qm', 'first');
+    expect(await emend(['patch', '-'], DIFF, join(work, 'sub'))).toMatchObject({ exit: 0 });
+    expect(git('diff', '--cached', '--name-only')).toBe('');
+    expect(git('diff', '--name-only')).toBe('a.txt\n');
+    expect(await emend(['undo'], '', join(work, 'sub'))).toMatchObject({ exit: 0 });
+    expect(git('status', '--porcelain')).toBe('');
+  });
+
+  test('of another workspace it says nothing', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await patch(DIFF);
+    const other = join(dir, 'other');
+    mkdirSync(other);
+    expect((await emend(['undo', '--workspace', other])).out).toContain('Nothing is left to undo');
+    expect(get('a.txt')).toBe('one\nTWO\nthree\n');
+  });
+});

@@ -1,0 +1,131 @@
+/** SIGKILL to `emend patch` and `emend undo` before and after each system call; the next command brings all or nothing. EMEND_LONG=1: all of them. */
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { main } from '../../src/cli/main.js';
+import { fakeIo } from '../cli/io.js';
+import { sampled } from '../support/seeded.js';
+import type { ShimPlan, SysCall } from '../support/sys-shim.js';
+import { transpile } from '../support/transpile.js';
+
+let child: ReturnType<typeof transpile>;
+beforeAll(() => {
+  child = transpile('patch-kill', 'test/crash/patch-child.ts');
+});
+afterAll(() => {
+  child.remove();
+});
+
+interface Place {
+  readonly dir: string;
+  readonly work: string;
+  readonly env: Record<string, string | undefined>;
+}
+const OLD: Readonly<Record<string, string>> = { 'a.txt': 'one\n', 'b.txt': 'two\n', 'gone.txt': 'x\n' };
+const NEW: Readonly<Record<string, string>> = { 'a.txt': 'ONE\n', 'b.txt': 'TWO\n', 'far/new.txt': 'n\n' };
+const ANSWER = `FILE a.txt\nONE\nEND FILE\nFILE b.txt\nTWO\nEND FILE\nDELETE gone.txt\nFILE far/new.txt\nn\nEND FILE\n`;
+
+const makePlace = (): Place => {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend patch kill ')));
+  const work = join(dir, 'work');
+  mkdirSync(work);
+  for (const [path, text] of Object.entries({ ...OLD, 'c.txt': 'c\n' })) writeFileSync(join(work, path), text);
+  writeFileSync(join(dir, 'answer'), ANSWER);
+  return { dir, work, env: { EMEND_HOME: join(dir, 'home'), HOME: dir, PATH: process.env.PATH } };
+};
+const emend = async ({ env, work }: Place, ...args: string[]) => {
+  const io = fakeIo({ env, cwd: work, stdin: Buffer.from('FILE c.txt\nC\nEND FILE\n') });
+  return { exit: await main(args, io), ...io.printed };
+};
+const treeOf = ({ work }: Place): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(work, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((path) => [path.slice(work.length + 1), readFileSync(path, 'utf8')]),
+  );
+
+const runChild = (place: Place, work: Work, plan: ShimPlan) =>
+  new Promise<{ signal: string | null; stdout: string; stderr: string }>((resolve) => {
+    const args = [child.path, work, place.work, join(place.dir, 'answer'), JSON.stringify(plan)];
+    execFile(process.execPath, args, { env: place.env }, (error, stdout, stderr) => {
+      resolve({ signal: error?.signal ?? null, stdout, stderr });
+    });
+  });
+
+type Work = 'patch' | 'undo';
+const placeFor = async (work: Work): Promise<Place> => {
+  const place = makePlace();
+  if (work === 'undo') expect(await emend(place, 'patch', '../answer')).toMatchObject({ exit: 0 });
+  return place;
+};
+const counted = async (work: Work): Promise<readonly SysCall[]> => {
+  const place = await placeFor(work);
+  const { stdout, stderr } = await runChild(place, work, { at: 0, when: 'before', fault: 'kill' });
+  expect(stderr).toBe('');
+  const { exit, names } = JSON.parse(stdout) as { exit: number; names: SysCall[] };
+  expect({ exit, tree: treeOf(place) }).toEqual({
+    exit: 0,
+    tree: { ...(work === 'patch' ? NEW : OLD), 'c.txt': 'c\n' },
+  });
+  rmSync(place.dir, { recursive: true });
+  return names;
+};
+
+describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
+  test('the next command finishes or reverts it, and has the workspace', async () => {
+    const names = await counted(work);
+    const kills = names.flatMap((_, i) => [
+      { at: i + 1, when: 'before' as const },
+      { at: i + 1, when: 'after' as const },
+    ]);
+    // The first target that is taken aside comes after the point of no return, the first file that is written long before it.
+    const nth = (name: SysCall) => kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
+    const always = [...nth('writeExclusive'), ...nth('rename')];
+    const seen = new Set<string>();
+    for (const kill of sampled(`kills of ${work}`, kills, 1, always)) {
+      const place = await placeFor(work);
+      const log = join(place.dir, 'fired');
+      const ended = await runChild(place, work, { ...kill, fault: 'kill', log });
+      expect({ kill, signal: ended.signal, fired: existsSync(log) }).toEqual({ kill, signal: 'SIGKILL', fired: true });
+      const next = await emend(place, 'patch', '-');
+      expect({ kill, ...next }).toMatchObject({ kill, exit: 0 });
+      const tree = treeOf(place);
+      const which = tree['a.txt'] === 'ONE\n' ? NEW : OLD;
+      expect({ kill, tree }).toEqual({ kill, tree: { ...which, 'c.txt': 'C\n' } });
+      seen.add(which === NEW ? 'new' : 'old');
+      rmSync(place.dir, { recursive: true });
+    }
+    expect([...seen].sort()).toEqual(['new', 'old']);
+  }, 600_000);
+
+  test('emend recover does the same, and frees the workspace', async () => {
+    const names = await counted(work);
+    const place = await placeFor(work);
+    const at = names.indexOf('rename') + 1;
+    const log = join(place.dir, 'fired');
+    expect(await runChild(place, work, { at, when: 'after', fault: 'kill', log })).toMatchObject({ signal: 'SIGKILL' });
+    expect(existsSync(log)).toBe(true);
+    const recovered = await emend(place, 'recover', '--json');
+    expect(recovered.exit).toBe(0);
+    expect(JSON.parse(recovered.out)).toMatchObject({ transactions: [{ did: 'finished', workspace: place.work }] });
+    expect(treeOf(place)).toEqual({ ...(work === 'patch' ? NEW : OLD), 'c.txt': 'c\n' });
+    const lease = join(place.dir, 'home/leases');
+    const [held = ''] = readdirSync(lease);
+    const files = readdirSync(join(lease, held));
+    const taken = files.filter((name) => /^\d+\.json$/.test(name));
+    expect(taken.filter((name) => !files.includes(name.replace('.json', '.end.json')))).toEqual([]);
+    rmSync(place.dir, { recursive: true });
+  }, 600_000);
+});
