@@ -120,6 +120,8 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
     if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' });
     if (event.type === 'edit_chunk_completed') change(event.file, { status: 'done', reason: null });
     if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
+    if (event.type === 'decided')
+      for (const path of event.skipped ?? []) change(path, { status: 'skipped', reason: null });
     if (event.type === 'answer_refused') change(event.file, { attempts: event.attempt, reason: event.message });
   }
   return [...rows.values()];

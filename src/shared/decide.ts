@@ -22,6 +22,7 @@ import {
   regenerable,
   regenerateAll,
   settleReview,
+  tellSkipped,
   withFiles,
 } from './transitions.js';
 
@@ -59,7 +60,10 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
 }
 
 /** Folds a request that counts (see `judge`) into the state. */
-export function applyDecision(state: StepState, request: DecisionRequest, now: number): StepState {
+export const applyDecision = (state: StepState, request: DecisionRequest, now: number): StepState =>
+  tellSkipped(state, fold(state, request, now));
+
+function fold(state: StepState, request: DecisionRequest, now: number): StepState {
   const open = state.decision;
   const seen = { ...state, seenRequests: [...state.seenRequests, request.requestId].slice(-200) };
   if (request.answer === 'abort') return abortStep(seen, recordOf(request, [], now), now);

@@ -70,6 +70,8 @@ export type EventBody =
       readonly answer: string;
       readonly files: number;
       readonly by: string;
+      /** Paths that it leaves out of the change; absent where it leaves out none, and in events of earlier builds. */
+      readonly skipped?: readonly string[];
     }
   | { readonly type: 'decision_settled'; readonly decision: string; readonly reason: PauseReason }
   | { readonly type: 'decision_ignored'; readonly what: string; readonly why: string }

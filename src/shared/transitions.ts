@@ -16,6 +16,18 @@ export const emit = (state: StepState, now: number, body: EventBody): StepState 
   return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-BOUNDS.eventsKept) };
 };
 
+/** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
+export const tellSkipped = (before: StepState, after: StepState): StepState => {
+  const open = new Set(before.files.filter((file) => file.status !== 'skipped').map((file) => file.path));
+  const skipped = after.files.filter((file) => file.status === 'skipped' && open.has(file.path));
+  if (skipped.length === 0) return after;
+  const paths = skipped.map((file) => file.path);
+  const events = after.events.map((event) =>
+    event.type === 'decided' && event.seq >= before.nextSeq ? { ...event, skipped: paths } : event,
+  );
+  return { ...after, events };
+};
+
 export const progressOf = (state: StepState): Progress => {
   const count = (status: string): number => state.files.filter((file) => file.status === status).length;
   return { done: count('done'), failed: count('failed'), skipped: count('skipped'), total: state.files.length };
