@@ -11,6 +11,7 @@ module.exports = {
   forbidden: [
     only('shared-alone', '^src/shared/', []),
     only('edits-pure', '^src/edits/', ['^src/shared/']),
+    only('syntax-port', '^src/syntax/', ['^src/shared/', '^src/edits/']),
     only('job-pure', '^src/job/', ['^src/shared/']),
     only('plan-pure', '^src/plan/', ['^src/shared/']),
     only('model-port', '^src/model/', ['^src/shared/', '^src/edits/', '^src/workspace/']),
@@ -18,6 +19,7 @@ module.exports = {
     only('activities-arrows', '^src/activities/', [
       '^src/shared/',
       '^src/edits/',
+      '^src/syntax/',
       '^src/job/',
       '^src/plan/',
       '^src/model/',

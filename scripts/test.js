@@ -90,6 +90,7 @@ const packed = () => {
     'dist/client.js',
     'dist/worker.js',
     'dist/workflow-bundle.js',
+    'dist/src/syntax/index.js',
     'LICENSE',
     'README.md',
     'CHANGELOG.md',

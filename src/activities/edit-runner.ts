@@ -40,7 +40,7 @@ export const createEditRunner = ({
     run: async (kind, input, signal) => {
       const bytes = sizeOf(kind, input);
       try {
-        if (!threads || bytes <= inline_bytes) return doWork(kind, input);
+        if (!threads || bytes <= inline_bytes) return await doWork(kind, input);
         return await inThread(new Worker(entry, threadOptions({ kind, input }, memory_MiB)), signal, timeout_ms);
       } catch (error) {
         if (signal.aborted) throw error;

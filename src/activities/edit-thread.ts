@@ -4,4 +4,4 @@ import { doWork } from './edit-work.js';
 import type { EditWork, EditWorkKind } from './edit-work.js';
 
 const { kind, input } = workerData as { kind: EditWorkKind; input: EditWork[EditWorkKind]['input'] };
-parentPort?.postMessage(doWork(kind, input));
+parentPort?.postMessage(await doWork(kind, input));

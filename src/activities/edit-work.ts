@@ -1,8 +1,10 @@
 /** The CPU work of an edit step, as values that cross into a thread of its own (edit-runner.ts) and back. Pure. */
 import { applyAnswer, combinedDiff, countChanged, guardFindings } from '../edits/index.js';
 import type { ChangedLines, DiffFile, GuardedFile } from '../edits/index.js';
+import type { Syntax } from '../edits/syntax.js';
 import type { AnswerOutcome, ApplyAnswerInput } from '../edits/types.js';
 import type { Finding } from '../shared/formats.js';
+import { loadSyntax } from '../syntax/load.js';
 import { rebase3 } from '../workspace/rebase.js';
 import type { Rebased } from '../workspace/rebase.js';
 
@@ -27,17 +29,26 @@ export interface DrawnDiff {
   readonly changed: readonly ChangedLines[];
 }
 export type EditWorkKind = keyof EditWork;
-type Doers = { readonly [K in EditWorkKind]: (input: EditWork[K]['input']) => EditWork[K]['result'] };
+type Doers = {
+  readonly [K in EditWorkKind]: (input: EditWork[K]['input'], syntax: Syntax) => EditWork[K]['result'];
+};
 
 const DO: Doers = {
-  answer: applyAnswer,
+  answer: (input, syntax) => applyAnswer({ ...input, options: { ...input.options, syntax } }),
   guards: guardFindings,
   merge: ({ base, ours, theirs }) => rebase3(base, ours, theirs),
   diff: (files) => ({ text: combinedDiff(files), changed: files.map((file) => countChanged([file])) }),
 };
 
-export const doWork = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): EditWork[K]['result'] =>
-  DO[kind](input);
+/** Grammars are loaded before the work begins: nothing else of it touches a file. */
+export const doWork = async <K extends EditWorkKind>(
+  kind: K,
+  input: EditWork[K]['input'],
+): Promise<EditWork[K]['result']> => DO[kind](input, await loadSyntax(pathsOf(kind, input)));
+
+/** The paths whose syntax the work may ask for. */
+const pathsOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): readonly string[] =>
+  kind === 'answer' ? [...(input as EditWork['answer']['input']).files.keys()] : [];
 
 /** About how many bytes the work goes over: what decides between doing it here and in a thread. */
 export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {

@@ -13,6 +13,7 @@ export { renderReasons } from './outcome-words.js';
 export { checkPath } from './paths.js';
 export { applySplices, composeSplices, invertSplices } from './splices.js';
 export { decodeFile, describeFile } from './text.js';
+export type { Outline, SymbolPlace, Syntax } from './syntax.js';
 export type { FileDescription } from './text.js';
 export type * from './types.js';
 export { wantedPaths } from './wanted-paths.js';

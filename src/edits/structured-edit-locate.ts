@@ -9,12 +9,12 @@ import { checkAt } from './listing.js';
 import { rungOn } from './locate-levels.js';
 import { describeNearest, dimensionOf, nearest } from './nearest.js';
 import { type Claim, claimOf, holdsAt, holdsContext, isOneCheck, ClaimFinder } from './structured-edit-claims.js';
-import type { Operation } from './structured-edit-operations.js';
+import type { AnyOperation, Operation } from './structured-edit-operations.js';
 import type { ApplyOptions, Reason, UsedRung } from './types.js';
 
 /** An operation in its place: base lines [from, to) (0-based) become `content`; from === to for inserts. */
 export interface Placed {
-  readonly operation: Operation;
+  readonly operation: AnyOperation;
   readonly from: number;
   readonly to: number;
 }

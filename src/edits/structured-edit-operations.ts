@@ -18,6 +18,23 @@ interface Common {
   readonly before: readonly string[] | null;
   readonly after: readonly string[] | null;
 }
+/** A definition as the answer names it (`structured-edit-symbol.ts`). */
+export interface SymbolPoint {
+  readonly name: string;
+  /** Where an insert goes; null for the other types. */
+  readonly position: 'before' | 'after' | 'end' | null;
+  /** A line inside the definition that is meant, where several have the name. */
+  readonly line: QuotedLine | null;
+}
+export type SymbolOperation =
+  | (Common & {
+      readonly type: 'insert' | 'replace';
+      readonly symbol: SymbolPoint;
+      readonly content: readonly string[];
+    })
+  | (Common & { readonly type: 'delete'; readonly symbol: SymbolPoint });
+export type AnyOperation = Operation | SymbolOperation;
+/** One that names lines. */
 export type Operation =
   | (Common & { readonly type: 'insert'; readonly at: QuotedLine; readonly content: readonly string[] })
   | (Common & {
@@ -31,9 +48,8 @@ export type Operation =
   | (Common & { readonly type: 'prepend'; readonly content: readonly string[] });
 
 export type OperationsRead =
-  | { readonly kind: 'operations'; readonly operations: readonly Operation[]; readonly summary: string | null }
-  | { readonly kind: 'invalid'; readonly reasons: readonly Reason[] }
-  | { readonly kind: 'refused'; readonly reasons: readonly Reason[] };
+  | { readonly kind: 'operations'; readonly operations: readonly AnyOperation[]; readonly summary: string | null }
+  | { readonly kind: 'invalid'; readonly reasons: readonly Reason[] };
 
 const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
   insert: ['line', 'content'],
@@ -43,6 +59,13 @@ const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
   prepend: ['content'],
 };
 const COMMON_KEYS = ['type', 'file_path', 'context_before', 'context_after'];
+/** What a place by symbol takes instead of line numbers and contexts. */
+const SYMBOL_KEYS: Readonly<Record<string, readonly string[]>> = {
+  insert: ['type', 'file_path', 'at', 'content'],
+  replace: ['type', 'file_path', 'at', 'content'],
+  delete: ['type', 'file_path', 'at'],
+};
+const POSITIONS = ['before', 'after', 'end'] as const;
 const TOP_KEYS = ['summary', 'operations', 'complete', 'nonce'];
 
 type Fields = Readonly<Record<string, Json>>;
@@ -72,24 +95,22 @@ export const readOperations = (value: Json): OperationsRead => {
   if (summary !== undefined && summary !== null && typeof summary !== 'string')
     return invalid('wrong_type', '`summary` must be a string.');
 
-  const read: Operation[] = [];
+  const read: AnyOperation[] = [];
   const reasons: Reason[] = [];
-  let unsupported = true;
   for (const [index, item] of (operations as readonly Json[]).entries()) {
     try {
       read.push(readOperation(item, index));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      unsupported &&= error.code === 'symbol_unsupported';
       const path = isJsonObject(item) && typeof item.file_path === 'string' ? { path: item.file_path } : {};
       reasons.push({ code: error.code, ...path, index, message: error.message });
     }
   }
-  if (reasons.length > 0) return { kind: unsupported ? 'refused' : 'invalid', reasons };
+  if (reasons.length > 0) return { kind: 'invalid', reasons };
   return { kind: 'operations', operations: read, summary: summary ?? null };
 };
 
-const readOperation = (item: Json, index: number): Operation => {
+const readOperation = (item: Json, index: number): AnyOperation => {
   if (!isJsonObject(item)) throw new Fault('wrong_type', 'The operation is not an object.');
   const { type } = item;
   if (typeof type !== 'string' || !Object.hasOwn(KEYS, type))
@@ -99,21 +120,27 @@ const readOperation = (item: Json, index: number): Operation => {
     );
   const kind = type as Operation['type'];
   const given = Object.keys(item).filter((key) => item[key] !== null);
-  if (given.includes('at'))
+  const bySymbol = given.includes('at');
+  const allowed = bySymbol ? SYMBOL_KEYS[kind] : [...COMMON_KEYS, ...KEYS[kind]];
+  if (allowed === undefined)
     throw new Fault(
-      'symbol_unsupported',
-      'Places by symbol (`at`) are not supported. Quote line numbers with their checks from the listing.',
+      'unknown_key',
+      `A place by symbol (\`at\`) is for insert, replace and delete; ${kind} has its own place.`,
     );
-  const allowed = [...COMMON_KEYS, ...KEYS[kind]];
   const unknown = given.find((key) => !allowed.includes(key));
   if (unknown !== undefined)
     throw new Fault(
       'unknown_key',
-      `A ${kind} operation has no key ${JSON.stringify(unknown)}; it has ${allowed.join(', ')}.`,
+      `A ${kind} operation ${bySymbol ? 'with `at` ' : ''}has no key ${JSON.stringify(unknown)}; it has ${allowed.join(', ')}.`,
     );
   const path = text(item, 'file_path');
   if (path === null || path === '') throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
   const common = { index, path, before: context(item, 'context_before'), after: context(item, 'context_after') };
+  if (bySymbol) {
+    const symbol = symbolPoint(item.at ?? null, kind);
+    if (kind === 'delete') return { ...common, type: kind, symbol };
+    if (kind === 'insert' || kind === 'replace') return { ...common, type: kind, symbol, content: content(item, kind) };
+  }
   if (kind === 'insert') return { ...common, type: kind, at: quotedLine(item, 'line'), content: content(item, kind) };
   if (kind === 'append' || kind === 'prepend') return { ...common, type: kind, content: content(item, kind) };
   const start = quotedLine(item, 'start_line');
@@ -123,6 +150,28 @@ const readOperation = (item: Json, index: number): Operation => {
   return kind === 'delete'
     ? { ...common, type: kind, start, end }
     : { ...common, type: kind, start, end, content: content(item, kind) };
+};
+
+const symbolPoint = (at: Json, kind: Operation['type']): SymbolPoint => {
+  if (!isJsonObject(at)) throw new Fault('wrong_type', '`at` must be an object, like {"symbol": "Class.method"}.');
+  const unknown = Object.keys(at).find((key) => !['symbol', 'position', 'line'].includes(key));
+  if (unknown !== undefined)
+    throw new Fault(
+      'unknown_key',
+      `\`at\` has the unknown key ${JSON.stringify(unknown)}; known are symbol, position, line.`,
+    );
+  const name = text(at, 'symbol')?.trim() ?? '';
+  if (name === '') throw new Fault('missing_key', '`at` needs `symbol`, the name of a definition.');
+  const said = text(at, 'position');
+  const position = POSITIONS.find((word) => word === said) ?? null;
+  if (kind === 'insert' ? position === null : said !== null)
+    throw new Fault(
+      'wrong_position',
+      kind === 'insert'
+        ? `The insert at a symbol needs \`position\`, one of ${POSITIONS.join(', ')}; it is ${JSON.stringify(said)}.`
+        : `\`position\` is for inserts; a ${kind} means the whole definition.`,
+    );
+  return { name, position, line: (at.line ?? null) === null ? null : quotedLine(at, 'line') };
 };
 
 const text = (item: Fields, key: string): string | null => {

@@ -5,8 +5,11 @@
  *   insert  {line, content}                 replace {start_line, end_line, content}     delete {start_line, end_line}
  *   append  {content}                       prepend {content}
  *
- * each with `type`, `file_path` and optional `context_before`, `context_after` (the adjacent lines). Lines are 1-based, ranges
- * inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
+ * each with `type`, `file_path` and optional `context_before`, `context_after` (the adjacent lines); or by symbol, without contexts:
+ *   insert  {at: {symbol, position: "before" | "after" | "end", line?}, content}
+ *   replace {at: {symbol, line?}, content}              delete  {at: {symbol, line?}}
+ * `symbol` is a definition's qualified name (`Class.method`; structured-edit-symbol.ts says which one is meant), `line` a line inside
+ * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
 import { withoutBom } from './bom.js';
@@ -15,8 +18,9 @@ import { lookUp } from './paths.js';
 import { readJson } from './structured-edit-json.js';
 import type { Placed } from './structured-edit-locate.js';
 import { OperationLocator } from './structured-edit-locate.js';
-import type { Operation } from './structured-edit-operations.js';
+import type { AnyOperation, Operation } from './structured-edit-operations.js';
 import { readOperations } from './structured-edit-operations.js';
+import { symbolPlacer } from './structured-edit-symbol.js';
 import type {
   ContextFile,
   FilePlan,
@@ -41,7 +45,6 @@ export const structuredEdit: FormatModule = {
       return { reading: invalid([jsonFault(body, json)], json.kind === 'open'), files: 0, edits: 0 };
     const read = readOperations(json.value);
     if (read.kind === 'invalid') return { reading: invalid(read.reasons), files: 0, edits: 0 };
-    if (read.kind === 'refused') return { reading: read, files: 0, edits: 0 };
     const files = new Set(read.operations.map((operation) => operation.path)).size;
     return { reading: planAll(read.operations, read.summary, context), files, edits: read.operations.length };
   },
@@ -62,12 +65,12 @@ const jsonFault = (body: string, json: ReturnType<typeof readJson>): Reason => {
   };
 };
 
-const planAll = (operations: readonly Operation[], summary: string | null, context: FormatContext): Reading => {
+const planAll = (operations: readonly AnyOperation[], summary: string | null, context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
   const rungs: UsedRung[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
-  const byPath = new Map<string, { file: ContextFile; operations: Operation[] }>();
+  const byPath = new Map<string, { file: ContextFile; operations: AnyOperation[] }>();
   for (const operation of operations) {
     const found = lookUp(operation.path, context, operation.index);
     if (!found.ok) {
@@ -85,10 +88,12 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
     const placed: Placed[] = [];
     const said = file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain;
-    const locator = new OperationLocator(lines, said, path, context.options);
+    const byLines = said.filter((operation): operation is Operation => !('symbol' in operation));
+    const locator = new OperationLocator(lines, byLines, path, context.options);
+    const bySymbol = symbolPlacer(file, path, context.options.syntax);
     for (const operation of said) {
       if (reasons.length >= MAX_REASONS) break;
-      const located = locator.locate(operation);
+      const located = 'symbol' in operation ? bySymbol(operation) : locator.locate(operation);
       const refusal = located.ok ? unseen(located.placed, file, path) : located.reason;
       if (refusal !== null) reasons.push(refusal);
       else if (located.ok) {
@@ -105,14 +110,14 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
   return { kind: 'plans', plans, rungs, notes, ...(summary === null ? {} : { summary }) };
 };
 
-const textsOf = (operation: Operation): readonly string[] => [
+const textsOf = (operation: AnyOperation): readonly string[] => [
   ...(operation.before ?? []),
   ...(operation.after ?? []),
   ...('content' in operation ? operation.content : []),
 ];
-const quotesTabMark = (operation: Operation): boolean =>
+const quotesTabMark = (operation: AnyOperation): boolean =>
   textsOf(operation).some((line) => withoutTabMarks(line) !== line);
-const withLines = (operation: Operation, plain: (line: string) => string): Operation => {
+const withLines = (operation: AnyOperation, plain: (line: string) => string): AnyOperation => {
   const contexts = { before: operation.before?.map(plain) ?? null, after: operation.after?.map(plain) ?? null };
   return operation.type === 'delete'
     ? { ...operation, ...contexts }
@@ -145,7 +150,13 @@ const everySeen = (from: number, to: number, isSeen: (line: number) => boolean):
 };
 
 /** Prepends come before inserts at line 1, appends after inserts behind the last line; then the order of the answer. */
-const RANK: Readonly<Record<Operation['type'], number>> = { prepend: 0, insert: 1, append: 2, replace: 3, delete: 3 };
+const RANK: Readonly<Record<AnyOperation['type'], number>> = {
+  prepend: 0,
+  insert: 1,
+  append: 2,
+  replace: 3,
+  delete: 3,
+};
 const inOrder = (placed: readonly Placed[]): Placed[] =>
   [...placed].sort(
     (a, b) =>

@@ -1,5 +1,6 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
 import type { AnswerFormat, Finding, Rung, RungSettings } from '../shared/formats.js';
+import type { Syntax } from './syntax.js';
 
 /** A file as it was offered to the model. */
 export interface OfferedFile {
@@ -44,6 +45,8 @@ export interface ApplyOptions {
   readonly allowDelete?: boolean;
   /** May the answer create files that were not offered, below these workspace-relative directories ('' = anywhere)? Default none. */
   readonly mayCreateUnder?: readonly string[];
+  /** Loaded grammars (`emend/syntax`), for places by symbol and the guards on syntax; absent: the first are refused, the others find nothing. */
+  readonly syntax?: Syntax;
 }
 
 /** Replace the bytes [start, end) of the base by `bytes`. Splices of a file are in order and do not overlap. */

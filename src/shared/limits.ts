@@ -164,6 +164,12 @@ export const BOUNDS = {
   // A command that works on a workspace by itself is done in a moment; another one waits this long for it, asking this often.
   localWait_ms: 10_000,
   localPoll_ms: 100,
+  // A tree takes up to about 250 times its text in memory, and a quarter of a second per 400,000 characters.
+  syntaxFile_chars: 1024 * KiB,
+  syntaxParse_ms: 5_000,
+  syntaxSymbols: 50_000,
+  syntaxFaults: 100,
+  syntaxDepth: 64,
   runPrefix_chars: 4,
   shownKey_chars: 8,
 } as const;

@@ -38,6 +38,25 @@ test('a thread gives what the calling thread gives, bytes and maps included', as
   expect(bytesOf(there)).toEqual([['a.ts', lines(20_000, 'the new line\n')]]);
 });
 
+test('a place by symbol is found in either place', async () => {
+  const input: ApplyAnswerInput = {
+    format: 'structured-edit',
+    answer: JSON.stringify({
+      operations: [{ type: 'delete', file_path: 'a.ts', at: { symbol: 'value1' } }],
+      complete: true,
+    }),
+    files: new Map([['a.ts', { bytes: Buffer.from(lines(3, '')) }]]),
+    options: { requireMarker: false },
+  };
+  for (const inline_bytes of [0, Infinity]) {
+    const outcome = await createEditRunner({ entry: entry(), inline_bytes }).run('answer', input, never());
+    const file = outcome.outcome === 'edited' ? outcome.files.get('a.ts') : undefined;
+    expect(file === undefined || file === 'absent' ? outcome : Buffer.from(file.bytes).toString()).toBe(
+      'const value0 = compute(0);\nconst value2 = compute(2);\n',
+    );
+  }
+});
+
 test('the calling thread goes on meanwhile', async () => {
   let turns = 0;
   const timer = setInterval(() => turns++, 1);

@@ -4,6 +4,9 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyAnswer } from '../../src/edits/outcome.js';
+import type { Syntax } from '../../src/edits/syntax.js';
+import { LANGUAGES } from '../../src/syntax/languages.js';
+import { loadSyntax } from '../../src/syntax/load.js';
 import { applySplices, invertSplices } from '../../src/edits/splices.js';
 import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
 
@@ -13,6 +16,8 @@ interface ScenarioFile {
   readonly options?: Omit<Partial<ApplyOptions>, 'base'> & { readonly base?: Readonly<Record<string, string>> };
   /** What is known of files in `base/`; modes in octal. */
   readonly files?: Readonly<Record<string, Omit<OfferedFile, 'bytes' | 'mode'> & { readonly mode?: string }>>;
+  /** False: no grammars are handed in. */
+  readonly syntax?: boolean;
   /** Paths that may be created. */
   readonly absent?: readonly string[];
   /** Of the outcome all but the files; what is not said is empty. Modes (octal) of changed files. */
@@ -53,8 +58,12 @@ export interface Ran {
   readonly wanted: Seen;
 }
 
+/** One `Syntax` for all scenarios: the grammars of every language. */
+export const loadAllSyntax = (): Promise<Syntax> =>
+  loadSyntax(LANGUAGES.flatMap(({ endings }) => endings.map((ending) => `x${ending}`)));
+
 /** What the engine made of the scenario, and what the folder says it must make of it, as comparable objects. */
-export const runScenario = (name: string): Ran => {
+export const runScenario = (name: string, syntax: Syntax): Ran => {
   const folder = join(FOLDER, name);
   const said = JSON.parse(readFileSync(join(folder, 'scenario.json'), 'utf8')) as ScenarioFile;
   const base = treeOf(join(folder, 'base'));
@@ -66,6 +75,7 @@ export const runScenario = (name: string): Ran => {
     options: {
       requireMarker: false,
       ...options,
+      ...(said.syntax === false ? {} : { syntax }),
       ...(hashes === undefined ? {} : { base: new Map(Object.entries(hashes)) }),
     },
   });

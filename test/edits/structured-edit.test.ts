@@ -257,12 +257,7 @@ describe('what is not a structured edit', () => {
     ],
     ['a fence that is not closed', `\`\`\`json\n${good}`, 'truncated', 'cut_inside_fence'],
     ['no JSON at all', 'I cannot do that.', 'invalid', 'not_json'],
-    [
-      'a place by symbol',
-      good.replace('"content"', '"at":{"symbol":"A.b"},"content"'),
-      'refused',
-      'symbol_unsupported',
-    ],
+    ['lines beside a symbol', good.replace('"content"', '"at":{"symbol":"A.b"},"content"'), 'invalid', 'unknown_key'],
   ])('%s', (_name, text, outcome, code) => {
     const result = answer(text);
     expect(result.outcome).toBe(outcome);

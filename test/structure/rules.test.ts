@@ -59,6 +59,7 @@ const uses = (path: string): string => `import { x } from '${path}';\nexport con
 const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = {
   'shared-alone': { bad: 'src/shared/bad.ts', text: uses('../edits/x.js') },
   'edits-pure': { bad: 'src/edits/bad.ts', text: uses('../workspace/x.js') },
+  'syntax-port': { bad: 'src/syntax/bad.ts', text: uses('../job/x.js') },
   'job-pure': { bad: 'src/job/bad.ts', text: uses('../edits/x.js') },
   'plan-pure': { bad: 'src/plan/bad.ts', text: uses('../workspace/x.js') },
   'model-port': { bad: 'src/model/bad.ts', text: uses('../job/x.js') },
@@ -81,6 +82,7 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
 const FOLDERS = [
   'shared',
   'edits',
+  'syntax',
   'job',
   'plan',
   'model',

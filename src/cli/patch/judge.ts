@@ -10,6 +10,7 @@ import type { AnswerFormat } from '../../shared/formats.js';
 import { LIMITS } from '../../shared/limits.js';
 import type { LimitName } from '../../shared/limits.js';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
+import { loadSyntax } from '../../syntax/index.js';
 import { orNull } from '../../workspace/sys-put.js';
 import { gatherFiles } from './gather-files.js';
 
@@ -73,7 +74,10 @@ export const judge = async (
   if (reasons.length > 0) return { format, outcome: refused(reasons), offered: files };
   return {
     format,
-    outcome: applyAnswer({ format, answer, files, options: { ...options, newFileEol } }),
+    outcome: applyAnswer({
+      ...{ format, answer, files },
+      options: { ...options, newFileEol, syntax: await loadSyntax(files.keys()) },
+    }),
     offered: files,
   };
 };

@@ -1,0 +1,3 @@
+/** Syntax trees for the edit engine: `applyAnswer({ …, options: { syntax: await loadSyntax(paths) } })`. */
+export { languageOf } from './languages.js';
+export { loadSyntax } from './load.js';

@@ -1,0 +1,94 @@
+/**
+ * Loads tree-sitter grammars, once a process each, and hands them to the edit engine as a `Syntax`. The only I/O is here: the runtime
+ * and the grammars that the given paths need are read from installed packages, before any answer is looked at.
+ */
+import { createRequire } from 'node:module';
+import type * as TreeSitter from 'web-tree-sitter';
+import type { Outline, Syntax } from '../edits/syntax.js';
+import { BOUNDS } from '../shared/limits.js';
+import { LANGUAGES, languageOf } from './languages.js';
+import type { LanguageRow } from './languages.js';
+import { readTree } from './outline.js';
+
+type Runtime = typeof TreeSitter;
+interface Grammar {
+  readonly row: LanguageRow;
+  readonly parser: TreeSitter.Parser;
+}
+type Loaded = { readonly ok: true; readonly grammar: Grammar } | { readonly ok: false; readonly why: string };
+
+let runtime: Promise<Runtime> | null = null;
+const grammars = new Map<string, Promise<Loaded>>();
+
+/** Grammars for the languages of these paths. Does nothing for paths of no known language; never rejects: what could not be loaded is said by `outline`. */
+export const loadSyntax = async (paths: Iterable<string>): Promise<Syntax> => {
+  const rows = new Set<LanguageRow>();
+  for (const path of paths) {
+    const row = languageOf(path);
+    if (row !== null) rows.add(row);
+  }
+  const loaded = new Map<LanguageRow, Loaded>();
+  for (const row of rows) loaded.set(row, await grammarOf(row));
+  return { outline: (path, lines) => outline(loaded, path, lines) };
+};
+
+const grammarOf = (row: LanguageRow): Promise<Loaded> => {
+  const known = grammars.get(row.grammar);
+  if (known !== undefined) return known;
+  const loading = load(row).catch((error: unknown): Loaded => ({
+    ok: false,
+    why: `The grammar of ${row.name} could not be loaded: ${String(error)}.`,
+  }));
+  grammars.set(row.grammar, loading);
+  return loading;
+};
+
+const load = async (row: LanguageRow): Promise<Loaded> => {
+  runtime ??= import('web-tree-sitter').then(async (module) => {
+    await module.Parser.init();
+    return module;
+  });
+  const { Language, Parser } = await runtime;
+  const path = createRequire(import.meta.url).resolve(`@vscode/tree-sitter-wasm/wasm/tree-sitter-${row.grammar}.wasm`);
+  const language = await Language.load(path);
+  const parser = new Parser();
+  parser.setLanguage(language);
+  return { ok: true, grammar: { row, parser } };
+};
+
+const unread = (code: Extract<Outline, { kind: 'unread' }>['code'], why: string): Outline => ({
+  kind: 'unread',
+  code,
+  why,
+});
+const KNOWN = [...new Set(LANGUAGES.flatMap(({ endings }) => endings))].join(' ');
+
+const outline = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, lines: readonly string[]): Outline => {
+  const row = languageOf(path);
+  if (row === null)
+    return unread('language_unknown', `The language of ${path} is not known; known endings are ${KNOWN}.`);
+  const found = loaded.get(row);
+  if (found?.ok !== true)
+    return unread('syntax_unavailable', found?.why ?? `The grammar of ${row.name} was not loaded.`);
+  const chars = lines.reduce((sum, line) => sum + line.length + 1, 0);
+  const most = BOUNDS.syntaxFile_chars;
+  if (chars > most)
+    return unread('syntax_too_large', `${path} has ${chars} characters; a syntax tree is made of up to ${most}.`);
+  return parse(found.grammar, path, lines);
+};
+
+const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[]): Outline => {
+  const until = Date.now() + BOUNDS.syntaxParse_ms;
+  // A true answer ends the parse; the declared type says void.
+  const tree = parser.parse(lines.join('\n'), null, { progressCallback: () => Date.now() > until });
+  if (tree === null) {
+    parser.reset();
+    return unread('syntax_too_slow', `A syntax tree of ${path} took more than ${BOUNDS.syntaxParse_ms} ms.`);
+  }
+  try {
+    return readTree(row, tree, lines);
+  } finally {
+    // The tree lies in the runtime's own memory, which nothing else frees.
+    tree.delete();
+  }
+};

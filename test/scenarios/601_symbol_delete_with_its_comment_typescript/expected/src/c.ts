@@ -1,0 +1,19 @@
+import { a } from './a.js';
+
+/** Counts. */
+export class Counter {
+  #n = 0;
+
+
+  get value(): number {
+    return this.#n;
+  }
+}
+
+export const twice = (x: number): number => {
+  return x * 2;
+};
+
+export function first(x: number): number {
+  return x;
+}

@@ -1,0 +1,22 @@
+import { a } from './a.js';
+
+/** Counts. */
+class Counter {
+  #n = 0;
+
+  // one more
+  add(by) {
+    this.#n += by;
+    return this.#n;
+  }
+
+  get value() {
+    return this.#n;
+  }
+}
+
+const twice = (x) => x + x;
+
+export function first(x) {
+  return x;
+}

@@ -1,0 +1,16 @@
+/// Counts.
+#[derive(Debug)]
+pub struct Counter {
+    n: u32,
+}
+
+impl Counter {
+    /// Adds.
+    pub fn add(&mut self, by: u32) -> u32 {
+        self.n + by
+    }
+}
+
+pub fn first(x: u32) -> u32 {
+    x
+}

@@ -1,0 +1,26 @@
+import { a } from './a.js';
+
+const start = 0;
+
+/** Counts. */
+export class Counter {
+  #n = 0;
+
+  // one more
+  add(by: number): number {
+    this.#n += by;
+    return this.#n;
+  }
+
+  get value(): number {
+    return this.#n;
+  }
+}
+
+export const twice = (x: number): number => {
+  return x * 2;
+};
+
+export function first(x: number): number {
+  return x;
+}

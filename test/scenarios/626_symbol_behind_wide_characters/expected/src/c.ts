@@ -1,0 +1,22 @@
+import { a } from './a.js';
+
+/** Zählt 😀 alles. */
+export class Counter {
+  #n = 0;
+
+  // ein 😀 mehr
+  add(by: number): number {
+    this.#n += by;
+    return this.#n;
+  }
+
+  get value(): number { return this.#n; }
+}
+
+export const twice = (x: number): number => {
+  return x * 2;
+};
+
+export function first(x: number): number {
+  return x;
+}
