@@ -143,7 +143,7 @@ export async function scene(
   const worker: Scene['worker'] = async (crash, over = {}) => {
     const mark = join(dir, `fault-${count++}`);
     const child = spawn(process.execPath, [join(process.cwd(), 'test/support/crash-worker.js')], {
-      env: { ...env, ...over, CRASH: crash ?? '', CRASH_MARK: mark, NODE_OPTIONS: '' },
+      env: { ...env, ...over, CRASH: crash ?? '', CRASH_MARK: mark, NODE_OPTIONS: over.NODE_OPTIONS ?? '' },
       stdio: ['ignore', 'pipe', process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit'],
     });
     const exited = new Promise<void>((resolve) =>
