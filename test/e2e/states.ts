@@ -195,6 +195,8 @@ export const STATES: readonly State[] = [
     terminated: 'applied',
     name: 'in a commit hook',
     keys: AUTO,
+    // A commit that has not been told yet that its run is over is made all the same.
+    worker: 'commit:watch-before:1',
     reach: ({ s }) => s.until(() => pidsIn(pidsOf(s)).length >= 2, 90),
     go: ({ s }) => {
       writeFileSync(`${pidsOf(s)}-go`, '');

@@ -2,7 +2,7 @@
  * The built worker with one fault: `CRASH=<activity>:<before|after>:<n>` kills this process with SIGKILL at the n-th execution of that
  * activity and writes the file CRASH_MARK first, so that a test fails when its fault never fired. Instead of dying, `hold-before` and
  * `hold-after` keep that execution (heartbeating) until the file `<CRASH_MARK>-go` is there, `mute-before` and `mute-after` do the same
- * without a heartbeat; `<CRASH_MARK>-cancelled` says that the execution was told of its cancellation. What follows is then really done,
+ * without a heartbeat, `watch-before` lets it go on at once; `<CRASH_MARK>-cancelled` says that the execution was told of its cancellation. What follows is then really done,
  * however the run ended meanwhile. Points inside an activity: fault-points.js.
  */
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
@@ -40,9 +40,12 @@ const die = () => {
   writeFileSync(mark, String(process.pid));
   process.kill(process.pid, 'SIGKILL');
 };
-const stay = async (context, beats) => {
+const watch = (context) => {
   context.cancelled.catch(() => writeFileSync(`${mark}-cancelled`, ''));
   writeFileSync(mark, String(process.pid));
+};
+const stay = async (context, beats) => {
+  watch(context);
   while (!existsSync(`${mark}-go`)) {
     if (beats) context.heartbeat();
     await sleep(50);
@@ -56,7 +59,7 @@ const crash = (context) => ({
       if (inside !== null) return inside(context.info.activityType, input, next);
       if (context.info.activityType !== name || ++seen !== Number(nth)) return next(input);
       const [how, at = how] = when.split('-');
-      const fault = () => (how === at ? die() : stay(context, how === 'hold'));
+      const fault = () => (how === at ? die() : how === 'watch' ? watch(context) : stay(context, how === 'hold'));
       if (at === 'before') await fault();
       const result = await next(input);
       if (at === 'after') await fault();
