@@ -95,6 +95,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
       finish(await events(io, run, flags));
     });
 
+  addPlan(program, io, finish);
   addMachinery(program, io, finish);
   return program;
 };
@@ -157,6 +158,26 @@ const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void)
       const { undo } = await import('./commands/undo.js');
       finish(await undo(io, flags));
     });
+};
+
+const PLAN = 'a plan: its Markdown file, or the folder of that name';
+
+const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+  const plan = program.command('plan').description('look at a plan: its phases, waves and scores');
+  const look = (name: 'check' | 'score' | 'show', description: string): void => {
+    plan
+      .command(name)
+      .argument('<plan>', PLAN)
+      .description(description)
+      .addOption(json())
+      .action(async (path: string, flags: object) => {
+        const commands = await import('./commands/plan.js');
+        finish(await commands[name](io, path, flags));
+      });
+  };
+  look('check', 'structure, waves, scores, and everything that is wrong, at once');
+  look('score', 'the complexity of each phase, addend by addend');
+  look('show', 'levels and files: what is expanded, and where its text is');
 };
 
 const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {

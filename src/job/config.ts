@@ -55,6 +55,15 @@ const flagsFor = <Name extends string>(names: readonly Name[], what: string) =>
     { error: what },
   );
 
+const threshold = (what: string) =>
+  z.number({ error: what }).refine((value) => Number.isFinite(value) && value >= 0 && value <= 1000, { error: what });
+const PLAN = {
+  expansion: threshold('a score from 0 to 1000').optional(),
+  tasks: threshold('a number of tasks from 0 to 1000').optional(),
+  fileReferences: threshold('a number of files from 0 to 1000').optional(),
+  replanLimit: threshold('a number of replans from 0 to 1000').optional(),
+};
+
 const SHAPE = {
   model: modelName,
   routes: z.array(route, { error: 'a list of routes, each a map with `model`' }),
@@ -79,6 +88,7 @@ const SHAPE = {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
   requireCompleteSentinel: flag,
+  plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences and replanLimit' }),
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
@@ -131,6 +141,7 @@ function filledIn(settings: Settings): ProjectConfig {
     formatCommand: settings.formatCommand ?? null,
     encodings: settings.encodings ?? [],
     requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
+    ...(settings.plan === undefined ? {} : { plan: withoutUndefined(settings.plan) }),
     limits: withoutUndefined(settings.limits ?? {}),
   };
 }

@@ -73,6 +73,8 @@ export interface ProjectConfig {
   readonly formatCommand: string | null;
   readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
   readonly requireCompleteSentinel: boolean;
+  /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */
+  readonly plan?: Partial<Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>>;
   readonly limits: Partial<Record<LimitName, number>>;
 }
 

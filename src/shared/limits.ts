@@ -170,6 +170,13 @@ export const BOUNDS = {
   syntaxSymbols: 50_000,
   syntaxFaults: 100,
   syntaxDepth: 64,
+  // A plan document larger than this is not read; one of more phases is not run.
+  planFile_bytes: 1 * MiB,
+  planPhases: 1_000,
+  // File names made from the names of phases and stages.
+  planSlug_chars: 60,
+  // Phases that run at once.
+  planWave: 3,
   runPrefix_chars: 4,
   shownKey_chars: 8,
 } as const;

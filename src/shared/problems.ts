@@ -27,6 +27,8 @@ export const PROBLEMS = {
   job_not_found: spec(EXIT.usage, 'Give the path of a Markdown job file.'),
   job_invalid: spec(EXIT.usage, 'Mend the named line of the job file; docs/jobs.md lists every key.'),
   config_invalid: spec(EXIT.usage, 'Mend the named line of emend.yaml; docs/configuration.md lists every key.'),
+  plan_not_found: spec(EXIT.usage, 'Give the path of a plan: a Markdown file, or the folder of that name.'),
+  plan_invalid: spec(EXIT.usage, 'Mend the named line of the plan; docs/plans.md describes what stands in one.'),
   usage: spec(EXIT.usage, 'See `emend help`.'),
   target_missing: spec(EXIT.usage, 'Correct the path, or create files with `output_files`.'),
   target_not_a_file: spec(EXIT.usage, 'Name files, not directories or devices.'),

@@ -1,0 +1,27 @@
+/** `emend plan check|score|show`: what a plan says. No server, no model, nothing written. */
+import { reportOf } from '../../plan/report.js';
+import type { PlanReport } from '../../plan/report.js';
+import { EXIT } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import type { Io } from '../io.js';
+import { readPlan, refuseFaults } from '../plan-files.js';
+import { checkLines, scoreLines, showLines } from '../render/plan.js';
+
+interface Flags {
+  readonly json?: true;
+}
+
+const command =
+  (lines: (report: PlanReport, io: Io) => readonly string[]) =>
+  async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
+    const plan = await readPlan(io.cwd, path);
+    const report = reportOf(plan.tree, plan.thresholds, plan.show);
+    refuseFaults(report.faults);
+    if (flags.json === true) io.out(JSON.stringify(report, null, 2));
+    else for (const line of lines(report, io)) io.out(line);
+    return EXIT.done;
+  };
+
+export const check = command(checkLines);
+export const score = command(scoreLines);
+export const show = command(showLines);
