@@ -14,8 +14,18 @@ import { sizeFault } from './answer-size.js';
 import type { FoundMarker } from './marker.js';
 import { findMarker } from './marker.js';
 import { MODULES } from './modules.js';
-import { compose, decodeOffered } from './outcome-compose.js';
-import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, NotEdited, Reading, Reason, StopReason } from './types.js';
+import { compose, decodeOffered, type OfferedFiles } from './outcome-compose.js';
+import { editResults } from './outcome-results.js';
+import type {
+  AnswerOutcome,
+  ApplyAnswerInput,
+  ApplyOptions,
+  FormatModule,
+  NotEdited,
+  Reading,
+  Reason,
+  StopReason,
+} from './types.js';
 
 const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
 
@@ -30,7 +40,19 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const offered = decodeOffered(files);
   const whole = found.marker === 'right' && !found.openFence;
   const context = { files: offered, options, whole };
-  const { reading, files: fileCount, edits } = MODULES[format].read(found.body, context);
+  const read = MODULES[format].read(found.body, context);
+  const outcome = judge(read, found, offered, options);
+  return read.edits === 0 || outcome.outcome === 'truncated'
+    ? outcome
+    : { ...outcome, edits: editResults(read.edits, outcome) };
+};
+
+const judge = (
+  { reading, files: fileCount, edits }: ReturnType<FormatModule['read']>,
+  found: FoundMarker,
+  offered: OfferedFiles,
+  options: ApplyOptions,
+): AnswerOutcome => {
   const unusable = judgeMarker(found, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);

@@ -49,7 +49,8 @@ export type Operation =
 
 export type OperationsRead =
   | { readonly kind: 'operations'; readonly operations: readonly AnyOperation[]; readonly summary: string | null }
-  | { readonly kind: 'invalid'; readonly reasons: readonly Reason[] };
+  /** `count`: operations that the answer holds, good ones too. */
+  | { readonly kind: 'invalid'; readonly reasons: readonly Reason[]; readonly count: number };
 
 const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
   insert: ['line', 'content'],
@@ -82,6 +83,7 @@ export const readOperations = (value: Json): OperationsRead => {
   const invalid = (code: string, message: string): OperationsRead => ({
     kind: 'invalid',
     reasons: [{ code, message }],
+    count: 0,
   });
   if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object.');
   const unknown = Object.keys(value).find((key) => !TOP_KEYS.includes(key));
@@ -106,7 +108,7 @@ export const readOperations = (value: Json): OperationsRead => {
       reasons.push({ code: error.code, ...path, index, message: error.message });
     }
   }
-  if (reasons.length > 0) return { kind: 'invalid', reasons };
+  if (reasons.length > 0) return { kind: 'invalid', reasons, count: operations.length };
   return { kind: 'operations', operations: read, summary: summary ?? null };
 };
 

@@ -44,7 +44,7 @@ export const structuredEdit: FormatModule = {
     if (json.kind !== 'value' || body.slice(json.end).trim() !== '')
       return { reading: invalid([jsonFault(body, json)], json.kind === 'open'), files: 0, edits: 0 };
     const read = readOperations(json.value);
-    if (read.kind === 'invalid') return { reading: invalid(read.reasons), files: 0, edits: 0 };
+    if (read.kind === 'invalid') return { reading: invalid(read.reasons), files: 0, edits: read.count };
     const files = new Set(read.operations.map((operation) => operation.path)).size;
     return { reading: planAll(read.operations, read.summary, context), files, edits: read.operations.length };
   },

@@ -81,6 +81,24 @@ export interface ResultFile {
   readonly mode?: number;
 }
 
+/** What became of one edit (operation, hunk, block or file) of an answer. */
+export interface EditResult {
+  /** 0-based, in the answer's order. */
+  readonly index: number;
+  /** `skipped`: it had nothing to do. `failed`: `reasons` say why. `unused`: nothing is said against it, but another one failed. */
+  readonly status: 'applied' | 'skipped' | 'failed' | 'unused';
+  /** Refusals, or notes, about this edit. */
+  readonly reasons: readonly Reason[];
+}
+/** Counts over all edits of an answer; `results` lists the first 10,000. */
+export interface EditResults {
+  readonly applied: number;
+  readonly skipped: number;
+  readonly failed: number;
+  readonly unused: number;
+  readonly results: readonly EditResult[];
+}
+
 export interface Edited {
   readonly outcome: 'edited';
   /** Only files that changed. `'absent'`: deleted. */
@@ -93,10 +111,14 @@ export interface Edited {
   readonly notes: readonly Reason[];
   /** The answer's own one-line summary, where the format has one. */
   readonly summary?: string;
+  /** What became of each edit; absent where the answer's edits could not be told apart. */
+  readonly edits?: EditResults;
 }
 export interface NotEdited {
   readonly outcome: 'unchanged' | 'truncated' | 'unmarked' | 'invalid' | 'refused' | 'declined';
   readonly reasons: readonly Reason[];
+  /** As in `Edited`; also absent where the answer was cut off or declined. */
+  readonly edits?: EditResults;
 }
 /** The outcome of one answer (design section 4.3): whole or not at all. */
 export type AnswerOutcome = Edited | NotEdited;
