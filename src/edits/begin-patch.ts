@@ -9,12 +9,13 @@
  *
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
- * file. Add on an existing path is refused. Rungs: lost_blank, line_endings, trailing_space, lookalikes.
+ * file. Add on an existing path is refused. Rungs: lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type PatchedFile, parsePatch } from './begin-patch-parse.js';
 import { LineChain, type WantedLine } from './locate.js';
 import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
+import { shiftHunk, shiftedPlaces } from './locate-shifted.js';
 import { describeNearest, nearest } from './nearest.js';
 import { lookUp } from './paths.js';
 import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
@@ -139,7 +140,9 @@ const locateAll = (
       ({ more } = found);
       if (fits.length > 0) break;
     }
-    const [at] = fits;
+    const shifted = fits.length === 0 && rungOn('indent', options.rungs) ? indented(chain, chunk, below, lines) : null;
+    const [at] = shifted === null ? fits : shifted.fits;
+    if (shifted !== null) [fits, more] = [shifted.fits, shifted.more];
     if (at === undefined)
       refuse(
         'context_mismatch',
@@ -156,13 +159,37 @@ const locateAll = (
         'context_repeated',
         `Its context and removed lines stand in several places, at lines ${fits.map((n) => n + 1).join(', ')}${more ? ' and more' : ''}. Add context lines until they fit only one.`,
       );
+    else if (shifted !== null && shifted.lines === null)
+      refuse(
+        'indent',
+        'It stands in the file in another indentation, and an added line does not have the indentation that goes. Send it as the file is indented.',
+      );
     else {
-      places.push({ hunk: chunk, at });
+      places.push({ hunk: { lines: shifted?.lines ?? chunk.lines }, at });
       for (const rung of rungsOf(old, lines, at)) rungs.push({ rung, path, index, line: at + 1 });
+      if (shifted !== null) rungs.push({ rung: 'indent', path, index, line: at + 1 });
       next = at + old.length;
     }
   }
   return reasons.length > 0 ? { reasons } : { places };
+};
+
+interface Indented {
+  readonly fits: readonly number[];
+  readonly more: boolean;
+  /** The chunk's lines in the file's indentation, where it fits in one place; null where an added line cannot be shifted. */
+  readonly lines: Chunk['lines'] | null;
+}
+
+/** The rung `indent`; null: the chunk stands nowhere in another indentation. */
+const indented = (chain: LineChain, chunk: Chunk, below: number, lines: readonly string[]): Indented | null => {
+  const old = chunk.lines.filter((line) => line.sign !== '+').map((line) => line.text);
+  const { places, more } = shiftedPlaces(chain, old);
+  const fits = places.filter(({ first }) => first >= below && (!chunk.atEnd || first + old.length === lines.length));
+  const [place] = fits;
+  if (place === undefined) return null;
+  const shifted = shiftHunk(chunk.lines, lines.slice(place.first, place.first + old.length), place.shift);
+  return { fits: fits.map(({ first }) => first), more, lines: shifted };
 };
 
 const rungsOf = (old: Chunk['lines'], lines: readonly string[], at: number): Set<UsedRung['rung']> => {

@@ -7,8 +7,11 @@ import { foldLookalikes } from './nearest.js';
 
 export const LEVELS = ['exact', 'line_endings', 'trailing_space', 'lookalikes'] as const;
 export type Level = (typeof LEVELS)[number];
-/** `white_space` is no rung: it tells lines that are absent from lines that are only spaced otherwise. */
-export type Likeness = Level | 'white_space';
+/**
+ * `white_space` is no rung: it tells lines that are absent from lines that are only spaced otherwise. `indent` finds candidates; whether
+ * all lines are shifted alike is seen at each place (`indent.ts`).
+ */
+export type Likeness = Level | 'indent' | 'white_space';
 
 const isTrailing = (code: number): boolean => code === 32 || code === 9 || code === 11 || code === 12 || code === 13;
 // A loop, not a regular expression: /[ \t]+$/ is quadratic on a long run of blanks that does not end the line.
@@ -28,6 +31,7 @@ export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = 
   line_endings: trimReturns,
   trailing_space: trimEnd,
   lookalikes: (text) => trimEnd(foldLookalikes(text)),
+  indent: (text) => text.replace(/^[ \t]+/, '').replace(/^\s*$/, ''),
   white_space: (text) => text.replace(/\s/g, ''),
 };
 

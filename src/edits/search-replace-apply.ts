@@ -3,10 +3,13 @@
  * Lines that FIND and REPLACE have in common keep their base line.
  */
 import type { Rung, RungSettings } from '../shared/formats.js';
+import { carryLines } from './carry.js';
 import { lineOrigins } from './diff-lines.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
 import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
 import { describeNearest, nearest } from './nearest.js';
+import { composeElided, placeElided, splitElided } from './search-replace-elided.js';
+import { shiftedPlaces } from './locate-shifted.js';
 import type { Block, BlockReading } from './search-replace-parse.js';
 import type { Text } from './types.js';
 
@@ -20,6 +23,12 @@ const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refus
 const ADD_OR_HINT = 'Add lines before or after until it stands in one place, or say which with `FIND @LINE:`.';
 const NUMBER_TELLS =
   'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
+const JOIN_BLOCKS =
+  'FIND needs text that an earlier block made. Write FIND from the file as it was shown, and join the two blocks.';
+const NOT_SHIFTED =
+  'FIND stands in the file in another indentation, and a new line of REPLACE does not have the indentation that goes. Send both as the file is indented.';
+const PARTS_REPEATED =
+  'The two parts of FIND round the line that stands for others fit in several places. Send FIND without leaving lines out.';
 const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
 function* textsOf(blocks: readonly Block[]): Generator<string> {
@@ -106,8 +115,10 @@ export class BlockApplier {
       const byNumber = !one && !this.#known;
       if (byNumber && !rungOn('unchecked_lines', this.#rungs))
         return refused('find_repeated', this.#repeated(places, NUMBER_TELLS));
-      return this.#change(first, find, replace, byNumber ? ['unchecked_lines'] : []);
+      return this.#change(first, find, replace, byNumber ? { rungs: ['unchecked_lines'] } : {});
     }
+    const loose = this.#indented(find, replace) ?? this.#elided(find, replace);
+    if (loose !== null) return loose;
     if (this.#isPresent(wanted, replace))
       return {
         kind: 'skipped',
@@ -125,10 +136,10 @@ export class BlockApplier {
     first: number,
     find: readonly string[],
     replace: readonly string[],
-    needed: readonly Rung[] = [],
+    needed: { readonly rungs?: readonly Rung[]; readonly kept?: readonly number[] } = {},
   ): BlockOutcome {
     const nodes = this.#chain.run(first, find.length);
-    const rungs = new Set<Rung>(needed);
+    const rungs = new Set<Rung>(needed.rungs);
     for (const [i, node] of nodes.entries()) {
       const level = levelBetween(find[i] ?? '', this.#chain.textOf(node)) ?? 'exact';
       if (level !== 'exact') rungs.add(level);
@@ -136,18 +147,60 @@ export class BlockApplier {
       if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) rungs.add('earlier_block');
     }
     if (rungs.has('earlier_block') && !rungOn('earlier_block', this.#rungs))
-      return refused(
-        'earlier_block',
-        'FIND needs text that an earlier block made. Write FIND from the file as it was shown, and join the two blocks.',
-      );
-    const kept = lineOrigins(find, replace);
+      return refused('earlier_block', JOIN_BLOCKS);
+    const kept = needed.kept ?? lineOrigins(find, replace);
+    const texts = nodes.map((node) => this.#chain.textOf(node));
+    // In another indentation nothing is shared at the start of a line; new lines were shifted as a whole.
+    const made = needed.kept === undefined ? carryLines(find, texts, replace, kept) : replace;
     this.#chain.replace(
       nodes,
-      replace.map((text, j) => nodes[kept[j] ?? -1] ?? text),
+      replace.map((text, j) => nodes[kept[j] ?? -1] ?? made[j] ?? text),
     );
     this.#changed = true;
     const line = this.#chain.originOf(first) + 1;
     return { kind: 'changed', rungs: [...rungs], ...(line > 0 ? { line } : {}) };
+  }
+
+  /** The rung `indent`; null: it is off, or FIND stands nowhere in another indentation. */
+  #indented(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
+    if (!rungOn('indent', this.#rungs)) return null;
+    const found = shiftedPlaces(this.#chain, find);
+    const [place] = found.places;
+    if (place === undefined) return null;
+    if (found.places.length > 1 || found.more)
+      return refused('find_repeated', this.#repeated({ first: found.places.map((p) => p.first), more: found.more }));
+    const kept = lineOrigins(find, replace);
+    const shifted = replace.map((line, j) => ((kept[j] ?? -1) >= 0 ? line : place.shift(line)));
+    if (shifted.includes(null)) return refused('indent', NOT_SHIFTED);
+    return this.#change(
+      place.first,
+      find,
+      replace.map((line, j) => shifted[j] ?? line),
+      { rungs: ['indent'], kept },
+    );
+  }
+
+  /** The rung `elision`; null: it is off, or FIND has no line that stands for others, or its parts stand nowhere. */
+  #elided(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
+    const parts = rungOn('elision', this.#rungs) ? splitElided(find) : null;
+    if (parts === null) return null;
+    const nodes = [...this.#chain];
+    const place = placeElided(
+      nodes.map((node) => this.#chain.textOf(node)),
+      parts,
+    );
+    if (place === 'none') return null;
+    if (place === 'several') return refused('find_repeated', PARTS_REPEATED);
+    const stretch = nodes.slice(place.head, place.tail + parts.tail.length);
+    const made = composeElided(parts, stretch, replace);
+    if (made === null) return refused('elision', 'REPLACE leaves lines out in several places. Send all of its lines.');
+    const earlier = stretch.some((node) => this.#chain.originOf(node) < 0);
+    if (earlier && !rungOn('earlier_block', this.#rungs)) return refused('earlier_block', JOIN_BLOCKS);
+    this.#chain.replace(stretch, made);
+    this.#changed = true;
+    const line = this.#chain.originOf(stretch[0] ?? 0) + 1;
+    const rungs: Rung[] = ['elision', ...(earlier ? (['earlier_block'] as const) : [])];
+    return { kind: 'changed', rungs, ...(line > 0 ? { line } : {}) };
   }
 
   #isPresent(find: readonly WantedLine[], replace: readonly string[]): boolean {

@@ -9,7 +9,7 @@
  * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once.
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
  * then that reading counts whose FIND stands in the file, if only one does.
- * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes. Edits, for the marker: blocks.
+ * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.
  */
 import { withoutBom } from './bom.js';
 import { isKnownBase } from './known-base.js';

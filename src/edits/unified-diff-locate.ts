@@ -9,6 +9,7 @@
 import type { Rung, RungSettings } from '../shared/formats.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
 import { type Level, levelsOn, levelBetween, rungOn } from './locate-levels.js';
+import { shiftHunk, shiftedPlaces } from './locate-shifted.js';
 import { describeNearest, nearest } from './nearest.js';
 import type { Text } from './types.js';
 import type { Hunk, HunkLine } from './unified-diff-hunk.js';
@@ -139,7 +140,30 @@ export class HunkLocator {
       if (all.first.length > 1 || all.more) return refused('context_repeated', repeated(all));
       return this.#accept(hunk, old, at);
     }
-    return refused('context_mismatch', this.#mismatch(hunk, old));
+    return this.#indented(hunk, old) ?? refused('context_mismatch', this.#mismatch(hunk, old));
+  }
+
+  /** The rung `indent`; null: it is off, or the old side stands nowhere in another indentation. */
+  #indented(hunk: Hunk, old: readonly HunkLine[]): Location | null {
+    if (!rungOn('indent', this.#rungs) || old.at(-1)?.noNewline === true) return null;
+    const found = shiftedPlaces(
+      this.#chain,
+      old.map((line) => line.text),
+    );
+    const [place] = found.places;
+    if (place === undefined) return null;
+    if (found.places.length > 1 || found.more)
+      return refused('context_repeated', repeated({ first: found.places.map((p) => p.first), more: found.more }));
+    const lines = shiftHunk(hunk.lines, this.#text.lines.slice(place.first), place.shift);
+    if (lines === null)
+      return refused(
+        'indent',
+        'It stands in the file in another indentation, and an added line does not have the indentation that goes. Send it as the file is indented.',
+      );
+    const shifted = { ...hunk, lines };
+    const accepted = this.#accept(shifted, oldSide(shifted), place.first);
+    if (!accepted.ok) return accepted;
+    return { ok: true, located: { ...accepted.located, rungs: [...accepted.located.rungs, 'indent'] } };
   }
 
   /** The hunk stands where its header says. */

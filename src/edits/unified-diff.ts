@@ -10,10 +10,11 @@
  *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
- * empty or new file). Rungs: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes.
+ * empty or new file). Rungs: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: hunks.
  */
 import { withoutBom } from './bom.js';
+import { carryLines } from './carry.js';
 import { isKnownBase } from './known-base.js';
 import { type Located, HunkLocator } from './unified-diff-locate.js';
 import { type FileDiff, parseDiff } from './unified-diff-parse.js';
@@ -142,12 +143,12 @@ export const composeHunks = (
     let added: HunkLine[] = [];
     const flush = (): void => {
       const from = next;
-      for (const [j, origin] of lineOrigins(
-        removed.map((l) => l.text),
-        added.map((l) => l.text),
-      ).entries()) {
+      const [old, now] = [removed.map((l) => l.text), added.map((l) => l.text)];
+      const kept = lineOrigins(old, now);
+      const carried = carryLines(old, text.lines.slice(from, from + old.length), now, kept);
+      for (const [j, origin] of kept.entries()) {
         const base = origin < 0 ? undefined : text.lines[from + origin];
-        lines.push(base ?? added[j]?.text ?? '');
+        lines.push(base ?? carried[j] ?? '');
         origins.push(base === undefined ? -1 : from + origin);
       }
       next += removed.length;

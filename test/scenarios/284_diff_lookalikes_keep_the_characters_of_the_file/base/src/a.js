@@ -1,0 +1,2 @@
+say(“hello”);
+end

@@ -1,0 +1,2 @@
+say(“hello”, 1);
+end

@@ -1,0 +1,7 @@
+class A:
+    def f(self):
+        x = 1
+        return x
+
+    def g(self):
+        return 2

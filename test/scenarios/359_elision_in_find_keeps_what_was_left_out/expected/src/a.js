@@ -1,0 +1,6 @@
+begin();
+one();
+two();
+three();
+end();
+last();

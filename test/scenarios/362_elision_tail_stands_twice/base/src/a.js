@@ -1,0 +1,7 @@
+start();
+one();
+two();
+three();
+end();
+last();
+end();

@@ -1,0 +1,6 @@
+start();
+one();
+two();
+three();
+end();
+last();
