@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ProblemsError } from '../client/job-file.js';
-import { workspaceOf } from '../client/workspace-of.js';
 import { parseConfig } from '../job/config.js';
 import { mainFile } from '../plan/names.js';
 import type { PlanPlace } from '../plan/names.js';
@@ -12,6 +11,7 @@ import type { ResolvedThresholds, ThresholdSource } from '../plan/thresholds.js'
 import { readTree } from '../plan/tree.js';
 import type { PlanTree, ReadFile } from '../plan/tree.js';
 import { BOUNDS } from '../shared/limits.js';
+import { repositoryOf } from '../workspace/git.js';
 import { fail, problem } from '../shared/problems.js';
 import type { Fault } from '../plan/types.js';
 
@@ -98,7 +98,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const { base, place } = found;
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
   const main = join(base, mainFile(place));
-  const workspace = await workspaceOf(main, null, cwd);
+  const workspace = (await repositoryOf(base))?.root ?? base;
   const thresholds = resolveThresholds(await thresholdSources(dirname(main), workspace));
   return { ...found, workspace, thresholds, show, tree: readTree(place, reader(base), show) };
 };

@@ -163,7 +163,9 @@ const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void)
 const PLAN = 'a plan: its Markdown file, or the folder of that name';
 
 const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
-  const plan = program.command('plan').description('look at a plan: its phases, waves and scores');
+  const plan = program
+    .command('plan')
+    .description('a plan: its phases, waves and scores, and the files that they lie in');
   const look = (name: 'check' | 'score' | 'show', description: string): void => {
     plan
       .command(name)
@@ -175,9 +177,29 @@ const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => void): vo
         finish(await commands[name](io, path, flags));
       });
   };
+  const change = (verb: 'expand' | 'collapse', description: string, rule: string): void => {
+    plan
+      .command(verb)
+      .argument('<kind>', 'phase or stage')
+      .argument('<plan>', PLAN)
+      .argument('[n]', 'the phase, or PHASE.STAGE as in 2.1')
+      .description(description)
+      .option('--auto', rule)
+      .addOption(json())
+      .action(async (kind: string, path: string, n: string | undefined, flags: object) => {
+        const { changePlan } = await import('./commands/plan-change.js');
+        finish(await changePlan(io, verb, kind, path, n, flags));
+      });
+  };
   look('check', 'structure, waves, scores, and everything that is wrong, at once');
   look('score', 'the complexity of each phase, addend by addend');
   look('show', 'levels and files: what is expanded, and where its text is');
+  change('expand', 'move the text of a phase or stage into a file of its own', 'those that are above a threshold');
+  change(
+    'collapse',
+    'bring the text of a phase or stage back',
+    'of completed phases with at most 5 tasks and a score below 6',
+  );
 };
 
 const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {

@@ -16,7 +16,7 @@ export const planFolder = ({ stem }: PlanPlace): string => stem;
 export const planNumber = (stem: string): string | null => /^(\d+)_/.exec(stem)?.[1] ?? null;
 
 /** `core_logic` of `Core Logic!`; '' where nothing of the name can stand in a file name. */
-export function slugOf(name: string): string {
+function slugOf(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const words = plain.replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '');
   return words.slice(0, BOUNDS.planSlug_chars).replace(/_+$/, '');

@@ -17,7 +17,7 @@ export interface Reading {
 /** A document's Markdown with its fields; `file` is how faults name it. */
 export function readDocument(source: string, file: string): Reading & { readonly frontMatter: Span | null } {
   const frontMatter = frontMatterOf(source);
-  const begin = frontMatter?.to ?? (source.startsWith('\uFEFF') ? 1 : 0);
+  const begin = markdownStart(source);
   const outline = readMarkdown(source, begin);
   const fields = fieldsOf(source, outline, begin);
   const reading = { file, source, outline, fields, faults: [], notes: [] as Fault[] };
@@ -56,3 +56,7 @@ export function onlyField(reading: Reading, fields: readonly Field[], name: stri
       fault(reading, other.from, `expected one **${name}** line, and line ${found?.line ?? 0} is one already`);
   return found;
 }
+
+/** Offset behind a byte order mark and front matter. */
+export const markdownStart = (source: string): number =>
+  frontMatterOf(source)?.to ?? (source.startsWith('\uFEFF') ? 1 : 0);

@@ -157,7 +157,7 @@ export function scoreReport(node: PartNode, { values }: Pick<ResolvedThresholds,
 }
 
 /** The part's own text, and that of its expanded stages: no header, no summary. */
-export function textsOf(node: PartNode): readonly { readonly text: string; readonly opaque: readonly Span[] }[] {
+function textsOf(node: PartNode): readonly { readonly text: string; readonly opaque: readonly Span[] }[] {
   const { body } = textOf(node);
   const source = node.file?.source ?? node.source;
   const opaque = (node.file?.opaque ?? node.opaque)

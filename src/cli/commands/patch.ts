@@ -1,14 +1,12 @@
 /** `emend patch`: applies an answer from a file or stdin to a workspace, with the job's own transaction, no server and no model. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reason } from '../../edits/index.js';
-import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { proposalIdOf } from '../../workspace/hash.js';
-import { isLocal } from '../../workspace/local-holder.js';
-import type { ApplyOutcome, ApplyRequest } from '../../workspace/types.js';
+import type { ApplyRequest } from '../../workspace/types.js';
 import type { Io } from '../io.js';
+import { applyOrWait } from '../patch/apply-or-wait.js';
 import { failBusy } from '../patch/busy.js';
 import { formatOf, judge, limitOf, readConfig } from '../patch/judge.js';
 import type { Judged } from '../patch/judge.js';
@@ -98,16 +96,5 @@ const write = async (local: Local, workspace: string, judged: Judged, report: Re
       const { code, message, next } = applied.problem;
       return fail(code, `${message} Nothing was changed.`, next);
     }
-  }
-};
-
-/** Another command is done in a moment, and one that died holds nothing; a run may hold its workspace for days. */
-const applyOrWait = async (local: Local, request: ApplyRequest): Promise<ApplyOutcome> => {
-  const deadline = performance.now() + BOUNDS.localWait_ms;
-  for (;;) {
-    const outcome = await local.engine.apply(request);
-    if (outcome.outcome !== 'busy' || !isLocal(outcome.holder) || performance.now() > deadline) return outcome;
-    await local.freeDead(request.workspace);
-    await sleep(BOUNDS.localPoll_ms);
   }
 };

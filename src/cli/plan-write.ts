@@ -1,0 +1,88 @@
+/** Writes a changed plan: all of its files or none, by one apply transaction. Commits nothing. */
+import { randomBytes } from 'node:crypto';
+import { rmdirSync, statSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import type { Changed } from '../plan/change.js';
+import { fail } from '../shared/problems.js';
+import { proposalIdOf } from '../workspace/hash.js';
+import type { ProposalFile } from '../workspace/types.js';
+import type { Io } from './io.js';
+import { applyOrWait } from './patch/apply-or-wait.js';
+import { failBusy } from './patch/busy.js';
+import { openLocal } from './patch/open-local.js';
+import type { ReadPlan } from './plan-files.js';
+import { transactionLines } from './render/transactions.js';
+
+export interface WrittenFile {
+  /** As told to a person. */
+  readonly path: string;
+  readonly change: 'create' | 'edit' | 'delete';
+}
+
+const NEW_FILE_MODE = 0o644;
+
+/** Throws ProblemError `busy`, `conflict` or `disk`; then nothing was written, but where a person saved in the same moment. */
+export const writePlan = async (io: Io, plan: ReadPlan, changed: Changed): Promise<readonly WrittenFile[]> => {
+  const before = plan.tree.files;
+  const paths = [...new Set([...before.keys(), ...changed.files.keys()])]
+    .filter((path) => before.get(path) !== changed.files.get(path))
+    .sort();
+  if (paths.length === 0) return [];
+  const local = await openLocal(io, { existing: false, recover: true });
+  for (const line of transactionLines(local.recovered)) io.err(line);
+  const { workspace, base } = plan;
+  const modeOf = (path: string): number =>
+    (statSync(join(base, path), { throwIfNoEntry: false })?.mode ?? NEW_FILE_MODE) & 0o777;
+  const put = async (text: string | undefined, mode: number): Promise<ProposalFile['base']> =>
+    text === undefined ? null : { ref: await local.blobs.put(new TextEncoder().encode(text)), mode };
+  const files: ProposalFile[] = [];
+  for (const path of paths) {
+    const mode = modeOf(path);
+    const [old, result] = [await put(before.get(path), mode), await put(changed.files.get(path), mode)];
+    files.push({ path: relative(workspace, join(base, path)).split(sep).join('/'), base: old, result, by: 'model' });
+  }
+  const stepKey = randomBytes(16).toString('hex');
+  const proposal = { v: 1, stepKey, files, moves: [] } as const;
+  const applied = await applyOrWait(local, {
+    ...{ stepKey, workspace, proposal, holder: local.holder, decision: 0 },
+    proposalId: proposalIdOf(proposal),
+    files: files.map(({ path }) => path),
+  });
+  if (applied.outcome === 'busy') return failBusy(workspace, applied.holder);
+  if (applied.outcome === 'failed')
+    return fail(applied.problem.code, `${applied.problem.message} Nothing was changed.`, applied.problem.next);
+  if (applied.outcome === 'base_changed')
+    return fail(
+      'conflict',
+      `${applied.conflicts.map(({ why }) => why).join('; ')}. Nothing was changed.`,
+      'Look at these files, then try again.',
+    );
+  await local.engine.releaseLease(workspace, stepKey, applied.lease.number);
+  if (applied.outcome === 'conflict')
+    return fail(
+      'conflict',
+      `Saved by somebody meanwhile and left alone: ${applied.conflicts.map(({ path }) => path).join(', ')}.`,
+      'See `emend plan check`; `emend undo` takes back the rest.',
+    );
+  dropEmpty(
+    base,
+    paths.filter((path) => !changed.files.has(path)),
+  );
+  return paths.map((path) => ({
+    path: plan.show(path),
+    change: !before.has(path) ? 'create' : changed.files.has(path) ? 'edit' : 'delete',
+  }));
+};
+
+/** Folders of the plan that hold nothing any more; one that holds a person's files stays. */
+const dropEmpty = (base: string, gone: readonly string[]): void => {
+  const folders = new Set(
+    gone.flatMap((path) => [dirname(path), dirname(dirname(path))]).filter((folder) => folder !== '.'),
+  );
+  for (const folder of [...folders].sort((a, b) => b.length - a.length))
+    try {
+      rmdirSync(join(base, folder));
+    } catch {
+      // Not empty, or gone already.
+    }
+};
