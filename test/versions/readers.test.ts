@@ -21,7 +21,7 @@ import { ownProcess } from '../../src/workspace/apply-process.js';
 import { createArchive } from '../../src/workspace/archive.js';
 import { createBlobStore } from '../../src/workspace/blob-store.js';
 import { homePaths } from '../../src/workspace/home.js';
-import { storePaths } from '../../src/workspace/store.js';
+import { resolveStore, storePaths } from '../../src/workspace/store.js';
 import { createLeaseKeeper } from '../../src/workspace/lease.js';
 import { realSys } from '../../src/workspace/sys.js';
 
@@ -189,6 +189,22 @@ test('archive entries with v 2 are left out, and that is said', async () => {
   plant(join(storePaths(home).archive, STEP, 'log.jsonl'), lines.join(''));
   const run = archivedRun(STEP, await archive.read(STEP));
   expect(run).toMatchObject({ newer: 2, started: { title: 't' }, closed: null });
+});
+
+test('a home whose store.json has v 2 works with no store; extra fields are no matter', async () => {
+  const apart = join(home, 'a store');
+  const env = { EMEND_STORE: apart };
+  const { id } = await resolveStore(env, home);
+  const note = homePaths(home).storeNote;
+  const kept = JSON.parse(readFileSync(note, 'utf8')) as object;
+  plant(note, { ...kept, v: 2 });
+  for (const each of [env, {}])
+    expect(await problemOf(resolveStore(each, home))).toMatchObject({
+      code: 'version_unknown',
+      message: expect.stringContaining(note),
+    });
+  plant(note, { ...kept, laterField: { v: 2 } });
+  expect(await resolveStore({}, home)).toMatchObject({ id, apart: true });
 });
 
 test('a closed run’s result with v 2 is not guessed at', () => {

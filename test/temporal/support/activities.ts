@@ -1,4 +1,5 @@
 /** Activities that count how often each was run. */
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 
 export const createActivities = () => {
@@ -13,6 +14,17 @@ export const createActivities = () => {
       textLength: async (text: string): Promise<number> => {
         runs.textLength++;
         return text.length;
+      },
+      echo: async (text: string): Promise<string> => text,
+      /** Its first attempt beats with the text and fails; the second returns what the server kept of that. */
+      beatOnce: async (text: string): Promise<unknown> => {
+        const { info } = Context.current();
+        if (info.attempt > 1) return info.heartbeatDetails as unknown;
+        Context.current().heartbeat(text);
+        throw ApplicationFailure.create({ message: 'again' });
+      },
+      failSaying: async (text: string): Promise<string> => {
+        throw ApplicationFailure.create({ message: 'no', nonRetryable: true, details: [text] });
       },
       failWith: async (): Promise<void> => {
         runs.failWith++;

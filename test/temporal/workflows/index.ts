@@ -1,8 +1,8 @@
 /** The smallest workflows that show what a payload, a failure and a pause do on a real server. */
-import { condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
+import { condition, defineQuery, defineSignal, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '../support/activities.js';
 
-const { makeText, textLength, failWith } = proxyActivities<Activities>({
+const { makeText, textLength, failWith, echo, beatOnce, failSaying } = proxyActivities<Activities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '10 milliseconds', backoffCoefficient: 1, maximumAttempts: 5 },
 });
@@ -26,3 +26,34 @@ export async function paused(): Promise<string> {
   await condition(() => going);
   return 'went on';
 }
+
+export const say = defineSignal<[string]>('say');
+export const put = defineUpdate<string, [string]>('put');
+export const get = defineQuery<string, [string]>('get');
+
+/** Sends one text every way that a value takes between client, workflow and activity; says what came back different. */
+export async function everyWay(text: string): Promise<string[]> {
+  let said: string | null = null;
+  let updated: string | null = null;
+  setHandler(say, (given) => {
+    said = given;
+  });
+  setHandler(put, (given) => {
+    updated = given;
+    return given;
+  });
+  setHandler(get, (given) => `${given}${text}`.slice(given.length));
+  const echoed = await echo(text);
+  const beaten = await beatOnce(text);
+  const details = await failSaying(text).catch((error: unknown) => detailsOf(error));
+  await condition(() => said !== null && updated !== null);
+  const came = { echoed, beaten, details, said, updated };
+  return Object.entries(came).flatMap(([way, value]) =>
+    value === text ? [] : [`${way}: ${String(value).slice(0, 60)}`],
+  );
+}
+
+const detailsOf = (error: unknown): unknown => {
+  const { cause } = error as { cause?: { details?: unknown[] } };
+  return cause?.details?.[0];
+};
