@@ -1,13 +1,24 @@
 /** Models put a file's content into a fence of its own. It is taken off only where it cannot be content. */
 
 const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc|txt)$|(^|\/)readme[^/]*$/i;
+/** Files whose content may be anything: no ending that tells, templates, and what tests or programs wrote. */
+const ANYTHING =
+  /(^|\/)\.?[^./]+$|\.(text|tmpl|tpl|template|hbs|ejs|j2|jinja|liquid|snap|prompt|in|out|log|golden|expected)$/i;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** The body without a fence round all of it, or the same array. Never in Markdown-like files, nor where the base or body holds other fences. */
-export const stripBodyFence = (path: string, body: readonly string[], base: readonly string[]): readonly string[] => {
+/**
+ * The body without a fence round all of it, or the same array. Never in Markdown-like files, nor where the base or body holds other
+ * fences. Null: the fence may be content or the model's own, and nothing tells which.
+ */
+export const stripBodyFence = (
+  path: string,
+  body: readonly string[],
+  base: readonly string[],
+): readonly string[] | null => {
   const opening = /^(`{3,}|~{3,})[\w+#.-]*\s*$/.exec(body[0] ?? '')?.[1];
   if (opening === undefined || body.length < 2 || body.at(-1)?.trimEnd() !== opening) return body;
   if (MARKDOWN_LIKE.test(path)) return body;
   const inner = body.slice(1, -1);
-  return inner.some((line) => FENCE.test(line)) || base.some((line) => FENCE.test(line)) ? body : inner;
+  if (inner.some((line) => FENCE.test(line)) || base.some((line) => FENCE.test(line))) return body;
+  return ANYTHING.test(path) ? null : inner;
 };

@@ -124,6 +124,10 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
       continue;
     }
     const lines = stripBodyFence(path, entry.body, file.text?.lines ?? []);
+    if (lines === null) {
+      reasons.push({ code: 'fence_unclear', path, index, message: fenceUnclear(path) });
+      continue;
+    }
     if (lines !== entry.body)
       stripped.push({
         code: 'fence_stripped',
@@ -137,6 +141,9 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
     ? { kind: 'refused', reasons }
     : { kind: 'plans', plans, rungs: [], notes: [...notes, ...stripped] };
 };
+
+const fenceUnclear = (path: string): string =>
+  `The whole content of ${path} stands in a fence, and the file's name does not tell whether the fence belongs to it. Send the content without a fence, or the change as an edit of lines.`;
 
 const deletionRefusal = (path: string, absent: boolean, allowed: boolean, index: number): Reason | null => {
   if (absent)

@@ -1,32 +1,39 @@
-/** Says one true edit in each format, so that one suite runs against all of them. */
-import type { AnswerFormat } from '../../src/shared/formats.js';
+/** Says one true change in each format, so that one suite runs against all of them. */
 import { lineCheck } from '../../src/edits/listing.js';
+import type { AnswerFormat } from '../../src/shared/formats.js';
+import { shortFinds, uniqueFinds, type SaidFind } from './say-finds.js';
+import { diffOf, hunksOf, plainLines, type HunkStyle } from './say-hunks.js';
+import { apply, body, type LineEdit, type TrueChange } from './true-change.js';
 
-/** Replace base lines [from, to) (0-based) by `lines`; in order, not overlapping, with at least one kept line between. */
-export interface LineEdit {
-  readonly from: number;
-  readonly to: number;
-  readonly lines: readonly string[];
+export { apply, type LineEdit, type TrueChange } from './true-change.js';
+
+export interface Manner {
+  /** Goes into every marker; absent: an answer without nonces. */
+  readonly nonce?: string;
+  /** Quote as much as tells one place from all others, and write diffs as git does; else as little as can be. */
+  readonly careful?: boolean;
 }
 
-export const apply = (base: readonly string[], edits: readonly LineEdit[]): string[] => {
-  const result: string[] = [];
-  let next = 0;
-  for (const edit of edits) {
-    result.push(...base.slice(next, edit.from), ...edit.lines);
-    next = edit.to;
-  }
-  return [...result, ...base.slice(next)];
+const AS_GIT: HunkStyle = { context: 3, merge: true };
+const TERSE: HunkStyle = { context: 2, merge: false };
+
+type Writer = (change: TrueChange, manner: Manner) => string;
+
+const mark = ({ nonce }: Manner): string => (nonce === undefined ? '' : ` ${nonce}`);
+const complete = (manner: Manner, files: number, edits: number): string =>
+  `EMEND-COMPLETE${mark(manner)} ${files} ${edits}\n`;
+const json = (value: object, { nonce }: Manner): string =>
+  JSON.stringify({ ...value, complete: true, ...(nonce === undefined ? {} : { nonce }) });
+
+const sayWholeFile: Writer = ({ kind, path, base, edits }, manner) => {
+  const entry =
+    kind === 'delete'
+      ? `DELETE ${path}${mark(manner)}\n`
+      : `FILE ${path}${mark(manner)}\n${body(apply(base, edits))}END FILE${mark(manner)}\n`;
+  return `${entry}${complete(manner, 1, 1)}`;
 };
 
-type Say = (path: string, base: readonly string[], edits: readonly LineEdit[]) => string;
-
-const body = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
-
-const sayWholeFile: Say = (path, base, edits) =>
-  `FILE ${path}\n${body(apply(base, edits))}END FILE\nEMEND-COMPLETE 1 1\n`;
-
-const sayStructured: Say = (path, base, edits) => {
+const sayStructured: Writer = ({ path, base, edits }, manner) => {
   const quote = (at: number): string => `${at + 1}:${lineCheck(base[at - 1], base[at] ?? '', base[at + 1])}`;
   const operations = edits.map(({ from, to, lines }) => {
     const content = body(lines);
@@ -37,74 +44,60 @@ const sayStructured: Say = (path, base, edits) => {
     const range = { file_path: path, start_line: quote(from), end_line: quote(to - 1) };
     return lines.length === 0 ? { type: 'delete', ...range } : { type: 'replace', ...range, content };
   });
-  return JSON.stringify({ summary: 's', operations, complete: true });
+  return json({ summary: 's', operations }, manner);
 };
 
-/** One hunk an edit, with up to two lines of context that no other edit touches. */
-const hunksOf = (base: readonly string[], edits: readonly LineEdit[]): { header: string; text: string }[] => {
-  let shift = 0;
-  let said = 0;
-  return edits.map(({ from, to, lines }, i) => {
-    const start = Math.max(said, from - 2);
-    // One kept line at least is left to the next hunk.
-    const end = Math.min((edits[i + 1]?.from ?? base.length + 1) - 1, to + 2);
-    said = end;
-    const text = [
-      ...base.slice(start, from).map((l) => ` ${l}`),
-      ...base.slice(from, to).map((l) => `-${l}`),
-      ...lines.map((l) => `+${l}`),
-      ...base.slice(to, end).map((l) => ` ${l}`),
-    ];
-    const oldCount = end - start;
-    const newCount = oldCount - (to - from) + lines.length;
-    const at = (count: number, first: number): number => (count === 0 ? first : first + 1);
-    const header = `@@ -${at(oldCount, start)},${oldCount} +${at(newCount, start + shift)},${newCount} @@\n`;
-    shift += lines.length - (to - from);
-    return { header, text: body(text) };
-  });
+const sayDiff: Writer = (change, manner) => {
+  const hunks = hunksOf(change, manner.careful === true ? AS_GIT : TERSE);
+  return `${diffOf(change, hunks)}${complete(manner, 1, hunks.length)}`;
 };
 
-const sayDiff: Say = (path, base, edits) => {
-  const hunks = hunksOf(base, edits).map(({ header, text }) => header + text);
-  return `--- a/${path}\n+++ b/${path}\n${hunks.join('')}EMEND-COMPLETE 1 ${edits.length}\n`;
+const sayPatch: Writer = (change, manner) => {
+  const { kind, path, from } = change;
+  const patch = (text: string, edits: number): string =>
+    `*** Begin Patch\n${text}*** End Patch\n${complete(manner, 1, edits)}`;
+  if (kind === 'delete') return patch(`*** Delete File: ${path}\n`, 1);
+  if (kind === 'create')
+    return patch(`*** Add File: ${path}\n${body((change.edits[0]?.lines ?? []).map((line) => `+${line}`))}`, 1);
+  const chunks =
+    manner.careful === true
+      ? uniqueFinds(change, false).map(({ find, replace }) => [
+          ...find.map((l) => `-${l}`),
+          ...replace.map((l) => `+${l}`),
+        ])
+      : null;
+  const move = from === undefined ? '' : `*** Move to: ${path}\n`;
+  const texts = chunks?.map(body) ?? hunksOf(change, TERSE).map(({ lines }) => plainLines(lines));
+  return patch(`*** Update File: ${from ?? path}\n${move}${texts.map((text) => `@@\n${text}`).join('')}`, texts.length);
 };
 
-const sayPatch: Say = (path, base, edits) => {
-  const chunks = hunksOf(base, edits).map(({ text }) => `@@\n${text}`);
-  return `*** Begin Patch\n*** Update File: ${path}\n${chunks.join('')}*** End Patch\nEMEND-COMPLETE 1 ${edits.length}\n`;
-};
+const finds = (change: TrueChange, { careful }: Manner, substrings = false): readonly SaidFind[] =>
+  careful === true ? uniqueFinds(change, substrings) : shortFinds(change);
 
-/** FIND is the edit's own lines and a neighbour, so each must stand once in the base. */
-const findsOf = (base: readonly string[], edits: readonly LineEdit[]): { find: string[]; replace: string[] }[] =>
-  edits.map(({ from, to, lines }, i) => {
-    const before = from > (edits[i - 1]?.to ?? 0) ? base.slice(from - 1, from) : [];
-    const after = to < (edits[i + 1]?.from ?? base.length) && before.length === 0 ? base.slice(to, to + 1) : [];
-    return { find: [...before, ...base.slice(from, to), ...after], replace: [...before, ...lines, ...after] };
-  });
-
-const sayBlocks: Say = (path, base, edits) => {
-  const blocks = findsOf(base, edits).map(
-    ({ find, replace }) => `FILE: ${path}\nFIND:\n${body(find)}REPLACE:\n${body(replace)}END\n`,
+const sayBlocks: Writer = (change, manner) => {
+  const blocks = finds(change, manner).map(
+    ({ find, replace }) => `FILE: ${change.path}\nFIND:\n${body(find)}REPLACE:\n${body(replace)}END${mark(manner)}\n`,
   );
-  return `${blocks.join('\n')}EMEND-COMPLETE 1 ${edits.length}\n`;
+  return `${blocks.join('\n')}${complete(manner, 1, blocks.length)}`;
 };
 
-const saySearchBlocks: Say = (path, base, edits) => {
-  const blocks = findsOf(base, edits).map(
-    ({ find, replace }) => `${path}\n<<<<<<< SEARCH\n${body(find)}=======\n${body(replace)}>>>>>>> REPLACE\n`,
+const saySearchBlocks: Writer = (change, manner) => {
+  const blocks = finds(change, manner).map(
+    ({ find, replace }) => `${change.path}\n<<<<<<< SEARCH\n${body(find)}=======\n${body(replace)}>>>>>>> REPLACE\n`,
   );
-  return `${blocks.join('\n')}EMEND-COMPLETE 1 ${edits.length}\n`;
+  return `${blocks.join('\n')}${complete(manner, 1, blocks.length)}`;
 };
 
-const sayStrings: Say = (path, base, edits) => {
-  const said = findsOf(base, edits).map(({ find, replace }) => ({
+const sayStrings: Writer = (change, manner) => {
+  const said = finds(change, manner, true).map(({ find, replace }) => ({
     old_string: find.join('\n'),
-    new_string: replace.join('\n'),
+    // A new file's text has its last line end, which is optional only where the last line is not empty.
+    new_string: change.kind === 'create' ? body(replace) : replace.join('\n'),
   }));
-  return JSON.stringify({ file_path: path, edits: said, complete: true });
+  return json({ file_path: change.path, edits: said }, manner);
 };
 
-export const SAY: Readonly<Record<AnswerFormat, Say>> = {
+const WRITERS: Readonly<Record<AnswerFormat, Writer>> = {
   'whole-file': sayWholeFile,
   'structured-edit': sayStructured,
   'unified-diff': sayDiff,
@@ -113,3 +106,17 @@ export const SAY: Readonly<Record<AnswerFormat, Say>> = {
   'begin-patch': sayPatch,
   'string-replace': sayStrings,
 };
+
+export const sayChange = (format: AnswerFormat, change: TrueChange, manner: Manner = {}): string =>
+  WRITERS[format](change, manner);
+
+type Say = (path: string, base: readonly string[], edits: readonly LineEdit[], manner?: Manner) => string;
+
+/** Edits of the lines of a file that is there, in each format. */
+export const SAY = Object.fromEntries(
+  Object.entries(WRITERS).map(([format, writer]) => [
+    format,
+    (path: string, base: readonly string[], edits: readonly LineEdit[], manner: Manner = {}) =>
+      writer({ kind: 'edit', path, base, edits }, manner),
+  ]),
+) as Readonly<Record<AnswerFormat, Say>>;

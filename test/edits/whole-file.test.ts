@@ -109,6 +109,16 @@ describe('fences round a body', () => {
   });
 });
 
+test.each(['answer', 'tools/run', '.prompt', 'page.tmpl', 'out/log.golden'])(
+  'a fence round all of %s is refused, since it may be content',
+  (path) => {
+    const answer = `FILE ${path} ${N}\n\`\`\`json\n{}\n\`\`\`\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
+    expect(codes(withNonce(answer, {}, { [path]: '{}\n' }))).toEqual(['fence_unclear']);
+    expect(codes(withNonce(answer, {}, { [path]: null }))).toEqual(['fence_unclear']);
+    expect(text(withNonce(answer, {}, { [path]: '```\n[]\n```\n' }), path)).toBe('```json\n{}\n```\n');
+  },
+);
+
 describe('deletions and new files', () => {
   const answer = `DELETE a.ts ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
   test('a deletion is refused unless asked for, and then a finding', () => {
