@@ -1,19 +1,26 @@
-/** Bounds on what is read at all: an answer is split into lines, each an object of its own, before anything is known of it. */
+/** Bounds on what is read at all: an answer is split into lines and operations, each an object of its own, before anything is known of it. */
+import type { AnswerFormat } from '../shared/formats.js';
 import { BOUNDS } from '../shared/limits.js';
 import type { Reason } from './types.js';
 
-/** Null: it may be read. */
-export const sizeFault = (answer: string): Reason | null => {
-  const { maxAnswer_chars, maxAnswer_lines } = BOUNDS;
-  const fault = (what: string, most: number): Reason => ({
-    code: 'answer_too_large',
+/** Null: it may be read. Costs one pass over the text. */
+export const sizeFault = (format: AnswerFormat, answer: string): Reason | null => {
+  const { maxAnswer_chars, maxAnswer_lines, maxAnswer_edits } = BOUNDS;
+  const fault = (code: string, what: string, most: number): Reason => ({
+    code,
     message: `The answer has more than ${most.toLocaleString('en-US')} ${what}. Send it in several answers.`,
   });
-  if (answer.length > maxAnswer_chars) return fault('characters', maxAnswer_chars);
-  let lines = 0;
-  for (let at = answer.indexOf('\n'); at >= 0; at = answer.indexOf('\n', at + 1)) {
-    lines += 1;
-    if (lines > maxAnswer_lines) return fault('lines', maxAnswer_lines);
-  }
+  if (answer.length > maxAnswer_chars) return fault('answer_too_large', 'characters', maxAnswer_chars);
+  if (hasMore(answer, '\n', maxAnswer_lines)) return fault('answer_too_large', 'lines', maxAnswer_lines);
+  // Every operation names its file; within a string the second quote has a backslash before it.
+  const isJson = format === 'structured-edit' || format === 'string-replace';
+  if (isJson && hasMore(answer, '"file_path"', maxAnswer_edits))
+    return fault('too_many_edits', 'edits', maxAnswer_edits);
   return null;
+};
+
+const hasMore = (text: string, what: string, most: number): boolean => {
+  let count = 0;
+  for (let at = text.indexOf(what); at >= 0 && count <= most; at = text.indexOf(what, at + what.length)) count += 1;
+  return count > most;
 };

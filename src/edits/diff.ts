@@ -28,7 +28,7 @@ const gitMode = (mode: number | undefined): string => (((mode ?? 0o644) & 0o111)
 
 /**
  * A git-style unified diff with `a/` and `b/`, modes, renames and quoted paths; files without any change are left out. A file that is
- * not UTF-8 is shown as comment lines (`# `), which `git apply` passes over: its bytes cannot be said in a text.
+ * not UTF-8 and changes, comes or goes is shown as comment lines (`# `), which `git apply` passes over: its bytes cannot be said in a text.
  */
 export const combinedDiff = (files: readonly DiffFile[]): string => files.map(fileDiff).join('');
 
@@ -61,9 +61,8 @@ const fileDiff = (file: DiffFile): string => {
     bothThere && !modeChanges && !isRename && hunks.length === 0
       ? ''
       : formatPatch(patchOf(file, modeChanges, isRename, hunks));
-  if (isText) return header;
-  const comment = commentFor(file);
-  return bothThere && !modeChanges && !isRename ? comment : `${header}${comment}`;
+  // Half of a change is worse than none: where a text cannot say the new bytes, the header goes with them.
+  return isText || sameBytes(base, result) ? header : commentFor(file);
 };
 
 type Patch = Exclude<Parameters<typeof formatPatch>[0], readonly unknown[]>;
@@ -104,10 +103,16 @@ const shownText = (bytes: Uint8Array | null, encoding: string | undefined): stri
   return lines.map((line, i) => line + (ends[i] ?? '')).join('');
 };
 
+const sameBytes = (base: Uint8Array | null, result: Uint8Array | null): boolean =>
+  base !== null && result !== null && Buffer.compare(base, result) === 0;
+
+/** A name must not end its comment line. */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const inComment = (name: string): string => (/[\x00-\x1f]/.test(name) ? JSON.stringify(name) : name);
+
 const commentFor = (file: DiffFile): string => {
-  if (Buffer.compare(file.base ?? new Uint8Array(0), file.result ?? new Uint8Array(0)) === 0) return '';
-  const from = `a/${file.moveFrom ?? file.path}`;
-  const to = `b/${file.path}`;
+  const from = file.base === null ? '/dev/null' : inComment(`a/${file.moveFrom ?? file.path}`);
+  const to = file.result === null ? '/dev/null' : inComment(`b/${file.path}`);
   const base = shownText(file.base, file.encoding);
   const result = shownText(file.result, file.encoding);
   const shown =

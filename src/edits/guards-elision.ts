@@ -29,9 +29,12 @@ const isElision = (line: string): boolean => {
 export const elisionFindings = ({ path, base, result, origins }: GuardView): Finding[] => {
   const known = new Set(base.map((line) => line.trim()));
   const findings: Finding[] = [];
+  // All lines between two kept ones share what was lost there: looked at once, or a long run of notes would be quadratic.
+  let run = { lost: 0, after: -1 };
   for (const [at, line] of result.entries()) {
     if ((origins[at] ?? -1) >= 0 || !isElision(line) || known.has(line.trim())) continue;
-    const lost = lostAround(at, origins, base.length);
+    if (at >= run.after) run = lostAround(at, origins, base.length);
+    const { lost } = run;
     const message =
       lost > 0
         ? `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) stands where more of the file was (${lost} lines fewer). Send the text itself, not a note that it stays.`
@@ -41,12 +44,12 @@ export const elisionFindings = ({ path, base, result, origins }: GuardView): Fin
   return findings;
 };
 
-/** How many more base lines went away than came between the kept lines around result line `at`; 0 where not more. */
-const lostAround = (at: number, origins: readonly number[], baseLines: number): number => {
+/** How many more base lines went away than came between the kept lines around result line `at` (0 where not more), and the kept line after. */
+const lostAround = (at: number, origins: readonly number[], baseLines: number): { lost: number; after: number } => {
   let [before, after] = [at - 1, at + 1];
   while (before >= 0 && (origins[before] ?? -1) < 0) before -= 1;
   while (after < origins.length && (origins[after] ?? -1) < 0) after += 1;
   const from = before < 0 ? -1 : (origins[before] ?? -1);
   const to = after >= origins.length ? baseLines : (origins[after] ?? baseLines);
-  return Math.max(0, to - from - 1 - (after - before - 1));
+  return { lost: Math.max(0, to - from - 1 - (after - before - 1)), after };
 };

@@ -10,6 +10,7 @@
  *                                      missing or wrong   ends inside a block truncated
  *                                      missing or wrong   otherwise no        invalid
  */
+import { BOUNDS } from '../shared/limits.js';
 import { sizeFault } from './answer-size.js';
 import type { FoundMarker } from './marker.js';
 import { findMarker } from './marker.js';
@@ -29,11 +30,14 @@ import type {
 
 const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
 
+const bounded = (outcome: AnswerOutcome): AnswerOutcome =>
+  outcome.outcome === 'edited' ? outcome : { ...outcome, reasons: outcome.reasons.slice(0, BOUNDS.reasonsTold) };
+
 export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const { format, answer, files, options } = input;
   const stopped = judgeStop(options.stopReason);
   if (stopped !== null) return stopped;
-  const tooLarge = sizeFault(answer);
+  const tooLarge = sizeFault(format, answer);
   if (tooLarge !== null) return not('invalid', [tooLarge]);
 
   const found = findMarker(format, answer, options.nonce);
@@ -43,8 +47,8 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const read = MODULES[format].read(found.body, context);
   const outcome = judge(read, found, offered, options);
   return read.edits === 0 || outcome.outcome === 'truncated'
-    ? outcome
-    : { ...outcome, edits: editResults(read.edits, outcome) };
+    ? bounded(outcome)
+    : { ...bounded(outcome), edits: editResults(read.edits, outcome) };
 };
 
 const judge = (

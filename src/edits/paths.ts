@@ -35,9 +35,9 @@ export const checkPath = (path: string): CheckedPath => {
   return { ok: true, path: segments.join('/') };
 };
 
-/** Names that cannot be files on Windows; refused only for new files, existing ones stay editable where they exist. */
+/** Names that cannot be files on Windows, with blanks before the ending too; refused only for new files, existing ones stay editable where they exist. */
 const hasDeviceName = (path: string): boolean =>
-  path.split('/').some((segment) => DEVICE.test(folded(segment).split('.')[0] ?? ''));
+  path.split('/').some((segment) => DEVICE.test((folded(segment).split('.')[0] ?? '').trimEnd()));
 
 const mayCreate = (path: string, under: readonly string[]): boolean =>
   under.some((folder) => {

@@ -21,6 +21,9 @@ const LINE = /^:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 const RULE = /^-{5,9}\s*$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
 
+/** Each is a reading of its own, with its own copy of the block's lines. */
+const MAX_DIVIDERS = 100;
+
 export const searchBlocks: FormatModule = {
   format: 'search-blocks',
   read: (body, context) => readParsed(parse(body, context), context),
@@ -47,8 +50,10 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
       prose ||= named === null && line.trim() !== '' && !FENCE.test(line);
       continue;
     }
-    const end = lines.findIndex((other, i) => i > at && (REPLACE.test(other) || SEARCH.test(other)));
-    if (end < 0) return fault('open_block', `The block at line ${at + 1} has no line \`>>>>>>> REPLACE\`.`, true);
+    let end = at + 1;
+    while (end < lines.length && !REPLACE.test(lines[end] ?? '') && !SEARCH.test(lines[end] ?? '')) end += 1;
+    if (end === lines.length)
+      return fault('open_block', `The block at line ${at + 1} has no line \`>>>>>>> REPLACE\`.`, true);
     if (SEARCH.test(lines[end] ?? ''))
       return fault('open_block', `The block at line ${at + 1} is not closed before the next one, at line ${end + 1}.`);
     if (path === null)
@@ -59,6 +64,11 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
     const { from, hint } = readHint(lines, at + 1);
     const dividers = lines.slice(from, end).flatMap((other, i) => (DIVIDER.test(other) ? [from + i] : []));
     if (dividers.length === 0) return fault('no_replace', `The block at line ${at + 1} has no line \`=======\`.`);
+    if (dividers.length > MAX_DIVIDERS)
+      return fault(
+        'stray_line',
+        `The block at line ${at + 1} holds ${dividers.length} lines \`=======\`; which of them divides it cannot be told.`,
+      );
     blocks.push({
       index: blocks.length,
       path,

@@ -27,7 +27,7 @@ class AskedFiles extends Map<string, ContextFile> {
  * the answer is asked again until nothing new comes. Applies nothing, and checks no path: `checkPath` does.
  */
 export const wantedPaths = ({ format, answer, files, options }: ApplyAnswerInput): readonly string[] => {
-  if (sizeFault(answer) !== null) return [];
+  if (sizeFault(format, answer) !== null) return [];
   const found = findMarker(format, answer, options.nonce);
   const asked = new AskedFiles(decodeOffered(files));
   const whole = found.marker === 'right' && !found.openFence;

@@ -156,7 +156,10 @@ export const BOUNDS = {
   details_chars: 10_000,
   // The edit engine reads no longer answers, whoever asks; a job's own limit is maxAnswer_bytes.
   maxAnswer_chars: 64 * MiB,
-  maxAnswer_lines: 4_000_000,
+  maxAnswer_lines: 2_000_000,
+  maxAnswer_edits: 100_000,
+  // Of a refused answer so many reasons are told; more help nobody.
+  reasonsTold: 100,
   // Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
   editInline_bytes: 256 * KiB,
   editMemory_MiB: 2048,

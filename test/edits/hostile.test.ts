@@ -1,0 +1,221 @@
+/** Answers that mean harm: each is refused, or read in time and memory that grow with its length. A regular expression that explodes would not end. EMEND_LONG=1: all. */
+import { describe, expect, test } from '@jest/globals';
+import { applyAnswer, combinedDiff, detectFormat, nonceOf, wantedPaths } from '../../src/edits/index.js';
+import type { AnswerOutcome } from '../../src/edits/index.js';
+import { DIALECTS, FORMATS } from '../../src/shared/formats.js';
+import type { AnswerFormat } from '../../src/shared/formats.js';
+import { BOUNDS } from '../../src/shared/limits.js';
+import { sampled } from '../support/seeded.js';
+
+const ALL: readonly AnswerFormat[] = [...FORMATS, ...DIALECTS];
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** The edit of one line, or a file made, said in each format. */
+const editOf: Record<AnswerFormat, (path: string, old: string, now: string) => string> = {
+  'whole-file': (path, _old, now) => `FILE ${path}\n${now}\nEND FILE\n`,
+  'unified-diff': (path, old, now) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-${old}\n+${now}\n`,
+  'structured-edit': (path, _old, now) =>
+    JSON.stringify({ operations: [{ type: 'replace', file_path: path, start_line: 1, end_line: 1, content: now }] }),
+  'search-replace': (path, old, now) => `FILE: ${path}\nFIND:\n${old}\nREPLACE:\n${now}\nEND\n`,
+  'search-blocks': (path, old, now) => `${path}\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`,
+  'begin-patch': (path, old, now) => `*** Begin Patch\n*** Update File: ${path}\n@@\n-${old}\n+${now}\n*** End Patch\n`,
+  'string-replace': (path, old, now) => JSON.stringify({ file_path: path, old_string: old, new_string: now }),
+};
+const makeOf: Record<AnswerFormat, (path: string) => string> = {
+  'whole-file': (path) => `FILE ${path}\nx\nEND FILE\n`,
+  'unified-diff': (path) => `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+x\n`,
+  'structured-edit': (path) => JSON.stringify({ operations: [{ type: 'append', file_path: path, content: 'x' }] }),
+  'search-replace': (path) => `FILE: ${path}\nFIND:\nREPLACE:\nx\nEND\n`,
+  'search-blocks': (path) => `${path}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n`,
+  'begin-patch': (path) => `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\n`,
+  'string-replace': (path) => JSON.stringify({ file_path: path, old_string: '', new_string: 'x' }),
+};
+const FREE = { requireMarker: false, allowDelete: true, mayCreateUnder: [''] };
+
+const HOSTILE = {
+  'an absolute path': '/etc/passwd',
+  'a doubled slash in front': '//etc/passwd',
+  'the folder above': '../up.txt',
+  'up again further on': 'a/b/../../../up.txt',
+  'a NUL': 'a\0.txt',
+  "git's folder": '.git/config',
+  "git's folder, another case": '.GiT/hooks/post-checkout',
+  "git's folder of a submodule": 'vendor/lib/.git/config',
+  'the git file of a submodule': 'vendor/lib/.git',
+  'a short name of it': 'GIT~1/config',
+  'a trailing dot': '.git./config',
+  'a stream of it': '.git::$INDEX_ALLOCATION/config',
+  'a letter that some file systems drop': '.g\u200cit/config',
+  'a drive': 'C:/Windows/x',
+  'a drive without slash': 'c:x',
+  backslashes: 'a\\..\\..\\x',
+  'a share': '\\\\host\\share\\x',
+  'the device con': 'con',
+  'the device nul with an ending': 'src/NUL.txt',
+  'a port with blanks': 'com1 .log',
+  'a superscript port': 'lpt\u00b9.txt',
+  'a carriage return inside': 'a\rb.txt',
+  'a carriage return that hides the start': 'a.txt\r../../up.txt',
+  'a line end inside': 'a\n../up.txt',
+  'a home': '~/x',
+  'an escape': 'a\x1b[2J.txt',
+  'five thousand characters': 'x'.repeat(5000),
+} as const;
+
+/** Every path that an outcome would write. */
+const written = (outcome: AnswerOutcome): readonly string[] =>
+  outcome.outcome === 'edited' ? [...outcome.files.keys()] : [];
+
+describe.each(ALL)('%s: hostile paths', (format) => {
+  test.each(Object.entries(HOSTILE))('%s', (_what, path) => {
+    for (const answer of [
+      makeOf[format](path),
+      makeOf[format](path).replaceAll('\n', '\r\n'),
+      editOf[format](path, 'x', 'y'),
+    ]) {
+      const outcome = applyAnswer({ format, answer, files: new Map(), options: FREE });
+      // A line end in a path ends the line in text formats: what is left of it is another, harmless path or none.
+      expect(written(outcome).filter((each) => each !== 'a' && each !== 'a.txt')).toEqual([]);
+      if (!path.includes('\n')) expect({ answer, outcome: outcome.outcome }).not.toEqual({ answer, outcome: 'edited' });
+    }
+  });
+
+  test('the same where the path was offered by its normal name', () => {
+    const files = new Map([['.git/config', { bytes: utf8('x\n') }]]);
+    const outcome = applyAnswer({ format, answer: editOf[format]('./.git//config', 'x', 'y'), files, options: FREE });
+    expect(outcome.outcome).not.toBe('edited');
+  });
+});
+
+describe('answers beyond all bounds', () => {
+  const files = new Map([['a.txt', { bytes: utf8('x\n') }]]);
+  const judge = (format: AnswerFormat, answer: string): AnswerOutcome =>
+    applyAnswer({ format, answer, files, options: FREE });
+
+  test.each(ALL)('%s: 200 MB of one character, and of lines, are refused by their size', (format) => {
+    for (const answer of ['x'.repeat(200_000_000), 'ab\n'.repeat(67_000_000)]) {
+      expect(judge(format, answer)).toMatchObject({ outcome: 'invalid', reasons: [{ code: 'answer_too_large' }] });
+      expect(wantedPaths({ format, answer, files, options: FREE })).toEqual([]);
+    }
+  });
+
+  test.each(['whole-file', 'unified-diff', 'search-blocks'] as const)(
+    '%s: as many lines as are read at all',
+    (format) => {
+      const most = BOUNDS.maxAnswer_lines;
+      expect(judge(format, '\n'.repeat(most + 1))).toMatchObject({
+        outcome: 'invalid',
+        reasons: [{ code: 'answer_too_large' }],
+      });
+      expect(judge(format, '\n'.repeat(most)).outcome).not.toBe('edited');
+    },
+  );
+
+  test('1,000,000 operations', () => {
+    const operation = '{"type":"delete","file_path":"a.txt","start_line":1,"end_line":1},';
+    const answer = `{"operations":[${operation.repeat(999_999)}${operation.slice(0, -1)}]}`;
+    expect(judge('structured-edit', answer)).toMatchObject({
+      outcome: 'invalid',
+      reasons: [{ code: 'too_many_edits' }],
+    });
+    // As many as are read: each overlaps the others, and a hundred reasons are enough.
+    const most = `{"operations":[${operation.repeat(9_999)}${operation.slice(0, -1)}]}`;
+    const outcome = judge('structured-edit', most);
+    expect(outcome).toMatchObject({ outcome: 'refused' });
+    expect(outcome.outcome === 'edited' ? 0 : outcome.reasons.length).toBe(BOUNDS.reasonsTold);
+  });
+
+  test.each([
+    ['search-replace', 'FILE: a.txt\nFIND:\nzz\nREPLACE:\ny\nEND\n'],
+    ['search-blocks', 'a.txt\n<<<<<<< SEARCH\nzz\n=======\ny\n>>>>>>> REPLACE\n'],
+    ['unified-diff', '@@ -1 +1 @@\n-zz\n+y\n'],
+    ['begin-patch', '@@\n-zz\n+y\n'],
+  ] as const)('20,000 edits in %s that fit nowhere', (format, edit) => {
+    const head = {
+      'unified-diff': '--- a/a.txt\n+++ b/a.txt\n',
+      'begin-patch': '*** Begin Patch\n*** Update File: a.txt\n',
+    };
+    const tail = format === 'begin-patch' ? '*** End Patch\n' : '';
+    const answer = `${format in head ? head[format as keyof typeof head] : ''}${edit.repeat(20_000)}${tail}`;
+    expect(['invalid', 'refused']).toContain(judge(format, answer).outcome);
+  });
+
+  test.each(['structured-edit', 'string-replace'] as const)('%s: brackets a million deep', (format) => {
+    for (const [open, close] of ['[]', '{}'] as const) {
+      const nest = open === '{' ? '{"a":' : open;
+      expect(judge(format, nest.repeat(1_000_000)).outcome).not.toBe('edited');
+      expect(judge(format, `{"operations":${nest.repeat(1_000_000)}1${close.repeat(1_000_000)}}`).outcome).not.toBe(
+        'edited',
+      );
+    }
+  });
+
+  test('a key that reaches the prototype of objects changes nothing', () => {
+    const answer = '{"operations":[{"type":"append","file_path":"a.txt","content":"y"}],"__proto__":{"polluted":true}}';
+    judge('structured-edit', answer);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+});
+
+describe('content that makes regular expressions explode', () => {
+  const LONG = 100_000;
+  /** Runs before something that a pattern does not expect: what a backtracking engine needs for a quadratic search. */
+  const BOMBS = {
+    'blanks before a letter': `${' '.repeat(LONG)}x`,
+    'tabs before a letter': `${'\t'.repeat(LONG)}x`,
+    'blanks and tabs': `${' \t'.repeat(LONG / 2)}x`,
+    'blanks within a comment': `// existing code${' '.repeat(LONG)}x`,
+    dots: `${'.'.repeat(LONG)}x`,
+    backquotes: `${'`'.repeat(LONG)}x`,
+    'a fence, then blanks': `\`\`\`${' '.repeat(LONG)}!`,
+    'equals signs': `${'='.repeat(LONG)}x`,
+    angles: `${'<'.repeat(LONG)}x`,
+    letters: `${'a'.repeat(LONG)}!`,
+    braces: '{'.repeat(LONG),
+    'braces and quotes': '{"'.repeat(LONG / 2),
+    backslashes: '\\'.repeat(LONG),
+    dashes: `--- ${'-'.repeat(LONG)}`,
+    numbers: `@@ -${'1'.repeat(LONG)}`,
+    words: 'END '.repeat(LONG / 4),
+    'carriage returns': `${'\r'.repeat(LONG)}x`,
+    'a marker, then blanks': `EMEND-COMPLETE${' '.repeat(LONG)}x`,
+  } as const;
+
+  test.each(sampled('bombs', Object.entries(BOMBS), 2))('%s', (_what, bomb) => {
+    const base = `first\n${bomb}\nlast\n`;
+    const files = new Map([['a.txt', { bytes: utf8(base) }]]);
+    for (const format of ALL) {
+      const answers = [
+        bomb,
+        `${bomb}\n`.repeat(20),
+        editOf[format]('a.txt', bomb, `${bomb}y`),
+        editOf[format]('a.txt', `${bomb} `, 'y'),
+        `${bomb}\n${editOf[format]('a.txt', 'first', bomb)}${bomb}\n`,
+      ];
+      for (const answer of answers) {
+        applyAnswer({
+          format,
+          answer,
+          files,
+          options: { ...FREE, rungs: { indent: true, lookalikes: true, elision: true } },
+        });
+        detectFormat(answer);
+        nonceOf(answer);
+      }
+    }
+    const result = utf8(base.replace('first', bomb));
+    expect(combinedDiff([{ path: 'a.txt', base: utf8(base), result }])).toContain('diff --git');
+  });
+
+  test('twenty thousand lines that read as left-out text', () => {
+    const note = '// ... rest of the code unchanged ...\n';
+    const files = new Map([['a.ts', { bytes: utf8('x\n'.repeat(50)) }]]);
+    const outcome = applyAnswer({
+      format: 'whole-file',
+      answer: `FILE a.ts\n${note.repeat(20_000)}END FILE\n`,
+      files,
+      options: FREE,
+    });
+    expect(outcome.outcome).toBeDefined();
+  });
+});
