@@ -189,6 +189,13 @@ Applied to 1 file in ${work}. \`emend undo\` puts them back.
     expect(used.out).toContain('used unchecked_lines in a.txt:2');
   });
 
+  test('a place by symbol is found through its tree', async () => {
+    put('a.py', 'def one():\n    return 1\n\n\ndef two():\n    return 2\n');
+    const answer = '{"operations":[{"type":"delete","file_path":"a.py","at":{"symbol":"one"}}]}';
+    expect(await patch(answer)).toMatchObject({ exit: 0 });
+    expect(get('a.py')).toBe('\n\ndef two():\n    return 2\n');
+  });
+
   test('a file in Latin-1 is edited in its bytes, by a diff of its bytes', async () => {
     put('a.txt', Buffer.from('caf\xe9\ntwo\n', 'latin1'));
     expect(await patch('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n caf\xe9\n-two\n+TWO\n')).toMatchObject({ exit: 0 });
