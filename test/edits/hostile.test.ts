@@ -141,8 +141,11 @@ describe('answers beyond all bounds', () => {
   });
 
   test.each(['structured-edit', 'string-replace'] as const)('%s: brackets a million deep', (format) => {
-    for (const [open, close] of ['[]', '{}'] as const) {
-      const nest = open === '{' ? '{"a":' : open;
+    const nests = [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const;
+    for (const [nest, close] of nests) {
       expect(judge(format, nest.repeat(1_000_000)).outcome).not.toBe('edited');
       expect(judge(format, `{"operations":${nest.repeat(1_000_000)}1${close.repeat(1_000_000)}}`).outcome).not.toBe(
         'edited',
