@@ -2,6 +2,7 @@
 
 /** In which way two lines differ, the mildest first. */
 export type Dimension =
+  | 'line end'
   | 'white space at the line end'
   | 'indentation'
   | 'white space'
@@ -46,6 +47,7 @@ const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCas
 
 /** How `found` differs from `expected`; both are lines without their ends and are not equal. */
 export const dimensionOf = (expected: string, found: string): Dimension => {
+  if (expected.replace(/\r+$/, '') === found.replace(/\r+$/, '')) return 'line end';
   if (expected.trimEnd() === found.trimEnd()) return 'white space at the line end';
   if (expected.trim() === found.trim()) return 'indentation';
   if (expected.replace(/\s+/g, '') === found.replace(/\s+/g, '')) return 'white space';

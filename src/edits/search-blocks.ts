@@ -14,6 +14,7 @@ import { readParsed } from './search-replace.js';
 import type { Block, ParsedBlocks } from './search-replace-parse.js';
 import type { FormatContext, FormatModule } from './types.js';
 
+const WORDS = { find: 'SEARCH', divider: '=======', hint: ':start_line:LINE' };
 const SEARCH = /^<{5,9} SEARCH\s*$/;
 const DIVIDER = /^={5,9}\s*$/;
 const REPLACE = /^>{5,9} REPLACE\s*$/;
@@ -26,7 +27,7 @@ const MAX_DIVIDERS = 100;
 
 export const searchBlocks: FormatModule = {
   format: 'search-blocks',
-  read: (body, context) => readParsed(parse(body, context), context),
+  read: (body, context) => readParsed(parse(body, context), context, WORDS),
 };
 
 const parse = (body: string, context: FormatContext): ParsedBlocks => {

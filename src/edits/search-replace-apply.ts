@@ -20,15 +20,18 @@ export type BlockOutcome =
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
 const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
-const ADD_OR_HINT = 'Add lines before or after until it stands in one place, or say which with `FIND @LINE:`.';
+/** What a dialect calls the parts of a block, for messages. */
+export interface BlockWords {
+  readonly find: string;
+  /** The line between both parts. */
+  readonly divider: string;
+  /** How a block names a line of the file. */
+  readonly hint: string;
+}
+export const FIND_WORDS: BlockWords = { find: 'FIND', divider: 'REPLACE:', hint: 'FIND @LINE:' };
+
 const NUMBER_TELLS =
   'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
-const JOIN_BLOCKS =
-  'FIND needs text that an earlier block made. Write FIND from the file as it was shown, and join the two blocks.';
-const NOT_SHIFTED =
-  'FIND stands in the file in another indentation, and a new line of REPLACE does not have the indentation that goes. Send both as the file is indented.';
-const PARTS_REPEATED =
-  'The two parts of FIND round the line that stands for others fit in several places. Send FIND without leaving lines out.';
 const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
 function* textsOf(blocks: readonly Block[]): Generator<string> {
@@ -44,15 +47,23 @@ export class BlockApplier {
   readonly #chain: LineChain;
   readonly #rungs: RungSettings | undefined;
   readonly #known: boolean;
+  readonly #words: BlockWords;
   #exists: boolean;
   #changed = false;
 
   /** `text` null: the file does not exist yet. `known`: it is the one that the answer was made for. */
-  constructor(text: Text | null, blocks: readonly Block[], rungs: RungSettings | undefined, known: boolean) {
+  constructor(
+    text: Text | null,
+    blocks: readonly Block[],
+    rungs: RungSettings | undefined,
+    known: boolean,
+    words: BlockWords,
+  ) {
     this.#base = text?.lines ?? [];
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
     this.#rungs = rungs;
     this.#known = known;
+    this.#words = words;
     this.#exists = text !== null;
   }
 
@@ -69,13 +80,14 @@ export class BlockApplier {
     if (reading === null)
       return refused(
         'marker_in_body',
-        'A line `REPLACE:` stands in it more than once, and it is not clear which one is the marker. Choose FIND and REPLACE so that no such line is in them.',
+        `A line \`${this.#words.divider}\` stands in it more than once, and it is not clear which one is the marker. Choose ${this.#words.find} and REPLACE so that no such line is in them.`,
       );
     const { find, replace } = reading;
     if (find.length === 0) return this.#create(replace);
-    if (!this.#exists) return refused('target_absent', 'The file does not exist. Leave FIND empty to create it.');
+    if (!this.#exists)
+      return refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
     if (find.length === replace.length && find.every((line, i) => line === replace[i]))
-      return { kind: 'skipped', code: 'no_change', message: 'FIND and REPLACE are the same.' };
+      return { kind: 'skipped', code: 'no_change', message: `${this.#words.find} and REPLACE are the same.` };
     return this.#locate(block, reading);
   }
 
@@ -92,10 +104,10 @@ export class BlockApplier {
   #create(lines: readonly string[]): BlockOutcome {
     if (this.#exists) {
       if (lines.length === 0)
-        return { kind: 'skipped', code: 'no_change', message: 'FIND and REPLACE are both empty.' };
+        return { kind: 'skipped', code: 'no_change', message: `${this.#words.find} and REPLACE are both empty.` };
       return refused(
         'file_exists',
-        'FIND is empty, which creates a file, but the file exists. Put lines of the file into FIND.',
+        `${this.#words.find} is empty, which creates a file, but the file exists. Put lines of the file into ${this.#words.find}.`,
       );
     }
     this.#exists = true;
@@ -123,7 +135,7 @@ export class BlockApplier {
       return {
         kind: 'skipped',
         code: 'already_present',
-        message: 'FIND stands nowhere, and REPLACE is there already.',
+        message: `${this.#words.find} stands nowhere, and REPLACE is there already.`,
       };
     return refused('find_absent', this.#absent(find, block.hint));
   }
@@ -146,8 +158,7 @@ export class BlockApplier {
       const origin = this.#chain.originOf(node);
       if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) rungs.add('earlier_block');
     }
-    if (rungs.has('earlier_block') && !rungOn('earlier_block', this.#rungs))
-      return refused('earlier_block', JOIN_BLOCKS);
+    if (rungs.has('earlier_block') && !rungOn('earlier_block', this.#rungs)) return this.#joinBlocks();
     const kept = needed.kept ?? lineOrigins(find, replace);
     const texts = nodes.map((node) => this.#chain.textOf(node));
     // In another indentation nothing is shared at the start of a line; new lines were shifted as a whole.
@@ -171,7 +182,11 @@ export class BlockApplier {
       return refused('find_repeated', this.#repeated({ first: found.places.map((p) => p.first), more: found.more }));
     const kept = lineOrigins(find, replace);
     const shifted = replace.map((line, j) => ((kept[j] ?? -1) >= 0 ? line : place.shift(line)));
-    if (shifted.includes(null)) return refused('indent', NOT_SHIFTED);
+    if (shifted.includes(null))
+      return refused(
+        'indent',
+        `${this.#words.find} stands in the file in another indentation, and a new line of REPLACE does not have the indentation that goes. Send both as the file is indented.`,
+      );
     return this.#change(
       place.first,
       find,
@@ -190,12 +205,16 @@ export class BlockApplier {
       parts,
     );
     if (place === 'none') return null;
-    if (place === 'several') return refused('find_repeated', PARTS_REPEATED);
+    if (place === 'several')
+      return refused(
+        'find_repeated',
+        `The two parts of ${this.#words.find} round the line that stands for others fit in several places. Send ${this.#words.find} without leaving lines out.`,
+      );
     const stretch = nodes.slice(place.head, place.tail + parts.tail.length);
     const made = composeElided(parts, stretch, replace);
     if (made === null) return refused('elision', 'REPLACE leaves lines out in several places. Send all of its lines.');
     const earlier = stretch.some((node) => this.#chain.originOf(node) < 0);
-    if (earlier && !rungOn('earlier_block', this.#rungs)) return refused('earlier_block', JOIN_BLOCKS);
+    if (earlier && !rungOn('earlier_block', this.#rungs)) return this.#joinBlocks();
     this.#chain.replace(stretch, made);
     this.#changed = true;
     const line = this.#chain.originOf(stretch[0] ?? 0) + 1;
@@ -203,21 +222,29 @@ export class BlockApplier {
     return { kind: 'changed', rungs, ...(line > 0 ? { line } : {}) };
   }
 
+  #joinBlocks(): BlockOutcome {
+    return refused(
+      'earlier_block',
+      `${this.#words.find} needs text that an earlier block made. Write ${this.#words.find} from the file as it was shown, and join the two blocks.`,
+    );
+  }
+
   #isPresent(find: readonly WantedLine[], replace: readonly string[]): boolean {
     if (replace.length === 0 || this.#chain.find(find, 'white_space').first.length > 0) return false;
     return this.#chain.find(pattern(replace), 'exact').first.length === 1;
   }
 
-  #repeated(places: Places, remedy = ADD_OR_HINT): string {
+  #repeated(places: Places, remedy?: string): string {
     const lines = places.first.map((node) => this.#chain.originOf(node) + 1);
     const base = lines.filter((line) => line > 0).join(', ');
     const made = lines.includes(0) ? `${base === '' ? '' : ', and '}in text that an earlier block made` : '';
-    return `FIND stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${places.more ? ' and more' : ''}. ${remedy}`;
+    const addOrHint = `Add lines before or after until it stands in one place, or say which with \`${this.#words.hint}\`.`;
+    return `${this.#words.find} stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${places.more ? ' and more' : ''}. ${remedy ?? addOrHint}`;
   }
 
   #absent(find: readonly string[], hint: number | undefined): string {
     const { lines } = this.#changed ? this.result() : { lines: this.#base };
     const numbers = this.#changed ? ' (Lines are counted as the blocks before left the file.)' : '';
-    return `FIND stands nowhere in the file. ${describeNearest(nearest(lines, find, hint))}${numbers} Send FIND as whole lines, exactly as the file has them.`;
+    return `${this.#words.find} stands nowhere in the file. ${describeNearest(nearest(lines, find, hint))}${numbers} Send ${this.#words.find} as whole lines, exactly as the file has them.`;
   }
 }

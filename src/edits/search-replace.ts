@@ -14,7 +14,7 @@
 import { withoutBom } from './bom.js';
 import { isKnownBase } from './known-base.js';
 import { lookUp } from './paths.js';
-import { BlockApplier } from './search-replace-apply.js';
+import { BlockApplier, FIND_WORDS, type BlockWords } from './search-replace-apply.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './search-replace-parse.js';
 import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 
@@ -27,14 +27,18 @@ export const searchReplace: FormatModule = {
 };
 
 /** Blocks, in whatever grammar they were written, located in the offered files. */
-export const readParsed = (parsed: ParsedBlocks, context: FormatContext): ReturnType<FormatModule['read']> => {
+export const readParsed = (
+  parsed: ParsedBlocks,
+  context: FormatContext,
+  words = FIND_WORDS,
+): ReturnType<FormatModule['read']> => {
   const { groups, reasons } = groupByFile(parsed.blocks, context);
   const counts = { files: groups.length, edits: parsed.blocks.length };
   if (parsed.kind === 'invalid')
     return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, ...counts };
   if (parsed.kind === 'refused') return { reading: { kind: 'refused', reasons: [parsed.reason] }, ...counts };
   if (reasons.length > 0) return { reading: { kind: 'refused', reasons }, ...counts };
-  return { reading: readGroups(groups, parsed.notes, context), ...counts };
+  return { reading: readGroups(groups, parsed.notes, context, words), ...counts };
 };
 
 interface Group {
@@ -69,13 +73,24 @@ const withoutBoms = (block: Block): Block => ({
   })),
 });
 
-const readGroups = (groups: readonly Group[], notes: readonly Reason[], context: FormatContext): Reading => {
+const readGroups = (
+  groups: readonly Group[],
+  notes: readonly Reason[],
+  context: FormatContext,
+  words: BlockWords,
+): Reading => {
   const plans: FilePlan[] = [];
   const rungs: UsedRung[] = [];
   const allNotes = [...notes];
   const reasons: Reason[] = [];
   for (const { path, file, blocks } of groups) {
-    const applier = new BlockApplier(file.text, blocks, context.options.rungs, isKnownBase(path, context.options));
+    const applier = new BlockApplier(
+      file.text,
+      blocks,
+      context.options.rungs,
+      isKnownBase(path, context.options),
+      words,
+    );
     for (const block of blocks) {
       if (reasons.length >= REASONS_TOLD) break;
       const outcome = applier.apply(block);

@@ -17,6 +17,7 @@ test.each<[string, string[], number, object | null]>([
     5,
     { index: 1, expected: '  return 2;', found: '\treturn 2;', dimension: 'indentation' },
   ],
+  ['line end', ['function a() {\r', '  return 1;'], 1, { index: 0, dimension: 'line end' }],
   ['case', ['Function b() {', '\treturn 2;'], 5, { dimension: 'letter case' }],
   ['look-alikes', ['function b() {', '\treturn\u00a02;'], 5, { dimension: 'white space' }],
   ['text', ['function b() {', '\treturn 3;', '}'], 5, { index: 1, dimension: 'text' }],
