@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { BOUNDS } from '../shared/limits.js';
 import { ProblemError, problem } from '../shared/problems.js';
-import { doWork, sizeOf } from './edit-work.js';
+import { costOf, doWork, sizeOf } from './edit-work.js';
 import type { EditWork, EditWorkKind } from './edit-work.js';
 
 export interface EditRunner {
@@ -40,7 +40,7 @@ export const createEditRunner = ({
     run: async (kind, input, signal) => {
       const bytes = sizeOf(kind, input);
       try {
-        if (!threads || bytes <= inline_bytes) return await doWork(kind, input);
+        if (!threads || bytes * costOf(kind, input) <= inline_bytes) return await doWork(kind, input);
         return await inThread(new Worker(entry, threadOptions({ kind, input }, memory_MiB)), signal, timeout_ms);
       } catch (error) {
         if (signal.aborted) throw error;

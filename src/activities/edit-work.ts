@@ -1,19 +1,22 @@
 /** The CPU work of an edit step, as values that cross into a thread of its own (edit-runner.ts) and back. Pure. */
 import { applyAnswer, combinedDiff, countChanged, guardFindings } from '../edits/index.js';
-import type { ChangedLines, DiffFile, GuardedFile } from '../edits/index.js';
+import type { ChangedLines, DiffFile, GuardedFile, GuardOptions } from '../edits/index.js';
 import type { Syntax } from '../edits/syntax.js';
 import type { AnswerOutcome, ApplyAnswerInput } from '../edits/types.js';
 import type { Finding } from '../shared/formats.js';
-import { loadSyntax } from '../syntax/load.js';
+import { languageOf, loadSyntax } from '../syntax/index.js';
 import { rebase3 } from '../workspace/rebase.js';
 import type { Rebased } from '../workspace/rebase.js';
 
 /** Kind of work -> its input and result. Both survive a structured clone: bytes, maps, plain data, no functions. */
 export interface EditWork {
   readonly answer: { readonly input: ApplyAnswerInput; readonly result: AnswerOutcome };
-  readonly guards: { readonly input: readonly GuardedFile[]; readonly result: readonly Finding[] };
+  readonly guards: { readonly input: GuardInput; readonly result: readonly Finding[] };
   readonly merge: { readonly input: MergeInput; readonly result: Rebased };
   readonly diff: { readonly input: readonly DiffFile[]; readonly result: DrawnDiff };
+}
+export interface GuardInput extends Pick<GuardOptions, 'guards' | 'asked'> {
+  readonly files: readonly GuardedFile[];
 }
 export interface MergeInput {
   readonly base: Uint8Array;
@@ -35,7 +38,7 @@ type Doers = {
 
 const DO: Doers = {
   answer: (input, syntax) => applyAnswer({ ...input, options: { ...input.options, syntax } }),
-  guards: guardFindings,
+  guards: ({ files, ...options }, syntax) => guardFindings(files, { ...options, syntax }),
   merge: ({ base, ours, theirs }) => rebase3(base, ours, theirs),
   diff: (files) => ({ text: combinedDiff(files), changed: files.map((file) => countChanged([file])) }),
 };
@@ -47,8 +50,16 @@ export const doWork = async <K extends EditWorkKind>(
 ): Promise<EditWork[K]['result']> => DO[kind](input, await loadSyntax(pathsOf(kind, input)));
 
 /** The paths whose syntax the work may ask for. */
-const pathsOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): readonly string[] =>
-  kind === 'answer' ? [...(input as EditWork['answer']['input']).files.keys()] : [];
+const pathsOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): readonly string[] => {
+  if (kind === 'answer') return [...(input as EditWork['answer']['input']).files.keys()];
+  return kind === 'guards' ? (input as GuardInput).files.map(({ path }) => path) : [];
+};
+
+/** A syntax tree costs about this many times what else is done with a text. */
+const TREE_COST = 4;
+/** What the work costs for each byte that it goes over. */
+export const costOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number =>
+  pathsOf(kind, input).some((path) => languageOf(path) !== null) ? TREE_COST : 1;
 
 /** About how many bytes the work goes over: what decides between doing it here and in a thread. */
 export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
@@ -60,6 +71,6 @@ export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
     const { base, ours, theirs } = input as MergeInput;
     return base.byteLength + ours.byteLength + theirs.byteLength;
   }
-  const files = input as EditWork['diff']['input'];
+  const files = kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);
   return files.reduce((sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0), 0);
 };

@@ -16,7 +16,7 @@ import { callModel, keyOf, type CallWanted } from './model-call.js';
 import { acceptedDiffs } from './propose-accepted.js';
 import { putRefusal, readRefusal } from './refusals.js';
 import { loadTargets, references, type LoadedTarget } from './references.js';
-import { currentSnapshot, getText, putJson, putText, type Snapshot } from './snapshot.js';
+import { currentSnapshot, getText, guardSettings, putJson, putText, type Snapshot } from './snapshot.js';
 
 type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
@@ -56,6 +56,7 @@ export const propose =
       requireMarker: snapshot.config.requireCompleteSentinel,
       stopReason: answer.stopReason,
       rungs: snapshot.config.rungs,
+      ...(await guardSettings(blobs, snapshot)),
       // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
       base: new Map(targets.map(({ path, sha }) => [path, sha])),
       ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),

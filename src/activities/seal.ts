@@ -13,7 +13,7 @@ import type { ActivityDependencies } from './dependencies.js';
 import { diffInput } from './propose-accepted.js';
 import { sealProposal, type Sealing } from './sealing.js';
 import { putRefusal } from './refusals.js';
-import { getSnapshot, type Snapshot } from './snapshot.js';
+import { getSnapshot, guardSettings, type Snapshot } from './snapshot.js';
 
 export const seal =
   (dependencies: ActivityDependencies) =>
@@ -67,7 +67,7 @@ async function judge(
       return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
     }),
   );
-  return edits.run('guards', files, signal);
+  return edits.run('guards', { files, ...(await guardSettings(blobs, snapshot)) }, signal);
 }
 
 async function refusals({ blobs }: ActivityDependencies, findings: readonly Finding[]) {

@@ -1,6 +1,6 @@
 /** The full snapshot that preflight takes and every later activity reads: a JSON blob, never in history. */
 import type { JobMode, ProjectConfig } from '../job/types.js';
-import type { Bucket, Format } from '../shared/formats.js';
+import type { Bucket, Format, GuardSettings } from '../shared/formats.js';
 import type { Limits } from '../shared/limits.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
 import { checkVersion } from '../shared/versions.js';
@@ -72,3 +72,12 @@ export const currentSnapshot = async (
   const taken = await getSnapshot(blobs, snapshot);
   return { ...taken, limits: { ...taken.limits, ...limits } };
 };
+
+/** What guards go by. A snapshot that was taken before there were settings has none. */
+export const guardSettings = async (
+  blobs: BlobStore,
+  { config, instructions }: Pick<Snapshot, 'config' | 'instructions'>,
+): Promise<{ readonly guards: GuardSettings; readonly asked: string }> => ({
+  guards: (config as Partial<ProjectConfig>).guards ?? {},
+  asked: await getText(blobs, instructions),
+});

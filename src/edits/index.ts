@@ -5,7 +5,7 @@ export { detectFormat, nonceOf } from './detect.js';
 export { combinedDiff, countChanged } from './diff.js';
 export type { ChangedLines, DiffFile } from './diff.js';
 export { guardFindings } from './guards.js';
-export type { GuardedFile } from './guards.js';
+export type { GuardedFile, GuardOptions } from './guards.js';
 export { LISTING_LEGEND, lineCheck, listing } from './listing.js';
 export { windowedListing } from './listing-windows.js';
 export { applyAnswer } from './outcome.js';

@@ -85,6 +85,7 @@ export const compose = (
           ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
         };
       }),
+    options,
   );
   const refusing = findings.filter((finding) => finding.severity === 'refuse');
   if (refusing.length > 0)

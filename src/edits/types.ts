@@ -1,5 +1,5 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
-import type { AnswerFormat, Finding, Rung, RungSettings } from '../shared/formats.js';
+import type { AnswerFormat, Finding, GuardSettings, Rung, RungSettings } from '../shared/formats.js';
 import type { Syntax } from './syntax.js';
 
 /** A file as it was offered to the model. */
@@ -47,6 +47,10 @@ export interface ApplyOptions {
   readonly mayCreateUnder?: readonly string[];
   /** Loaded grammars (`emend/syntax`), for places by symbol and the guards on syntax; absent: the first are refused, the others find nothing. */
   readonly syntax?: Syntax;
+  /** The severity of everything that a guard finds; `refuse` refuses the answer. Absent ones have their default. */
+  readonly guards?: GuardSettings;
+  /** What was asked for: a definition that it names may go. */
+  readonly asked?: string;
 }
 
 /** Replace the bytes [start, end) of the base by `bytes`. Splices of a file are in order and do not overlap. */

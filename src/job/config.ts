@@ -1,7 +1,7 @@
 /** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
 import { z } from 'zod';
-import { FORMATS, RUNGS } from '../shared/formats.js';
-import type { Format, Rung } from '../shared/formats.js';
+import { FORMATS, GUARDS, RUNGS, SEVERITIES } from '../shared/formats.js';
+import type { Format, Guard, Rung } from '../shared/formats.js';
 import { checkKeys, findings, isRecord, yamlProblems } from './check.js';
 import type { Findings } from './check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
@@ -49,6 +49,7 @@ const route = z.strictObject(
 const pattern = text('a gitignore-style pattern, as text that is not empty');
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
+const severity = oneOf(SEVERITIES);
 const flagsFor = <Name extends string>(names: readonly Name[], what: string) =>
   z.strictObject(
     Object.fromEntries(names.map((name) => [name, flag.optional()])) as Record<Name, z.ZodOptional<typeof flag>>,
@@ -75,6 +76,13 @@ const SHAPE = {
     },
   ),
   rungs: flagsFor(Object.keys(RUNGS) as Rung[], 'a map from rungs to true or false'),
+  guards: z.strictObject(
+    Object.fromEntries(Object.keys(GUARDS).map((name) => [name, severity.optional()])) as Record<
+      Guard,
+      z.ZodOptional<typeof severity>
+    >,
+    { error: 'a map from guards to note, ask or refuse' },
+  ),
   rules: filePaths,
   hints: z.array(text('a hint, as text that is not empty'), { error: 'a list of hints, each a text' }),
   test,
@@ -130,6 +138,7 @@ function filledIn(settings: Settings): ProjectConfig {
       boolean
     >,
     rungs: withoutUndefined(settings.rungs ?? {}),
+    guards: withoutUndefined(settings.guards ?? {}),
     rules: settings.rules ?? [],
     hints: settings.hints ?? [],
     test: settings.test ?? null,

@@ -29,10 +29,34 @@ export const RUNGS = {
 export type Rung = keyof typeof RUNGS;
 export type RungSettings = Partial<Record<Rung, boolean>>;
 
+/** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
+export const GUARDS = {
+  syntax: { default: 'ask', what: 'syntax errors that the file did not have; `note` where one may only have moved' },
+  lost_symbol: {
+    default: 'ask',
+    what: 'a definition that is gone; `note` where the instructions name it or another file has it now',
+  },
+  doubled_block: {
+    default: 'ask',
+    what: 'a block of new lines that stands twice in a row, or a definition that stands twice',
+  },
+  elision: { default: 'refuse', what: 'a note in place of text that was there; `ask` where nothing is lost' },
+  shrinkage: { default: 'ask', what: 'more than half of a file gone' },
+  conflict_markers: { default: 'ask', what: 'new conflict markers' },
+  lookalikes: { default: 'ask', what: 'new characters that hide or look like others; `note` for typographic ones' },
+  shebang: { default: 'ask', what: 'a `#!` line that is gone or no longer the first' },
+  mode: { default: 'ask', what: 'a changed mode, a new executable file' },
+  deletion: { default: 'ask', what: 'a deleted file; a step always asks, whatever is set here' },
+} as const;
+export type Guard = keyof typeof GUARDS;
+export const SEVERITIES = ['note', 'ask', 'refuse'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+export type GuardSettings = Partial<Record<Guard, Severity>>;
+
 /** What a guard found in a sealed result. `ask`: a person must look even under `approval: auto`. */
 export interface Finding {
   readonly guard: string;
-  readonly severity: 'note' | 'ask' | 'refuse';
+  readonly severity: Severity;
   readonly path: string;
   /** 1-based lines of the result (or of the base, where lines went away), first and last, where known. */
   readonly lines?: readonly [number, number];

@@ -79,8 +79,8 @@ const outline = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, lines: 
 
 const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[]): Outline => {
   const until = Date.now() + BOUNDS.syntaxParse_ms;
-  // A true answer ends the parse; the declared type says void.
-  const tree = parser.parse(lines.join('\n'), null, { progressCallback: () => Date.now() > until });
+  // Go's grammar wants the end of the last line. A true answer ends the parse; the declared type says void.
+  const tree = parser.parse(`${lines.join('\n')}\n`, null, { progressCallback: () => Date.now() > until });
   if (tree === null) {
     parser.reset();
     return unread('syntax_too_slow', `A syntax tree of ${path} took more than ${BOUNDS.syntaxParse_ms} ms.`);

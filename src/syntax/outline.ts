@@ -186,8 +186,8 @@ const faultsOf = (tree: Tree): SyntaxFault[] => {
     const inner = node.children.filter((child) => child.isError || child.isMissing || child.hasError);
     if (node.isMissing)
       faults.push({ from: node.startPosition.row, to: node.startPosition.row, missing: JSON.stringify(node.type) });
-    else if (node.isError && inner.length === 0)
-      faults.push({ from: node.startPosition.row, to: endRow(node), missing: null });
+    // What is missing may be of a kind that trees do not show: then the node round it is all that can be named.
+    else if (inner.length === 0) faults.push({ from: node.startPosition.row, to: endRow(node), missing: null });
     else open.push(...inner.reverse());
   }
   return faults;

@@ -16,7 +16,7 @@ interface ScenarioFile {
   readonly options?: Omit<Partial<ApplyOptions>, 'base'> & { readonly base?: Readonly<Record<string, string>> };
   /** What is known of files in `base/`; modes in octal. */
   readonly files?: Readonly<Record<string, Omit<OfferedFile, 'bytes' | 'mode'> & { readonly mode?: string }>>;
-  /** False: no grammars are handed in. */
+  /** True: grammars are handed in. */
   readonly syntax?: boolean;
   /** Paths that may be created. */
   readonly absent?: readonly string[];
@@ -75,7 +75,7 @@ export const runScenario = (name: string, syntax: Syntax): Ran => {
     options: {
       requireMarker: false,
       ...options,
-      ...(said.syntax === false ? {} : { syntax }),
+      ...(said.syntax === true ? { syntax } : {}),
       ...(hashes === undefined ? {} : { base: new Map(Object.entries(hashes)) }),
     },
   });

@@ -18,6 +18,7 @@ describe('emend.yaml', () => {
       routes: [],
       formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': true, 'search-replace': true },
       rungs: {},
+      guards: {},
       rules: [],
       hints: [],
       test: null,

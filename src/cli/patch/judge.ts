@@ -62,6 +62,7 @@ export const judge = async (
   const options = {
     requireMarker: false,
     rungs: config.rungs,
+    guards: config.guards,
     allowDelete: true,
     mayCreateUnder: [''],
     ...(nonce === undefined ? {} : { nonce }),
