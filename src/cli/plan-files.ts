@@ -35,7 +35,7 @@ const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** `010_demo.md`, `010_demo/` and `010_demo/010_demo.md` are one plan; a file or folder of one of its phases finds it too. */
-export const findPlan = (cwd: string, typed: string): FoundPlan => {
+const findPlan = (cwd: string, typed: string): FoundPlan => {
   const path = resolve(cwd, typed);
   const at = (base: string, stem: string, inFolder: boolean): FoundPlan => ({
     base: realpathSync(base),

@@ -13,7 +13,7 @@ const foldedLengths = (text: string): number[] => {
 };
 
 /** `now` as the answer means it for the line `base`, which the answer quotes as `old`. */
-export const carryLine = (old: string, base: string, now: string): string => {
+const carryLine = (old: string, base: string, now: string): string => {
   if (old === base || old === now) return old === now ? base : now;
   const most = Math.min(old.length, now.length);
   let head = 0;

@@ -8,7 +8,7 @@ import { lineOrigins } from './diff-lines.js';
 const ELIDED =
   /^\s*(?:\/\/+|#+|--|;+|%+|\/\*+|<!--|\{\/\*)?\s*(?:\.{3}|\u2026)(?:[^\n]{0,80}(?:\.{3}|\u2026))?\s*(?:\*\/\}?|-->)?\s*$/;
 
-export const isElided = (line: string): boolean => line.length <= 200 && ELIDED.test(line);
+const isElided = (line: string): boolean => line.length <= 200 && ELIDED.test(line);
 
 export interface Elided {
   readonly head: readonly string[];

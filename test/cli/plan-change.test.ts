@@ -33,7 +33,9 @@ const emend = async (cwd: string, ...args: readonly string[]) => {
   return { exit, ...io.printed };
 };
 const tree = (cwd: string): readonly string[] =>
-  (readdirSync(cwd, { recursive: true, encoding: 'utf8' }) as string[]).filter((path) => !path.startsWith('.')).sort();
+  readdirSync(cwd, { recursive: true, encoding: 'utf8' })
+    .filter((path) => !path.startsWith('.'))
+    .sort();
 const MANY = EVERYTHING;
 
 describe('expand and collapse', () => {

@@ -74,7 +74,7 @@ None.
 `;
 
 /** `files`: by path, relative to the folder that the plan lies in. */
-export const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): PlanTree =>
+const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): PlanTree =>
   readTree(
     place,
     (path) => {

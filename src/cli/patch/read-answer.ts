@@ -43,7 +43,7 @@ const readBounded = async (path: string, most_bytes: number): Promise<Uint8Array
  * UTF-8, or UTF-16 where a byte order mark says so (a Windows shell writes that); the mark is taken off. Bytes that are no UTF-8 are
  * read as the characters of their numbers, as files are that are no UTF-8 either: a diff of such a file then fits it.
  */
-export const decodeAnswer = (bytes: Uint8Array): string => {
+const decodeAnswer = (bytes: Uint8Array): string => {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
   try {
