@@ -86,9 +86,10 @@ const tellingContexts = ({ before, after }: Claim): number =>
 export const isOneCheck = (claim: Claim): boolean =>
   new Set(claim.checks.map(({ offset }) => offset)).size === 1 && tellingContexts(claim) === 0;
 
-/** Adjacent lines that a claim is about, from base line `at` on. */
+/** Adjacent lines that a claim is about. */
 interface Stretch {
-  readonly at: number;
+  /** It quotes that the file begins or ends here, which is so in one place only. */
+  readonly atEnd: boolean;
   readonly lines: readonly string[];
 }
 
@@ -105,26 +106,35 @@ export class ClaimFinder {
     this.#claims = claims;
     this.#chain = new LineChain(lines, () =>
       claims.flatMap((claim) => [
-        ...(this.#stretches(claim) ?? []).flatMap((stretch) => stretch.lines),
+        ...this.#stretches(claim).flatMap((stretch) => stretch.lines),
         ...claim.before,
         ...claim.after,
       ]),
     );
   }
 
-  /** `claim` stands at its number; is there another place with the same lines in all that it quotes? */
+  /**
+   * `claim` stands at its number; could what it quotes mean another place? Where lines between its parts are not quoted, others may have
+   * come in or gone there, so each part must stand in one place by itself.
+   */
   isRepeated(claim: Claim): boolean {
-    const stretches = this.#stretches(claim);
-    if (stretches === null) return false;
-    let shifts: number[] | null = null;
-    for (const { at, lines } of stretches) {
-      const places = this.#chain.find(wanted(lines), 'exact');
-      if (places.first.length === 1 && !places.more) return false;
-      if (!places.more) shifts = places.first.map((first) => first - at);
-    }
-    // Where each part stands in very many places it counts as repeated.
-    if (shifts === null) return true;
-    return shifts.some((shift) => shift !== 0 && stretches.every((stretch) => this.#standsAt(stretch, shift)));
+    return this.#stretches(claim).some((stretch) => {
+      if (stretch.atEnd) return false;
+      const places = this.#chain.find(wanted(stretch.lines), 'exact');
+      return places.more || places.first.length > 1;
+    });
+  }
+
+  /** Does each part of what is quoted stand in one place by itself? How far apart two parts are only numbers say. */
+  isEachOnce({ checks, before, after }: Claim): boolean {
+    this.#byCheck ??= this.#indexChecks();
+    const index = this.#byCheck;
+    const once = (context: readonly string[]): boolean => {
+      if (context.length === 0) return true;
+      const places = this.#chain.find(wanted(context), 'exact');
+      return places.first.length === 1 && !places.more;
+    };
+    return checks.every(({ quoted }) => index.get(quoted.check ?? '')?.length === 1) && once(before) && once(after);
   }
 
   /** Up to two other places where everything stands exactly; none where too little is quoted to move an edit by. */
@@ -166,24 +176,20 @@ export class ClaimFinder {
     return index;
   }
 
-  #standsAt({ at, lines }: Stretch, shift: number): boolean {
-    return lines.every((line, i) => this.#lines[at + i + shift] === line);
-  }
-
-  /** What a claim quotes as the file has it there; null where it quotes an end of the file, which is in one place only. */
-  #stretches({ from, length, checks, before, after }: Claim): readonly Stretch[] | null {
+  /** What a claim quotes as the file has it there, in stretches of adjacent lines. */
+  #stretches({ from, length, checks, before, after }: Claim): readonly Stretch[] {
     const covered = new Set<number>();
     for (const { offset } of checks) for (const near of [-1, 0, 1]) covered.add(from + offset + near);
     for (let i = 1; i <= before.length; i += 1) covered.add(from - i);
     for (let i = 0; i < after.length; i += 1) covered.add(from + length + i);
-    if (covered.size === 0) return null;
-    const stretches: { at: number; lines: string[] }[] = [];
+    const stretches: { next: number; atEnd: boolean; lines: string[] }[] = [];
     for (const at of [...covered].sort((a, b) => a - b)) {
+      let last = stretches.at(-1);
+      if (last?.next !== at) stretches.push((last = { next: at, atEnd: false, lines: [] }));
+      last.next = at + 1;
       const line = this.#lines[at];
-      if (line === undefined) return null;
-      const last = stretches.at(-1);
-      if (last !== undefined && last.at + last.lines.length === at) last.lines.push(line);
-      else stretches.push({ at, lines: [line] });
+      if (line === undefined) last.atEnd = true;
+      else last.lines.push(line);
     }
     return stretches;
   }

@@ -79,8 +79,8 @@ export class OperationLocator {
     const drifted = movable ? this.#finder.otherPlaces(claim) : [];
     const [only] = drifted;
     if (only !== undefined && drifted.length === 1) {
-      // One check proves too little to move an edit by, where the file may have changed.
-      const proven = this.#known || !isOneCheck(claim);
+      // Where the file may have changed, one check proves too little to move an edit by, and so do parts that stand elsewhere too.
+      const proven = this.#known || (!isOneCheck(claim) && this.#finder.isEachOnce(claim));
       if (proven) return place(only, [rung('line_drift', only)]);
       if (allowed('unchecked_lines')) return place(only, [rung('line_drift', only), rung('unchecked_lines', only)]);
     }

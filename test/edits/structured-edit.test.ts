@@ -135,7 +135,7 @@ describe('where an operation means', () => {
   test('two checks, or a check and context, drift by themselves', () => {
     const rungs = [{ rung: 'line_drift', path: 'f', index: 0, line: 4 }];
     expect(run([replace(drifted(4, 2), drifted(5, 3))])).toMatchObject({ outcome: 'edited', rungs });
-    const context_after = LINES[4] ?? '';
+    const context_after = '}\nthree\n';
     expect(run([replace(drifted(4, 2), drifted(4, 2), { context_after })])).toMatchObject({ outcome: 'edited', rungs });
   });
 
@@ -191,12 +191,12 @@ describe('where an operation means', () => {
   });
 
   test('white space at line ends of a context is a rung', () => {
-    expect(run([replace(4, 4, { context_before: 'one\n\n', context_after: '}  ' })])).toMatchObject({
+    expect(run([replace(4, 4, { context_before: 'one\n\n', context_after: '}  \nthree\n' })])).toMatchObject({
       rungs: [{ rung: 'trailing_space' }],
     });
-    expect(codes(run([replace(4, 4, { context_after: '}  ' })], { rungs: { trailing_space: false } }))).toEqual([
-      'context_mismatch',
-    ]);
+    expect(
+      codes(run([replace(4, 4, { context_after: '}  \nthree\n' })], { rungs: { trailing_space: false } })),
+    ).toEqual(['context_mismatch']);
   });
 
   test.each([
