@@ -176,14 +176,22 @@ export class ClaimFinder {
     return index;
   }
 
-  /** What a claim quotes as the file has it there, in stretches of adjacent lines. */
+  /**
+   * What a claim quotes as the file has it there, in stretches of adjacent lines. The two ends of a range are stretches of their own even
+   * where they touch: how far apart they are is said by numbers only.
+   */
   #stretches({ from, length, checks, before, after }: Claim): readonly Stretch[] {
-    const covered = new Set<number>();
-    for (const { offset } of checks) for (const near of [-1, 0, 1]) covered.add(from + offset + near);
-    for (let i = 1; i <= before.length; i += 1) covered.add(from - i);
-    for (let i = 0; i < after.length; i += 1) covered.add(from + length + i);
+    const [start, end] = [new Set<number>(), new Set<number>()];
+    for (const { offset } of checks)
+      for (const near of [-1, 0, 1]) (offset === 0 ? start : end).add(from + offset + near);
+    for (let i = 1; i <= before.length; i += 1) start.add(from - i);
+    for (let i = 0; i < after.length; i += 1) (length < 2 ? start : end).add(from + length + i);
+    return [start, end].flatMap((covered) => this.#adjacent([...covered].sort((a, b) => a - b)));
+  }
+
+  #adjacent(covered: readonly number[]): readonly Stretch[] {
     const stretches: { next: number; atEnd: boolean; lines: string[] }[] = [];
-    for (const at of [...covered].sort((a, b) => a - b)) {
+    for (const at of covered) {
       let last = stretches.at(-1);
       if (last?.next !== at) stretches.push((last = { next: at, atEnd: false, lines: [] }));
       last.next = at + 1;
