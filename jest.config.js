@@ -14,8 +14,9 @@ const base = {
 /** Only on what `npm run test:cluster` has started. */
 const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.test.ts'] };
 
-/** A minute and more each; `npm test` shows the same promises by cancelled, terminated, crash, resets, two-steps and replay. */
-const LONG_ONLY = ['stop', 'crash-more', 'histories'].map((name) => `/test/e2e/${name}.test.ts`);
+/** Up to a minute and more each; `npm test` shows the same promises by cancelled, terminated, crash, reasons, resets, upgrade and replay. */
+const NAMES = ['stop', 'stops', 'crash-more', 'histories', 'ledger', 'reasons-commit', 'rolling', 'timeouts'];
+const LONG_ONLY = NAMES.map((name) => `/test/e2e/${name}.test.ts`);
 
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
 export default {
