@@ -82,6 +82,8 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   rehearse: null,
   patch: ['patch', '../answer.diff'],
   undo: ['undo'],
+  // Of its commands those that write.
+  plan: ['plan', 'expand', 'phase', '../PLAN.md', '1'],
 });
 
 // Workers of their own and waits take some ten seconds each: too long for `npm test`, part of `npm run test:long`.
@@ -101,6 +103,7 @@ long(
     expect(Object.keys(lines).sort()).toEqual(names.sort());
     const dir = dirname(s.home);
     writeFileSync(join(dir, 'answer.diff'), '--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-const a = 1;\n+const a = 3;\n');
+    writeFileSync(join(dir, 'PLAN.md'), '# Grow\n\n### Phase 1: Base\n**Objective**: lay it\n- [ ] one\n');
     const before = hashes(dir);
     setWritable(s.home, false);
     if (isRoot) {
