@@ -1,4 +1,4 @@
-/** SIGKILL to `emend patch` and `emend undo` before and after each system call; the next command brings all or nothing. EMEND_LONG=1: all of them. */
+/** SIGKILL to `emend patch` and `emend undo` before and after system calls; the next command brings all or nothing. EMEND_WHOLE=1: each. */
 import { execFile } from 'node:child_process';
 import {
   existsSync,
@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
-import { sampled } from '../support/seeded.js';
+import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
 
@@ -94,7 +94,7 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
     const nth = (name: SysCall) => kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
     const always = [...nth('writeExclusive'), ...nth('rename')];
     const seen = new Set<string>();
-    for (const kill of sampled(`kills of ${work}`, kills, 0, always)) {
+    for (const kill of sampled(`kills of ${work}`, kills, drawn(0, 12), always, WHOLE)) {
       const place = await placeFor(work);
       const log = join(place.dir, 'fired');
       const ended = await runChild(place, work, { ...kill, fault: 'kill', log });
@@ -108,7 +108,7 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
       rmSync(place.dir, { recursive: true });
     }
     expect([...seen].sort()).toEqual(['new', 'old']);
-  }, 600_000);
+  }, 3_600_000);
 
   const once = work === 'patch' || process.env.EMEND_LONG === '1' ? test : test.skip;
   // In the short run of one of the two.

@@ -2,10 +2,13 @@
 export const seed = Number(process.env.EMEND_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /**
- * EMEND_WHOLE=1: matrices that were not yet seen to pass whole on a quiet machine, and so are no part of `npm run test:long` yet
- * (docs/issue-4.md).
+ * EMEND_WHOLE=1: matrices that were not yet seen to pass whole on a quiet machine, or that take longer than `npm run test:long` may, which
+ * holds a sample of them (docs/issue-4.md).
  */
 export const WHOLE = process.env.EMEND_WHOLE === '1';
+
+/** How many `npm test` draws, and how many `npm run test:long`. */
+export const drawn = (short: number, long: number): number => (process.env.EMEND_LONG === '1' ? long : short);
 
 /** `npm test`: what is walked wholly elsewhere is looked at in places. */
 const SHORT = process.env.EMEND_SHORT === '1';

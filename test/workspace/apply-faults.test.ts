@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyOutcome } from '../../src/workspace/types.js';
-import { sampled } from '../support/seeded.js';
+import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
 import type { ShimPlan } from '../support/sys-shim.js';
 import { leftovers, makeScene, mixedFiles, sidesOf } from './apply-scene.js';
@@ -31,7 +31,9 @@ describe.each(attempts)('$errno, $when the call, short $short, onwards $onwards'
     for (const at of sampled(
       `faults ${errno}`,
       Array.from({ length: count.calls() }, (_, i) => i + 1),
-      12,
+      drawn(12, 70),
+      [],
+      WHOLE,
     )) {
       const scene = await makeScene(FILES);
       const fault: ShimPlan['fault'] = more.short === true ? { errno, short: true } : { errno };

@@ -6,7 +6,7 @@ import { ownProcess } from '../../src/workspace/apply-process.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { Sys } from '../../src/workspace/sys.js';
 import type { ApplyEngine } from '../../src/workspace/types.js';
-import { randomFrom, sampled, seed, spread } from '../support/seeded.js';
+import { drawn, randomFrom, sampled, seed, spread, WHOLE } from '../support/seeded.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot } from './apply-scene.js';
 import type { Scene } from './apply-scene.js';
@@ -32,7 +32,7 @@ const dithering = (random: () => number): Sys => {
 describe('at once', () => {
   const rounds = Array.from({ length: 400 }, (_, i) => i);
   test('two attempts that each take the other for dead: both applied, nothing left over', async () => {
-    for (const round of sampled('two at once', rounds, 6)) {
+    for (const round of sampled('two at once', rounds, drawn(6, 100), [], WHOLE)) {
       const scene = await makeScene(mixedFiles(6));
       const random = randomFrom(seed + round);
       const engines = [DEAD, { ...DEAD, pid: 2 }].map((process) =>
@@ -112,7 +112,7 @@ describe('an attempt that sleeps at some system call while another finishes', ()
     'then wakes up after $name: nothing changes',
     async ({ name, act }) => {
       const { steps, critical } = await walk();
-      for (const at of sampled(`asleep, ${name}`, steps, 2, spread(critical, 12))) {
+      for (const at of sampled(`asleep, ${name}`, steps, drawn(2, 40), spread(critical, 12), WHOLE)) {
         const scene = await makeScene(files);
         let wake = (): void => undefined;
         const woken = new Promise<void>((resolve) => (wake = resolve));
@@ -148,7 +148,7 @@ describe('an attempt that sleeps at some system call while another finishes', ()
 
   test('and never wakes up: its files are swept by recovery, and put back what it took too late', async () => {
     const { steps, critical } = await walk();
-    for (const at of sampled('asleep for ever', steps, 2, spread(critical, 12))) {
+    for (const at of sampled('asleep for ever', steps, drawn(2, 40), spread(critical, 12), WHOLE)) {
       const scene = await makeScene(files);
       let fellAsleep = (): void => undefined;
       const asleep = new Promise<void>((resolve) => (fellAsleep = resolve));
