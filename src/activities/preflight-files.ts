@@ -1,8 +1,8 @@
 /** Files as preflight keeps them: bytes in the blob store, facts in the snapshot. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import ignore from 'ignore';
 import { describeFile } from '../edits/text.js';
+import { encodingOf } from '../job/encodings.js';
 import type { ProjectConfig } from '../job/types.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail } from '../shared/problems.js';
@@ -19,9 +19,6 @@ export const readTextFile = (workspace: string, path: string): Promise<string | 
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
     throw error;
   });
-
-const encodingOf = (config: ProjectConfig, path: string): string | undefined =>
-  config.encodings.find(({ pattern }) => ignore().add(pattern).ignores(path))?.encoding;
 
 export async function snapshotTarget(options: {
   readonly dependencies: ActivityDependencies;

@@ -11,6 +11,7 @@ import type { ProposeInput, ProposeResult, StepUsage } from '../shared/protocol.
 import { checkVersion, versionOf } from '../shared/versions.js';
 import type { ActivityScope } from './boundary.js';
 import { acceptedResults, type Accepted } from './chain.js';
+import { NEW_FILE_MODE } from '../workspace/files.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel, keyOf, type CallWanted } from './model-call.js';
 import { acceptedDiffs } from './propose-accepted.js';
@@ -206,4 +207,3 @@ async function keep(
   };
   return putJson(blobs, accepted);
 }
-const NEW_FILE_MODE = 0o644;

@@ -1,14 +1,13 @@
 /** Writes a changed plan: all of its files or none, by one apply transaction. Commits nothing. */
-import { randomBytes } from 'node:crypto';
 import { rmdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { newStepKey } from '../client/ids.js';
 import type { Changed } from '../plan/change.js';
 import { fail } from '../shared/problems.js';
-import { proposalIdOf } from '../workspace/hash.js';
+import { NEW_FILE_MODE } from '../workspace/files.js';
 import type { ProposalFile } from '../workspace/types.js';
 import type { Io } from './io.js';
-import { applyOrWait } from './patch/apply-or-wait.js';
-import { failBusy } from './patch/busy.js';
+import { applyLocally } from './patch/apply-or-wait.js';
 import { openLocal } from './patch/open-local.js';
 import type { ReadPlan } from './plan-files.js';
 import { transactionLines } from './render/transactions.js';
@@ -18,8 +17,6 @@ export interface WrittenFile {
   readonly path: string;
   readonly change: 'create' | 'edit' | 'delete';
 }
-
-const NEW_FILE_MODE = 0o644;
 
 /** Throws ProblemError `busy`, `conflict` or `disk`; then nothing was written, but where a person saved in the same moment. */
 export const writePlan = async (io: Io, plan: ReadPlan, changed: Changed): Promise<readonly WrittenFile[]> => {
@@ -41,23 +38,13 @@ export const writePlan = async (io: Io, plan: ReadPlan, changed: Changed): Promi
     const [old, result] = [await put(before.get(path), mode), await put(changed.files.get(path), mode)];
     files.push({ path: relative(workspace, join(base, path)).split(sep).join('/'), base: old, result, by: 'model' });
   }
-  const stepKey = randomBytes(16).toString('hex');
-  const proposal = { v: 1, stepKey, files, moves: [] } as const;
-  const applied = await applyOrWait(local, {
-    ...{ stepKey, workspace, proposal, holder: local.holder, decision: 0 },
-    proposalId: proposalIdOf(proposal),
-    files: files.map(({ path }) => path),
-  });
-  if (applied.outcome === 'busy') return failBusy(workspace, applied.holder);
-  if (applied.outcome === 'failed')
-    return fail(applied.problem.code, `${applied.problem.message} Nothing was changed.`, applied.problem.next);
+  const applied = await applyLocally(local, workspace, { v: 1, stepKey: newStepKey(), files, moves: [] });
   if (applied.outcome === 'base_changed')
     return fail(
       'conflict',
       `${applied.conflicts.map(({ why }) => why).join('; ')}. Nothing was changed.`,
       'Look at these files, then try again.',
     );
-  await local.engine.releaseLease(workspace, stepKey, applied.lease.number);
   if (applied.outcome === 'conflict')
     return fail(
       'conflict',

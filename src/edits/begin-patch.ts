@@ -15,7 +15,7 @@
 import { type Chunk, type PatchedFile, parsePatch } from './begin-patch-parse.js';
 import { LineChain, type WantedLine } from './locate.js';
 import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
-import { shiftHunk, shiftedPlaces } from './locate-shifted.js';
+import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from './locate-shifted.js';
 import { describeNearest, nearest } from './nearest.js';
 import { lookUp } from './paths.js';
 import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
@@ -159,11 +159,7 @@ const locateAll = (
         'context_repeated',
         `Its context and removed lines stand in several places, at lines ${fits.map((n) => n + 1).join(', ')}${more ? ' and more' : ''}. Add context lines until they fit only one.`,
       );
-    else if (shifted !== null && shifted.lines === null)
-      refuse(
-        'indent',
-        'It stands in the file in another indentation, and an added line does not have the indentation that goes. Send it as the file is indented.',
-      );
+    else if (shifted !== null && shifted.lines === null) refuse('indent', UNSHIFTABLE);
     else {
       places.push({ hunk: { lines: shifted?.lines ?? chunk.lines }, at });
       for (const rung of rungsOf(old, lines, at)) rungs.push({ rung, path, index, line: at + 1 });

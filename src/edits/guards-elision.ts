@@ -27,12 +27,15 @@ const isElision = (line: string): boolean => {
  * Elsewhere it may be a comment that means what it says: `ask`.
  */
 export const elisionFindings = ({ path, base, result, origins }: GuardView): Finding[] => {
-  const known = new Set(base.map((line) => line.trim()));
+  // Few results have such a line at all.
+  let known: ReadonlySet<string> | null = null;
   const findings: Finding[] = [];
   // All lines between two kept ones share what was lost there: looked at once, or a long run of notes would be quadratic.
   let run = { lost: 0, after: -1 };
   for (const [at, line] of result.entries()) {
-    if ((origins[at] ?? -1) >= 0 || !isElision(line) || known.has(line.trim())) continue;
+    if ((origins[at] ?? -1) >= 0 || !isElision(line)) continue;
+    known ??= new Set(base.map((old) => old.trim()));
+    if (known.has(line.trim())) continue;
     if (at >= run.after) run = lostAround(at, origins, base.length);
     const { lost } = run;
     const message =

@@ -22,6 +22,10 @@ export const shiftedPlaces = (chain: LineChain, lines: readonly string[]): Shift
   return { places, more: found.more };
 };
 
+/** Why a hunk is refused whose added lines cannot follow it. */
+export const UNSHIFTABLE =
+  'It stands in the file in another indentation, and an added line does not have the indentation that goes. Send it as the file is indented.';
+
 /** A hunk's lines in the file's indentation: old ones as `found` has them, added ones shifted; null where one cannot be. */
 export const shiftHunk = <T extends { readonly sign: string; readonly text: string }>(
   lines: readonly T[],

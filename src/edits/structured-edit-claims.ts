@@ -118,23 +118,22 @@ export class ClaimFinder {
    * come in or gone there, so each part must stand in one place by itself.
    */
   isRepeated(claim: Claim): boolean {
-    return this.#stretches(claim).some((stretch) => {
-      if (stretch.atEnd) return false;
-      const places = this.#chain.find(wanted(stretch.lines), 'exact');
-      return places.more || places.first.length > 1;
-    });
+    return this.#stretches(claim).some(({ atEnd, lines }) => !atEnd && !this.#isOnce(lines));
   }
 
   /** Does each part of what is quoted stand in one place by itself? How far apart two parts are only numbers say. */
   isEachOnce({ checks, before, after }: Claim): boolean {
     this.#byCheck ??= this.#indexChecks();
     const index = this.#byCheck;
-    const once = (context: readonly string[]): boolean => {
-      if (context.length === 0) return true;
-      const places = this.#chain.find(wanted(context), 'exact');
-      return places.first.length === 1 && !places.more;
-    };
-    return checks.every(({ quoted }) => index.get(quoted.check ?? '')?.length === 1) && once(before) && once(after);
+    return (
+      checks.every(({ quoted }) => index.get(quoted.check ?? '')?.length === 1) &&
+      [before, after].every((context) => context.length === 0 || this.#isOnce(context))
+    );
+  }
+
+  #isOnce(lines: readonly string[]): boolean {
+    const places = this.#chain.find(wanted(lines), 'exact');
+    return places.first.length === 1 && !places.more;
   }
 
   /** Up to two other places where everything stands exactly; none where too little is quoted to move an edit by. */

@@ -9,7 +9,7 @@
 import type { Rung, RungSettings } from '../shared/formats.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
 import { type Level, levelsOn, levelBetween, rungOn } from './locate-levels.js';
-import { shiftHunk, shiftedPlaces } from './locate-shifted.js';
+import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from './locate-shifted.js';
 import { describeNearest, nearest } from './nearest.js';
 import type { Text } from './types.js';
 import type { Hunk, HunkLine } from './unified-diff-hunk.js';
@@ -155,11 +155,7 @@ export class HunkLocator {
     if (found.places.length > 1 || found.more)
       return refused('context_repeated', repeated({ first: found.places.map((p) => p.first), more: found.more }));
     const lines = shiftHunk(hunk.lines, this.#text.lines.slice(place.first), place.shift);
-    if (lines === null)
-      return refused(
-        'indent',
-        'It stands in the file in another indentation, and an added line does not have the indentation that goes. Send it as the file is indented.',
-      );
+    if (lines === null) return refused('indent', UNSHIFTABLE);
     const shifted = { ...hunk, lines };
     const accepted = this.#accept(shifted, oldSide(shifted), place.first);
     if (!accepted.ok) return accepted;

@@ -7,6 +7,7 @@ import { commitOfStep } from './commit-message.js';
 import { git, gitLine, repositoryOf } from './git.js';
 import type { Repository } from './git.js';
 import type { LeaseHolder } from './types.js';
+import { shellWord } from './shell-word.js';
 import { undoneAmong, verifyNotUndone } from './undone.js';
 
 const POLL_MS = 100;
@@ -111,9 +112,6 @@ const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
   return problem(
     'git_failed',
     `The commit is not made: the branch is locked by ${lock}, for ${waited_ms / 1000} s at least. ` +
-      `If no git runs in this repository (one that was killed leaves it behind), type: rm ${quoted(lock)} and then answer retry.`,
+      `If no git runs in this repository (one that was killed leaves it behind), type: rm ${shellWord(lock)} and then answer retry.`,
   );
 };
-
-/** As one word of a shell. */
-const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;

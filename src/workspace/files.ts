@@ -4,6 +4,7 @@ import { ignoredByWalk, walk } from './files-walk.js';
 
 export { dirtyPaths } from './files-dirty.js';
 export { eolForNewFile } from './files-eol.js';
+export { NEW_FILE_MODE } from './new-file.js';
 export { hintedPaths } from './files-hints.js';
 export { looksSecret } from './files-secret.js';
 export { inspectTarget } from './files-target.js';

@@ -1,4 +1,5 @@
 /** A directory of ours that holds code, prompts and answers: it must be this user's own. */
+import { shellWord } from './shell-word.js';
 import { ensureDir, orNull } from './sys-put.js';
 import { errnoOf } from './sys.js';
 import type { Sys } from './sys.js';
@@ -20,7 +21,7 @@ export const ownDirectory = async (
     if (process.getuid !== undefined && stat.uid !== process.getuid())
       return unusable(path, `it belongs to user ${stat.uid}, not to you (${process.getuid()})`, elsewhere);
     if ((stat.mode & 0o022) !== 0)
-      return unusable(path, 'other users may write to it', `Run: chmod go-w '${path.replaceAll("'", `'\\''`)}'`);
+      return unusable(path, 'other users may write to it', `Run: chmod go-w ${shellWord(path)}`);
     await sys.accessWrite(path);
     return await sys.realpath(path);
   } catch (error) {

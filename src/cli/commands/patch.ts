@@ -1,13 +1,10 @@
 /** `emend patch`: applies an answer from a file or stdin to a workspace, with the job's own transaction, no server and no model. */
-import { randomBytes } from 'node:crypto';
+import { newStepKey } from '../../client/ids.js';
 import type { Reason } from '../../edits/index.js';
-import { EXIT, fail } from '../../shared/problems.js';
+import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
-import { proposalIdOf } from '../../workspace/hash.js';
-import type { ApplyRequest } from '../../workspace/types.js';
 import type { Io } from '../io.js';
-import { applyOrWait } from '../patch/apply-or-wait.js';
-import { failBusy } from '../patch/busy.js';
+import { applyLocally } from '../patch/apply-or-wait.js';
 import { formatOf, judge, limitOf, readConfig } from '../patch/judge.js';
 import type { Judged } from '../patch/judge.js';
 import { localWorkspace, openLocal } from '../patch/open-local.js';
@@ -71,30 +68,9 @@ const isWanted = ({ code }: Reason): boolean => !code.startsWith('marker_');
 
 const write = async (local: Local, workspace: string, judged: Judged, report: Report): Promise<Report> => {
   if (judged.outcome.outcome !== 'edited') return report;
-  const stepKey = randomBytes(16).toString('hex');
+  const stepKey = newStepKey();
   const proposal = await sealPatch(local.blobs, stepKey, judged.outcome, judged.offered);
-  const request: ApplyRequest = {
-    ...{ stepKey, workspace, proposal, holder: local.holder },
-    proposalId: proposalIdOf(proposal),
-    decision: 0,
-    files: proposal.files.map(({ path }) => path),
-  };
-  const applied = await applyOrWait(local, request);
-  switch (applied.outcome) {
-    case 'applied':
-    case 'conflict': {
-      await local.engine.releaseLease(workspace, stepKey, applied.lease.number);
-      const conflicts = applied.outcome === 'conflict' ? applied.conflicts : [];
-      const exit = conflicts.length === 0 ? EXIT.done : EXIT.conflict;
-      return { ...report, outcome: applied.outcome, patch: stepKey, conflicts, exit };
-    }
-    case 'base_changed':
-      return { ...report, outcome: 'base_changed', conflicts: applied.conflicts, exit: EXIT.conflict };
-    case 'busy':
-      return failBusy(workspace, applied.holder);
-    case 'failed': {
-      const { code, message, next } = applied.problem;
-      return fail(code, `${message} Nothing was changed.`, next);
-    }
-  }
+  const { outcome, conflicts } = await applyLocally(local, workspace, proposal);
+  const exit = outcome === 'base_changed' || conflicts.length > 0 ? EXIT.conflict : EXIT.done;
+  return { ...report, outcome, conflicts, exit, ...(outcome === 'base_changed' ? {} : { patch: stepKey }) };
 };

@@ -1,8 +1,8 @@
 /** The files that an answer names, read from the workspace: exactly those, and only inside it. */
 import { readFile } from 'node:fs/promises';
-import ignore from 'ignore';
 import { checkPath, wantedPaths } from '../../edits/index.js';
 import type { ApplyAnswerInput, OfferedFile, Reason } from '../../edits/index.js';
+import { encodingOf } from '../../job/encodings.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { eolForNewFile, inspectTarget, listWorkspaceFiles } from '../../workspace/files.js';
 
@@ -37,7 +37,7 @@ export const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
       const { path } = checked;
       const found = await inspectTarget(workspace, path, maxFile_bytes);
       if (found.ok) {
-        const encoding = config.encodings.find(({ pattern }) => ignore().add(pattern).ignores(path))?.encoding;
+        const encoding = encodingOf(config, path);
         const bytes = await readFile(found.value.realPath);
         files.set(path, { bytes, mode: found.value.mode, ...(encoding === undefined ? {} : { encoding }) });
       } else if (found.problem.code === 'target_missing') absent.push(path);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { applyAnswer, detectFormat, nonceOf } from '../../edits/index.js';
 import type { AnswerOutcome, OfferedFile, Reason } from '../../edits/index.js';
 import { parseConfig } from '../../job/config.js';
+import { resolveLimits } from '../../job/limits.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { DIALECTS, FORMATS } from '../../shared/formats.js';
 import type { AnswerFormat } from '../../shared/formats.js';
-import { LIMITS } from '../../shared/limits.js';
 import type { LimitName } from '../../shared/limits.js';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { loadSyntax } from '../../syntax/index.js';
@@ -31,8 +31,9 @@ export const readConfig = async (workspace: string): Promise<ProjectConfig> => {
   throw new ProblemError({ ...first, message: config.problems.map(({ message }) => message).join('\n') });
 };
 
-export const limitOf = ({ limits }: ProjectConfig, name: LimitName): number =>
-  limits[name] ?? LIMITS[name].default ?? Infinity;
+/** No job says anything here: emend.yaml, else the defaults. */
+export const limitOf = (config: ProjectConfig, name: LimitName): number =>
+  resolveLimits(config, { limits: {} }, {})[name] ?? Infinity;
 
 const ANSWER_FORMATS: readonly AnswerFormat[] = [...FORMATS, ...DIALECTS];
 

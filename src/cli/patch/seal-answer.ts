@@ -2,6 +2,7 @@
 import { combinedDiff, countChanged } from '../../edits/index.js';
 import type { DiffFile, Edited, OfferedFile } from '../../edits/index.js';
 import type { StepKey } from '../../shared/refs.js';
+import { NEW_FILE_MODE } from '../../workspace/files.js';
 import type { BlobStore, Proposal, ProposalFile } from '../../workspace/types.js';
 
 export interface PatchedFile {
@@ -16,8 +17,6 @@ export interface Drawn {
   readonly diff: string;
   readonly files: readonly PatchedFile[];
 }
-
-const NEW_FILE_MODE = 0o644;
 
 /** In order of paths; a move is one file. */
 export const drawPatch = (edited: Edited, offered: ReadonlyMap<string, OfferedFile>): Drawn => {
