@@ -12,8 +12,7 @@ import { textDelta } from './slot-answer.js';
 import { SlotFiles, stepDir } from './slot-files.js';
 import { eventOfLine } from './slot-log.js';
 import type { Role } from './types.js';
-
-const DEFAULT_POLL_MS = 200;
+import { MODEL_BOUNDS } from '../shared/bounds.js';
 
 /** What a call is for; `call` counts the calls of one wanted answer from 1. */
 export interface RunningCall {
@@ -64,7 +63,7 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
       }
     }
     if (last) return;
-    await sleep(options.poll_ms ?? DEFAULT_POLL_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(options.poll_ms ?? MODEL_BOUNDS.runningPoll_ms, undefined, { signal }).catch(() => undefined);
   }
 };
 

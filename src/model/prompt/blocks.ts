@@ -2,15 +2,13 @@
 import { Buffer } from 'node:buffer';
 import type { ModelRequest, TextBlock } from '../types.js';
 import { estimateTokens } from './tokens.js';
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
 
 /** A block of the prompt; `cached`: what stands up to its end is the same for later calls of the step. */
 export interface Part {
   readonly text: string;
   readonly cached?: boolean;
 }
-
-/** The Messages API takes at most four marks. */
-const MAX_CACHE_MARKS = 4;
 
 /** Weighs what a nonce weighs; never sent. */
 export const SAMPLE_NONCE = '0123456789abcdef0123';
@@ -38,7 +36,7 @@ export function requestWith(
   const told = parts.filter((part) => part.text.trim() !== '');
   let marks = 1;
   const blocks = told.map((part): TextBlock => {
-    const marked = part.cached === true && marks < MAX_CACHE_MARKS;
+    const marked = part.cached === true && marks < MODEL_BOUNDS.cacheMarks;
     if (marked) marks += 1;
     return { type: 'text', text: part.text, ...(marked ? { cache_control: { type: 'ephemeral' as const } } : {}) };
   });

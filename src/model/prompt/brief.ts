@@ -9,6 +9,7 @@ import type { Reference } from './references.js';
 import { showFiles } from './shown-files.js';
 import { estimateTokens } from './tokens.js';
 import { wholeOrWindows } from './forms/form.js';
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
 
 export interface BriefPromptInput {
   readonly model: string;
@@ -33,7 +34,10 @@ export function buildBriefRequest(input: BriefPromptInput): BuiltRequest {
   const task =
     section('Task', input.instructions.trim()) +
     section('Files that change', input.files.map((file) => `- ${file.path}`).join('\n'));
-  const free_tokens = Math.max(MIN_FREE_tokens, input.inputBudget_tokens - estimateTokens(SYSTEM + rules + task));
+  const free_tokens = Math.max(
+    MODEL_BOUNDS.briefFiles_tokens,
+    input.inputBudget_tokens - estimateTokens(SYSTEM + rules + task),
+  );
   const shown = showFiles(input.files, wholeOrWindows, [input.instructions, ...input.hints].join('\n'), free_tokens);
   const parts = [
     { text: rules, cached: true },
@@ -45,7 +49,6 @@ export function buildBriefRequest(input: BriefPromptInput): BuiltRequest {
     (nonce) => `Now write the brief. ${plainTail(nonce)}`,
   );
 }
-const MIN_FREE_tokens = 2000;
 
 /** `complete` with the brief as `body`; an empty one is `unmarked`'s kin and not used. */
 export function readBrief(answer: PlainAnswer): PlainReading {

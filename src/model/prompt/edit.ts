@@ -14,6 +14,7 @@ import type { Reference } from './references.js';
 import { fileTokens, showFiles } from './shown-files.js';
 import type { PromptFile } from './shown-files.js';
 import { estimateTokens } from './tokens.js';
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
 
 export interface EditPromptInput {
   readonly model: string;
@@ -36,6 +37,24 @@ export interface EditPromptInput {
   readonly refusal: { readonly reasons: string; readonly answer: string } | null;
   readonly allowDelete: boolean;
   readonly mayCreateUnder: readonly string[];
+  /** The language of a file is known, so that definitions may be named instead of lines. Default false. */
+  readonly symbols?: boolean;
+  /** Lines that the model asked for, by path: shown beside what else is. */
+  readonly wantedLines?: ReadonlyMap<string, readonly LineRange[]>;
+  /** The call is for some lines of its one file. */
+  readonly region?: PromptRegion;
+}
+export interface PromptRegion {
+  readonly path: string;
+  /** 1-based, both included. */
+  readonly range: LineRange;
+  /** 0-based, of `count`. */
+  readonly index: number;
+  readonly count: number;
+  /** The file's definitions with their lines; '' where they are not known. */
+  readonly outline: string;
+  /** What the regions before have changed; '' for nothing. */
+  readonly diff: string;
 }
 export interface EditRequest extends BuiltRequest {
   /** Ranges shown of files that are not shown whole, for `OfferedFile.seen`. */
@@ -44,17 +63,16 @@ export interface EditRequest extends BuiltRequest {
   readonly omittedContext: readonly string[];
 }
 
-const REFUSED_ANSWER_bytes = 48 * 1024;
-const REASONS_bytes = 16 * 1024;
-const ACCEPTED_bytes = 64 * 1024;
 /** Of what rules and task leave of the input budget, this part is the files' before context files get any. */
 const FILES_SHARE = 0.6;
-/** However long rules and task are, something of the files is shown. */
-const MIN_FREE_tokens = 2000;
 
 export function buildEditRequest(input: EditPromptInput): EditRequest {
   const form = FORMS[input.format];
-  const allowed: Allowed = { deletions: input.allowDelete, createUnder: input.mayCreateUnder };
+  const allowed: Allowed = {
+    deletions: input.allowDelete,
+    createUnder: input.mayCreateUnder,
+    symbols: input.symbols ?? false,
+  };
   const system = systemText(form, allowed);
   const rules = rulesText(input.rules, input.hints);
   const task = taskText(input);
@@ -62,14 +80,17 @@ export function buildEditRequest(input: EditPromptInput): EditRequest {
   const tail = (nonce: string): string => form.tail(nonce, paths);
 
   const fixed_tokens = [system, rules, task, tail(SAMPLE_NONCE)].reduce((sum, text) => sum + estimateTokens(text), 0);
-  const free_tokens = Math.max(MIN_FREE_tokens, input.inputBudget_tokens - fixed_tokens);
+  const free_tokens = Math.max(MODEL_BOUNDS.editFiles_tokens, input.inputBudget_tokens - fixed_tokens);
   const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file), 0);
   const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);
   const offered = new Set(paths);
   const context = input.context.filter((file) => !offered.has(file.path));
   const references = showReferences(context, free_tokens - reserved_tokens);
   const hints = [input.instructions, input.note ?? '', input.refusal?.reasons ?? '', ...input.hints].join('\n');
-  const shown = showFiles(input.files, form, hints, free_tokens - estimateTokens(references.text));
+  const shown = showFiles(input.files, form, hints, free_tokens - estimateTokens(references.text), {
+    ...(input.region === undefined ? {} : { region: input.region }),
+    wanted: input.wantedLines ?? new Map<string, readonly LineRange[]>(),
+  });
 
   const built = requestWith(
     {
@@ -107,12 +128,13 @@ function taskText(input: EditPromptInput): string {
     section('Task', input.instructions.trim()),
     section('Brief: how this call fits the others', input.brief?.trim() ?? ''),
     section('Changes to other files accepted so far', acceptedText(input.accepted)),
+    input.region === undefined ? '' : regionText(input.region),
     section('Note of the reviewer', input.note?.trim() ?? ''),
     refusal === null
       ? ''
       : section(
           'Your last answer was refused',
-          `Reasons:\n${bounded(refusal.reasons, REASONS_bytes)}\n\nThe refused answer:\n${fenced(bounded(withoutNonce(refusal.answer), REFUSED_ANSWER_bytes))}\n\n` +
+          `Reasons:\n${bounded(refusal.reasons, MODEL_BOUNDS.refusedReasons_bytes)}\n\nThe refused answer:\n${fenced(bounded(withoutNonce(refusal.answer), MODEL_BOUNDS.refusedAnswer_bytes))}\n\n` +
             'Nothing of it was applied. You see the original files above and your refused edit here: answer again, in full, from the original.',
         ),
     section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
@@ -121,11 +143,26 @@ function taskText(input: EditPromptInput): string {
     .join('\n');
 }
 
+const regionText = ({ path, range: [from, to], index, count, outline, diff }: PromptRegion): string =>
+  [
+    section(
+      'Your part of the file',
+      `${path} is edited in ${count} parts, one call each, in order. This call is for part ${index + 1}: lines ${from} to ${to}. ` +
+        'Do what the task wants in these lines and nowhere else: the other parts have calls of their own. An insert before the first line ' +
+        'of the next part belongs to that part. Where nothing is to be done here, send an empty array of operations.',
+    ),
+    section('Definitions of the file, with their lines', outline),
+    section(
+      'What the parts before have changed',
+      diff === '' ? '' : fenced(bounded(diff, MODEL_BOUNDS.accepted_bytes)),
+    ),
+  ].join('\n');
+
 /** The newest diffs that fit; the others are named. */
 function acceptedText(accepted: EditPromptInput['accepted']): string {
   const shown: string[] = [];
   const named: string[] = [];
-  let left_bytes = ACCEPTED_bytes;
+  let left_bytes = MODEL_BOUNDS.accepted_bytes;
   for (const { path, diff } of [...accepted].reverse()) {
     left_bytes -= Buffer.byteLength(diff);
     if (left_bytes >= 0) shown.unshift(fenced(diff));

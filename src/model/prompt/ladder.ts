@@ -1,6 +1,6 @@
 /**
  * What a truncated answer leads to (design section 4.4): whole step -> split by file -> larger output budget -> a terser format -> a
- * person. The split by region comes between the last two once regions exist.
+ * person. Between the last two the activity, which has the file, puts the split by regions (propose-regions.ts).
  */
 import type { Format } from '../../shared/formats.js';
 import type { LadderStep } from '../../shared/protocol.js';

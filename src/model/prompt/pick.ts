@@ -6,6 +6,7 @@ import type { PlainAnswer } from './marked.js';
 import { rulesText } from './references.js';
 import type { Reference } from './references.js';
 import { estimateTokens } from './tokens.js';
+import { MODEL_BOUNDS, SHOWN_BOUNDS } from '../../shared/bounds.js';
 
 export interface PickPromptInput {
   readonly model: string;
@@ -32,7 +33,10 @@ const SYSTEM = `You are given a task for a software project and the list of its 
 export function buildPickRequest(input: PickPromptInput): PickRequest {
   const rules = rulesText(input.rules, input.hints);
   const task = section('Task', input.instructions.trim());
-  const free_tokens = Math.max(MIN_LIST_tokens, input.inputBudget_tokens - estimateTokens(SYSTEM + rules + task));
+  const free_tokens = Math.max(
+    MODEL_BOUNDS.pickList_tokens,
+    input.inputBudget_tokens - estimateTokens(SYSTEM + rules + task),
+  );
   const listed = thatFit(input.files, [input.instructions, ...input.hints].join('\n'), free_tokens);
   const left = input.files.length - listed.length;
   const list = listed.join('\n') + (left > 0 ? `\n(${left} more files are left out)` : '');
@@ -47,7 +51,6 @@ export function buildPickRequest(input: PickPromptInput): PickRequest {
   );
   return { ...built, listed };
 }
-const MIN_LIST_tokens = 2000;
 
 function thatFit(files: readonly string[], task: string, budget_tokens: number): readonly string[] {
   const tokens = (path: string): number => estimateTokens(`${path}\n`);
@@ -76,8 +79,6 @@ export type PickReading =
   | { readonly outcome: 'picked'; readonly paths: readonly string[]; readonly ignored: readonly string[] }
   | { readonly outcome: 'truncated' | 'unmarked' | 'declined' | 'invalid'; readonly message: string };
 
-const NAMED_IN_MESSAGES = 5;
-
 /** Only paths of `files`, each once, in the answer's order, at most `maxFiles`; an answer that names none of them is `invalid`. */
 export function readPick(answer: PlainAnswer, files: readonly string[], maxFiles: number): PickReading {
   const reading = readPlain(answer);
@@ -94,7 +95,7 @@ export function readPick(answer: PlainAnswer, files: readonly string[], maxFiles
   const ignored = unique.filter((path) => !known.has(path));
   if (paths.length > 0) return { outcome: 'picked', paths, ignored };
   const shown = ignored
-    .slice(0, NAMED_IN_MESSAGES)
+    .slice(0, SHOWN_BOUNDS.pickedNamed_files)
     .map((path) => JSON.stringify(path.slice(0, 80)))
     .join(', ');
   return {

@@ -1,6 +1,7 @@
 /** Shows the files to edit: whole where they fit the input budget together, else the smaller ones whole and windows of the others. */
 import { windowedListing } from '../../edits/listing-windows.js';
-import { listing } from '../../edits/listing.js';
+import { indexOf } from '../../edits/lines.js';
+import { listing, mergeRanges } from '../../edits/listing.js';
 import type { LineRange } from '../../edits/listing.js';
 import type { Text } from '../../edits/types.js';
 import { fenced } from './blocks.js';
@@ -18,15 +19,37 @@ export interface Shown {
   readonly seen: ReadonlyMap<string, readonly LineRange[]>;
 }
 
+const NO_TEXT: Text = { lines: [], ends: [] };
+const NOTHING: ReadonlyMap<string, readonly LineRange[]> = new Map();
+interface Asked {
+  /** Of this file these lines are shown, whatever they weigh. */
+  readonly region?: { readonly path: string; readonly range: LineRange };
+  /** Lines that are shown beside the windows, by path. */
+  readonly wanted?: ReadonlyMap<string, readonly LineRange[]>;
+}
+
 /** `hints`: texts that say which lines matter. A format that answers whole files is shown whole files, whatever they weigh. */
-export function showFiles(files: readonly PromptFile[], form: Showing, hints: string, budget_tokens: number): Shown {
+export function showFiles(
+  files: readonly PromptFile[],
+  form: Showing,
+  hints: string,
+  budget_tokens: number,
+  { region, wanted = NOTHING }: Asked = {},
+): Shown {
   const seen = new Map<string, readonly LineRange[]>();
   const sized = files.map((file) => ({ file, tokens: fileTokens(file) })).sort((a, b) => a.tokens - b.tokens);
   let left_tokens = budget_tokens;
   sized.forEach(({ file: { path, text }, tokens }, index) => {
     const share = Math.floor(Math.max(0, left_tokens) / (sized.length - index));
+    const windows =
+      text === null || form.needsWholeFile
+        ? undefined
+        : region?.path === path
+          ? [region.range]
+          : windowedListing(text, share * CHARS_PER_TOKEN, hints).seen;
+    const asked = wanted.get(path) ?? [];
     const ranges =
-      text === null || form.needsWholeFile ? undefined : windowedListing(text, share * CHARS_PER_TOKEN, hints).seen;
+      windows === undefined ? undefined : mergeRanges([...windows, ...asked], indexOf(text ?? NO_TEXT).length);
     if (ranges !== undefined) seen.set(path, ranges);
     left_tokens -= ranges === undefined ? tokens : share;
   });

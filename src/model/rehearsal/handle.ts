@@ -5,7 +5,7 @@ import { framesOf, messageOf } from './frames.js';
 import type { RequestLog } from './log.js';
 import { badRequest, replyTo } from './reply.js';
 import type { AnswerReply, StatusReply } from './reply.js';
-import { readRequest } from './request.js';
+import { cutPrompt, readRequest } from './request.js';
 import type { AskedRequest } from './request.js';
 import type { ReadyRule, ReadyScript } from './script.js';
 import { sendFrames } from './send.js';
@@ -55,11 +55,12 @@ export const handle = async (request: IncomingMessage, response: ServerResponse,
 const answer = async (request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> => {
   const { script, choose, log } = context;
   const body = await readBody(request);
-  const asked = body === null ? 'the body is too large' : readRequest(body);
-  if (typeof asked === 'string') {
-    refuse(response, log, log.arrived(body ?? '', { model: null, stream: false, rule: null }), badRequest(asked));
+  const whole = body === null ? 'the body is too large' : readRequest(body);
+  if (typeof whole === 'string') {
+    refuse(response, log, log.arrived(body ?? '', { model: null, stream: false, rule: null }), badRequest(whole));
     return;
   }
+  const asked = cutPrompt(whole, script.context_tokens);
   const rule = choose(asked);
   const n = log.arrived(body ?? '', { model: asked.model, stream: asked.stream, rule: rule?.name ?? null });
   if (rule === null) {

@@ -47,3 +47,26 @@ const textOf = (said: z.infer<typeof content>): string =>
 /** About four bytes a token. */
 export const bytesPerToken = 4;
 export const tokensIn = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+
+/** The end of the prompt that a context of so many tokens holds; the beginning is lost, as with servers that say nothing of it. */
+export const cutPrompt = (request: AskedRequest, context_tokens: number): AskedRequest => {
+  let left_bytes = context_tokens * bytesPerToken;
+  const kept = [...request.texts].reverse().flatMap(({ role, text }) => {
+    const bytes = Buffer.from(text, 'utf8');
+    const from = Math.max(0, bytes.length - left_bytes);
+    left_bytes -= bytes.length - from;
+    // A character that is cut in two is lost whole.
+    return from >= bytes.length
+      ? []
+      : [
+          {
+            role,
+            text: bytes
+              .subarray(from)
+              .toString('utf8')
+              .replace(/^\uFFFD+/, ''),
+          },
+        ];
+  });
+  return { ...request, texts: kept.reverse() };
+};

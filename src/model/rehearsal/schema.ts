@@ -89,6 +89,8 @@ export const scriptSchema = z.strictObject({
   models: z.array(z.string().min(1)).optional(),
   /** Cut answers at the request's `max_tokens`, by four bytes a token. */
   enforce_max_tokens: z.boolean().optional(),
+  /** A local server's context: of a longer prompt only the end is read, and nobody is told. Four bytes a token. */
+  context_tokens: z.int().min(1).max(100_000_000).optional(),
   rules: z.array(z.strictObject({ name: z.string().min(1), match, ...reply })),
   default: z.strictObject(reply).optional(),
 });

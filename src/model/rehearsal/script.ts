@@ -20,6 +20,8 @@ export interface ReadyRule {
 export interface ReadyScript {
   readonly models: readonly string[];
   readonly enforceMaxTokens: boolean;
+  /** Infinity: nothing is cut. */
+  readonly context_tokens: number;
   readonly rules: readonly ReadyRule[];
   readonly fallback: ReadyRule | null;
 }
@@ -75,6 +77,7 @@ const makeReady = async (
   return {
     models: script.models ?? ['rehearsal'],
     enforceMaxTokens: script.enforce_max_tokens ?? false,
+    context_tokens: script.context_tokens ?? Infinity,
     rules: await Promise.all(script.rules.map((rule) => ready(rule, rule.name, rule.match))),
     fallback: script.default === undefined ? null : await ready(script.default, 'default', {}),
   };

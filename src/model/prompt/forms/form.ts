@@ -4,6 +4,8 @@ export interface Allowed {
   readonly deletions: boolean;
   /** Directories below which files that were not offered may be created; '' is the whole workspace. */
   readonly createUnder: readonly string[];
+  /** Definitions may be named: the language of a file is known. */
+  readonly symbols: boolean;
 }
 
 export interface Form {

@@ -3,6 +3,13 @@ import { LISTING_LEGEND } from '../../../edits/listing.js';
 import { createRule, EXAMPLE_PATH } from './form.js';
 import type { Allowed, Form } from './form.js';
 
+/** Only where the language of a file is known. */
+const SYMBOLS = `A whole definition may be named instead of lines, by \`at\` in place of the line numbers:
+- \`replace\` {at: {symbol}, content} and \`delete\` {at: {symbol}}: all its lines, with decorators and modifiers,
+- \`insert\` {at: {symbol, position}, content}: position "before" or "after" it, or "end", before the closing line of its body.
+\`symbol\` is its qualified name, like "Menu.price". Where several have the name, add \`line\`, a line of the one that is meant as it is listed.
+`;
+
 const grammar = (allowed: Allowed): string => `Form of the answer: one JSON object of operations on lines.
 ${LISTING_LEGEND}
 The check is made of the line and its neighbours: quote both as one string,
@@ -12,10 +19,12 @@ Operations, each with \`type\` and \`file_path\`:
 - \`replace\` {start_line, end_line, content}: both ends included,
 - \`delete\` {start_line, end_line}: both ends included,
 - \`append\` {content}: at the end of the file; \`prepend\` {content}: at its start.
-\`content\` holds whole lines as they shall stand in the file, indentation included, without numbers and checks, each line ended by \\n. An empty
+${allowed.symbols ? SYMBOLS : ''}\`content\` holds whole lines as they shall stand in the file, indentation included, without numbers and checks, each line ended by \\n. An empty
 string is no line at all, "\\n" is one empty line. Replaced and deleted ranges must not overlap, and no insert may fall inside one. Name
 only lines that are listed. ${createRule(allowed)} ${allowed.createUnder.length === 0 ? '' : 'A new file is made by `append`. '}Do not delete files.
 The object's keys are, in this order: \`summary\` (one line), \`operations\`, and at the very end \`"complete": true, "nonce": "NONCE"\`.
+Where lines that you must see are not listed, ask for them once instead of guessing, with this object and no other key:
+{"needs_lines": {"file_path": "...", "ranges": [[120, 180]], "symbols": []}, "complete": true, "nonce": "NONCE"}
 Strict JSON: double quotes, no comments, no trailing commas, nothing before or after the object.
 
 Example of the form (not part of any task), for the listing

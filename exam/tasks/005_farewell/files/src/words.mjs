@@ -1,0 +1,4 @@
+/** A greeting for a person. */
+export function greet(name) {
+  return `Hello, ${name}!`;
+}

@@ -1,0 +1,5 @@
+export const COLORS = [
+  'red',
+  'green',
+  'yellow',
+];

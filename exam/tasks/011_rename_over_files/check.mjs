@@ -1,0 +1,10 @@
+import assert from 'node:assert/strict';
+import { pathToFileURL } from 'node:url';
+import { readFileSync } from 'node:fs';
+const { priceWithTax } = await import(pathToFileURL('src/calc.mjs').href);
+const { invoice } = await import(pathToFileURL('src/invoice.mjs').href);
+const { basket } = await import(pathToFileURL('src/shop.mjs').href);
+assert.equal(priceWithTax(100, 0.2), 120);
+assert.equal(invoice([{ name: 'tea', net: 100 }]), 'tea: 120');
+assert.equal(basket([100, 50]), 180);
+for (const name of ['calc', 'invoice', 'shop']) assert.doesNotMatch(readFileSync(`src/${name}.mjs`, 'utf8'), /\bcalc\(/);

@@ -1,0 +1,10 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+const require = createRequire(`${process.cwd()}/`);
+const { Command } = require('./lib/command.js');
+const { suggestSimilar } = require('./lib/suggestSimilar.js');
+assert.equal(suggestSimilar('aaaa', ['aaab', 'aaac', 'aaad', 'aaae']), '\n(Did you mean one of aaab, aaac, aaad?)');
+const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
+for (const name of ['aaab', 'aaac']) program.command(name).option('--bbbb').option('--bbbc').option('--bbbd').option('--bbbe').action(() => {});
+assert.throws(() => program.parse(['aaaa'], { from: 'user' }), /\(Did you mean aaab\?\)/);
+assert.throws(() => program.parse(['aaab', '--bbba'], { from: 'user' }), /one of --bbbb, --bbbc, --bbbd, --bbbe\?/);

@@ -1,0 +1,147 @@
+/**
+ * Answers of a run, kept so that a changed parser can be tried on them with no model: from the call journal's slots to one JSON file
+ * per task and format, and from such an answer to its outcome by today's edit engine.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { doWork } from '../../../src/activities/edit-work.js';
+import type { AnswerOutcome, OfferedFile, StopReason } from '../../../src/edits/types.js';
+import type { AnswerRecord, SlotRecord } from '../../../src/model/slot-files.js';
+import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
+import type { Format } from '../../../src/shared/formats.js';
+import { storePaths } from '../../../src/workspace/store.js';
+import { sha256, type Task } from './task.js';
+
+/** What today's engine makes of an answer. `null`: no edit (a brief, a choice of files), or of a region. */
+export interface Verdict {
+  readonly outcome: string;
+  /** Codes of the reasons, in order. */
+  readonly reasons: readonly string[];
+  readonly rungs: readonly string[];
+  /** Path -> sha-256 of the result, or `absent`. */
+  readonly results: Readonly<Record<string, string>>;
+}
+export interface KeptAnswer {
+  readonly role: string;
+  /** `*`: the whole step. */
+  readonly file: string;
+  readonly region: string;
+  readonly format: string;
+  readonly outputBudget_tokens: number;
+  /** Of the request, by our estimate. */
+  readonly estimatedInput_tokens: number;
+  readonly nonce: string;
+  readonly stopReason: StopReason;
+  readonly text: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly seconds: number;
+  /** Line ranges that were shown, by path; absent: whole. */
+  readonly seen: Readonly<Record<string, readonly (readonly [number, number])[]>>;
+  readonly verdict: Verdict | null;
+}
+export interface KeptRun {
+  readonly v: 1;
+  readonly task: string;
+  readonly taskHash: string;
+  /** As given to the exam: a format or `auto`. */
+  readonly format: string;
+  /** As the server names itself. `rehearsal` in it: scripted, no model's. */
+  readonly model: string;
+  readonly date: string;
+  readonly answers: readonly KeptAnswer[];
+}
+
+/** The answers on disk of one step, in the order of their slots. Calls without an answer are not among them. */
+export const answersOf = async (store: string, stepKey: string, task: Task): Promise<KeptAnswer[]> => {
+  const paths = storePaths(store);
+  const dir = join(paths.slots, stepKey);
+  if (!existsSync(dir)) return [];
+  const slots = readdirSync(dir)
+    .filter((key) => existsSync(join(dir, key, 'answer.json')))
+    .map((key) => ({
+      key,
+      slot: JSON.parse(readFileSync(join(dir, key, 'slot.json'), 'utf8')) as SlotRecord,
+      record: JSON.parse(readFileSync(join(dir, key, 'answer.json'), 'utf8')) as AnswerRecord,
+    }))
+    .sort((a, b) => (a.slot.at < b.slot.at ? -1 : 1));
+  const kept: KeptAnswer[] = [];
+  for (const { key, slot, record } of slots) {
+    const seenFile = join(paths.records, 'seen', `${key}.json`);
+    const seen = existsSync(seenFile)
+      ? (JSON.parse(readFileSync(seenFile, 'utf8')) as { seen: KeptAnswer['seen'] }).seen
+      : {};
+    const answer = {
+      role: slot.key.role,
+      file: slot.key.file,
+      region: slot.key.region,
+      format: slot.key.format,
+      outputBudget_tokens: slot.key.outputBudget_tokens,
+      estimatedInput_tokens: estimateRequestTokens(slot.request),
+      nonce: slot.nonce,
+      stopReason: record.answer.stopReason,
+      text: record.answer.text,
+      input_tokens: record.usage.input_tokens + record.usage.cacheRead_tokens + record.usage.cacheWrite_tokens,
+      output_tokens: record.usage.output_tokens,
+      seconds: record.usage.seconds,
+      seen,
+    };
+    kept.push({ ...answer, verdict: await judge(task, answer) });
+  }
+  return kept;
+};
+
+/** As the propose activity judges it: same files, same options. */
+export const judge = async (task: Task, answer: Omit<KeptAnswer, 'verdict'>): Promise<Verdict | null> => {
+  if (answer.role !== 'edit' || answer.region !== '*') return null;
+  const paths = answer.file === '*' ? [...task.job.targetFiles, ...task.job.outputFiles] : [answer.file];
+  const files = new Map(
+    paths.map((path): [string, OfferedFile] => {
+      const bytes = task.base.get(path) ?? null;
+      const seen = answer.seen[path];
+      return [path, { bytes, ...(bytes === null ? {} : { mode: 0o100644 }), ...(seen === undefined ? {} : { seen }) }];
+    }),
+  );
+  const outcome = await doWork('answer', {
+    format: answer.format as Format,
+    answer: answer.text,
+    files,
+    options: {
+      nonce: answer.nonce,
+      requireMarker: true,
+      stopReason: answer.stopReason,
+      rungs: {},
+      guards: {},
+      asked: task.job.instructions,
+      base: new Map([...files].map(([path, { bytes }]) => [path, bytes === null ? 'absent' : sha256(bytes)])),
+      ...(task.job.finalNewline === null ? {} : { finalNewline: task.job.finalNewline }),
+      newFileEol: '\n',
+    },
+  });
+  return verdictOf(outcome);
+};
+
+const verdictOf = (outcome: AnswerOutcome): Verdict =>
+  outcome.outcome === 'edited'
+    ? {
+        outcome: 'edited',
+        reasons: [],
+        rungs: [...new Set(outcome.rungs.map(({ rung }) => rung))].sort(),
+        results: Object.fromEntries(
+          [...outcome.files].map(([path, file]) => [path, file === 'absent' ? 'absent' : sha256(file.bytes)]),
+        ),
+      }
+    : { outcome: outcome.outcome, reasons: outcome.reasons.map(({ code }) => code), rungs: [], results: {} };
+
+const fileOf = (dir: string, task: string, format: string): string => join(dir, `${task}.${format}.json`);
+
+export const keepRun = (dir: string, run: KeptRun): void => {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(fileOf(dir, run.task, run.format), `${JSON.stringify(run, null, 1)}\n`);
+};
+
+export const readKept = (dir: string): readonly KeptRun[] =>
+  readdirSync(dir)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .map((name) => JSON.parse(readFileSync(join(dir, name), 'utf8')) as KeptRun);

@@ -1,0 +1,200 @@
+/**
+ * `npm run exam:model`: see docs/models.md. Exit codes: 0 done (whatever the model made of it), 1 a file was wrongly changed or a
+ * replayed outcome differs, 2 usage.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { FORMATS } from '../../../src/shared/formats.js';
+import { keepRun } from './answers.js';
+import { costTable } from './cost.js';
+import { replay } from './replay.js';
+import { isDone, readResults, type Results, withRun, writeResults } from './results.js';
+import { canBeIn, runTask, type WantedFormat } from './run-task.js';
+import { startServices } from './services.js';
+import { bySize, byTask } from './table.js';
+import { readTasks, type Task } from './task.js';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+const USAGE = `npm run exam:model -- [options]         (ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY say which server)
+  --tasks DIR         default exam/tasks
+  --format F          one of ${FORMATS.join(', ')}, or auto (default); several with commas
+  --only ID           tasks whose name begins so; several with commas
+  --small             only the tasks meant for a small model
+  --model NAME        the model asked for; default: as the configuration says
+  --config FILE       an emend.yaml for the scratch copies (limits, models)
+  --limit-minutes N   a task's time (10)
+  --out FILE          results, gone on with where it is there (exam-results.json)
+  --answers DIR       where answers are kept (FILE without .json, then -answers)
+  --list              show the tasks and end
+  --cost              what each task's true edit costs to say in each format, and end; no model
+  --table             print the tables of FILE and end
+  --replay [DIR]      kept answers through today's engine, no model; default exam/answers`;
+
+const readOptions = () => {
+  // parseArgs knows no option with an optional value.
+  const args = process.argv.slice(2);
+  const at = args.indexOf('--replay');
+  const replayed = at === -1 ? null : (args[at + 1]?.startsWith('--') ?? true) ? 'exam/answers' : args[at + 1];
+  if (at !== -1) args.splice(at, (args[at + 1]?.startsWith('--') ?? true) ? 1 : 2);
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      tasks: { ...text, default: 'exam/tasks' },
+      format: { ...text, default: 'auto' },
+      only: text,
+      small: flag,
+      model: text,
+      config: text,
+      'limit-minutes': { ...text, default: '10' },
+      out: { ...text, default: 'exam-results.json' },
+      answers: text,
+      list: flag,
+      cost: flag,
+      table: flag,
+      help: flag,
+    },
+  });
+  const formats = values.format.split(',');
+  const unknown = formats.find((format) => format !== 'auto' && !(FORMATS as readonly string[]).includes(format));
+  if (unknown !== undefined) throw new Error(`--format: unknown ${unknown}`);
+  const minutes = Number(values['limit-minutes']);
+  if (!(minutes > 0 && minutes <= 1440)) throw new Error('--limit-minutes: expected a number over 0, up to 1440');
+  return {
+    ...values,
+    formats: formats as WantedFormat[],
+    limit_ms: minutes * 60_000,
+    replay: replayed ?? null,
+    answers: values.answers ?? `${values.out.replace(/\.json$/, '')}-answers`,
+  };
+};
+type Options = ReturnType<typeof readOptions>;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const chosen = ({ tasks, only, small }: Options): readonly Task[] => {
+  const wanted = only?.split(',') ?? [''];
+  const found = readTasks(resolve(root, tasks)).filter(
+    (task) => (!small || task.small) && wanted.some((part) => task.id.startsWith(part)),
+  );
+  if (found.length === 0) throw new Error(`no task of ${tasks} is meant`);
+  return found;
+};
+
+const replayAll = async (options: Options, dir: string): Promise<number> => {
+  const { answers, models, differences } = await replay(resolve(root, dir), readTasks(resolve(root, options.tasks)));
+  say(`${answers} answers of ${models.join(', ')}: ${differences.length === 0 ? 'all as they were' : 'differences'}`);
+  for (const line of differences) say(line);
+  return differences.length > 0 || answers === 0 ? 1 : 0;
+};
+
+let signalled = false;
+/** The first SIGINT or SIGTERM does `last`, then ends the process with the signal's exit code. Returns the way back. */
+const onSignal = (last: () => Promise<void>): (() => void) => {
+  const handlers = Object.entries({ SIGINT: 130, SIGTERM: 143 }).map(([signal, code]) => {
+    const handler = (): void => {
+      signalled = true;
+      void last().finally(() => process.exit(code));
+    };
+    process.once(signal, handler);
+    return [signal, handler] as const;
+  });
+  return () => {
+    for (const [signal, handler] of handlers) process.off(signal, handler);
+  };
+};
+
+const exam = async (options: Options, tasks: readonly Task[]): Promise<Results> => {
+  const command = `npm run exam:model -- ${process.argv.slice(2).join(' ')}`;
+  let results = readResults(options.out, command);
+  const left = tasks.flatMap((task) =>
+    options.formats
+      .filter((format) => canBeIn(task, format) && !isDone(results, task, format))
+      .map((format) => ({ task, format })),
+  );
+  if (left.length === 0) return results;
+  const dir = mkdtempSync(join(tmpdir(), 'emend-exam-'));
+  const clear = onSignal(async () => {
+    // Started or starting: what came up is ended all the same.
+    await (await starting).stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const starting = startServices(root, dir);
+  const services = await starting;
+  const config = options.config === undefined ? null : readFileSync(options.config, 'utf8');
+  try {
+    for (const { task, format } of left) {
+      const { run, answers } = await runTask(task, {
+        emend: services.emend,
+        dir: join(dir, 'tasks'),
+        format,
+        model: options.model ?? null,
+        config,
+        limit_ms: options.limit_ms,
+      });
+      const model = options.model ?? process.env.ANTHROPIC_BASE_URL ?? 'as configured';
+      keepRun(options.answers, {
+        v: 1,
+        task: task.id,
+        taskHash: task.hash,
+        format,
+        model,
+        date: run.at,
+        answers,
+      });
+      results = withRun(results, run, model);
+      writeResults(options.out, results);
+      const more = run.outside.length > 0 ? `; WRONGLY CHANGED: ${run.outside.join(', ')}` : '';
+      say(`${task.id} ${format}: ${run.outcome}, ${run.calls} calls, ${Math.round(run.seconds)} s${more}`);
+    }
+  } finally {
+    clear();
+    await services.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+  return results;
+};
+
+const tables = (results: Results): number => {
+  const { runs } = results;
+  say(
+    `\n${results.model ?? 'no model'}, begun ${results.begun}\n${results.command}\n\n${bySize(runs)}\n\n${byTask(runs)}`,
+  );
+  return runs.some(({ outside }) => outside.length > 0) ? 1 : 0;
+};
+
+const main = async (): Promise<number> => {
+  let options;
+  let tasks;
+  try {
+    options = readOptions();
+    if (options.help) {
+      say(USAGE);
+      return 0;
+    }
+    tasks = chosen(options);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`);
+    return 2;
+  }
+  if (options.replay !== null) return replayAll(options, options.replay);
+  if (options.list) {
+    for (const { id, kind, lines, small } of tasks) say(`${id}  ${lines} lines  ${kind}${small ? '  (small)' : ''}`);
+    return 0;
+  }
+  if (options.cost) {
+    say(costTable(tasks));
+    return 0;
+  }
+  return tables(options.table ? readResults(options.out, '') : await exam(options, tasks));
+};
+
+process.exitCode = await main().catch((error: unknown) => {
+  // What was under way fails when its server is ended; the handler ends the process.
+  if (signalled) return new Promise<number>(() => undefined);
+  throw error;
+});

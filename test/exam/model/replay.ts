@@ -1,0 +1,41 @@
+/** Kept answers through today's edit engine, with no model and no network: which come out otherwise than they did. */
+import { judge, readKept, type Verdict } from './answers.js';
+import type { Task } from './task.js';
+
+export interface Replayed {
+  readonly answers: number;
+  readonly models: readonly string[];
+  /** A line for each answer whose outcome differs, and for each run whose task is gone or has changed. */
+  readonly differences: readonly string[];
+}
+
+export const replay = async (dir: string, tasks: readonly Task[]): Promise<Replayed> => {
+  const differences: string[] = [];
+  const models = new Set<string>();
+  let answers = 0;
+  for (const run of readKept(dir)) {
+    const name = `${run.task} (${run.format})`;
+    const task = tasks.find(({ id }) => id === run.task);
+    models.add(run.model);
+    if (task?.hash !== run.taskHash) {
+      differences.push(`${name}: ${task === undefined ? 'there is no such task' : 'the task has changed since'}`);
+      continue;
+    }
+    for (const [index, answer] of run.answers.entries()) {
+      answers += 1;
+      const now = await judge(task, answer);
+      const [was, is] = [told(answer.verdict), told(now)];
+      if (was !== is) differences.push(`${name}, answer ${index + 1}: was ${was}, is ${is}`);
+    }
+  }
+  return { answers, models: [...models], differences };
+};
+
+const told = (verdict: Verdict | null): string => {
+  if (verdict === null) return 'not judged';
+  const { outcome, reasons, rungs, results } = verdict;
+  const files = Object.entries(results)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, hash]) => `${path} ${hash.slice(0, 12)}`);
+  return [outcome, ...reasons, ...rungs.map((rung) => `by ${rung}`), ...files].join(' ');
+};
