@@ -17,10 +17,7 @@ import { archivedRun, closedId } from './archived.js';
 import type { ArchivedRun, RecoveryData } from './archived.js';
 import type { ResolvedRun } from './resolve-run.js';
 import type { ClosedRun, DescribedRun, Emend, RunGateway } from './types.js';
-
-const QUERY_MS = 5_000;
-const PAGE = 1000;
-const MAX_PAGES = 100;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 /** Asks the server how a closed run ended and notes it, once for each run (a reset makes another one). Returns the archive with that. */
 export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<ArchivedRun> => {
@@ -88,11 +85,11 @@ const eventsOf = async (
   try {
     const events: StepEvent[] = [];
     if (!(await runs.polled(queue))) return await runs.toldEvents(ref);
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const query: EventsQuery = { after: events.at(-1)?.seq ?? 0, limit: PAGE };
-      const more = await runs.query<readonly StepEvent[]>(ref, QUERIES.events, [query], QUERY_MS);
+    for (let page = 0; page < SERVER_BOUNDS.closePages; page++) {
+      const query: EventsQuery = { after: events.at(-1)?.seq ?? 0, limit: SERVER_BOUNDS.closePage_events };
+      const more = await runs.query<readonly StepEvent[]>(ref, QUERIES.events, [query], SERVER_BOUNDS.closeQuery_ms);
       events.push(...more);
-      if (more.length < PAGE) break;
+      if (more.length < SERVER_BOUNDS.closePage_events) break;
     }
     return events;
   } catch (error) {

@@ -19,6 +19,8 @@ export interface DecideOptions {
   readonly files?: readonly string[];
   readonly note?: string;
   readonly set?: DecisionRequest['set'];
+  /** With `select`: the changes to take, by path; instead of `files`. */
+  readonly select?: DecisionRequest['select'];
   readonly by?: Decider;
 }
 
@@ -49,6 +51,12 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
   if (bytes > BOUNDS.note_bytes) return fail('usage', `The note has ${bytes} bytes; ${BOUNDS.note_bytes} are taken.`);
   if (options.answer === 'revise' && (options.note ?? '').trim() === '')
     return fail('usage', 'revise needs a note that says what to change.', 'Add --note "…".');
+  if (options.answer === 'select' && options.select === undefined)
+    return fail(
+      'usage',
+      'select needs the hunks to take.',
+      'Add --hunk PATH:1,3 (again and again), or go through them: emend review RUN.',
+    );
   if (options.answer === 'other' && options.set?.command === undefined)
     return fail('usage', 'other needs the command to run.', 'Add --set command="…".');
   const request: DecisionRequest = {
@@ -58,6 +66,7 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
     ...(options.note === undefined ? {} : { note: options.note }),
     ...(options.set === undefined || Object.keys(options.set).length === 0 ? {} : { set: options.set }),
+    ...(options.select === undefined ? {} : { select: options.select }),
     requestId: randomUUID(),
     by: options.by ?? { name: loginName(), from: 'cli' },
   };
@@ -140,7 +149,7 @@ const checkAnswer = (decision: DecisionPoint, answer: Answer, files: readonly st
   return decision.id;
 };
 
-const loginName = (): string => {
+export const loginName = (): string => {
   try {
     return userInfo().username;
   } catch {

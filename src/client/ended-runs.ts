@@ -3,8 +3,10 @@
  * its start what became of the runs that ended while nobody looked. Opened when first needed; a server that is slow or away holds up
  * nothing.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AwaitPhaseResult } from '../shared/plan/types.js';
 import { ProblemError } from '../shared/problems.js';
-import { WORKFLOWS } from '../shared/protocol.js';
+import { OUR_WORKFLOWS } from './our-workflows.js';
 import type { LeaseHolder, RunStanding } from '../workspace/types.js';
 import { noteClosed } from './close-archive.js';
 import { ARCHIVES, settleHolds } from './leases.js';
@@ -13,14 +15,14 @@ import { openEmend } from './open.js';
 import { withLive } from './resolve-run.js';
 import { standingOfRun } from './run-standing.js';
 import type { Emend } from './types.js';
-
-/** Runs that did not come to an end of their own, looked at once by each worker's start. */
-const MAX_ENDED = 100;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface EndedRuns {
   standingOf(holder: LeaseHolder): Promise<RunStanding>;
   /** Keeps in the archive how cut-off runs ended, and releases or names the workspaces that ended runs hold. Null: it was closed. */
   sweep(): Promise<Holds | null>;
+  /** Waits at most `wait_ms` for the end of the newest run of a workflow id; `open` too where no server answers. */
+  endOf(workflowId: string, wait_ms: number, signal: AbortSignal): Promise<AwaitPhaseResult>;
   close(): Promise<void>;
 }
 
@@ -53,6 +55,7 @@ export const askEndedRuns = (env: Readonly<Record<string, string | undefined>>):
         throw error;
       }
     },
+    endOf: async (workflowId, wait_ms, signal) => endOf(await open(), workflowId, wait_ms, signal),
     close: async () => {
       closed = true;
       await (await opened)?.close();
@@ -62,7 +65,26 @@ export const askEndedRuns = (env: Readonly<Record<string, string | undefined>>):
 
 const noteEnded = async (emend: Emend): Promise<void> => {
   const cutOff = ['Terminated', 'TimedOut', 'Failed', 'Canceled'].map((status) => `ExecutionStatus = "${status}"`);
-  const ours = `WorkflowType = "${WORKFLOWS.editStep}" AND TaskQueue = "${emend.queues.workflow}"`;
-  const found = (await emend.runs?.list(`${ours} AND (${cutOff.join(' OR ')})`, MAX_ENDED)) ?? [];
+  const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
+  const found = (await emend.runs?.list(`${ours} AND (${cutOff.join(' OR ')})`, SERVER_BOUNDS.endedRuns)) ?? [];
   for (const run of found) if (run.memo !== null) await noteClosed(emend, await withLive(emend, run.memo.stepKey, run));
+};
+
+const endOf = async (
+  { runs }: Emend,
+  workflowId: string,
+  wait_ms: number,
+  signal: AbortSignal,
+): Promise<AwaitPhaseResult> => {
+  const deadline = performance.now() + wait_ms;
+  for (;;) {
+    const ref = { workflowId, runId: null };
+    const found = (await runs?.describe(ref)) ?? null;
+    if (runs !== null && found !== null && !found.open) {
+      const { status, result } = await runs.closed({ workflowId, runId: found.runId });
+      return { v: 1, outcome: 'closed', status, result };
+    }
+    if (signal.aborted || performance.now() > deadline) return { v: 1, outcome: 'open' };
+    await sleep(SERVER_BOUNDS.phaseEnd_ms, undefined, { signal }).catch(() => undefined);
+  }
 };

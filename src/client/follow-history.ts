@@ -7,11 +7,8 @@ import type { Connection } from '@temporalio/client';
 import { fail } from '../shared/problems.js';
 import { GRPC, grpcCode, untilAborted } from './grpc.js';
 import type { RunRef } from './types.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
-/** A server that is being restarted is waited for this long. */
-const SERVER_LOST_MS = 60_000;
-const RETRY_MS = 500;
-const PAGE_SIZE = 500;
 /** `temporal.api.enums.v1.EventType`: workflow task completed; completed, failed, timed out, terminated, cancelled, continued as new. */
 const TELLING: readonly number[] = [7, 2, 3, 4, 27, 21, 28];
 /** The run has ended, or its search attributes changed, which they do when it waits for a person: somebody may want to know at once. */
@@ -47,7 +44,7 @@ export const followHistory = async (
           namespace,
           execution: { workflowId: ref.workflowId, runId: ref.runId },
           waitNewEvent: true,
-          maximumPageSize: PAGE_SIZE,
+          maximumPageSize: SERVER_BOUNDS.followPage_events,
           ...(nextPageToken === undefined ? {} : { nextPageToken }),
         }),
       );
@@ -63,10 +60,10 @@ export const followHistory = async (
       if (aborted() || grpcCode(error) === GRPC.notFound) break;
       if (grpcCode(error) === null) throw error;
       lostAt ??= performance.now();
-      if (performance.now() - lostAt > SERVER_LOST_MS)
-        fail('no_server', `The Temporal server has not answered for ${SERVER_LOST_MS / 1000} s.`);
+      if (performance.now() - lostAt > SERVER_BOUNDS.serverLost_ms)
+        fail('no_server', `The Temporal server has not answered for ${SERVER_BOUNDS.serverLost_ms / 1000} s.`);
       nextPageToken = undefined;
-      await sleep(RETRY_MS, undefined, { signal: until }).catch(() => undefined);
+      await sleep(SERVER_BOUNDS.followRetry_ms, undefined, { signal: until }).catch(() => undefined);
     }
   }
   await told;

@@ -5,8 +5,7 @@
  */
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { WORKFLOWS } from '../shared/protocol.js';
-import { isStepKey } from '../shared/refs.js';
+import { isStepKey, planOf } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
 import { createApplyEngine } from '../workspace/apply.js';
 import { isOpen, recordsOf } from '../workspace/apply-record.js';
@@ -17,10 +16,9 @@ import { realSys } from '../workspace/sys.js';
 import { archivedRun } from './archived.js';
 import type { StoredFile } from './garbage-files.js';
 import { needRuns } from './need-runs.js';
+import { OUR_WORKFLOWS } from './our-workflows.js';
 import type { DescribedRun, Emend } from './types.js';
-
-/** More runs than this are not looked through: what the rest names could not be told from garbage. */
-const MAX_RUNS = 10_000;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface OldStep {
   readonly stepKey: StepKey;
@@ -41,12 +39,12 @@ export interface StepsWanted {
 
 /** Every run that the server knows, open or closed. Throws ProblemError `no_server`, or `limit_reached` where there are too many. */
 export const knownRuns = async (emend: Emend): Promise<readonly DescribedRun[]> => {
-  const all = await needRuns(emend).list(`WorkflowType = "${WORKFLOWS.editStep}"`, MAX_RUNS);
-  return all.length < MAX_RUNS
+  const all = await needRuns(emend).list(OUR_WORKFLOWS, SERVER_BOUNDS.gcRuns);
+  return all.length < SERVER_BOUNDS.gcRuns
     ? all
     : fail(
         'limit_reached',
-        `The server knows ${MAX_RUNS} runs or more; what all of them name cannot be looked through.`,
+        `The server knows ${SERVER_BOUNDS.gcRuns} runs or more; what all of them name cannot be looked through.`,
       );
 };
 
@@ -63,7 +61,7 @@ export const oldSteps = async (
   const seen = seenBySlot(stored, slots, join(records, 'seen'));
   const found: OldStep[] = [];
   for (const [stepKey, own] of byStep(stored, Object.values(places))) {
-    if (known.has(stepKey)) continue;
+    if (known.has(stepKey) || known.has(planOf(stepKey))) continue;
     const files = [...own, ...(seen.get(stepKey) ?? [])];
     if (files.some((file) => file.changed_ms >= before)) continue;
     if (!(await hasEnded(emend, stepKey, assumeClosed))) continue;

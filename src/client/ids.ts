@@ -12,13 +12,14 @@ export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
 export const workflowIdOf = (workspace: string, jobPath: string): string =>
   `emend-${createHash('sha256').update(`${workspace}\0${jobPath}`).digest('hex').slice(0, 16)}`;
 
+/** `emend-plan-<first 16 hex digits of sha-256(workspace NUL plan path)>`; the path is relative and without its level (`plans/010_demo`). */
+export const planIdOf = (workspace: string, planPath: string): string =>
+  `emend-plan-${createHash('sha256').update(`${workspace}\0${planPath}`).digest('hex').slice(0, 16)}`;
+
 /** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
 export const besideId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
 
 /** The same job at the same path on another host is another job: where that one's run is open, ours gets this id. */
 export const hereId = (workflowId: string, host: string): string => `${workflowId}-${host.slice(0, 8)}`;
-
-/** The home's id in the name of its queue, whose prefix a person may choose. */
-export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 
 export const looksLikeWorkflowId = (text: string): boolean => text.startsWith('emend-');

@@ -11,14 +11,15 @@
  */
 export { archivedRun } from './archived.js';
 export { decide } from './decide.js';
-export { ProblemsError, readJobFile } from './job-file.js';
+export { readJobFile } from './job-file.js';
 export { listRuns } from './list-runs.js';
 export { openEmend } from './open.js';
 export { resolveRun } from './resolve-run.js';
 export { diffText, runDiff, runEvents, showRun } from './show-run.js';
+export { planOfPath, startPlan, tellPlan } from './start-plan.js';
 export { startStep } from './start-step.js';
 export { waitForRun, watchRun } from './watch-run.js';
-export { EXIT, PROBLEMS, ProblemError } from '../shared/problems.js';
+export { EXIT, PROBLEMS, ProblemError, ProblemsError } from '../shared/problems.js';
 
 export type { ArchivedRun, StartedData } from './archived.js';
 export type { DecideOptions, DecideResult } from './decide.js';
@@ -27,6 +28,7 @@ export type { ListedRun, RunList } from './list-runs.js';
 export type { OpenOptions } from './open.js';
 export type { ResolvedRun } from './resolve-run.js';
 export type { RunView } from './show-run.js';
+export type { PlanFile, StartPlanOptions } from './start-plan.js';
 export type { StartedStep, StartOptions } from './start-step.js';
 export type { ClosedRun, DescribedRun, Emend, RunGateway } from './types.js';
 export type { Waited, WaitOptions, WatchAnswer, WatchOptions } from './watch-run.js';

@@ -4,14 +4,12 @@ import { join, resolve } from 'node:path';
 import { parseConfig } from '../job/config.js';
 import { parseJob } from '../job/job.js';
 import type { Job } from '../job/types.js';
-import { fail, problem, ProblemError } from '../shared/problems.js';
+import { fail, problem, ProblemsError } from '../shared/problems.js';
 import type { Problem, ProblemCode } from '../shared/problems.js';
 import { realSys } from '../workspace/sys.js';
 import { resolveInWorkspace } from '../workspace/workspace-path.js';
 import { pathInWorkspace, workspaceOf } from './workspace-of.js';
-
-/** A job is a few pages of text; anything near this bound is a mistake. */
-const MAX_JOB_BYTES = 4 * 1024 * 1024;
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface JobFile {
   readonly job: Job;
@@ -20,16 +18,6 @@ export interface JobFile {
   readonly workspace: string;
   /** Relative to the workspace where it lies inside, else absolute. */
   readonly jobPath: string;
-}
-
-/** Several problems on their way to the one place that prints them; `problem` is the first. */
-export class ProblemsError extends ProblemError {
-  readonly problems: readonly Problem[];
-  constructor(problems: readonly [Problem, ...Problem[]]) {
-    super(problems[0]);
-    this.name = 'ProblemsError';
-    this.problems = problems;
-  }
 }
 
 export interface JobFileRequest {
@@ -63,8 +51,8 @@ const readJob = async (path: string, typed: string): Promise<Uint8Array> => {
   const found = await stat(path).catch(() => null);
   if (found === null) return fail('job_not_found', `There is no job file ${typed} (looked for ${path}).`);
   if (!found.isFile()) return fail('job_not_found', `${typed} is not a file; expected a Markdown job file.`);
-  if (found.size > MAX_JOB_BYTES)
-    return fail('job_invalid', `${typed} has ${found.size} bytes; a job file may have ${MAX_JOB_BYTES}.`);
+  if (found.size > STORE_BOUNDS.jobFile_bytes)
+    return fail('job_invalid', `${typed} has ${found.size} bytes; a job file may have ${STORE_BOUNDS.jobFile_bytes}.`);
   return readFile(path).catch((error: unknown) =>
     fail('job_not_found', `${typed} cannot be read: ${error instanceof Error ? error.message : String(error)}`),
   );
@@ -91,6 +79,7 @@ const configOf = (workspace: string): Promise<string | null> =>
 const targetProblems = async (job: Job, workspace: string): Promise<readonly Problem[]> => {
   const groups: [key: string, paths: readonly string[], mayBeNew: boolean][] = [
     ['target_files', job.targetFiles, false],
+    ['new_files', job.newFiles, true],
     ['context_files', job.contextFiles, false],
     ['output_files', job.outputFiles, true],
   ];

@@ -1,18 +1,15 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
-import { QUERIES, WORKFLOWS } from '../shared/protocol.js';
+import { QUERIES } from '../shared/protocol.js';
 import type { RunState, StepStatus } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
 import { isKnown } from '../shared/versions.js';
 import { archivedRun } from './archived.js';
 import { archivedStatus } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
+import { OUR_WORKFLOWS } from './our-workflows.js';
 import { withLive } from './resolve-run.js';
 import type { DescribedRun, Emend, RunGateway } from './types.js';
-
-/** Runs asked for their state (one action each) and shown; more are counted. */
-const MAX_OPEN = 100;
-const MAX_ARCHIVED = 50;
-const QUERY_MS = 3_000;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface ListedRun {
   readonly stepKey: string;
@@ -39,8 +36,8 @@ export interface RunList {
 
 export const listRuns = async (emend: Emend): Promise<RunList> => {
   // A server may hold the runs of others: ours are those that our workers' queue takes.
-  const filter = `WorkflowType = "${WORKFLOWS.editStep}" AND ExecutionStatus = "Running" AND TaskQueue = "${emend.queues.workflow}"`;
-  const open = (await emend.runs?.list(filter, MAX_OPEN)) ?? [];
+  const filter = `${OUR_WORKFLOWS} AND ExecutionStatus = "Running" AND TaskQueue = "${emend.queues.workflow}"`;
+  const open = (await emend.runs?.list(filter, SERVER_BOUNDS.listedOpen_runs)) ?? [];
   const ours = open.filter((run) => run.memo !== null);
   const polled = new Map<string, boolean>();
   for (const queue of new Set(ours.map((run) => run.queue)))
@@ -49,11 +46,12 @@ export const listRuns = async (emend: Emend): Promise<RunList> => {
   const openKeys = new Set(listed.map((run) => run.stepKey));
   const kept = (await emend.archive.list()).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
-  for (const stepKey of kept.slice(0, MAX_ARCHIVED)) archived.push(await closedRun(emend, stepKey));
+  for (const stepKey of kept.slice(0, SERVER_BOUNDS.listedArchived_runs))
+    archived.push(await closedRun(emend, stepKey));
   const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);
   return {
     runs: [...listed, ...archived],
-    left_off: Math.max(0, kept.length - MAX_ARCHIVED),
+    left_off: Math.max(0, kept.length - SERVER_BOUNDS.listedArchived_runs),
     note:
       emend.runs === null
         ? (emend.unreachable?.message ?? 'No Temporal server answers.')
@@ -82,7 +80,7 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
 const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus | null> => {
   try {
     const ref = { workflowId: run.workflowId, runId: run.runId };
-    const status = await runs.query<StepStatus>(ref, QUERIES.status, [], QUERY_MS);
+    const status = await runs.query<StepStatus>(ref, QUERIES.status, [], SERVER_BOUNDS.listQuery_ms);
     return isKnown(status) ? status : null;
   } catch (error) {
     if (error instanceof ProblemError) return null;

@@ -15,7 +15,7 @@ export const withPaid = async ({ store }: Pick<Emend, 'store'>, status: StepStat
 };
 
 /** Null: the slots cannot be read. */
-const paidUsage = async (store: string, stepKey: string): Promise<StepUsage | null> => {
+export const paidUsage = async (store: string, stepKey: string): Promise<StepUsage | null> => {
   try {
     return usageOfEnded(await callsOfStep(realSys, storePaths(store).slots, stepKey));
   } catch (error) {

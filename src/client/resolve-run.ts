@@ -1,18 +1,17 @@
 /** RUN in every command: the first 4 or more digits of a stepKey, or a workflow id (its newest run). */
 import { BOUNDS } from '../shared/limits.js';
 import { fail } from '../shared/problems.js';
-import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../shared/protocol.js';
-import { isStepKey } from '../shared/refs.js';
+import { SEARCH_ATTRIBUTES } from '../shared/protocol.js';
+import { isStepKey, planOf } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
 import { archivedRun } from './archived.js';
 import type { ArchivedRun } from './archived.js';
 import { looksLikeWorkflowId } from './ids.js';
+import { OUR_WORKFLOWS } from './our-workflows.js';
 import { shownKey } from '../shared/refs.js';
 import type { DescribedRun, Emend } from './types.js';
+import { SERVER_BOUNDS, SHOWN_BOUNDS } from '../shared/bounds.js';
 
-/** Without search attributes this many runs are looked through by their memo. */
-const MAX_SCANNED = 1000;
-const MAX_CANDIDATES = 10;
 /** A plan's child has a longer key, of which its plan's is a part. */
 const WHOLE_KEY_chars = 32;
 
@@ -33,14 +32,29 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
       'run_unknown',
       `"${typed.slice(0, 80)}" names no run; expected the first ${BOUNDS.runPrefix_chars} or more digits of a run, or a workflow id (emend-…).`,
     );
+  const phase = /^([0-9a-f]{4,32})(-p\d+-\d+)$/.exec(prefix);
+  if (phase !== null) return byPhase(emend, phase[1] ?? '', phase[2] ?? '');
   const whole = prefix.length >= WHOLE_KEY_chars && isStepKey(prefix) ? await byStepKey(emend, prefix) : null;
   if (whole !== null) return whole;
   const onServer = await serverRuns(emend, prefix);
   const keys = new Set([...(await emend.archive.find(prefix)), ...onServer.map((run) => run.memo?.stepKey ?? '')]);
   keys.delete('');
-  const [stepKey, ...others] = keys;
+  // A plan's phases have longer names, of which the plan's is a part: without them the plan is meant.
+  const plans = [...keys].filter((key) => planOf(key) === key || !keys.has(planOf(key)));
+  const [stepKey, ...others] = plans;
   if (stepKey === undefined) return unknown(emend, `No run starts with "${prefix}"`);
-  if (others.length > 0) return ambiguous(emend, prefix, [...keys].sort());
+  if (others.length > 0) return ambiguous(emend, prefix, [...plans].sort());
+  return withLive(emend, stepKey, onServer.find((run) => run.memo?.stepKey === stepKey) ?? null);
+};
+
+/** `1234abcd-p2-1`: a phase's run as it is shown. */
+const byPhase = async (emend: Emend, plan: string, phase: string): Promise<ResolvedRun> => {
+  const onServer = await serverRuns(emend, plan);
+  const known = [...(await emend.archive.find(plan)), ...onServer.map((run) => run.memo?.stepKey ?? '')];
+  const keys = new Set(known.filter((key) => key.endsWith(phase) && planOf(key).startsWith(plan)));
+  const [stepKey, ...others] = keys;
+  if (stepKey === undefined) return unknown(emend, `No run is called "${plan}${phase}"`);
+  if (others.length > 0) return ambiguous(emend, plan, [...keys].sort());
   return withLive(emend, stepKey, onServer.find((run) => run.memo?.stepKey === stepKey) ?? null);
 };
 
@@ -70,14 +84,14 @@ const describeArchived = async (
 
 const serverRuns = async ({ runs }: Emend, prefix: string): Promise<readonly DescribedRun[]> => {
   if (runs === null) return [];
-  const type = `WorkflowType = "${WORKFLOWS.editStep}"`;
+  const type = OUR_WORKFLOWS;
   const mine = (run: DescribedRun): boolean => run.memo?.stepKey.startsWith(prefix) ?? false;
   const attributes = await runs.searchAttributes();
   const filter = attributes ? `${type} AND ${SEARCH_ATTRIBUTES.stepKey} STARTS_WITH "${prefix}"` : type;
-  const found = (await runs.list(filter, MAX_SCANNED)).filter(mine);
+  const found = (await runs.list(filter, SERVER_BOUNDS.scanned_runs)).filter(mine);
   // Runs from before the attributes were registered carry only a memo.
   if (found.length > 0 || !attributes) return found;
-  return (await runs.list(`${type} AND ExecutionStatus = "Running"`, MAX_SCANNED)).filter(mine);
+  return (await runs.list(`${type} AND ExecutionStatus = "Running"`, SERVER_BOUNDS.scanned_runs)).filter(mine);
 };
 
 const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedRun> => {
@@ -98,12 +112,13 @@ const unknown = ({ runs, unreachable }: Emend, sentence: string): never =>
 
 const ambiguous = async (emend: Emend, prefix: string, keys: readonly StepKey[]): Promise<never> => {
   const lines = await Promise.all(
-    keys.slice(0, MAX_CANDIDATES).map(async (stepKey) => {
+    keys.slice(0, SHOWN_BOUNDS.runCandidates).map(async (stepKey) => {
       const { started, firstAt } = archivedRun(stepKey, await emend.archive.read(stepKey));
       return `  ${distinct(stepKey, keys)}  ${started?.title ?? ''}  ${firstAt ?? ''}`.trimEnd();
     }),
   );
-  const more = keys.length > MAX_CANDIDATES ? [`  and ${keys.length - MAX_CANDIDATES} more`] : [];
+  const more =
+    keys.length > SHOWN_BOUNDS.runCandidates ? [`  and ${keys.length - SHOWN_BOUNDS.runCandidates} more`] : [];
   return fail('run_ambiguous', [`"${prefix}" fits ${keys.length} runs:`, ...lines, ...more].join('\n'));
 };
 

@@ -1,7 +1,7 @@
 /** Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say. */
-import { hostOfQueue } from './ids.js';
+import { hostOfQueue } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
-import type { StepKey } from '../shared/refs.js';
+import { planOf, type StepKey } from '../shared/refs.js';
 import { homePaths } from '../workspace/home.js';
 import { standingOfLocal } from '../workspace/local-holder.js';
 import { orNull } from '../workspace/sys-put.js';
@@ -20,7 +20,9 @@ export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<
   if (holder.namespace !== emend.namespace) return { state: 'unknown', why: 'other_namespace' };
   try {
     const newest = await runs.describe({ workflowId: holder.workflowId, runId: null });
-    if (newest?.memo?.stepKey === holder.stepKey)
+    // A plan marks its phases itself, each mark under a key of its own.
+    const held = newest?.memo?.stepKey;
+    if (newest !== null && (held === holder.stepKey || (held !== undefined && held === planOf(holder.stepKey))))
       return newest.open ? { state: 'open' } : await endedAs(emend, holder, newest.status);
     const { closed } = archivedRun(holder.stepKey, await emend.archive.read(holder.stepKey));
     if (closed !== null) return await endedAs(emend, holder, closed.status);

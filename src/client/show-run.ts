@@ -9,12 +9,8 @@ import { archivedStatus, cutOff, ledgerOfEvents } from './archived-status.js';
 import { noteClosed } from './close-archive.js';
 import { withPaid } from './paid.js';
 import type { ResolvedRun } from './resolve-run.js';
-import type { Emend, RunRef } from './types.js';
-
-/** A worker that is there answers in milliseconds; a stopped one would be waited for 30 s. */
-const QUERY_MS = 5_000;
-/** Events of one page. */
-const PAGE = 500;
+import type { Emend, RunGateway, RunRef } from './types.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface RunView {
   readonly v: 1;
@@ -90,7 +86,7 @@ const stillOpen = ({ live, archived }: ResolvedRun): ArchivedRun =>
 
 /** Events after `after` (a `seq`), oldest first, at most a page. */
 export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> => {
-  const query: EventsQuery = { after, limit: PAGE };
+  const query: EventsQuery = { after, limit: SERVER_BOUNDS.eventsPage };
   const asked = await askRun(emend, run, (ask) => ask<readonly StepEvent[]>(QUERIES.events, query));
   const found = asked.ok ? asked.value : run.archived.events;
   return found.filter((event) => event.seq > after);
@@ -124,12 +120,20 @@ const askRun = async <T>(
   try {
     if (!(await runs.polled(run.live.queue)))
       throw new ProblemError({ code: 'no_worker', message: `No worker polls the task queue ${run.live.queue}.` });
-    return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, QUERY_MS)) };
+    return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, SERVER_BOUNDS.showQuery_ms)) };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     const { message, next } = error.problem;
+    const stuck = error.problem.code === 'no_worker' ? await stuckOn(runs, ref) : null;
+    if (stuck !== null) return { ok: false, why: stuck };
     return { ok: false, why: error.problem.code === 'version_unknown' && next ? `${message} ${next}` : message };
   }
+};
+
+/** A worker is there and cannot go on: what its workflow task fails of (a stored value that is lost, an unknown version). */
+const stuckOn = async (runs: RunGateway, ref: RunRef): Promise<string | null> => {
+  const failure = await runs.taskFailure(ref).catch(() => null);
+  return failure && `Its worker cannot go on and tries again: ${failure}`;
 };
 
 /** The memo is there even when the archive is not (a run started from another machine). */

@@ -1,18 +1,15 @@
 /** Starts an edit step, or shows the one that is already open for this job in this workspace. */
 import { fail } from '../shared/problems.js';
 import type { LimitName } from '../shared/limits.js';
-import type { EditStepInput } from '../shared/protocol.js';
-import type { StepKey } from '../shared/refs.js';
+import type { PlanInput } from '../shared/plan/types.js';
+import { hostOfQueue, WORKFLOWS, type EditStepInput } from '../shared/protocol.js';
+import { shownKey, type StepKey } from '../shared/refs.js';
 import type { StartedData } from './archived.js';
-import { besideId, hereId, hostOfQueue, newStepKey, workflowIdOf } from './ids.js';
+import { besideId, hereId, newStepKey, workflowIdOf } from './ids.js';
 import type { JobFile } from './job-file.js';
 import { needRuns } from './need-runs.js';
 import type { Emend, RunGateway, RunMemo } from './types.js';
-
-/** `--again` looks for a free workflow id this far. */
-const MAX_BESIDE = 100;
-/** A run may close between "it exists" and looking at it: then its id is free. */
-const MAX_RACES = 3;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface StartOptions {
   readonly job: JobFile;
@@ -48,20 +45,42 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
     hints: options.hints ?? [],
     searchAttributes: await runs.searchAttributes(),
   };
-  const plain = workflowIdOf(job.workspace, job.jobPath);
-  const host = hostOfQueue(emend.queues.host);
-  const base = (await isTakenElsewhere(runs, plain, host)) ? hereId(plain, host) : plain;
-  for (let n = 1; n <= (options.again === true ? MAX_BESIDE : 1); n++) {
-    const step = await startAs(runs, besideId(base, n), input, options.again !== true);
+  const { jobPath } = input;
+  const base = await freeId(emend, runs, workflowIdOf(job.workspace, job.jobPath));
+  for (let n = 1; n <= (options.again === true ? SERVER_BOUNDS.besideIds : 1); n++) {
+    const step = await startAs(runs, besideId(base, n), { input, jobPath }, options.again !== true);
     if (step === null) continue;
-    if (step.started === 'new') await noteStart(emend, input, step);
+    if (step.started === 'new') await noteStart(emend, { input, jobPath }, step);
     return step;
   }
   return fail(
     'conflict',
-    `${MAX_BESIDE} runs of ${job.jobPath} are open already.`,
+    `${SERVER_BOUNDS.besideIds} runs of ${job.jobPath} are open already.`,
     'See `emend list`; finish or abort some of them.',
   );
+};
+
+/** What is started: a job's step, or a plan (`type`). */
+interface Starting {
+  readonly type?: string;
+  readonly input: EditStepInput | PlanInput;
+  readonly jobPath: string;
+}
+
+/** Starts a plan, or shows its open run: of one plan there is one. Throws as `startStep` does. */
+export const startPlanRun = async (emend: Emend, workflowId: string, input: PlanInput): Promise<StartedStep> => {
+  const runs = needRuns(emend);
+  const starting = { type: WORKFLOWS.plan, input, jobPath: input.planPath };
+  const step = await startAs(runs, await freeId(emend, runs, workflowId), starting, true);
+  if (step === null) return fail('conflict', `${workflowId} is open already.`, 'See `emend list`.');
+  if (step.started === 'new') await noteStart(emend, starting, step);
+  return step;
+};
+
+/** A run's id on this host: another one where an open run of another host holds the plain id. */
+export const freeId = async (emend: Emend, runs: RunGateway, plain: string): Promise<string> => {
+  const host = hostOfQueue(emend.queues.host);
+  return (await isTakenElsewhere(runs, plain, host)) ? hereId(plain, host) : plain;
 };
 
 /** Two hosts on one namespace may have workspaces at the same path: the other's open run is not this job's. */
@@ -75,13 +94,16 @@ const isTakenElsewhere = async (runs: RunGateway, workflowId: string, host: stri
 const startAs = async (
   runs: RunGateway,
   workflowId: string,
-  input: EditStepInput,
+  { type, input, jobPath }: Starting,
   showOpen: boolean,
 ): Promise<StartedStep | null> => {
-  const { stepKey, jobPath, title, workspace } = input;
+  const { stepKey, title, workspace } = input;
   const memo: RunMemo = { v: 1, stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
-  for (let race = 0; race < MAX_RACES; race++) {
-    const started = await runs.start({ workflowId, input, memo, summary: title, details: detailsOf(memo) });
+  for (let race = 0; race < SERVER_BOUNDS.startRaces; race++) {
+    const started = await runs.start({
+      ...(type === undefined ? {} : { type }),
+      ...{ workflowId, input, memo, summary: title, details: detailsOf(memo) },
+    });
     if (started.outcome === 'started') return { stepKey, workflowId, runId: started.runId, started: 'new' };
     if (!showOpen) return null;
     const found = await runs.describe({ workflowId, runId: null });
@@ -102,9 +124,9 @@ const startAs = async (
 };
 
 const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
-  [`Job \`${jobPath}\` in \`${workspace}\`.`, '', `In a terminal: \`emend show ${stepKey.slice(0, 8)}\``].join('\n');
+  [`Job \`${jobPath}\` in \`${workspace}\`.`, '', `In a terminal: \`emend show ${shownKey(stepKey)}\``].join('\n');
 
-const noteStart = async (emend: Emend, input: EditStepInput, step: StartedStep): Promise<void> => {
+const noteStart = async (emend: Emend, { input, jobPath }: Starting, step: StartedStep): Promise<void> => {
   const data: StartedData = {
     v: 1,
     workflowId: step.workflowId,
@@ -113,7 +135,7 @@ const noteStart = async (emend: Emend, input: EditStepInput, step: StartedStep):
     address: emend.address,
     queues: input.queues,
     workspace: input.workspace,
-    jobPath: input.jobPath,
+    jobPath,
     title: input.title,
   };
   await emend.archive.append(input.stepKey, [

@@ -13,6 +13,7 @@ import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/com
 import { problem, ProblemError } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/protocol.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
+import type { PlanInput } from '../shared/plan/types.js';
 import type { EditStepInput, StepResult } from '../shared/protocol.js';
 import { isKnown, unknownVersion } from '../shared/versions.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
@@ -20,13 +21,10 @@ import { followHistory } from './follow-history.js';
 import { toldIn } from './told-events.js';
 import { hasCode } from './grpc.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
-/** A worker polls anew at least once a minute; one that has not for this long is gone. */
-const POLLER_FRESH_MS = 90_000;
 /** `temporal.api.enums.v1.TaskQueueType`: workflow. */
 const WORKFLOW_QUEUE = 1;
-/** Every call that does not wait on purpose is answered within this time, or the server counts as gone. */
-const CALL_MS = 10_000;
 
 const key = {
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
@@ -44,7 +42,9 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
   return {
     start: async (request) => {
       try {
-        const handle = await within(CALL_MS, () => client.workflow.start(WORKFLOWS.editStep, startOptions(request)));
+        const handle = await within(SERVER_BOUNDS.call_ms, () =>
+          client.workflow.start(request.type ?? WORKFLOWS.editStep, startOptions(request)),
+        );
         return { outcome: 'started', runId: handle.firstExecutionRunId };
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return { outcome: 'exists' };
@@ -54,7 +54,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     describe: async (ref) => {
       try {
-        return described(await within(CALL_MS, () => handleOf(ref).describe()));
+        return described(await within(SERVER_BOUNDS.call_ms, () => handleOf(ref).describe()));
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return null;
         throw error;
@@ -62,7 +62,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     },
 
     list: (filter, limit) =>
-      within(CALL_MS, async () => {
+      within(SERVER_BOUNDS.call_ms, async () => {
         const found: DescribedRun[] = [];
         for await (const info of client.workflow.list({ query: filter, pageSize: Math.min(limit, 200) })) {
           found.push(described(info));
@@ -85,7 +85,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     signal: async (ref, name, payload) => {
       try {
-        await within(CALL_MS, () => handleOf(ref).signal(name, payload));
+        await within(SERVER_BOUNDS.call_ms, () => handleOf(ref).signal(name, payload));
         return true;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return false;
@@ -94,7 +94,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     },
 
     polled: (queue) =>
-      within(CALL_MS, async () => {
+      within(SERVER_BOUNDS.call_ms, async () => {
         const answer = await connection.workflowService.describeTaskQueue({
           namespace,
           taskQueue: { name: queue },
@@ -102,24 +102,26 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
           taskQueueType: WORKFLOW_QUEUE,
         });
         return answer.pollers.some(
-          (poller) => Date.now() - Number(poller.lastAccessTime?.seconds ?? 0) * 1000 < POLLER_FRESH_MS,
+          (poller) => Date.now() - Number(poller.lastAccessTime?.seconds ?? 0) * 1000 < SERVER_BOUNDS.pollerFresh_ms,
         );
       }),
 
     follow: (ref, after, signal, onNews) => followHistory(connection, namespace, ref, after, signal, onNews),
 
     closed: async (ref) => {
-      const description = await within(CALL_MS, () => handleOf(ref).describe());
+      const description = await within(SERVER_BOUNDS.call_ms, () => handleOf(ref).describe());
       return closedRun(client, description);
     },
 
+    taskFailure: (ref) => within(SERVER_BOUNDS.call_ms, () => taskFailure(connection, namespace, ref)),
+
     toldEvents: async (ref) => {
-      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      const { events } = await within(SERVER_BOUNDS.call_ms, () => handleOf(ref).fetchHistory());
       return toldIn(events ?? [], client.options.loadedDataConverter.payloadCodecs);
     },
 
     historyText: async (ref) => {
-      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      const { events } = await within(SERVER_BOUNDS.call_ms, () => handleOf(ref).fetchHistory());
       // Payload data is JSON in UTF-8; references in it are plain ASCII.
       return JSON.stringify(events, (_name, value: unknown) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
@@ -130,10 +132,29 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
   };
 };
 
+/** The first failure of a task that is tried again and again is in the history, the later ones are not. */
+const taskFailure = async (
+  { workflowService }: Connection,
+  namespace: string,
+  { workflowId, runId }: RunRef,
+): Promise<string | null> => {
+  const execution = { workflowId, runId: runId ?? '' };
+  const { pendingWorkflowTask } = await workflowService.describeWorkflowExecution({ namespace, execution });
+  if ((pendingWorkflowTask?.attempt ?? 0) < 2) return null;
+  const maximumPageSize = SERVER_BOUNDS.lastEvents;
+  const { history } = await workflowService.getWorkflowExecutionHistoryReverse({
+    namespace,
+    execution,
+    maximumPageSize,
+  });
+  const failed = (history?.events ?? []).find((event) => event.workflowTaskFailedEventAttributes != null);
+  return failed?.workflowTaskFailedEventAttributes?.failure?.message ?? null;
+};
+
 const startOptions = ({ workflowId, input, memo, summary, details }: StartRequest) => ({
   workflowId,
   taskQueue: input.queues.workflow,
-  args: [input] satisfies [EditStepInput],
+  args: [input] satisfies [EditStepInput | PlanInput],
   // While one is open a second start must fail, and a finished one must not stand in the way. No time-out is ever set.
   workflowIdConflictPolicy: 'FAIL' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
@@ -202,7 +223,10 @@ const sendUpdate = async (
         }),
     );
     accepted = true;
-    return { kind: 'answered', outcome: await connection.withDeadline(Date.now() + CALL_MS, () => handle.result()) };
+    return {
+      kind: 'answered',
+      outcome: await connection.withDeadline(Date.now() + SERVER_BOUNDS.call_ms, () => handle.result()),
+    };
   } catch (error) {
     if (error instanceof WorkflowUpdateFailedError)
       return { kind: 'refused', message: error.cause?.message ?? error.message };

@@ -2,6 +2,7 @@
 import type { Problem } from '../shared/problems.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
+import type { PlanInput } from '../shared/plan/types.js';
 import type { EditStepInput, Queues, StepResult } from '../shared/protocol.js';
 import type { StepKey } from '../shared/refs.js';
 import type { Timings } from '../shared/limits.js';
@@ -48,7 +49,9 @@ export interface ClosedRun {
 
 export interface StartRequest {
   readonly workflowId: string;
-  readonly input: EditStepInput;
+  /** Name of the workflow; absent: an edit step. */
+  readonly type?: string;
+  readonly input: EditStepInput | PlanInput;
   readonly memo: RunMemo;
   readonly summary: string;
   readonly details: string;
@@ -89,6 +92,10 @@ export interface RunGateway {
   follow(ref: RunRef, after: number, signal: AbortSignal, onNews: (urgent: boolean) => Promise<void>): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(ref: RunRef): Promise<ClosedRun>;
+  /**
+   * Why the run's workflow task fails over and over (a lost value, an unknown version); null: it does not. Throws ProblemError as any call.
+   */
+  taskFailure(ref: RunRef): Promise<string | null>;
   /** The events that the run's history holds (its activities' inputs carry them): all up to the last activity that was scheduled. */
   toldEvents(ref: RunRef): Promise<readonly StepEvent[]>;
   /** All payloads of the run's history as text, in which references can be looked for. */

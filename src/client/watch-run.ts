@@ -8,9 +8,7 @@ import type { ResolvedRun } from './resolve-run.js';
 import { refOf, showRun } from './show-run.js';
 import type { RunView } from './show-run.js';
 import type { ClosedRun, Emend } from './types.js';
-
-/** A run that works hard is asked no more often than this. */
-const MIN_BETWEEN_MS = 300;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface WatchOptions {
   readonly signal?: AbortSignal;
@@ -53,7 +51,7 @@ export const watchRun = async (
 };
 
 /**
- * Asks for the status and tells it where it is new, one look at a time and no more often than MIN_BETWEEN_MS, unless it is urgent. News
+ * Asks for the status and tells it where it is new, one look at a time and no more often than SERVER_BOUNDS.watchBetween_ms, unless it is urgent. News
  * that come while it waits or asks are one more look together.
  */
 const looker = (
@@ -77,7 +75,7 @@ const looker = (
   const looks = async (): Promise<void> => {
     try {
       while (news && !over()) {
-        const wait_ms = asked_ms + MIN_BETWEEN_MS - performance.now();
+        const wait_ms = asked_ms + SERVER_BOUNDS.watchBetween_ms - performance.now();
         const woken = AbortSignal.any([stop.signal, hurry.signal]);
         if (wait_ms > 0) await sleep(wait_ms, undefined, { signal: woken }).catch(() => undefined);
         news = false;

@@ -1,0 +1,181 @@
+/**
+ * `npm run bench:page`: the review page before a proposal of 1,000 files and 100,000 changed lines, one of them 50,000 characters long, in
+ * a real Chromium: weight, time to the first line, and frames while scrolling from end to end. Exit codes: 0 measured (whatever the
+ * numbers say), 1 not measured.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { brotliCompressSync } from 'node:zlib';
+import { chromium } from 'playwright-core';
+import { openEmend } from '../dist/src/client/index.js';
+import { combinedDiff } from '../dist/src/edits/diff.js';
+import { loadAssets } from '../dist/src/web/assets.js';
+import { startWeb } from '../dist/src/web/server.js';
+
+const FILES = 1_000;
+const CHANGED = 50; // lines of each file that go, and as many that come: 100,000 changed lines
+const LONG_chars = 50_000;
+const ROUNDS = 5;
+const STEPS = 120;
+const GOAL_KB = 300;
+const KEY = 'b'.repeat(32);
+
+const bytes = (text) => Buffer.from(text);
+const fileOf = (i, word) =>
+  Array.from({ length: 4 * CHANGED }, (_, n) =>
+    n % 4 === 0 ? `  const value${n} = ${word}(${i}, "a line of some length"); // ${n}\n` : `  keep(${n}, ${i});\n`,
+  ).join('') + (i === 7 ? `// ${word} ${'x'.repeat(LONG_chars)}\n` : '');
+
+/** An archived run with such a proposal, in a store of its own: what the server reads is what a real run leaves. */
+const makeRun = async (emend) => {
+  const files = Array.from({ length: FILES }, (_, i) => ({
+    path: `src/part${i % 40}/file${i}.js`,
+    base: bytes(fileOf(i, 'before')),
+    result: bytes(fileOf(i, 'after')),
+  }));
+  const diff = combinedDiff(files);
+  const id = createHash('sha256').update(diff).digest('hex');
+  const proposal = {
+    id,
+    ref: await emend.blobs.put(bytes(JSON.stringify({ v: 1, id, stepKey: KEY, files: [], moves: [] }))),
+    diff: await emend.blobs.put(bytes(diff)),
+    files: files.map(({ path }) => ({
+      path,
+      change: 'edit',
+      by: 'model',
+      added: CHANGED,
+      removed: CHANGED,
+      key: path,
+    })),
+    findings: [],
+    rungs: [],
+    mustAsk: [],
+  };
+  const entry = (kind, data) => ({ v: 1, id: kind, at: new Date().toISOString(), kind, data });
+  const started = {
+    v: 1,
+    workflowId: 'emend-bench',
+    runId: 'r',
+    title: 'A large change',
+    jobPath: 'job.md',
+    workspace: '/w',
+  };
+  await emend.archive.append(KEY, [
+    entry('started', started),
+    entry('activity', { name: 'seal', attempt: 1, result: { v: 1, outcome: 'sealed', proposal } }),
+  ]);
+  return diff.length;
+};
+
+const weigh = async () => {
+  const dir = join(import.meta.dirname, '..', 'dist', 'web');
+  const names = (await readdir(dir, { recursive: true })).filter((name) => /\.(js|css|html|svg)$/.test(name));
+  const sizes = await Promise.all(
+    names.map(async (name) => [name, brotliCompressSync(await readFile(join(dir, name))).length]),
+  );
+  const sum = (rows) => rows.reduce((total, [, size]) => total + size, 0) / 1000;
+  return { all: sum(sizes), first: sum(sizes.filter(([name]) => /index|icon/.test(name))) };
+};
+
+const SCROLL = `(async (steps) => {
+  const frames = [];
+  const height = document.documentElement.scrollHeight - innerHeight;
+  let last = performance.now();
+  let blank = 0;
+  for (let i = 0; i <= steps; i++) {
+    scrollTo(0, (height * i) / steps);
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    const now = performance.now();
+    frames.push(now - last);
+    last = now;
+    const middle = document.elementFromPoint(innerWidth * 0.6, innerHeight / 2);
+    if (middle === null || middle.closest('[data-row]') === null) blank += 1;
+  }
+  return { frames, blank, rows: document.querySelectorAll('[data-row]').length, height };
+})`;
+
+const measure = async (browser, web, address) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(address());
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+  const from = performance.now();
+  await page.goto(`${web.url}/#/run/${KEY}/review`);
+  await page.reload();
+  await page.locator('[data-row] .text').first().waitFor();
+  const firstLine_ms = performance.now() - from;
+  const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null");
+  const scrolled = await page.evaluate(`${SCROLL}(${STEPS})`);
+  await page.getByRole('searchbox', { name: 'Search in the changes' }).fill('x'.repeat(60));
+  const searching = performance.now();
+  await page.keyboard.press('Enter');
+  await page.locator('mark').first().waitFor();
+  const search_ms = performance.now() - searching;
+  await context.close();
+  return { firstLine_ms, paint, search_ms, ...scrolled };
+};
+
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const ms = (value) => `${Math.round(value)} ms`;
+
+const run = async () => {
+  const executablePath = [process.env.EMEND_TEST_BROWSER, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
+    (path) => path !== undefined && existsSync(path),
+  );
+  if (executablePath === undefined) throw new Error('no Chromium here: apt-get install chromium');
+  const home = await mkdtemp(join(tmpdir(), 'emend-bench-page-'));
+  const emend = await openEmend({ env: { ...process.env, EMEND_HOME: home }, local: true });
+  let address = '';
+  const web = await startWeb({
+    host: '127.0.0.1',
+    port: 0,
+    secret: null,
+    publicUrl: null,
+    person: 'bench',
+    assets: await loadAssets(),
+    source: () => Promise.resolve(emend),
+    onAddress: (next) => {
+      address = next;
+    },
+    onError: console.error,
+  });
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  try {
+    const diff_bytes = await makeRun(emend);
+    const weight = await weigh();
+    const rounds = [];
+    for (let i = 0; i < ROUNDS; i++) rounds.push(await measure(browser, web, () => address));
+    const of = (name) => median(rounds.map((round) => round[name]));
+    const frames = rounds.flatMap((round) => round.frames).sort((a, b) => a - b);
+    const rows = [
+      ['weight, all of it, brotli', `${weight.all.toFixed(0)} KB`, `< ${GOAL_KB} KB`],
+      ['weight, what every visit loads', `${weight.first.toFixed(0)} KB`, ''],
+      [`diff (${FILES} files, ${2 * CHANGED * FILES} changed lines)`, `${(diff_bytes / 1e6).toFixed(1)} MB`, ''],
+      ['first paint', ms(of('paint')), ''],
+      ['from the address to the first line of the diff', ms(of('firstLine_ms')), ''],
+      [`a jump of 1/${STEPS} of the length until drawn, median`, ms(median(frames)), ''],
+      ['the same, 95 of 100', ms(frames[Math.floor(frames.length * 0.95)]), ''],
+      ['the same, longest', ms(frames.at(-1)), ''],
+      ['jumps that showed nothing', String(rounds.reduce((sum, round) => sum + round.blank, 0)), '0'],
+      ['rows in the document', String(of('rows')), ''],
+      ['search over all lines', ms(of('search_ms')), ''],
+    ];
+    for (const row of [['what', `median of ${ROUNDS}`, 'goal'], ['---', '---', '---'], ...rows])
+      console.log(`| ${row.join(' | ')} |`);
+  } finally {
+    await browser.close();
+    await web.close();
+    await emend.close();
+    await rm(home, { recursive: true, force: true });
+  }
+};
+
+await run().catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,122 @@
+/** `emend review`: goes through a proposal hunk by hunk; other decisions are asked as `emend run` does. */
+import { listRuns } from '../../client/list-runs.js';
+import { refreshRun, resolveRun } from '../../client/resolve-run.js';
+import type { ResolvedRun } from '../../client/resolve-run.js';
+import { showRun } from '../../client/show-run.js';
+import type { RunView } from '../../client/show-run.js';
+import type { Emend } from '../../client/types.js';
+import { watchRun } from '../../client/watch-run.js';
+import { SHOWN_BOUNDS } from '../../shared/bounds.js';
+import { EXIT, fail } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import { shownKey } from '../../shared/refs.js';
+import { askDecision } from '../ask-decision.js';
+import type { Io } from '../io.js';
+import { commandLines, decisionLines } from '../render/decision.js';
+import { plain } from '../render/text.js';
+import { askReview } from '../review/ask-review.js';
+import { loadReview } from '../review/load.js';
+import { withEmend } from '../with-emend.js';
+
+export const review = (io: Io, run: string | undefined): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    const stop = new AbortController();
+    const off = io.onInterrupt(() => {
+      stop.abort();
+    });
+    try {
+      const resolved = await resolveRun(emend, run ?? (await onlyWaiting(emend)));
+      return io.isTty ? await inTerminal(io, emend, resolved, stop.signal) : await printed(io, emend, resolved);
+    } finally {
+      off();
+    }
+  });
+
+/** The run that waits for somebody, where there is just one. */
+const onlyWaiting = async (emend: Emend): Promise<string> => {
+  const { runs, note } = await listRuns(emend);
+  const waiting = runs.filter((run) => run.decision !== null);
+  const [first] = waiting;
+  if (first === undefined)
+    return fail('run_unknown', `No run waits for you.${note === null ? '' : ` ${note}`}`, 'See `emend list`.');
+  if (waiting.length === 1) return first.stepKey;
+  const names = waiting.map((run) => `${shownKey(run.stepKey)} (${run.jobPath})`).join(', ');
+  return fail('run_ambiguous', `${waiting.length} runs wait for you: ${names}.`, 'Name one: emend review RUN');
+};
+
+const waitingFor = (view: RunView, shown: string): NonNullable<RunView['status']['decision']> => {
+  if (view.source !== 'run')
+    return fail('no_worker', view.note ?? 'No worker answers.', 'Start one with `emend worker` or `emend dev`.');
+  return (
+    view.status.decision ??
+    fail(
+      'answer_not_accepted',
+      `Run ${shown} waits for no answer: it is ${view.status.doing}.`,
+      `See \`emend show ${shown}\`.`,
+    )
+  );
+};
+
+/** Nobody can be asked here: the diff, and how to answer it. */
+const printed = async (io: Io, emend: Emend, run: ResolvedRun): Promise<ExitCode> => {
+  const shown = shownKey(run.stepKey);
+  const view = await showRun(emend, run);
+  const decision = waitingFor(view, shown);
+  if (view.proposal !== null && decision.proposalId !== null)
+    io.write((await loadReview(emend, decision, view.proposal, new Set())).diff);
+  for (const text of decisionLines(shown, decision, { width: io.columns, proposal: view.proposal })) io.err(text);
+  return EXIT.waiting;
+};
+
+const inTerminal = async (io: Io, emend: Emend, started: ResolvedRun, signal: AbortSignal): Promise<ExitCode> => {
+  const shown = shownKey(started.stepKey);
+  /** Selections of this review: shown again in one piece. */
+  const chosen = new Set<string>();
+  for (let run = started; ; run = await refreshRun(emend, run)) {
+    const view = await showRun(emend, run);
+    const decision = waitingFor(view, shown);
+    if (decision.reason !== 'approval' || view.proposal === null) {
+      const asked = await askDecision(io, emend, run, decision, signal);
+      return signal.aborted ? EXIT.interrupted : asked === 'left' ? EXIT.waiting : EXIT.done;
+    }
+    const loaded = await loadReview(emend, decision, view.proposal, chosen);
+    const lines = decisionLines(shown, decision, { width: io.columns, proposal: view.proposal });
+    for (const text of lines.slice(0, lines.length - commandLines(shown, decision).length)) io.out(text);
+    const reviewed = await askReview(io, emend, run, loaded, view.status.workspace, signal);
+    if (signal.aborted) return interrupted(io, shown);
+    if (reviewed.kind === 'left') {
+      io.out(`Nothing more was sent; ${shown} waits on. Again: emend review ${shown}`);
+      return EXIT.waiting;
+    }
+    for (const verdict of reviewed.verdicts) if (verdict.answer === 'select') chosen.add(verdict.path);
+    const answers = new Set(reviewed.verdicts.map(({ answer }) => answer));
+    if (!answers.has('select') || answers.has('revise')) {
+      io.out(`emend watch ${shown}   shows how it goes on`);
+      return EXIT.done;
+    }
+    // What was sent counts, whether or not somebody waits here for what it becomes.
+    if (!(await nextDecision(emend, run, decision.id, signal))) return EXIT.done;
+    io.out('\nWhat you chose is sealed as a proposal of its own.\nIt is applied only as you approve it now:');
+  }
+};
+
+const interrupted = (io: Io, shown: string): ExitCode => {
+  io.err(plain(`\nNothing was sent; ${shown} waits on. Again: emend review ${shown}`));
+  return EXIT.interrupted;
+};
+
+/** True once another decision is open; false where the run ended, or none came in time. */
+const nextDecision = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> => {
+  const until = AbortSignal.any([signal, AbortSignal.timeout(SHOWN_BOUNDS.reviewSeal_ms)]);
+  const seen = { opened: false };
+  await watchRun(
+    emend,
+    run,
+    ({ status, source }) => {
+      seen.opened = source === 'run' && status.decision !== null && status.decision.id !== id;
+      return seen.opened ? 'stop' : undefined;
+    },
+    { signal: until },
+  );
+  return seen.opened;
+};

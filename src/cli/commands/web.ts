@@ -1,0 +1,17 @@
+import { EXIT } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import type { Io } from '../io.js';
+import { startPage } from '../review-page.js';
+import type { PageFlags } from '../review-page.js';
+import { untilInterrupted } from '../until-interrupted.js';
+
+export const web = async (io: Io, flags: PageFlags): Promise<ExitCode> => {
+  const page = await startPage(io, flags);
+  try {
+    io.err('Each address is good for one browser, once; the next is printed when one was used. Ctrl-C ends the page.');
+    await untilInterrupted(io, new Promise(() => undefined));
+  } finally {
+    await page.close();
+  }
+  return EXIT.done;
+};

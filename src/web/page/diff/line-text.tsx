@@ -1,0 +1,102 @@
+/** The text of a line: what changed within it marked, its words coloured, and never more of it than a screen can take. */
+import { useState } from 'preact/hooks';
+import type { DiffLine } from '../model/parse-diff.js';
+import { stretchesOf } from '../model/within-line.js';
+import type { Stretch } from '../model/within-line.js';
+import { coloured } from './colours.js';
+import type { Token } from './colours.js';
+
+/** Of a longer line this much is drawn; the rest on request. */
+const LINE_chars = 2_000;
+const PART_chars = 100_000;
+
+interface LineTextProps {
+  readonly line: DiffLine;
+  readonly other: DiffLine | null;
+  readonly tokens: readonly Token[] | null;
+  readonly search: string;
+}
+
+export const LineText = ({ line, other, tokens, search }: LineTextProps) => {
+  const [all, setAll] = useState(false);
+  const most = all ? PART_chars : LINE_chars;
+  const text = line.text.length > most ? line.text.slice(0, most) : line.text;
+  const stretches: readonly Stretch[] =
+    other === null ? [{ text, changed: false }] : cut(stretchesOf(line.text, other.text, line.sign === '+'), most);
+  return (
+    <span class="text">
+      {coloured(stretches, line.text.length > LINE_chars ? null : tokens).map((part, i) => (
+        <Part key={i} part={part} search={search} />
+      ))}
+      {line.text.length > most && (
+        <button
+          class="plain more"
+          onClick={() => {
+            setAll(true);
+          }}
+          disabled={all}
+        >
+          {(line.text.length - most).toLocaleString('en-US')} more characters{all ? ' are not shown' : ''}
+        </button>
+      )}
+      {line.noEnd === true && <span class="no-end"> (no line end)</span>}
+    </span>
+  );
+};
+
+const cut = (stretches: readonly Stretch[], most: number): readonly Stretch[] => {
+  let left = most;
+  const kept: Stretch[] = [];
+  for (const stretch of stretches) {
+    if (left <= 0) break;
+    kept.push({ ...stretch, text: stretch.text.slice(0, left) });
+    left -= stretch.text.length;
+  }
+  return kept;
+};
+
+interface PartProps {
+  readonly part: { readonly text: string; readonly changed: boolean; readonly colour: string | null };
+  readonly search: string;
+}
+
+/** Content is text nodes, whatever it looks like. Characters that hide or turn the direction of writing are spelled out. */
+const Part = ({ part, search }: PartProps) => {
+  const classes = [part.changed ? 'changed' : '', part.colour ?? ''].filter((name) => name !== '').join(' ');
+  const pieces = found(part.text, search);
+  const inner = pieces.map((piece, i) =>
+    piece.hit ? <mark key={i}>{visible(piece.text)}</mark> : visible(piece.text),
+  );
+  return classes === '' ? <>{inner}</> : <span class={classes}>{inner}</span>;
+};
+
+const found = (text: string, search: string): readonly { readonly text: string; readonly hit: boolean }[] => {
+  if (search === '') return [{ text, hit: false }];
+  const pieces: { text: string; hit: boolean }[] = [];
+  const low = text.toLowerCase();
+  let at = 0;
+  for (let hit = low.indexOf(search); hit !== -1; hit = low.indexOf(search, at)) {
+    pieces.push({ text: text.slice(at, hit), hit: false }, { text: text.slice(hit, hit + search.length), hit: true });
+    at = hit + search.length;
+  }
+  return [...pieces, { text: text.slice(at), hit: false }].filter((piece) => piece.text !== '');
+};
+
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const HIDDEN = /([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff])/u;
+
+const visible = (text: string) =>
+  HIDDEN.test(text)
+    ? text
+        .split(new RegExp(HIDDEN.source, 'u'))
+        .map((piece, i) =>
+          i % 2 === 1 ? (
+            <span
+              key={i}
+              class="hidden-char"
+            >{`U+${(piece.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`}</span>
+          ) : (
+            piece
+          ),
+        )
+    : text;

@@ -1,0 +1,84 @@
+/** What several views share: where we are, what is live, which keys do what. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { openStream } from './stream.js';
+import type { Link } from './stream.js';
+
+export type Place = { readonly page: 'runs' } | { readonly page: 'run' | 'review'; readonly stepKey: string };
+
+const placeOf = (hash: string): Place => {
+  const [, stepKey, review] = /^#\/run\/([0-9a-z-]+)(\/review)?$/.exec(hash) ?? [];
+  if (stepKey === undefined) return { page: 'runs' };
+  return { page: review === undefined ? 'run' : 'review', stepKey };
+};
+
+export const usePlace = (): Place => {
+  const [place, setPlace] = useState(placeOf(location.hash));
+  useEffect(() => {
+    const moved = (): void => {
+      setPlace(placeOf(location.hash));
+      scrollTo(0, 0);
+    };
+    addEventListener('hashchange', moved);
+    return () => {
+      removeEventListener('hashchange', moved);
+    };
+  }, []);
+  return place;
+};
+
+export interface Live {
+  readonly link: Link;
+  readonly trouble: string | null;
+}
+
+/** Follows a stream while the view is there. */
+export const useStream = (path: string, onChange: (data: unknown) => void): Live => {
+  const [link, setLink] = useState<Link>('connecting');
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(
+    () =>
+      openStream(path, {
+        change: (data) => {
+          latest.current(data);
+        },
+        trouble: setTrouble,
+        link: setLink,
+      }),
+    [path],
+  );
+  return { link, trouble };
+};
+
+export type Keys = Readonly<Record<string, () => void>>;
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
+
+/** Single keys, while nobody is typing and no dialog is open. */
+export const useKeys = (keys: Keys): void => {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (document.querySelector('dialog[open]') !== null) return;
+      // What has the focus takes Enter itself.
+      if (
+        event.key === 'Enter' &&
+        event.target instanceof HTMLElement &&
+        event.target.closest('a, button, summary') !== null
+      )
+        return;
+      const action = latest.current[event.key];
+      if (action === undefined) return;
+      event.preventDefault();
+      action();
+    };
+    addEventListener('keydown', pressed);
+    return () => {
+      removeEventListener('keydown', pressed);
+    };
+  }, []);
+};

@@ -1,0 +1,176 @@
+/** The diff as rows of one long list, of which only those in sight are drawn. Pure. */
+import type { Finding } from '../../../shared/formats.js';
+import type { DiffFile, DiffLine, Hunk } from './parse-diff.js';
+
+export type Layout = 'unified' | 'split';
+/** A place in a file that a comment or finding is about: a line of the result, or one that goes away. */
+export interface Spot {
+  readonly path: string;
+  readonly side: 'before' | 'after';
+  /** 0: the file as a whole. */
+  readonly line: number;
+}
+
+export type Row = { readonly key: string; readonly file: number } & (
+  | { readonly kind: 'file' }
+  | { readonly kind: 'hunk'; readonly hunk: number; readonly text: string }
+  | { readonly kind: 'fold'; readonly gap: number; readonly from: number; readonly to: number; readonly shift: number }
+  | { readonly kind: 'line'; readonly line: DiffLine; readonly other: DiffLine | null; readonly hunk: number }
+  /** Side by side: what was, what is. */
+  | { readonly kind: 'pair'; readonly before: DiffLine | null; readonly after: DiffLine | null; readonly hunk: number }
+  | { readonly kind: 'finding'; readonly finding: Finding }
+  | { readonly kind: 'comment'; readonly spot: Spot }
+  | { readonly kind: 'note'; readonly text: string }
+);
+
+export interface RowsInput {
+  readonly files: readonly DiffFile[];
+  readonly layout: Layout;
+  readonly findings: readonly Finding[];
+  /** Places with a comment or an open comment box. */
+  readonly comments: readonly Spot[];
+  /** Paths whose diff is put away. */
+  readonly folded: ReadonlySet<string>;
+  /** Lines of the result, for files of which unchanged parts were unfolded. */
+  readonly texts: ReadonlyMap<string, readonly string[]>;
+  /** How many lines a file had before, where known. */
+  readonly linesBefore: ReadonlyMap<string, number>;
+  /** `<path>:<gap>` of unfolded parts. */
+  readonly unfolded: ReadonlySet<string>;
+}
+
+export const spotKey = ({ path, side, line }: Spot): string => `${path}:${side}:${line}`;
+
+/** Removed lines and the added ones that take their place, in order; what is left over stands alone. */
+export const pairsOf = (hunk: Hunk): readonly (readonly [DiffLine | null, DiffLine | null])[] => {
+  const pairs: (readonly [DiffLine | null, DiffLine | null])[] = [];
+  let removed: DiffLine[] = [];
+  let added: DiffLine[] = [];
+  const flush = (): void => {
+    for (let i = 0; i < Math.max(removed.length, added.length); i++) pairs.push([removed[i] ?? null, added[i] ?? null]);
+    [removed, added] = [[], []];
+  };
+  for (const line of hunk.lines) {
+    if (line.sign === '-') {
+      if (added.length > 0) flush();
+      removed.push(line);
+    } else if (line.sign === '+') added.push(line);
+    else {
+      flush();
+      pairs.push([line, line]);
+    }
+  }
+  flush();
+  return pairs;
+};
+
+export const rowsOf = (input: RowsInput): readonly Row[] => {
+  const rows: Row[] = [];
+  const findings = new Map<string, Finding[]>();
+  for (const finding of input.findings) findings.set(finding.path, [...(findings.get(finding.path) ?? []), finding]);
+  const spots = new Map<string, Spot>(input.comments.map((spot) => [spotKey(spot), spot]));
+  input.files.forEach((file, index) => {
+    fileRows(rows, file, index, input, findings.get(file.path) ?? [], spots);
+  });
+  return rows;
+};
+
+const fileRows = (
+  rows: Row[],
+  file: DiffFile,
+  index: number,
+  input: RowsInput,
+  findings: readonly Finding[],
+  spots: ReadonlyMap<string, Spot>,
+): void => {
+  const { path } = file;
+  const add = (key: string, row: DistributiveOmit<Row, 'key' | 'file'>): void => {
+    rows.push({ ...row, key: `${index}:${key}`, file: index });
+  };
+  const told = new Set<Finding>();
+  const tell = (finding: Finding): void => {
+    told.add(finding);
+    add(`finding:${findings.indexOf(finding)}`, { kind: 'finding', finding });
+  };
+  const comment = (spot: Spot): void => {
+    const found = spots.get(spotKey(spot));
+    if (found !== undefined) add(`comment:${spot.side}:${spot.line}`, { kind: 'comment', spot: found });
+  };
+  add('file', { kind: 'file' });
+  if (input.folded.has(path)) return;
+  comment({ path, side: 'after', line: 0 });
+  const shown = visibleLines(file);
+  // What is about no line that is shown stands at the top of the file.
+  for (const finding of findings) if (finding.lines === undefined || !shown.has(finding.lines[1])) tell(finding);
+  file.notes.forEach((text, i) => {
+    add(`note:${i}`, { kind: 'note', text });
+  });
+  const after = (line: DiffLine): void => {
+    if (line.after !== null)
+      for (const finding of findings) if (!told.has(finding) && finding.lines?.[1] === line.after) tell(finding);
+    if (line.after !== null) comment({ path, side: 'after', line: line.after });
+    else if (line.before !== null) comment({ path, side: 'before', line: line.before });
+  };
+  const lineRow = (line: DiffLine, other: DiffLine | null, hunk: number): void => {
+    add(`l:${line.before ?? ''}:${line.after ?? ''}`, { kind: 'line', line, other, hunk });
+    after(line);
+  };
+  const both = (before: DiffLine | null, now: DiffLine | null, hunk: number): void => {
+    const key = `p:${before?.before ?? ''}:${now?.after ?? ''}`;
+    add(key, { kind: 'pair', before, after: now, hunk });
+    if (before !== null && before !== now) after(before);
+    if (now !== null) after(now);
+  };
+  const gap = (n: number, from: number, to: number, shift: number): void => {
+    if (to < from) return;
+    const texts = input.texts.get(path);
+    if (texts === undefined || !input.unfolded.has(`${path}:${n}`)) {
+      add(`fold:${n}`, { kind: 'fold', gap: n, from, to, shift });
+      return;
+    }
+    for (let at = from; at <= Math.min(to, texts.length); at++) {
+      const line: DiffLine = { sign: ' ', text: texts[at - 1] ?? '', before: at - shift, after: at };
+      if (input.layout === 'split') both(line, line, -1);
+      else lineRow(line, null, -1);
+    }
+  };
+  let next = 1;
+  let shift = 0;
+  file.hunks.forEach((hunk, h) => {
+    const start = hunk.afterLines === 0 ? hunk.afterStart + 1 : hunk.afterStart;
+    if (!file.isNew && !file.isDeleted) gap(h, next, start - 1, shift);
+    add(`hunk:${h}`, { kind: 'hunk', hunk: h, text: hunkText(hunk) });
+    if (input.layout === 'split') for (const [before, now] of pairsOf(hunk)) both(before, now, h);
+    else {
+      const others = partners(hunk);
+      for (const line of hunk.lines) lineRow(line, others.get(line) ?? null, h);
+    }
+    next = start + hunk.afterLines;
+    shift += hunk.afterLines - hunk.beforeLines;
+  });
+  const known = input.linesBefore.get(path);
+  const end = input.texts.get(path)?.length ?? (known === undefined ? Number.MAX_SAFE_INTEGER : known + shift);
+  if (file.hunks.length > 0 && !file.isNew && !file.isDeleted) gap(file.hunks.length, next, end, shift);
+};
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+const hunkText = (hunk: Hunk): string =>
+  `lines ${hunk.beforeStart}-${Math.max(hunk.beforeStart, hunk.beforeStart + hunk.beforeLines - 1)} become ${hunk.afterStart}-${Math.max(hunk.afterStart, hunk.afterStart + hunk.afterLines - 1)}`;
+
+const visibleLines = (file: DiffFile): ReadonlySet<number> => {
+  const lines = new Set<number>();
+  for (const hunk of file.hunks) for (const line of hunk.lines) if (line.after !== null) lines.add(line.after);
+  return lines;
+};
+
+/** Each changed line and the one on the other side that it stands for. */
+const partners = (hunk: Hunk): ReadonlyMap<DiffLine, DiffLine> => {
+  const found = new Map<DiffLine, DiffLine>();
+  for (const [before, after] of pairsOf(hunk)) {
+    if (before === null || after === null || before === after) continue;
+    found.set(before, after);
+    found.set(after, before);
+  }
+  return found;
+};

@@ -1,0 +1,286 @@
+/** The diff with its tools: files beside it, keys, verdicts, comments, and what is to be sent below. */
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { RunView } from '../../../client/show-run.js';
+import type { SealedProposal } from '../../../shared/protocol.js';
+import { DiffView } from '../diff/diff-view.js';
+import type { DiffHandle } from '../diff/diff-view.js';
+import { useTokens } from '../diff/tokens.js';
+import { useKeys } from '../hooks.js';
+import type { DiffFile } from '../model/parse-diff.js';
+import { openPaths } from '../model/requests.js';
+import type { Verdict } from '../model/requests.js';
+import { lineOf, nextRow, searchRows } from '../model/walk.js';
+import { rowsOf, spotKey } from '../model/rows.js';
+import type { Layout, Row, Spot } from '../model/rows.js';
+import { FileList } from './file-list.js';
+import { SendBar } from './send-bar.js';
+import { SendDialog } from './send-dialog.js';
+import { useReview } from './use-review.js';
+import { useUnfolded } from './use-unfolded.js';
+
+interface ChangesProps {
+  readonly view: RunView;
+  readonly proposal: SealedProposal;
+  readonly files: readonly DiffFile[];
+}
+const LAYOUT = 'emend-layout';
+const WIDE_px = 1_100;
+const NOTHING_ANSWERED = {};
+
+export const Changes = ({ view, proposal, files }: ChangesProps) => {
+  const decision = view.status.decision?.proposalId === proposal.id ? view.status.decision : null;
+  const approval = decision?.reason === 'approval' ? decision : null;
+  const answered = decision?.answered ?? NOTHING_ANSWERED;
+  const review = useReview(proposal.id);
+  const { texts, unfolded, unfold } = useUnfolded(view.stepKey, proposal.id);
+  const [layout, setLayout] = useState<Layout>(() =>
+    (localStorage.getItem(LAYOUT) ?? (innerWidth > WIDE_px ? 'split' : 'unified')) === 'split' ? 'split' : 'unified',
+  );
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const [editing, setEditing] = useState<{ readonly spot: Spot; readonly quoted: string } | null>(null);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const [at, setAt] = useState(0);
+  const [words, setWords] = useState('');
+  const [sending, setSending] = useState(false);
+  const handle = useRef<DiffHandle>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const tokens = useTokens(files);
+  const linesBefore = useMemo(() => new Map(view.ledger.map((row) => [row.path, row.lines])), [view.ledger]);
+  const narrow = innerWidth < 700;
+  const spots = useMemo(
+    () => [
+      ...review.comments.map((each) => each.spot),
+      ...(editing === null || review.texts.has(spotKey(editing.spot)) ? [] : [editing.spot]),
+    ],
+    [review.comments, editing],
+  );
+  const rows = useMemo(
+    () =>
+      rowsOf({
+        files,
+        layout: narrow ? 'unified' : layout,
+        findings: proposal.findings,
+        comments: spots,
+        folded,
+        texts,
+        linesBefore,
+        unfolded,
+      }),
+    [files, layout, narrow, proposal, spots, folded, texts, linesBefore, unfolded],
+  );
+  const open = approval === null ? [] : openPaths(approval);
+  const cursorAt = cursor === null ? -1 : rows.findIndex((row) => row.key === cursor);
+  const here = cursorAt === -1 ? at : cursorAt;
+  const file = files[rows[here]?.file ?? 0];
+
+  const go = (index: number | null): void => {
+    const row = index === null ? undefined : rows[index];
+    if (index === null || row === undefined) return;
+    setCursor(row.key);
+    handle.current?.show(Math.max(0, row.kind === 'file' ? index : index - 2));
+  };
+  const toFile = (index: number): void => {
+    go(rows.findIndex((row) => row.kind === 'file' && row.file === index));
+  };
+  const verdict = (path: string | undefined, wanted: Verdict | null): void => {
+    if (path !== undefined && open.includes(path)) review.setVerdict([path], wanted);
+  };
+  const all = (wanted: Verdict): void => {
+    review.setVerdict(
+      open.filter((path) => !review.verdicts.has(path)),
+      wanted,
+    );
+  };
+  const comment = (spot: Spot, text: string | null): void => {
+    const quoted =
+      editing !== null && spotKey(editing.spot) === spotKey(spot) && editing.quoted !== ''
+        ? editing.quoted
+        : (review.comments.find((each) => spotKey(each.spot) === spotKey(spot))?.quoted ?? '');
+    review.setComment(spot, quoted, text);
+    setEditing(null);
+  };
+  const spot = (place: Spot, quoted: string): void => {
+    if (approval !== null) setEditing({ spot: place, quoted });
+  };
+  const fold = (path: string): void => {
+    const next = new Set(folded);
+    if (!next.delete(path)) next.add(path);
+    setFolded(next);
+  };
+  const turn = (): void => {
+    const next = layout === 'split' ? 'unified' : 'split';
+    localStorage.setItem(LAYOUT, next);
+    setLayout(next);
+  };
+  const commentHere = (): void => {
+    const row = rows[here];
+    if (row === undefined || file === undefined) return;
+    const line = lineOf(row);
+    if (line === null) spot({ path: file.path, side: 'after', line: 0 }, '');
+    else
+      spot(
+        { path: file.path, side: line.after === null ? 'before' : 'after', line: line.after ?? line.before ?? 0 },
+        line.text,
+      );
+  };
+  const isFile = (row: Row): boolean => row.kind === 'file';
+  const isHunk = (row: Row): boolean => row.kind === 'hunk';
+  const isLine = (row: Row): boolean => lineOf(row) !== null;
+  const wanted = words.trim().toLowerCase();
+  const findNext = (): void => {
+    go(searchRows(rows, files, wanted, here));
+  };
+  useKeys({
+    j: () => {
+      go(nextRow(rows, here, 1, isFile));
+    },
+    k: () => {
+      go(nextRow(rows, here, -1, isFile));
+    },
+    n: () => {
+      go(nextRow(rows, here, 1, isHunk));
+    },
+    p: () => {
+      go(nextRow(rows, here, -1, isHunk));
+    },
+    J: () => {
+      go(nextRow(rows, here, 1, isLine));
+    },
+    K: () => {
+      go(nextRow(rows, here, -1, isLine));
+    },
+    a: () => {
+      verdict(file?.path, 'approve');
+    },
+    s: () => {
+      verdict(file?.path, 'skip');
+    },
+    r: () => {
+      verdict(file?.path, 'revise');
+    },
+    u: () => {
+      verdict(file?.path, null);
+    },
+    A: () => {
+      all('approve');
+    },
+    c: commentHere,
+    f: () => {
+      if (file !== undefined) fold(file.path);
+    },
+    v: turn,
+    '/': () => search.current?.focus(),
+    ...(approval !== null
+      ? {
+          Enter: () => {
+            setSending(true);
+          },
+        }
+      : {}),
+  });
+  return (
+    <section aria-label="Review" class="review">
+      <div class="tools">
+        <strong class="here">
+          <bdi>{file?.path ?? ''}</bdi>
+        </strong>
+        <span class="spring" />
+        <form
+          role="search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            findNext();
+          }}
+        >
+          <input
+            ref={search}
+            type="search"
+            aria-label="Search in the changes"
+            placeholder="search"
+            value={words}
+            onInput={(event) => {
+              setWords(event.currentTarget.value);
+            }}
+            onKeyDown={(event) => {
+              if (event.key === 'Escape') event.currentTarget.blur();
+            }}
+          />
+        </form>
+        <button onClick={turn} aria-pressed={layout === 'split'} class="wide-only">
+          Side by side
+        </button>
+      </div>
+      <p class="unseen" aria-live="polite">
+        {spoken(rows[cursorAt], file)}
+      </p>
+      <div class="panes">
+        <FileList
+          files={files}
+          proposal={proposal}
+          at={rows[at]?.file ?? 0}
+          verdicts={review.verdicts}
+          answered={answered}
+          onFile={toFile}
+        />
+        <DiffView
+          rows={rows}
+          files={files}
+          proposal={proposal}
+          handle={handle}
+          cursor={cursor}
+          search={wanted}
+          folded={folded}
+          verdicts={review.verdicts}
+          answered={answered}
+          canAnswer={approval !== null}
+          comments={review.texts}
+          editing={editing === null ? null : spotKey(editing.spot)}
+          tokens={tokens}
+          onAt={setAt}
+          onVerdict={verdict}
+          onFold={fold}
+          onUnfold={unfold}
+          onSpot={spot}
+          onComment={comment}
+          onPointed={(row) => {
+            setCursor(row.key);
+          }}
+        />
+      </div>
+      {approval !== null && (
+        <SendBar
+          open={open}
+          verdicts={review.verdicts}
+          onAll={all}
+          onSend={() => {
+            setSending(true);
+          }}
+        />
+      )}
+      {approval !== null && sending && (
+        <SendDialog
+          stepKey={view.stepKey}
+          decision={approval}
+          verdicts={review.verdicts}
+          comments={review.comments}
+          onClose={() => {
+            setSending(false);
+          }}
+          onSent={() => {
+            setSending(false);
+          }}
+        />
+      )}
+    </section>
+  );
+};
+
+const spoken = (row: Row | undefined, file: DiffFile | undefined): string => {
+  if (row === undefined) return '';
+  if (row.kind === 'file') return `file ${file?.path ?? ''}`;
+  if (row.kind === 'hunk') return row.text;
+  const line = lineOf(row);
+  if (line === null) return '';
+  const word = line.sign === '+' ? 'added' : line.sign === '-' ? 'removed' : 'unchanged';
+  return `${word} line ${line.after ?? line.before ?? ''}: ${line.text.slice(0, 300)}`;
+};

@@ -1,0 +1,211 @@
+/** A decision point with exactly the answers that it accepts, and what each of them needs. */
+import { useRef, useState } from 'preact/hooks';
+import type { RunView } from '../../../client/show-run.js';
+import { ANSWER_MEANS, WHOLE_ANSWERS } from '../../../shared/decisions.js';
+import type { Answer, DecisionPoint } from '../../../shared/decisions.js';
+import { LIMITS } from '../../../shared/limits.js';
+import type { SealedProposal } from '../../../shared/protocol.js';
+import { decide, Refused } from '../api.js';
+import { openPaths } from '../model/requests.js';
+import { timeText } from './words.js';
+
+/** What an answer does, without the flags of the command line. */
+const MEANS: Partial<Record<Answer, string>> = {
+  retry: 'try again; a limit may be raised, a note is a hint for the model',
+  other: 'run another command',
+};
+const NEEDS_NOTE: readonly Answer[] = ['revise'];
+const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
+
+interface DecisionFormProps {
+  readonly stepKey: string;
+  readonly decision: DecisionPoint;
+  readonly proposal: SealedProposal | null;
+}
+
+export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps) => {
+  const open = openPaths(decision);
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [files, setFiles] = useState<ReadonlySet<string>>(new Set(open));
+  const [said, setSaid] = useState<{ readonly good: boolean; readonly text: string } | null>(null);
+  const [busy, setBusy] = useState(false);
+  // Part of a file is chosen in the terminal (`emend review`): a form cannot say which changes.
+  const choices = decision.accepts.filter((each) => each !== 'abort' && each !== 'select');
+  const perFile = answer !== null && !WHOLE_ANSWERS.includes(answer) && decision.files.length > 1;
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    if (answer === null) return;
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const text = (name: string): string => {
+      const value = form.get(name);
+      return typeof value === 'string' ? value.trim() : '';
+    };
+    const set: Record<string, string | number> = {
+      ...(text('command') === '' ? {} : { command: text('command') }),
+      ...(text('model') === '' ? {} : { model: text('model') }),
+      ...(text('limit') === '' || text('value') === '' ? {} : { [text('limit')]: Number(text('value')) }),
+    };
+    const chosen = open.filter((path) => files.has(path));
+    setBusy(true);
+    try {
+      const result = await decide(stepKey, {
+        decision: decision.id,
+        answer,
+        ...(perFile && chosen.length < open.length ? { files: chosen } : {}),
+        ...(text('note') === '' ? {} : { note: text('note') }),
+        ...(Object.keys(set).length === 0 ? {} : { set }),
+      });
+      setSaid({ good: true, text: result.message });
+    } catch (error) {
+      setSaid({ good: false, text: error instanceof Refused ? error.message : String(error) });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <section aria-label="Decision" class="box ask">
+      <h2>Waits for you: {decision.reason.replaceAll('_', ' ')}</h2>
+      <p class="quiet">
+        decision <code>{decision.id}</code>, since {timeText(decision.openedAt)}
+      </p>
+      {decision.message !== '' && <p class="said">{decision.message}</p>}
+      {decision.subject !== null && (
+        <p>
+          About: <code class="said">{decision.subject}</code>
+        </p>
+      )}
+      {decision.files.length > 0 && (
+        <ul class="decision-files">
+          {decision.files.map((file) => (
+            <li key={file.path}>
+              <code>{file.path}</code>
+              {Object.hasOwn(decision.answered, file.path) && <em> {decision.answered[file.path]}</em>}
+              {file.message !== '' && file.message !== decision.message && <span class="said">: {file.message}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {proposal !== null && (
+        <p>
+          <a href={`#/run/${stepKey}/review`}>The work so far: {proposal.files.length} changed files</a>
+        </p>
+      )}
+      <form onSubmit={(event) => void submit(event)} class="stack">
+        <fieldset class="answers">
+          <legend>Your answer</legend>
+          {choices.map((each) => (
+            <label key={each}>
+              <input
+                type="radio"
+                name="answer"
+                value={each}
+                checked={answer === each}
+                onChange={() => {
+                  setAnswer(each);
+                }}
+              />
+              <span>
+                <strong>{each.replaceAll('_', ' ')}</strong> {MEANS[each] ?? ANSWER_MEANS[each]}
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        {perFile && (
+          <fieldset class="answers">
+            <legend>For these files</legend>
+            {open.map((path) => (
+              <label key={path}>
+                <input
+                  type="checkbox"
+                  checked={files.has(path)}
+                  onChange={(event) => {
+                    const next = new Set(files);
+                    if (event.currentTarget.checked) next.add(path);
+                    else next.delete(path);
+                    setFiles(next);
+                  }}
+                />
+                <code>{path}</code>
+              </label>
+            ))}
+          </fieldset>
+        )}
+        {answer !== null && TAKES_NOTE.includes(answer) && (
+          <label>
+            {NEEDS_NOTE.includes(answer) ? 'What to change' : 'A hint for the model (may stay empty)'}
+            <textarea name="note" rows={3} required={NEEDS_NOTE.includes(answer)} />
+          </label>
+        )}
+        {answer === 'other' && (
+          <label>
+            Command
+            <input name="command" required class="wide" />
+          </label>
+        )}
+        {answer === 'retry' && (
+          <div class="row">
+            <label>
+              Limit{' '}
+              <select
+                name="limit"
+                defaultValue={decision.subject !== null && decision.subject in LIMITS ? decision.subject : ''}
+              >
+                <option value="">none</option>
+                {Object.entries(LIMITS).map(([name, { unit }]) => (
+                  <option key={name} value={name}>
+                    {name} ({unit})
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label>
+              Value <input name="value" type="number" step="any" />
+            </label>
+            <label>
+              Model <input name="model" placeholder="as before" />
+            </label>
+          </div>
+        )}
+        {said !== null && (
+          <p role="alert" class={said.good ? 'good-text' : 'bad-text'}>
+            {said.text}
+          </p>
+        )}
+        <button class="main" disabled={answer === null || busy || (perFile && files.size === 0)}>
+          Send the answer
+        </button>
+      </form>
+    </section>
+  );
+};
+
+/** Ends the run; asks first. */
+export const AbortButton = ({ view }: { readonly view: RunView }) => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [said, setSaid] = useState<string | null>(null);
+  const { decision } = view.status;
+  if (decision === null) return null;
+  const abort = async (): Promise<void> => {
+    try {
+      setSaid((await decide(view.stepKey, { decision: decision.id, answer: 'abort' })).message);
+    } catch (error) {
+      setSaid(error instanceof Refused ? error.message : String(error));
+    }
+  };
+  return (
+    <section aria-label="End the run" class="abort">
+      <button onClick={() => dialog.current?.showModal()}>Abort the run …</button>
+      {said !== null && <p role="alert">{said}</p>}
+      <dialog ref={dialog} aria-labelledby="abort-title">
+        <h2 id="abort-title">Abort this run?</h2>
+        <p>{ANSWER_MEANS.abort}.</p>
+        <form method="dialog" class="row">
+          <button autofocus>Leave it</button>
+          <button class="danger" onClick={() => void abort()}>
+            Abort
+          </button>
+        </form>
+      </dialog>
+    </section>
+  );
+};

@@ -1,0 +1,149 @@
+/** The review: the combined diff, what was found in it, and verdicts by file. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { RunView } from '../../../client/show-run.js';
+import type { StepEvent } from '../../../shared/events.js';
+import type { SealedProposal } from '../../../shared/protocol.js';
+import { getText, Refused } from '../api.js';
+import { parseDiff } from '../model/parse-diff.js';
+import type { DiffFile } from '../model/parse-diff.js';
+import { Changes } from './changes.js';
+import { count, shownKey, StateMark } from './words.js';
+
+interface ReviewPageProps {
+  readonly view: RunView;
+  readonly events: readonly StepEvent[];
+  readonly mark: ComponentChildren;
+}
+
+/** The diff of one proposal; null: not there yet. */
+const useDiff = (
+  stepKey: string,
+  id: string | null,
+): { readonly diff: string | null; readonly problem: string | null } => {
+  const [got, setGot] = useState<{ id: string; diff: string | null; problem: string | null } | null>(null);
+  useEffect(() => {
+    if (id === null) return;
+    let gone = false;
+    getText(`/api/runs/${stepKey}/diff/${id}`).then(
+      (diff) => {
+        if (!gone) setGot({ id, diff, problem: null });
+      },
+      (error: unknown) => {
+        if (!gone) setGot({ id, diff: null, problem: error instanceof Refused ? error.message : String(error) });
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [stepKey, id]);
+  return got !== null && got.id === id ? got : { diff: null, problem: null };
+};
+
+export const ReviewPage = ({ view, events, mark }: ReviewPageProps) => {
+  const { status, proposal } = view;
+  const { diff, problem } = useDiff(view.stepKey, proposal?.id ?? null);
+  const files = useMemo(() => (diff === null ? null : parseDiff(diff)), [diff]);
+  return (
+    <>
+      <p class="crumbs">
+        <a href="#/">Runs</a> /{' '}
+        <a href={`#/run/${view.stepKey}`}>
+          <code>{shownKey(view.stepKey)}</code>
+        </a>{' '}
+        / changes
+      </p>
+      <h1>{status.title || status.jobPath}</h1>
+      {mark}
+      <p class="now" aria-live="polite">
+        <StateMark state={status.state} /> {status.doing}
+      </p>
+      <Settled view={view} events={events} />
+      {problem !== null && (
+        <p role="alert" class="box bad">
+          {problem}
+        </p>
+      )}
+      {proposal === null && (
+        <p class="box">
+          There is no proposal {status.result === null ? 'yet' : 'to show'}.{' '}
+          <a href={`#/run/${view.stepKey}`}>What the run does</a>
+        </p>
+      )}
+      {proposal !== null && <Summary proposal={proposal} files={files} />}
+      {proposal !== null && files !== null && (
+        <Changes key={proposal.id} view={view} proposal={proposal} files={files} />
+      )}
+    </>
+  );
+};
+
+/** What was decided of this proposal, by whom: also by somebody else, a moment ago. */
+const Settled = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
+  const { decision } = view.status;
+  const last = events.filter((event) => event.type === 'decided' || event.type === 'abort_requested').at(-1);
+  if (last === undefined) return null;
+  const what = last.type === 'decided' ? `${last.answer.replaceAll('_', ' ')} by ${last.by}` : `abort by ${last.by}`;
+  const partly = decision !== null && last.type === 'decided' && last.decision === decision.id ? last : null;
+  if (decision !== null && partly === null) return null;
+  return (
+    <p role="status" class="box good settled">
+      {partly === null ? 'Decided: ' : `Answered for ${count(partly.files, 'file')}: `}
+      <strong>{what}</strong>, {new Date(last.at).toLocaleTimeString('en-GB')}.{' '}
+      {decision === null && <a href={`#/run/${view.stepKey}`}>What became of it</a>}
+    </p>
+  );
+};
+
+const Summary = ({
+  proposal,
+  files,
+}: {
+  readonly proposal: SealedProposal;
+  readonly files: readonly DiffFile[] | null;
+}) => {
+  const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
+  const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
+  const shown = new Set((files ?? []).map((file) => file.path));
+  const elsewhere = proposal.findings.filter((finding) => files !== null && !shown.has(finding.path));
+  return (
+    <section aria-label="The proposal" class="summary">
+      <p>
+        Proposal <code>{proposal.id.slice(0, 8)}</code>: {count(proposal.files.length, 'file')},{' '}
+        <span class="plus">+{added}</span> <span class="minus">-{removed}</span>
+        {proposal.findings.length > 0 && <>, {count(proposal.findings.length, 'finding')}</>}
+      </p>
+      {proposal.mustAsk.length > 0 && (
+        <div class="box warn">
+          <strong>Look here</strong>
+          <ul>
+            {proposal.mustAsk.map((why) => (
+              <li key={why}>{why}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {proposal.rungs.length > 0 && (
+        <details class="box">
+          <summary>{count(proposal.rungs.length, 'tolerance')} used to place edits</summary>
+          <ul>
+            {proposal.rungs.map((rung) => (
+              <li key={rung}>
+                <code>{rung}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {elsewhere.length > 0 && (
+        <ul class="box warn">
+          {elsewhere.map((finding) => (
+            <li key={`${finding.path}${finding.message}`}>
+              {finding.path}: {finding.message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+};

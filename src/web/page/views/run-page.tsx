@@ -1,0 +1,208 @@
+/** What a run does and did: state, decision, files, attempts, events, and what it cost. */
+import type { ComponentChildren } from 'preact';
+import type { RunView } from '../../../client/show-run.js';
+import type { StepEvent } from '../../../shared/events.js';
+import type { LedgerRow, StepResult } from '../../../shared/protocol.js';
+import { AbortButton, DecisionForm } from './decision-form.js';
+import { eventText } from './event-text.js';
+import { PlanPhases } from './plan-phases.js';
+import { count, shownKey, StateMark, usageText } from './words.js';
+
+interface RunPageProps {
+  readonly view: RunView;
+  readonly events: readonly StepEvent[];
+  readonly mark: ComponentChildren;
+}
+
+export const RunPage = ({ view, events, mark }: RunPageProps) => {
+  const { status, ledger, proposal } = view;
+  const { decision } = status;
+  const refused = events.filter((event) => event.type === 'answer_refused' || event.type === 'truncation_detected');
+  return (
+    <>
+      <p class="crumbs">
+        <a href="#/">Runs</a> / <code>{shownKey(view.stepKey)}</code>
+      </p>
+      <h1>{status.title || status.jobPath}</h1>
+      {mark}
+      <p class="now" aria-live="polite">
+        <StateMark state={status.state} /> {status.doing}
+      </p>
+      {decision?.reason === 'approval' && (
+        <p>
+          <a class="button main" href={`#/run/${view.stepKey}/review`}>
+            Review the changes
+          </a>
+        </p>
+      )}
+      {decision !== null && decision.reason !== 'approval' && (
+        <DecisionForm key={decision.id} stepKey={view.stepKey} decision={decision} proposal={proposal} />
+      )}
+      {status.result !== null && <Result result={status.result} />}
+      <section aria-label="Facts">
+        <dl class="facts">
+          <div>
+            <dt>Job</dt>
+            <dd>
+              <code>{status.jobPath}</code>
+            </dd>
+          </div>
+          <div>
+            <dt>Workspace</dt>
+            <dd>
+              <code>{status.workspace}</code>
+            </dd>
+          </div>
+          <div>
+            <dt>So far</dt>
+            <dd>{usageText(status.usage)}</dd>
+          </div>
+          <div>
+            <dt>Temporal</dt>
+            <dd>
+              {view.link === null ? (
+                <code>{view.workflowId ?? 'not known'}</code>
+              ) : (
+                <a href={view.link} rel="noreferrer" target="_blank">
+                  history in the Temporal UI
+                </a>
+              )}
+            </dd>
+          </div>
+          <div>
+            <dt>Archive</dt>
+            <dd>
+              <code>emend events {shownKey(view.stepKey)}</code>
+            </dd>
+          </div>
+        </dl>
+      </section>
+      {status.plan !== undefined && <PlanPhases plan={status.plan} />}
+      {status.plan === undefined && (
+        <section aria-label="Files">
+          <h2>
+            Files <span class="number">{ledger.length}</span>
+          </h2>
+          {ledger.length === 0 ? <p class="quiet">None known yet.</p> : <Ledger rows={ledger} />}
+          {proposal !== null && decision?.reason !== 'approval' && (
+            <p>
+              <a href={`#/run/${view.stepKey}/review`}>The proposal's changes</a>
+            </p>
+          )}
+        </section>
+      )}
+      {refused.length > 0 && (
+        <section aria-label="Refused answers">
+          <h2>
+            Refused answers <span class="number">{refused.length}</span>
+          </h2>
+          <ol class="events">
+            {refused.map((event) => (
+              <EventRow key={event.seq} event={event} />
+            ))}
+          </ol>
+        </section>
+      )}
+      {status.ignored.length > 0 && (
+        <section aria-label="Did not count">
+          <h2>Did not count</h2>
+          <ul>
+            {status.ignored.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section aria-label="Events">
+        <h2>
+          Events <span class="number">{events.length}</span>
+        </h2>
+        <ol class="events" reversed>
+          {[...events]
+            .reverse()
+            .slice(0, EVENTS_SHOWN)
+            .map((event) => (
+              <EventRow key={event.seq} event={event} />
+            ))}
+        </ol>
+        {events.length > EVENTS_SHOWN && (
+          <p class="quiet">
+            {events.length - EVENTS_SHOWN} earlier ones: <code>emend events {shownKey(view.stepKey)}</code>
+          </p>
+        )}
+      </section>
+      {status.result === null && <AbortButton view={view} />}
+    </>
+  );
+};
+
+const EVENTS_SHOWN = 200;
+
+const EventRow = ({ event }: { readonly event: StepEvent }) => (
+  <li>
+    <time dateTime={new Date(event.at).toISOString()}>{new Date(event.at).toLocaleTimeString('en-GB')}</time>{' '}
+    <span class="event-type">{event.type.replaceAll('_', ' ')}</span> <span>{eventText(event)}</span>
+  </li>
+);
+
+const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
+  <div class="scroll" tabIndex={0} role="region" aria-label="Table of files">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">File</th>
+          <th scope="col">Status</th>
+          <th scope="col">Format</th>
+          <th scope="col">Size</th>
+          <th scope="col">Refused</th>
+          <th scope="col">Why</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.path}>
+            <th scope="row">
+              <code>{row.path}</code>
+            </th>
+            <td>
+              <span class={`file-status ${row.status}`}>{row.status.replaceAll('_', ' ')}</span>
+              {row.verdict === null ? '' : `, ${row.verdict}`}
+            </td>
+            <td>{row.format}</td>
+            <td>{row.isNew ? 'new' : count(row.lines, 'line')}</td>
+            <td>{row.attempts === 0 ? '' : row.attempts}</td>
+            <td class="why">{row.reason ?? ''}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const Result = ({ result }: { readonly result: StepResult }) => (
+  <section
+    aria-label="Result"
+    class={`box ${result.outcome === 'failed' || result.outcome === 'refused' ? 'bad' : 'good'}`}
+  >
+    <p>
+      <strong>{result.outcome}</strong>
+      {result.commit !== null && (
+        <>
+          {' '}
+          {count(result.files.length, 'file')} as <code>{result.commit.slice(0, 12)}</code>
+        </>
+      )}
+      {result.verification !== null && <>; tests: {result.verification}</>}
+    </p>
+    {result.problem !== null && (
+      <p>
+        {result.problem.message} {result.problem.next ?? ''}
+      </p>
+    )}
+    {result.commit !== null && (
+      <p>
+        <code>git show {result.commit.slice(0, 12)}</code>
+      </p>
+    )}
+  </section>
+);

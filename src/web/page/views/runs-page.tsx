@@ -1,0 +1,143 @@
+/** All runs: what waits for a person first, then what runs, then what has ended. */
+import { useRef, useState } from 'preact/hooks';
+import type { ListedRun, RunList } from '../../../client/list-runs.js';
+import type { ListMessage } from '../../feeds.js';
+import { useKeys, useStream } from '../hooks.js';
+import { LinkMark, shownKey, StateMark, timeText } from './words.js';
+import { useOut } from './use-out.js';
+
+const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
+  ['Waits for you', (run) => run.decision !== null],
+  ['Running', (run) => run.decision === null && run.open],
+  ['Ended', (run) => run.decision === null && !run.open],
+];
+
+export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
+  const [list, setList] = useState<RunList | null>(null);
+  const [words, setWords] = useState('');
+  const [workspace, setWorkspace] = useState('');
+  const [state, setState] = useState('');
+  const search = useRef<HTMLInputElement>(null);
+  const live = useStream('/api/live', (data) => {
+    setList((data as ListMessage).list);
+  });
+  useOut(live, onOut);
+  const step = (by: number): void => {
+    const links = [...document.querySelectorAll<HTMLAnchorElement>('a.run')];
+    const at = links.findIndex((link) => link === document.activeElement);
+    links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+  };
+  useKeys({
+    '/': () => search.current?.focus(),
+    j: () => {
+      step(1);
+    },
+    k: () => {
+      step(-1);
+    },
+  });
+  const runs = list?.runs ?? [];
+  const wanted = words.trim().toLowerCase();
+  const found = runs.filter(
+    (run) =>
+      (workspace === '' || run.workspace === workspace) &&
+      (state === '' || run.state === state) &&
+      [run.title, run.jobPath, run.stepKey, run.doing, run.workspace].some((text) =>
+        text.toLowerCase().includes(wanted),
+      ),
+  );
+  const workspaces = [...new Set(runs.map((run) => run.workspace))].filter((path) => path !== '').sort();
+  const states = [...new Set(runs.map((run) => run.state))].sort();
+  return (
+    <>
+      <h1>Runs</h1>
+      <LinkMark live={live} note={list?.note ?? null} />
+      <form
+        class="filters"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+        }}
+      >
+        <label>
+          Search{' '}
+          <input
+            ref={search}
+            type="search"
+            value={words}
+            onInput={(event) => {
+              setWords(event.currentTarget.value);
+            }}
+          />
+        </label>
+        <label>
+          Workspace{' '}
+          <select
+            value={workspace}
+            onChange={(event) => {
+              setWorkspace(event.currentTarget.value);
+            }}
+          >
+            <option value="">all</option>
+            {workspaces.map((path) => (
+              <option key={path}>{path}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          State{' '}
+          <select
+            value={state}
+            onChange={(event) => {
+              setState(event.currentTarget.value);
+            }}
+          >
+            <option value="">all</option>
+            {states.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </form>
+      {list === null && <p class="quiet">Looking …</p>}
+      {list !== null && runs.length === 0 && (
+        <p class="box">
+          No runs yet. Start one in a terminal: <code>emend run job.md</code>
+        </p>
+      )}
+      {list !== null && runs.length > 0 && found.length === 0 && <p class="box">No run fits.</p>}
+      {GROUPS.map(([title, belongs]) => {
+        const rows = found.filter(belongs);
+        return rows.length === 0 ? null : (
+          <section key={title} aria-label={title}>
+            <h2>
+              {title} <span class="number">{rows.length}</span>
+            </h2>
+            <ul class="runs">
+              {rows.map((run) => (
+                <RunRow key={run.stepKey} run={run} />
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+      {list !== null && list.left_off > 0 && (
+        <p class="quiet">{list.left_off} older runs are not listed; `emend show` finds them by their digits.</p>
+      )}
+    </>
+  );
+};
+
+const RunRow = ({ run }: { readonly run: ListedRun }) => (
+  <li>
+    <a class="run" href={`#/run/${run.stepKey}${run.decision?.reason === 'approval' ? '/review' : ''}`}>
+      <span class="run-title">{run.title || run.jobPath || 'a run without a title'}</span>
+      <StateMark state={run.state} />
+      <span class="run-doing">{run.doing}</span>
+      <span class="run-facts quiet">
+        <code>{shownKey(run.stepKey)}</code> <span>{run.jobPath}</span> <span>{run.workspace}</span>{' '}
+        <span>{timeText(run.startedAt)}</span>
+      </span>
+    </a>
+  </li>
+);

@@ -1,0 +1,104 @@
+/** The frame of all pages: way home, colours, help. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { logout } from '../api.js';
+import { useKeys } from '../hooks.js';
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['?', 'this help'],
+  ['g', 'back to the list of runs'],
+  ['j  k', 'next and previous file (in the list: run)'],
+  ['n  p', 'next and previous change'],
+  ['a  s  r', 'approve, skip, revise this file'],
+  ['u', 'take the verdict on this file back'],
+  ['A', 'approve every file that has no verdict'],
+  ['J  K', 'next and previous line'],
+  ['c', 'comment on this line (on the file, where no line is marked)'],
+  ['Ctrl Enter', 'keep the comment'],
+  ['f', 'put the diff of this file away, or show it'],
+  ['v', 'side by side, or one column'],
+  ['/', 'search'],
+  ['Enter', 'send the verdicts (asks first)'],
+];
+
+type Theme = 'system' | 'light' | 'dark';
+const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+const themeNow = (): Theme => THEMES.find((theme) => theme === localStorage.getItem('emend-theme')) ?? 'system';
+const show = (theme: Theme): void => {
+  if (theme === 'system') document.documentElement.removeAttribute('data-theme');
+  else document.documentElement.setAttribute('data-theme', theme);
+  localStorage.setItem('emend-theme', theme);
+};
+
+export const Shell = ({ children, onOut }: { readonly children: ComponentChildren; readonly onOut: () => void }) => {
+  const help = useRef<HTMLDialogElement>(null);
+  const [theme, setTheme] = useState(themeNow);
+  useEffect(() => {
+    show(theme);
+  }, [theme]);
+  useKeys({
+    '?': () => help.current?.showModal(),
+    g: () => {
+      location.hash = '#/';
+    },
+  });
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system';
+  return (
+    <>
+      <a
+        class="skip-link"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById('main')?.focus();
+        }}
+      >
+        To the content
+      </a>
+      <header class="top">
+        <a href="#/" class="name">
+          Emend
+        </a>
+        <span class="spring" />
+        <button
+          class="plain"
+          onClick={() => {
+            setTheme(next);
+          }}
+          title="Colours: system, light or dark"
+        >
+          Colours: {theme}
+        </button>
+        <button class="plain" onClick={() => help.current?.showModal()}>
+          Keys <kbd>?</kbd>
+        </button>
+        <button class="plain" onClick={() => void logout().then(onOut)}>
+          Sign out
+        </button>
+      </header>
+      <main id="main" tabIndex={-1} class="page">
+        {children}
+      </main>
+      <dialog ref={help} aria-labelledby="help-title" class="help">
+        <h2 id="help-title">Keys</h2>
+        <dl>
+          {KEYS.map(([keys, what]) => (
+            <div key={keys}>
+              <dt>
+                {keys.split('  ').map((key) => (
+                  <kbd key={key}>{key}</kbd>
+                ))}
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <form method="dialog">
+          <button class="main" autofocus>
+            Close
+          </button>
+        </form>
+      </dialog>
+    </>
+  );
+};

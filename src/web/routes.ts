@@ -1,0 +1,138 @@
+/** What the page may ask for, once it is known who asks. Runs are named by their whole key, proposals by their hash. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { z } from 'zod';
+import { decide } from '../client/decide.js';
+import type { DecideOptions } from '../client/decide.js';
+import { listRuns } from '../client/list-runs.js';
+import { proposalTexts } from '../client/proposal-texts.js';
+import { resolveRun } from '../client/resolve-run.js';
+import type { ResolvedRun } from '../client/resolve-run.js';
+import { diffText, showRun } from '../client/show-run.js';
+import type { Emend } from '../client/types.js';
+import { ANSWER_MEANS } from '../shared/decisions.js';
+import type { Answer } from '../shared/decisions.js';
+import { BOUNDS } from '../shared/limits.js';
+import { fail } from '../shared/problems.js';
+import type { SealedProposal } from '../shared/protocol.js';
+import { isStepKey } from '../shared/refs.js';
+import type { StepKey } from '../shared/refs.js';
+import { listFeed, runFeed } from './feeds.js';
+import { readJson, refuse, send, sendJson } from './http.js';
+import type { Feeds } from './live.js';
+
+export interface RouteContext {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  readonly person: string;
+  readonly source: () => Promise<Emend>;
+  readonly feeds: Feeds;
+}
+type Route = (context: RouteContext, parts: readonly string[]) => Promise<void> | void;
+
+const answers = Object.keys(ANSWER_MEANS) as [Answer, ...Answer[]];
+const DECIDE = z.strictObject({
+  decision: z.string().min(1).max(200),
+  answer: z.enum(answers),
+  files: z.array(z.string().min(1).max(4_096)).max(1_000).optional(),
+  note: z.string().max(BOUNDS.note_bytes).optional(),
+  set: z.record(z.string().max(100), z.union([z.number(), z.string().max(10_000)])).optional(),
+});
+
+const keyOf = (text: string | undefined): StepKey =>
+  text !== undefined && text.length >= 32 && isStepKey(text) ? text : fail('run_unknown', 'That is no key of a run.');
+
+const runOf = async (emend: Emend, text: string | undefined): Promise<ResolvedRun> => {
+  const key = keyOf(text);
+  const run = await resolveRun(emend, key);
+  return run.stepKey === key ? run : fail('run_unknown', 'No run has this key.');
+};
+
+/** Only the proposal that the run has now: an older one is no more to be decided on. */
+const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined): Promise<SealedProposal> => {
+  const { proposal } = await showRun(emend, run);
+  return proposal !== null && proposal.id === id
+    ? proposal
+    : fail('answer_not_accepted', 'The run has another proposal by now.', 'Look at the run again.');
+};
+
+const decideRoute: Route = async ({ request, response, person, source }, [key]) => {
+  const given = DECIDE.safeParse(await readJson(request));
+  if (!given.success) return fail('usage', `The answer is not as it should be: ${z.prettifyError(given.error)}`);
+  const emend = await source();
+  const { decision, answer, files, note, set } = given.data;
+  const options: DecideOptions = {
+    decision,
+    answer,
+    ...(files === undefined ? {} : { files }),
+    ...(note === undefined ? {} : { note }),
+    ...(set === undefined ? {} : { set }),
+    by: { name: person, from: 'web' },
+  };
+  sendJson(response, await decide(emend, await runOf(emend, key), options));
+};
+
+const live = ({ request, response, feeds }: RouteContext, name: string, feed: Parameters<Feeds['join']>[1]): void => {
+  const since = request.headers['last-event-id'];
+  if (!feeds.join(name, feed, response, typeof since === 'string' && since.length < 100 ? since : null))
+    refuse(response, 429, 'Too many pages are open.');
+};
+
+const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[] = [
+  [
+    'GET',
+    /^\/api\/session$/,
+    ({ response, person }) => {
+      sendJson(response, { person });
+    },
+  ],
+  ['GET', /^\/api\/runs$/, async ({ response, source }) => sendJson(response, await listRuns(await source()))],
+  [
+    'GET',
+    /^\/api\/live$/,
+    (context) => {
+      live(context, 'list', listFeed(context.source));
+    },
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/live$/,
+    async (context, [key]) => {
+      const { stepKey } = await runOf(await context.source(), key);
+      live(context, `run ${stepKey}`, runFeed(context.source, stepKey));
+    },
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/diff\/([0-9a-f]{64})$/,
+    async ({ response, source }, [key, id]) => {
+      const emend = await source();
+      const proposal = await proposalOf(emend, await runOf(emend, key), id);
+      send(response, 200, 'text/plain; charset=utf-8', await diffText(emend, proposal));
+    },
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/file\/([0-9a-f]{64})$/,
+    async ({ response, source, url }, [key, id]) => {
+      const emend = await source();
+      const proposal = await proposalOf(emend, await runOf(emend, key), id);
+      sendJson(response, await proposalTexts(emend, proposal, url.searchParams.get('path') ?? ''));
+    },
+  ],
+  ['POST', /^\/api\/runs\/([^/]+)\/decide$/, decideRoute],
+];
+
+/** Answers, or says that there is no such thing. Throws what the client functions throw. */
+export const answerRoute = async (context: RouteContext): Promise<void> => {
+  const method = context.request.method === 'HEAD' ? 'GET' : context.request.method;
+  const matching = ROUTES.map(([wanted, path, route]) => ({
+    wanted,
+    route,
+    found: path.exec(context.url.pathname),
+  })).filter(({ found }) => found !== null);
+  const match = matching.find(({ wanted }) => wanted === method);
+  if (match?.found) await match.route(context, match.found.slice(1));
+  else if (matching.length > 0) refuse(context.response, 405, 'This address takes another method.');
+  else refuse(context.response, 404, 'There is nothing at this address.');
+};

@@ -1,0 +1,205 @@
+/**
+ * The review page's server: our own files, and the client functions as JSON. It answers under its own names only, to its own page only,
+ * and to those only who were let in; see docs/review-page.md.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import type { Emend } from '../client/types.js';
+import { BOUNDS } from '../shared/limits.js';
+import { fail, problem, ProblemError } from '../shared/problems.js';
+import type { Assets } from './assets.js';
+import { bracketed, cookieOf, isLoopback, placeOf, refusalOf } from './guard.js';
+import type { Place } from './guard.js';
+import { problemOf, readJson, refuse, send, sendJson, sendProblem } from './http.js';
+import { createFeeds } from './live.js';
+import { rateBound } from './rate.js';
+import { answerRoute } from './routes.js';
+import { createSessions } from './sessions.js';
+
+export interface WebOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Beyond loopback there must be one. */
+  readonly secret: string | null;
+  /** The address that people use where a proxy stands before the server. */
+  readonly publicUrl: string | null;
+  /** Who decides, for those that come with a token. */
+  readonly person: string;
+  readonly assets: Assets;
+  /** The open stores and, where one answers, the server: asked anew for each request. */
+  readonly source: () => Promise<Emend>;
+  /** An address with a token that is good once; a new one each time one was used. */
+  readonly onAddress: (address: string) => void;
+  /** What is a fault of ours. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface WebServer {
+  /** Without a token. */
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const LOGIN = z.union([
+  z.strictObject({ token: z.string().min(1).max(200) }),
+  z.strictObject({ secret: z.string().min(1).max(1_000), name: z.string().trim().min(1).max(100) }),
+]);
+
+/** Throws ProblemError `usage` where the place would be open to others without a secret, or cannot be had. */
+export const startWeb = async (options: WebOptions): Promise<WebServer> => {
+  checkPlace(options);
+  const { host, secret, publicUrl, assets, source, onAddress, onError } = options;
+  const sessions = createSessions(secret);
+  const feeds = createFeeds(onError);
+  const logins = rateBound(BOUNDS.webLogins_burst, BOUNDS.webLogins_perSecond);
+  const strangers = rateBound(BOUNDS.webStrangers_burst, BOUNDS.webStrangers_perSecond);
+  const at: { place: Place; base: string; cookie: string } = { place: { hosts: new Set() }, base: '', cookie: '' };
+  const offer = (): void => {
+    onAddress(`${at.base}/#token=${sessions.token()}`);
+  };
+
+  const login = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const given = LOGIN.safeParse(await readJson(request));
+    if (!given.success) return fail('usage', 'A token, or a secret and a name, is needed.');
+    if (!logins.take()) {
+      refuse(response, 429, 'Too many tries.');
+      return;
+    }
+    const opened =
+      'token' in given.data
+        ? sessions.byToken(given.data.token, options.person)
+        : sessions.bySecret(given.data.secret, given.data.name);
+    if (opened === null) {
+      refuse(response, 401, 'That is not it, or it was used before.');
+      return;
+    }
+    const secure = publicUrl?.startsWith('https:') === true ? '; Secure' : '';
+    const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(BOUNDS.webSession_ms / 1000)}${secure}`;
+    sendJson(response, { key: opened.key }, { 'set-cookie': `${at.cookie}=${opened.cookie}; ${attributes}` });
+    if ('token' in given.data) offer();
+  };
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const refusal = refusalOf(request, at.place);
+    const url = refusal === null ? urlOf(request) : null;
+    const cookie = cookieOf(request.headers, at.cookie);
+    const key = request.headers['x-emend-key'];
+    const session = sessions.find(cookie, typeof key === 'string' ? key : undefined);
+    const post = request.method === 'POST';
+    if (refusal !== null) refuse(response, ...refusal);
+    else if (url === null) refuse(response, 400, 'That is no address.');
+    else if (!(session?.rate ?? strangers).take()) refuse(response, 429, 'Too many requests.');
+    else if (!url.pathname.startsWith('/api/')) sendAsset(request, response, assets, url.pathname);
+    else if (url.pathname === '/api/login' && post) await login(request, response);
+    else if (session === null) refuse(response, 401, 'Not let in (any more).');
+    else if (url.pathname === '/api/logout' && post) {
+      sessions.end(cookie);
+      sendJson(response, {}, { 'set-cookie': `${at.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0` });
+    } else await answerRoute({ request, response, url, person: session.person, source, feeds });
+  };
+  const underWay = new Set<Promise<void>>();
+
+  const server = createServer(
+    { maxHeaderSize: 16_384, requestTimeout: 30_000, headersTimeout: 10_000 },
+    (request, response) => {
+      const answering = answer(request, response)
+        .catch((error: unknown) => {
+          if (response.destroyed) return;
+          if (!(error instanceof ProblemError)) onError(error);
+          sendProblem(response, problemOf(error));
+        })
+        .finally(() => underWay.delete(answering));
+      underWay.add(answering);
+    },
+  );
+  const port = await listen(server, host, options.port);
+  at.place = placeOf(host, port, publicUrl);
+  at.base =
+    publicUrl?.replace(/\/+$/, '') ??
+    `http://${bracketed(host === '0.0.0.0' || host === '::' ? 'localhost' : host)}:${port}`;
+  // Cookies are shared by all ports of a host: two pages on one machine must not end each other's sessions.
+  at.cookie = `emend-${port}`;
+  offer();
+  return {
+    url: at.base,
+    port,
+    close: async () => {
+      const closed = new Promise<void>((resolve) =>
+        server.close(() => {
+          resolve();
+        }),
+      );
+      server.closeAllConnections();
+      await closed;
+      // A connection to Temporal that is closed under a call in progress ends the process.
+      await Promise.all([...underWay, feeds.close()]);
+    },
+  };
+};
+
+const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
+  if (publicUrl !== null && !/^https?:\/\/[^/]+\/?$/.test(publicUrl))
+    fail(
+      'usage',
+      `--public-url must be an address without a path, like https://emend.example.org; received ${publicUrl.slice(0, 200)}.`,
+    );
+  if (isLoopback(host) && publicUrl === null) return;
+  if (secret === null)
+    fail(
+      'usage',
+      `Whoever reaches ${publicUrl ?? host} could change files and run commands here, so a secret is needed.`,
+      'Set EMEND_WEB_SECRET to a long random text (`openssl rand -hex 32`), and put a proxy with TLS before it; or leave out --host.',
+    );
+  else if (secret.length < BOUNDS.webSecret_chars)
+    fail('usage', `EMEND_WEB_SECRET has ${secret.length} characters; at least ${BOUNDS.webSecret_chars} are needed.`);
+  if ((host === '0.0.0.0' || host === '::') && publicUrl === null)
+    fail(
+      'usage',
+      `--host ${host} is every address of this machine, so the name that people use must be told.`,
+      'Add --public-url http://NAME:PORT.',
+    );
+};
+
+const listen = (server: Server, host: string, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        new ProblemError(
+          problem(
+            'usage',
+            `The review page cannot listen on ${bracketed(host)}:${port} (${error.code ?? error.message}).`,
+            'Name another with --port, or 0 for any free one.',
+          ),
+        ),
+      );
+    });
+    server.listen(port, host, () => {
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+
+const urlOf = ({ url }: IncomingMessage): URL | null => {
+  try {
+    return new URL(url ?? '/', 'http://page');
+  } catch {
+    return null;
+  }
+};
+
+const sendAsset = (request: IncomingMessage, response: ServerResponse, assets: Assets, path: string): void => {
+  const asset = assets.get(path);
+  if (asset === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
+    refuse(response, asset === undefined ? 404 : 405, 'There is nothing at this address.');
+    return;
+  }
+  const brotli = /\bbr\b/.test(request.headers['accept-encoding'] ?? '') ? asset.brotli : null;
+  send(response, 200, asset.type, brotli ?? asset.body, {
+    'cache-control': asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    vary: 'accept-encoding',
+    ...(brotli === null ? {} : { 'content-encoding': 'br' }),
+  });
+};

@@ -1,0 +1,81 @@
+/**
+ * Who may use the page. A token (made at the start, good once) or the shared secret is exchanged for two halves: a cookie that scripts
+ * cannot read, and a key that the page keeps for its own origin and sends as a header. Each request needs both: cookies are shared by
+ * all ports of a host, a header that only our page knows is not, and no other site can send it.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { BOUNDS } from '../shared/limits.js';
+import { rateBound } from './rate.js';
+import type { RateBound } from './rate.js';
+
+export interface Session {
+  /** Who decides: kept with every decision. */
+  readonly person: string;
+  readonly rate: RateBound;
+}
+export interface OpenedSession {
+  /** Value of the cookie. */
+  readonly cookie: string;
+  /** What the page sends as the header `x-emend-key`. */
+  readonly key: string;
+}
+
+export interface Sessions {
+  /** A new token; earlier unused ones count no longer. */
+  token(): string;
+  /** Null: it is not the token, or was used. */
+  byToken(token: string, person: string): OpenedSession | null;
+  /** Null: there is no secret, or another. */
+  bySecret(secret: string, person: string): OpenedSession | null;
+  find(cookie: string | undefined, key: string | undefined): Session | null;
+  end(cookie: string | undefined): void;
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+const same = (a: Buffer, b: Buffer): boolean => timingSafeEqual(a, b);
+const fresh = (): string => randomBytes(32).toString('base64url');
+
+interface Kept extends Session {
+  readonly key: Buffer;
+  endsAt: number;
+}
+
+export const createSessions = (secret: string | null, now: () => number = Date.now): Sessions => {
+  let token: Buffer | null = null;
+  const wanted = secret === null ? null : digest(secret);
+  // Kept by digest: looking one up takes no longer for a guess that is nearly right.
+  const sessions = new Map<string, Kept>();
+  const idOf = (cookie: string): string => digest(cookie).toString('hex');
+  const open = (person: string): OpenedSession => {
+    for (const [id, kept] of sessions) if (kept.endsAt < now()) sessions.delete(id);
+    const [oldest] = sessions.keys();
+    if (sessions.size >= BOUNDS.webSessions && oldest !== undefined) sessions.delete(oldest);
+    const opened = { cookie: fresh(), key: fresh() };
+    const rate = rateBound(BOUNDS.webRequests_burst, BOUNDS.webRequests_perSecond);
+    sessions.set(idOf(opened.cookie), { person, rate, key: digest(opened.key), endsAt: now() + BOUNDS.webSession_ms });
+    return opened;
+  };
+  return {
+    token: () => {
+      const made = fresh();
+      token = digest(made);
+      return made;
+    },
+    byToken: (given, person) => {
+      if (token === null || !same(token, digest(given))) return null;
+      token = null;
+      return open(person);
+    },
+    bySecret: (given, person) => (wanted !== null && same(wanted, digest(given)) ? open(person) : null),
+    find: (cookie, key) => {
+      if (cookie === undefined || key === undefined) return null;
+      const kept = sessions.get(idOf(cookie));
+      if (kept === undefined || kept.endsAt < now() || !same(kept.key, digest(key))) return null;
+      kept.endsAt = now() + BOUNDS.webSession_ms;
+      return kept;
+    },
+    end: (cookie) => {
+      if (cookie !== undefined) sessions.delete(idOf(cookie));
+    },
+  };
+};

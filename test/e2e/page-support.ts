@@ -1,0 +1,92 @@
+/** What tests of the review page share: a page over a scene, a real Chromium, axe. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Emend } from '../../src/client/index.js';
+import { loadAssets } from '../../src/web/assets.js';
+import { startWeb } from '../../src/web/server.js';
+import type { WebServer } from '../../src/web/server.js';
+
+const PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/opt/google/chrome/chrome',
+];
+/** The system's browser; null where there is none. */
+export const browserPath = (): string | null =>
+  [process.env.EMEND_TEST_BROWSER ?? '', ...PLACES].find((path) => path !== '' && existsSync(path)) ?? null;
+export const HOW_TO = 'apt-get install chromium (or EMEND_TEST_BROWSER=/path/to/chrome)';
+
+export const launch = (path: string): Promise<Browser> =>
+  chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+
+export interface ServedPage extends WebServer {
+  /** The address with the token that is good now. */
+  address(): string;
+  readonly errors: readonly unknown[];
+}
+
+export const servePage = async (
+  emend: Emend,
+  more: { port?: number; secret?: string; publicUrl?: string; host?: string } = {},
+): Promise<ServedPage> => {
+  let address = '';
+  const errors: unknown[] = [];
+  const server = await startWeb({
+    host: more.host ?? '127.0.0.1',
+    port: more.port ?? 0,
+    secret: more.secret ?? null,
+    publicUrl: more.publicUrl ?? null,
+    person: 'ada',
+    assets: await loadAssets(join(process.cwd(), 'dist', 'web')),
+    source: () => Promise.resolve(emend),
+    onAddress: (next) => {
+      address = next;
+    },
+    onError: (error) => errors.push(error),
+  });
+  return { ...server, address: () => address, errors };
+};
+
+/** Where screenshots go; kept as test output. */
+export const picture = async (page: Page, name: string): Promise<void> => {
+  const dir = join(process.cwd(), '.emend-test', 'pages');
+  mkdirSync(dir, { recursive: true });
+  await page.screenshot({ path: join(dir, `${name}.png`) });
+};
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+/** What axe-core finds wrong with what is shown, in one line each. */
+export const violations = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axeSource);
+  const found = await page.evaluate<readonly Violation[]>(
+    'axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations)',
+  );
+  return found.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map((node) => `${id}: ${node.html} ${node.failureSummary ?? ''}`),
+  );
+};
+
+/** A signed-in page whose errors (of scripts, of the policy) are kept. */
+export const openPage = async (
+  context: BrowserContext,
+  served: ServedPage,
+): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text());
+  });
+  await page.goto(served.address());
+  await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+  return { page, faults };
+};

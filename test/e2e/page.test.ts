@@ -1,0 +1,244 @@
+/** The review page in a real browser: from what waits to the commit in git, by mouse and by keyboard alone, live for all who look. */
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { browserPath, HOW_TO, launch, openPage, picture, servePage, violations } from './page-support.js';
+import type { ServedPage } from './page-support.js';
+import { answerFor, planText, startDemo } from './plan-support.js';
+import { scene, whole } from './support.js';
+import type { Scene } from './support.js';
+
+const path = browserPath();
+if (path === null) process.stderr.write(`SKIPPED: no Chromium for the review page's tests; ${HOW_TO}\n`);
+const PHASES = [
+  { name: 'Foundation', file: 'src/one.js' },
+  { name: 'Core logic', file: 'src/two.js' },
+];
+/** A browser starts slowly beside others' work. */
+jest.setTimeout(180_000);
+/** Where there is none the tests are printed as skipped, with what installs one. */
+const inBrowser = path === null ? describe.skip : describe;
+
+const job = (title: string, file: string, check = file): string =>
+  `---\ntarget_files: [${JSON.stringify(file)}]\ncommit: true\ntest: node --check ${JSON.stringify(check)}\n---\n# ${title}\n\nSay good day.\n`;
+const GREET =
+  Array.from({ length: 40 }, (_, i) => `// line ${i + 1}`).join('\n') +
+  "\nexport const greet = (name) => 'hello ' + name;\n";
+const GREETED = GREET.replace("'hello ' + name", "'good day, ' + name");
+/** A name and a content that are HTML and script: what runs of them sets the title. */
+const EVIL = 'src/<img src=x onerror=document.title=1>.js';
+const MARKUP = '</pre></script><script>document.title=1</script><img src=x onerror="document.title=1">';
+const evil = (text: string): string => `export const a = ${JSON.stringify(MARKUP)};\nexport const b = '${text}';\n`;
+
+inBrowser('the review page', () => {
+  let s: Scene;
+  let served: ServedPage;
+  let browser: Browser;
+  beforeAll(async () => {
+    const hold = { kind: 'hold' as const, after_bytes: 20 };
+    s = await scene(
+      {
+        'src/greet.js': GREET,
+        'src/skip.js': 'let a = 1;\n',
+        'src/held.js': 'let h = 1;\n',
+        'src/bad.js': 'let x = 1;\n',
+        [EVIL]: evil('b'),
+        'plans/010_demo.md': planText(PHASES),
+        'emend.yaml': 'test: [node -e 0]\n',
+      },
+      [
+        ...PHASES.map((phase) => answerFor(phase)),
+        { name: 'greet', match: { contains: '- src/greet.js' }, answer: whole({ 'src/greet.js': GREETED }) },
+        { name: 'skip', match: { contains: '- src/skip.js' }, answer: whole({ 'src/skip.js': 'let a = 2;\n' }) },
+        {
+          name: 'held',
+          match: { contains: '- src/held.js', times: 1 },
+          answer: whole({ 'src/held.js': 'let h = 2;\n' }),
+          fault: hold,
+        },
+        {
+          name: 'held no more',
+          match: { contains: '- src/held.js' },
+          answer: whole({ 'src/held.js': 'let h = 2;\n' }),
+        },
+        { name: 'bad', match: { contains: '- src/bad.js' }, answer: 'I would rather not say.' },
+        {
+          name: 'revised',
+          match: { contains: 'line 2 of the proposed text' },
+          answer: whole({ [EVIL]: evil('plain') }),
+        },
+        { name: 'evil', match: { contains: `- ${EVIL}` }, answer: whole({ [EVIL]: evil(MARKUP.replaceAll("'", '')) }) },
+      ],
+    );
+    await s.worker();
+    served = await servePage(s.emend);
+    browser = await launch(path ?? '');
+  }, 120_000);
+  afterAll(async () => {
+    await browser.close();
+    await served.close();
+    expect(served.errors).toEqual([]);
+    await s.close();
+  });
+
+  /** `expected`: what the browser may complain of. */
+  const visit = async (
+    options: BrowserContextOptions,
+    use: (page: Page) => Promise<void>,
+    expected?: RegExp,
+  ): Promise<void> => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const { page, faults } = await openPage(context, served);
+    try {
+      await use(page);
+    } catch (error) {
+      await picture(page, 'failed');
+      throw new Error(`${await page.locator('body').innerText()}\n${faults.join('\n')}`, { cause: error });
+    }
+    expect(faults.filter((fault) => expected?.test(fault) !== true)).toEqual([]);
+    expect(await page.title()).not.toBe('1');
+    await context.close();
+  };
+  const open = (page: Page, title: RegExp): Promise<void> => page.getByRole('link', { name: title }).click();
+
+  test('approves to the commit in git', async () => {
+    const run = await s.start('jobs/greet.md', job('Greet politely', 'src/greet.js'));
+    await s.settle(run);
+    await visit({ colorScheme: 'light' }, async (page) => {
+      await page.getByRole('link', { name: /Greet politely/ }).waitFor();
+      await picture(page, 'runs-light');
+      expect(await violations(page)).toEqual([]);
+      await open(page, /Greet politely/);
+      await page.locator('.k-string').first().waitFor();
+      await page.getByRole('button', { name: 'show 37 unchanged lines' }).click();
+      await page.getByText('// line 1', { exact: true }).first().waitFor();
+      await picture(page, 'review-light');
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Approve all' }).click();
+      await page.getByRole('button', { name: 'Send …' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByText(/approve by ada \(web\)/).waitFor();
+      await page.getByRole('link', { name: 'What became of it' }).click();
+      await page.getByText('committed', { exact: true }).first().waitFor();
+      await picture(page, 'run-light');
+      expect(await violations(page)).toEqual([]);
+    });
+    expect(s.git('show', 'HEAD:src/greet.js')).toBe(GREETED);
+  });
+
+  test('by keyboard alone, in the dark, over markup: comments on a line, has it revised, approves', async () => {
+    const run = await s.start('jobs/evil.md', job('Say <b>more</b>', EVIL));
+    await s.settle(run);
+    await visit({ colorScheme: 'dark' }, async (page) => {
+      await page.getByRole('link', { name: /Say <b>more/ }).waitFor();
+      const press = async (...keys: string[]): Promise<void> => {
+        for (const key of keys) await page.keyboard.press(key);
+      };
+      await press('j', 'Enter');
+      await page.getByText(MARKUP).first().waitFor();
+      await press('n', 'J', 'J');
+      await picture(page, 'review-dark');
+      expect(await violations(page)).toEqual([]);
+      await press('?');
+      await page.getByRole('heading', { name: 'Keys' }).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await press('Escape', 'c');
+      await page.keyboard.type('use the word plain');
+      await press('Control+Enter', 'Enter');
+      await page.getByRole('heading', { name: 'Send your verdicts' }).waitFor();
+      await picture(page, 'send-dark');
+      expect(await violations(page)).toEqual([]);
+      await press('Enter');
+      await page.getByText("export const b = 'plain';").first().waitFor();
+      await press('a', 'Enter');
+      await page.getByRole('heading', { name: 'Send your verdicts' }).waitFor();
+      await press('Enter');
+      await page.getByText(/approve by ada/).waitFor();
+    });
+    expect((await s.end(run)).outcome).toBe('committed');
+    expect(s.git('show', `HEAD:${EVIL}`)).toBe(evil('plain'));
+  });
+
+  test('two people on one decision: the second sees what the first decided; then the list is right for both', async () => {
+    const run = await s.start('jobs/skip.md', job('Skip me', 'src/skip.js'));
+    await s.settle(run);
+    await visit({ viewport: { width: 390, height: 800 }, hasTouch: true }, async (second) => {
+      await open(second, /Skip me/);
+      await second.getByText('let a = 2;').first().waitFor();
+      await picture(second, 'review-phone');
+      expect(await violations(second)).toEqual([]);
+      expect(await second.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      await visit({}, async (first) => {
+        await open(first, /Skip me/);
+        await first.getByRole('button', { name: 'Skip', exact: true }).click();
+        await first.getByRole('button', { name: 'Send …' }).click();
+        await first.getByRole('button', { name: 'Send', exact: true }).click();
+        await second.getByText(/skip by ada/).waitFor();
+      });
+      expect(await second.getByRole('button', { name: 'Send …' }).count()).toBe(0);
+    });
+    expect((await s.end(run)).outcome).toBe('skipped');
+    expect(s.read('src/skip.js')).toBe('let a = 1;\n');
+  });
+
+  test('a decision of another kind: its refusals, exactly its answers, and one of them sent', async () => {
+    const run = await s.start('jobs/bad.md', job('Stubborn model', 'src/bad.js'));
+    const { decision } = (await s.settle(run)).status;
+    await visit({}, async (page) => {
+      await open(page, /Stubborn model/);
+      await page.getByRole('heading', { name: 'Refused answers' }).waitFor();
+      const answers = await page
+        .getByRole('radio')
+        .evaluateAll((all) => all.map((each) => (each as unknown as { value: string }).value));
+      expect([...answers, 'abort'].sort()).toEqual([...decision!.accepts].sort());
+      await page.getByRole('radio', { name: /^retry/ }).check();
+      await picture(page, 'decision-light');
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole('radio', { name: /^skip/ }).check();
+      await page.getByRole('button', { name: 'Send the answer' }).click();
+      await page.getByText('skipped', { exact: true }).first().waitFor();
+    });
+    expect((await s.end(run)).outcome).toBe('skipped');
+  });
+
+  test('a plan: its phases, live, and the run of one of them', async () => {
+    await visit({ colorScheme: 'dark' }, async (page) => {
+      const plan = await startDemo(s, { approval: 'auto' });
+      await open(page, /Demo plan/);
+      const phase = page.getByRole('row', { name: /2\. Core logic/ });
+      await phase.getByText('completed').waitFor({ timeout: 120_000 });
+      await picture(page, 'plan-dark');
+      expect(await violations(page)).toEqual([]);
+      await phase.getByRole('link').click();
+      await page.getByText('committed', { exact: true }).first().waitFor();
+      expect((await s.end(plan)).outcome).toBe('completed');
+    });
+  });
+
+  test('stays true while the worker is killed and another one comes, and says when its own server is gone', async () => {
+    const first = await s.worker();
+    const asked = s.rehearsal.requests().length;
+    await visit(
+      {},
+      async (page) => {
+        const run = await s.start('jobs/held.md', job('Held answer', 'src/held.js'));
+        // It was started after the list was opened.
+        await open(page, /Held answer/);
+        await page.getByText(/file 1\/1/).waitFor();
+        await s.until(() => s.rehearsal.requests().length > asked, 60);
+        await Promise.all(s.workers().map((worker) => worker.kill()));
+        expect(first.child.signalCode).toBe('SIGKILL');
+        await s.worker();
+        expect((await s.settle(run, 120)).status.decision?.reason).toBe('approval');
+        await page.getByRole('link', { name: 'Review the changes' }).waitFor();
+        const { port } = served;
+        await served.close();
+        await page.getByText(/connection to the page's server is lost/).waitFor();
+        await picture(page, 'lost-light');
+        served = await servePage(s.emend, { port });
+        await page.getByText(/Open the address/).waitFor();
+        // The browser itself tells of the server that went away.
+      },
+      /ERR_CONNECTION|ERR_INCOMPLETE|status of 401/,
+    );
+  });
+});
