@@ -13,6 +13,8 @@
  * Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type PatchedFile, parsePatch } from './begin-patch-parse.js';
+import { changesPlan } from './changes.js';
+import { indexOf, type LineIndex } from './lines.js';
 import { LineChain, type WantedLine } from './locate.js';
 import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from './locate-shifted.js';
@@ -75,14 +77,17 @@ const planFile = (
     plans.push({ kind: 'delete', path });
     return [];
   }
-  const located = locateAll(chunks, text.lines, path, context, rungs);
+  const located = locateAll(chunks, indexOf(text), path, context, rungs);
   if ('reasons' in located) return located.reasons;
   const to = moveTo === null ? null : lookUp(moveTo, context, index);
   if (to?.ok === false) return [to.reason];
   if (to === null && chunks.length === 0) return refuse('bare_header', `No chunk follows the header of ${path}.`);
   const result = to?.path ?? path;
   if (to !== null) plans.push({ kind: 'move', from: path, path: result });
-  if (chunks.length > 0) plans.push({ kind: 'lines', path: result, ...composeHunks(text, located.places) });
+  if (chunks.length > 0) {
+    const composed = composeHunks(indexOf(text), located.places);
+    plans.push(changesPlan(result, text, composed.changes, composed));
+  }
   return [];
 };
 
@@ -90,7 +95,7 @@ type Places = readonly { readonly hunk: { readonly lines: Chunk['lines'] }; read
 
 const locateAll = (
   chunks: readonly Chunk[],
-  lines: readonly string[],
+  lines: LineIndex,
   path: string,
   { options }: FormatContext,
   rungs: UsedRung[],
@@ -148,7 +153,7 @@ const locateAll = (
         'context_mismatch',
         `Its context and removed lines stand nowhere${below > 0 ? ` below line ${below}` : ''}${chunk.atEnd ? ' at the end of the file' : ''}. ${describeNearest(
           nearest(
-            lines,
+            lines.all,
             old.map((l) => l.text),
             below + 1,
           ),
@@ -178,20 +183,20 @@ interface Indented {
 }
 
 /** The rung `indent`; null: the chunk stands nowhere in another indentation. */
-const indented = (chain: LineChain, chunk: Chunk, below: number, lines: readonly string[]): Indented | null => {
+const indented = (chain: LineChain, chunk: Chunk, below: number, lines: LineIndex): Indented | null => {
   const old = chunk.lines.filter((line) => line.sign !== '+').map((line) => line.text);
   const { places, more } = shiftedPlaces(chain, old);
   const fits = places.filter(({ first }) => first >= below && (!chunk.atEnd || first + old.length === lines.length));
   const [place] = fits;
   if (place === undefined) return null;
-  const shifted = shiftHunk(chunk.lines, lines.slice(place.first, place.first + old.length), place.shift);
+  const shifted = shiftHunk(chunk.lines, lines.range(place.first, place.first + old.length), place.shift);
   return { fits: fits.map(({ first }) => first), more, lines: shifted };
 };
 
-const rungsOf = (old: Chunk['lines'], lines: readonly string[], at: number): Set<UsedRung['rung']> => {
+const rungsOf = (old: Chunk['lines'], lines: LineIndex, at: number): Set<UsedRung['rung']> => {
   const rungs = new Set<UsedRung['rung']>();
   for (const [i, line] of old.entries()) {
-    const level = levelBetween(line.text, lines[at + i] ?? '') ?? 'exact';
+    const level = levelBetween(line.text, lines.line(at + i) ?? '') ?? 'exact';
     if (line.unsigned) rungs.add('lost_blank');
     if (level !== 'exact') rungs.add(level);
   }
@@ -199,10 +204,11 @@ const rungsOf = (old: Chunk['lines'], lines: readonly string[], at: number): Set
 };
 
 /** Where the lines named by `@@` stand, blanks round them aside: up to two places each. */
-const linesByText = (chunks: readonly Chunk[], lines: readonly string[]): Map<string, number[]> => {
+const linesByText = (chunks: readonly Chunk[], index: LineIndex): Map<string, number[]> => {
   const named = new Map<string, number[]>(chunks.flatMap((chunk) => chunk.above.map((text) => [text, []])));
-  for (const [at, line] of lines.entries()) {
-    const places = named.size > 0 ? named.get(line.trim()) : undefined;
+  if (named.size === 0) return named;
+  for (const [at, line] of index.all.entries()) {
+    const places = named.get(line.trim());
     if (places !== undefined && places.length < 2) places.push(at);
   }
   return named;

@@ -1,11 +1,10 @@
 /**
  * Line diff with a bounded cost. (1) Common lines at both ends are taken off. (2) The rest goes to jsdiff, which finds a shortest edit
- * of up to `MAX_EDITS` lines. (3) Past that, lines that stand once on both sides are anchors (the longest run of them in order), and
+ * of up to `EDIT_BOUNDS.diffEdits` lines. (3) Past that, lines that stand once on both sides are anchors (the longest run of them in order), and
  * step 1 is done between anchors: n log n, whatever the input. The outcome depends on the two sides alone.
  */
 import { diffArrays } from 'diff';
-
-const MAX_EDITS = 1_000;
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 /** A stretch of both sides: base [b0, b1), result [r0, r1). */
 type Stretch = readonly [b0: number, b1: number, r0: number, r1: number];
@@ -13,6 +12,7 @@ type Stretch = readonly [b0: number, b1: number, r0: number, r1: number];
 /** For each result line the 0-based base line that it keeps, or -1; rising along the result. */
 export const lineOrigins = (base: readonly string[], result: readonly string[]): number[] => {
   const origins = new Array<number>(result.length).fill(-1);
+  if (haveNothingInCommon(base, result)) return origins;
   const [b0, b1, r0, r1] = trimCommon(base, result, [0, base.length, 0, result.length], origins);
   if (b0 === b1 || r0 === r1) return origins;
   if (shortestEdit(base.slice(b0, b1), result.slice(r0, r1), b0, r0, origins)) return origins;
@@ -23,6 +23,12 @@ export const lineOrigins = (base: readonly string[], result: readonly string[]):
     before = [b + 1, r + 1];
   }
   return origins;
+};
+
+export const haveNothingInCommon = (base: readonly string[], result: readonly string[]): boolean => {
+  if (base.length > EDIT_BOUNDS.diffFew_lines || result.length > EDIT_BOUNDS.diffFew_lines) return false;
+  for (const line of base) if (result.includes(line)) return false;
+  return true;
 };
 
 /** Writes the origins of lines that are equal at both ends of the stretch and returns what lies between. */
@@ -39,8 +45,8 @@ const trimCommon = (
 };
 
 const shortestEdit = (base: string[], result: string[], b0: number, r0: number, origins: number[]): boolean => {
-  if (Math.abs(base.length - result.length) > MAX_EDITS) return false;
-  const changes = diffArrays(base, result, { maxEditLength: MAX_EDITS });
+  if (Math.abs(base.length - result.length) > EDIT_BOUNDS.diffEdits) return false;
+  const changes = diffArrays(base, result, { maxEditLength: EDIT_BOUNDS.diffEdits });
   if (changes === undefined) return false;
   let [b, r] = [b0, r0];
   for (const change of changes) {

@@ -1,6 +1,6 @@
 /** New characters that look like others, or that hide: named with their place, because no reviewer sees them. */
 import type { Finding } from '../shared/formats.js';
-import type { GuardView } from './guards.js';
+import { type GuardView, eachNewLine } from './guards-view.js';
 import { foldLookalikes } from './nearest.js';
 import { characterName } from './text.js';
 
@@ -17,15 +17,20 @@ interface Sighting {
   readonly what: string;
 }
 
-export const characterFindings = ({ path, base, result, origins }: GuardView): Finding[] => {
-  let known: Set<string> | null = null;
+export const characterFindings = (view: GuardView): Finding[] => {
+  const { path, base } = view;
+  const known = new Map<string, boolean>();
+  const had = (character: string): boolean => {
+    const told = known.get(character) ?? base.includes(character);
+    known.set(character, told);
+    return told;
+  };
   const seen = new Map<string, Sighting>();
-  for (const [at, line] of result.entries()) {
-    if ((origins[at] ?? -1) >= 0 || isAscii(line)) continue;
-    known ??= nonAscii(base);
+  eachNewLine(view, (line, at) => {
+    if (isAscii(line)) return;
     for (const sighting of sightings(line, at + 1))
-      if (!known.has(sighting.character) && !seen.has(sighting.character)) seen.set(sighting.character, sighting);
-  }
+      if (!seen.has(sighting.character) && !had(sighting.character)) seen.set(sighting.character, sighting);
+  });
   return [...seen.values()].map(({ severity, character, line, what }) => ({
     guard: 'lookalikes',
     severity,
@@ -37,12 +42,6 @@ export const characterFindings = ({ path, base, result, origins }: GuardView): F
 
 // eslint-disable-next-line no-control-regex -- ASCII includes the control characters
 const isAscii = (line: string): boolean => /^[\x00-\x7f]*$/.test(line);
-
-const nonAscii = (lines: readonly string[]): Set<string> => {
-  const characters = new Set<string>();
-  for (const line of lines) if (!isAscii(line)) for (const c of line) if (c > '\x7f') characters.add(c);
-  return characters;
-};
 
 const sightings = (line: string, at: number): Sighting[] => {
   const found: Sighting[] = [];

@@ -1,6 +1,6 @@
 /** A model that writes "rest of the code unchanged" instead of the code has left the code out. */
 import type { Finding } from '../shared/formats.js';
-import type { GuardView } from './guards.js';
+import { type GuardView, eachNewLine } from './guards-view.js';
 
 /** What comments begin with, in the languages that models write. */
 const COMMENT = /^\s*(\/\/|\/\*+|\*|#|--|;+|%|<!--|\{\/\*|"""|''')\s*/;
@@ -26,33 +26,21 @@ const isElision = (line: string): boolean => {
  * New lines that stand for left-out text. Where more base lines went away than came at the same place, text is lost: `refuse`.
  * Elsewhere it may be a comment that means what it says: `ask`.
  */
-export const elisionFindings = ({ path, base, result, origins }: GuardView): Finding[] => {
+export const elisionFindings = (view: GuardView): Finding[] => {
+  const { path, base } = view;
   // Few results have such a line at all.
   let known: ReadonlySet<string> | null = null;
   const findings: Finding[] = [];
-  // All lines between two kept ones share what was lost there: looked at once, or a long run of notes would be quadratic.
-  let run = { lost: 0, after: -1 };
-  for (const [at, line] of result.entries()) {
-    if ((origins[at] ?? -1) >= 0 || !isElision(line)) continue;
-    known ??= new Set(base.map((old) => old.trim()));
-    if (known.has(line.trim())) continue;
-    if (at >= run.after) run = lostAround(at, origins, base.length);
-    const { lost } = run;
+  eachNewLine(view, (line, at, change) => {
+    if (!isElision(line)) return;
+    known ??= new Set(base.all.map((old) => old.trim()));
+    if (known.has(line.trim())) return;
+    const lost = Math.max(0, change.to - change.from - change.lines.length);
     const message =
       lost > 0
         ? `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) stands where more of the file was (${lost} lines fewer). Send the text itself, not a note that it stays.`
         : `Line ${at + 1} of the new ${path} reads as if text were left out: ${JSON.stringify(line.trim().slice(0, 100))}.`;
     findings.push({ guard: 'elision', severity: lost > 0 ? 'refuse' : 'ask', path, lines: [at + 1, at + 1], message });
-  }
+  });
   return findings;
-};
-
-/** How many more base lines went away than came between the kept lines around result line `at` (0 where not more), and the kept line after. */
-const lostAround = (at: number, origins: readonly number[], baseLines: number): { lost: number; after: number } => {
-  let [before, after] = [at - 1, at + 1];
-  while (before >= 0 && (origins[before] ?? -1) < 0) before -= 1;
-  while (after < origins.length && (origins[after] ?? -1) < 0) after += 1;
-  const from = before < 0 ? -1 : (origins[before] ?? -1);
-  const to = after >= origins.length ? baseLines : (origins[after] ?? baseLines);
-  return { lost: Math.max(0, to - from - 1 - (after - before - 1)), after };
 };

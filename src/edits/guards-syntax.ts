@@ -3,8 +3,9 @@
  * definitions that stand twice. A file whose language is not known has none of them; one that is too large for a tree is told so.
  */
 import type { Finding } from '../shared/formats.js';
-import type { GuardView } from './guards.js';
+import type { GuardView } from './guards-view.js';
 import type { Outline, Syntax, SymbolKind, SymbolPlace } from './syntax.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 type Read = Extract<Outline, { kind: 'read' }>;
 
@@ -14,8 +15,9 @@ export interface TreeView {
   readonly result: Read;
 }
 
-/** More findings of a kind help nobody. */
-const MAX_FINDINGS = 20;
+/** The lines are made only where a tree may be made of them. */
+const outlineOf = (syntax: Syntax, path: string, lines: GuardView['base'] | GuardView['result']): Outline =>
+  syntax.unread?.(path, lines.leastChars) ?? syntax.outline(path, lines.all);
 
 /** Null: there is nothing to compare. */
 export const treesOf = (
@@ -23,7 +25,7 @@ export const treesOf = (
   syntax: Syntax,
 ): { readonly trees: TreeView | null; readonly findings: Finding[] } => {
   const { path } = view;
-  const [base, result] = [syntax.outline(path, view.base), syntax.outline(path, view.result)];
+  const [base, result] = [outlineOf(syntax, path, view.base), outlineOf(syntax, path, view.result)];
   if (base.kind === 'read' && result.kind === 'read') return { trees: { path, base, result }, findings: [] };
   const unread = base.kind === 'unread' ? base : (result as Exclude<Outline, Read>);
   if (unread.code === 'language_unknown') return { trees: null, findings: [] };
@@ -38,10 +40,10 @@ export const treesOf = (
 /** Errors that the base did not have: those on kept lines with an error in the base are old ones. Where there are no more than before, one may only have moved. */
 export const syntaxErrors = ({ path, base, result }: TreeView, view: GuardView): Finding[] => {
   const old = new Set(base.faults.map(({ from, missing }) => `${from} ${missing ?? ''}`));
-  const fresh = result.faults.filter(({ from, missing }) => !old.has(`${view.origins[from] ?? -1} ${missing ?? ''}`));
+  const fresh = result.faults.filter(({ from, missing }) => !old.has(`${view.result.origin(from)} ${missing ?? ''}`));
   const severity = result.faults.length > base.faults.length ? 'ask' : 'note';
-  return fresh.slice(0, MAX_FINDINGS).map(({ from, to, missing }) => {
-    const text = JSON.stringify((view.result[from] ?? '').trim().slice(0, 80));
+  return fresh.slice(0, EDIT_BOUNDS.syntaxFindings).map(({ from, to, missing }) => {
+    const text = JSON.stringify(view.result.line(from).trim().slice(0, 80));
     const what = missing === null ? 'does not fit the grammar' : `lacks ${missing}`;
     const message = `Line ${from + 1} of the new ${path} ${what} (${result.language}): ${text}.`;
     return { guard: 'syntax', severity, path, lines: [from + 1, Math.max(from, to) + 1], message };
@@ -65,7 +67,7 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
       ({ qualified }) => !parents(qualified).some((parent) => names.has(parent)),
     );
     const hidden = result.faults.length > base.faults.length;
-    return outer.slice(0, MAX_FINDINGS).map((symbol): Finding => {
+    return outer.slice(0, EDIT_BOUNDS.syntaxFindings).map((symbol): Finding => {
       const moved = all.find((other) => other.path !== path && gained(other, symbol));
       const wanted = moved === undefined && mentions(asked, lastName(symbol.qualified));
       const where = `${symbol.qualified} (${symbol.kind}, line ${symbol.from + 1} of the old ${path})`;
@@ -108,7 +110,10 @@ export const doubledSymbols = ({ path, base, result }: TreeView): Finding[] => {
     if (!KEPT.has(symbol.kind) || symbol.kind === 'namespace') continue;
     const first = seen.get(symbol.header);
     if (first === undefined) seen.set(symbol.header, symbol);
-    else if ((after.get(symbol.header) ?? 0) > (before.get(symbol.header) ?? 0) && findings.length < MAX_FINDINGS)
+    else if (
+      (after.get(symbol.header) ?? 0) > (before.get(symbol.header) ?? 0) &&
+      findings.length < EDIT_BOUNDS.syntaxFindings
+    )
       findings.push({
         guard: 'doubled_block',
         severity: 'ask',

@@ -3,14 +3,18 @@
  * no answer may do (`refuse`). They look at base and result alone, so they hold for every format and for edits by hand.
  */
 import type { Finding, GuardSettings } from '../shared/formats.js';
-import { lineOrigins } from './diff-lines.js';
+import type { Change } from './changes.js';
 import { elisionFindings } from './guards-elision.js';
 import { characterFindings } from './guards-characters.js';
 import { doubledBlocks } from './guards-doubled.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf } from './guards-syntax.js';
 import type { TreeView } from './guards-syntax.js';
+import { type GuardView, eachNewLine, viewOf } from './guards-view.js';
+import { indexOf, type LineIndex, NO_LINES } from './lines.js';
 import type { Syntax } from './syntax.js';
 import { decodeFile } from './text.js';
+import type { Text } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 export interface GuardedFile {
   readonly path: string;
@@ -21,18 +25,9 @@ export interface GuardedFile {
   readonly baseMode?: number;
   readonly resultMode?: number;
   readonly encoding?: string;
+  /** How the result was made, where known: then only what changed is looked at. */
+  readonly made?: { readonly base: Text | null; readonly changes: readonly Change[] };
 }
-
-/** What each text guard sees: base lines ([] for a new file), result lines, and the base line (0-based) each keeps, or -1. */
-export interface GuardView {
-  readonly path: string;
-  readonly base: readonly string[];
-  readonly result: readonly string[];
-  readonly origins: readonly number[];
-}
-
-/** A file counts as shrunk where more than half of it goes, from this many lines. */
-const SHRINK_FROM_LINES = 20;
 
 export interface GuardOptions {
   /** Loaded grammars; absent: nothing is said about syntax and definitions. */
@@ -63,10 +58,8 @@ const findingsFor = (file: GuardedFile, syntax: Syntax | undefined, trees: TreeV
   const { path, base, result } = file;
   if (result === null)
     return base === null ? [] : [{ guard: 'deletion', severity: 'ask', path, message: `${path} is deleted.` }];
-  const baseLines = linesOf(base, file.encoding);
-  const resultLines = linesOf(result, file.encoding);
-  if (baseLines === null || resultLines === null) return modes(file);
-  const view: GuardView = { path, base: baseLines, result: resultLines, origins: lineOrigins(baseLines, resultLines) };
+  const view = viewFor(file, result);
+  if (view === null) return modes(file);
   return [
     ...modes(file),
     ...elisionFindings(view),
@@ -101,33 +94,47 @@ const modes = ({ path, base, baseMode, resultMode }: GuardedFile): Finding[] => 
   return base === null && ((resultMode ?? 0) & 0o111) !== 0 ? ask(`${path} is new and executable.`) : [];
 };
 
-const linesOf = (bytes: Uint8Array | null, encoding: string | undefined): readonly string[] | null => {
-  if (bytes === null) return [];
-  const decoded = decodeFile(bytes, encoding);
-  return decoded.ok ? decoded.text.lines : null;
+/** Null: one of both is no text. */
+const viewFor = ({ path, base, encoding, made }: GuardedFile, result: Uint8Array): GuardView | null => {
+  if (made !== undefined) return viewOf(path, made.base === null ? NO_LINES : indexOf(made.base), null, made.changes);
+  const [before, after] = [linesOf(base, encoding), linesOf(result, encoding)];
+  return before === null || after === null ? null : viewOf(path, before, after, null);
 };
 
-const shrinkage = ({ path, base, result, origins }: GuardView): Finding[] => {
-  const kept = origins.filter((o) => o >= 0).length;
+const linesOf = (bytes: Uint8Array | null, encoding: string | undefined): LineIndex | null => {
+  if (bytes === null) return NO_LINES;
+  const decoded = decodeFile(bytes, encoding);
+  return decoded.ok ? indexOf(decoded.text) : null;
+};
+
+const shrinkage = ({ path, base, result, changes }: GuardView): Finding[] => {
+  const gone = changes.reduce((sum, { from, to }) => sum + to - from, 0);
   const emptied = base.length > 0 && result.length === 0;
-  if (!emptied && (base.length < SHRINK_FROM_LINES || result.length * 2 >= base.length)) return [];
-  const message = `${path} shrinks from ${base.length} to ${result.length} lines; ${base.length - kept} lines of it are gone.`;
+  if (!emptied && (base.length < EDIT_BOUNDS.shrinkFrom_lines || result.length * 2 >= base.length)) return [];
+  const message = `${path} shrinks from ${base.length} to ${result.length} lines; ${gone} lines of it are gone.`;
   return [{ guard: 'shrinkage', severity: 'ask', path, message }];
 };
 
 const CONFLICT = /^(<{7}|>{7}|\|{7})( |$)/;
 
-const conflictMarkers = ({ path, result, origins }: GuardView): Finding[] => {
-  const at = result.findIndex((line, i) => (origins[i] ?? -1) < 0 && CONFLICT.test(line));
-  if (at < 0) return [];
-  const message = `Line ${at + 1} of ${path} is a conflict marker: ${JSON.stringify((result[at] ?? '').slice(0, 60))}.`;
-  return [{ guard: 'conflict_markers', severity: 'ask', path, lines: [at + 1, at + 1], message }];
+const conflictMarkers = (view: GuardView): Finding[] => {
+  const { path } = view;
+  const findings: Finding[] = [];
+  eachNewLine(view, (line, at) => {
+    if (findings.length > 0 || !CONFLICT.test(line)) return;
+    const message = `Line ${at + 1} of ${path} is a conflict marker: ${JSON.stringify(line.slice(0, 60))}.`;
+    findings.push({ guard: 'conflict_markers', severity: 'ask', path, lines: [at + 1, at + 1], message });
+  });
+  return findings;
 };
 
 /** A `#!` line works as the first line only. */
-const shebang = ({ path, base, result, origins }: GuardView): Finding[] => {
-  if (base[0]?.startsWith('#!') !== true || result[0]?.startsWith('#!') === true) return [];
-  const at = origins.indexOf(0);
+const shebang = ({ path, base, result, changes }: GuardView): Finding[] => {
+  const begins = (line: string | undefined): boolean => line?.startsWith('#!') === true;
+  if (!begins(base.line(0)) || (result.length > 0 && begins(result.line(0)))) return [];
+  const [first] = changes;
+  // Lines were put before it, or it went.
+  const at = first?.to === 0 ? first.lines.length : -1;
   const message =
     at > 0
       ? `The #! line of ${path} is no longer the first: ${at} lines stand before it.`

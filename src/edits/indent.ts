@@ -2,11 +2,10 @@
  * The rung `indent`: the same lines, all shifted by the same indentation, or with n blanks for each tab where one n fits all of them.
  * New lines are shifted the same way; nothing else about them changes.
  */
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 /** Puts a line of the answer into the file's indentation; null: the line does not have the indentation that would go. */
 export type Shift = (line: string) => string | null;
-
-const MAX_TAB_BLANKS = 16;
 
 const indentOf = (line: string): string => /^[ \t]*/.exec(line)?.[0] ?? '';
 const isBlank = (line: string): boolean => line.trim() === '';
@@ -55,7 +54,7 @@ const expand = (indent: string, n: number): string => indent.replaceAll('\t', ' 
 /** The one n for which each tab of `tabbed` is n blanks of `blank`; null: none or several. */
 const blanksPerTab = (pairs: readonly (readonly [tabbed: string, blank: string])[]): number | null => {
   const fitting: number[] = [];
-  for (let n = 1; n <= MAX_TAB_BLANKS; n += 1)
+  for (let n = 1; n <= EDIT_BOUNDS.tabBlanks; n += 1)
     if (pairs.every(([tabbed, blank]) => !blank.includes('\t') && expand(tabbed, n) === blank)) fitting.push(n);
   const [only] = fitting;
   return fitting.length === 1 && only !== undefined ? only : null;

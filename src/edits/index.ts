@@ -1,6 +1,8 @@
 /**
  * The edit engine: base bytes and a model's answer in, result bytes or reasons out. Pure, without I/O; works with no server and no model.
  */
+export { changeNeeds, wordsOf } from './change-needs.js';
+export type { ChangeNeed } from './change-needs.js';
 export { detectFormat, nonceOf } from './detect.js';
 export { combinedDiff, countChanged } from './diff.js';
 export type { ChangedLines, DiffFile } from './diff.js';
@@ -11,6 +13,9 @@ export { windowedListing } from './listing-windows.js';
 export { applyAnswer } from './outcome.js';
 export { renderReasons } from './outcome-words.js';
 export { checkPath } from './paths.js';
+export { readSealedDiff } from './sealed-diff.js';
+export type { DiffChange, DiffHunk, DiffSection } from './sealed-diff.js';
+export { changesByPath, numberedChanges, selectChanges } from './select-changes.js';
 export { applySplices, composeSplices, invertSplices } from './splices.js';
 export { decodeFile, describeFile } from './text.js';
 export type { Outline, SymbolPlace, Syntax } from './syntax.js';

@@ -5,6 +5,7 @@
 import type { LineRange } from './listing.js';
 import { listing, mergeRanges } from './listing.js';
 import type { Text } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 export interface Windowed {
   readonly listing: string;
@@ -12,13 +13,6 @@ export interface Windowed {
   readonly seen?: readonly LineRange[];
 }
 
-const NAMED_LINES_AROUND = 20;
-const WORD_LINES_AROUND = 12;
-const HEAD_LINES = 40;
-const TAIL_LINES = 30;
-const MAX_WORDS = 40;
-/** A word that stands more often than this says little about where. */
-const MAX_PLACES = 12;
 /** The share of the budget that the outline may have before windows are shown. */
 const OUTLINE_SHARE = 0.3;
 
@@ -43,11 +37,12 @@ export const windowedListing = (text: Text, budget_chars: number, hints = ''): W
     }
   };
   for (const [line] of namedLines(hints)) show([line, line], budget_chars);
-  for (const range of namedLines(hints)) show(around(range, NAMED_LINES_AROUND), budget_chars * (1 - OUTLINE_SHARE));
+  for (const range of namedLines(hints))
+    show(around(range, EDIT_BOUNDS.windowNamed_lines), budget_chars * (1 - OUTLINE_SHARE));
   for (const line of wordLines(lines, hints))
-    show(around([line, line], WORD_LINES_AROUND), budget_chars * (1 - OUTLINE_SHARE));
-  show([1, HEAD_LINES], budget_chars);
-  show([lines.length - TAIL_LINES + 1, lines.length], budget_chars);
+    show(around([line, line], EDIT_BOUNDS.windowWord_lines), budget_chars * (1 - OUTLINE_SHARE));
+  show([1, EDIT_BOUNDS.windowHead_lines], budget_chars);
+  show([lines.length - EDIT_BOUNDS.windowTail_lines + 1, lines.length], budget_chars);
   for (const [at, line] of lines.entries()) if (DEFINITION.test(line)) show([at + 1, at + 1], budget_chars);
   const seen = mergeRanges(
     [...shown].map((line): LineRange => [line, line]),
@@ -75,12 +70,13 @@ const wordLines = (lines: readonly string[], hints: string): number[] => {
   const quoted = [...hints.matchAll(/`([^`\n]{2,80})`/g)].map((m) => m[1] ?? '');
   const names = hints.match(/\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*)\b/g) ?? [];
   const plain = hints.match(/\b[A-Za-z]{5,}\b/g) ?? [];
-  const words = [...new Set([...quoted, ...names, ...plain])].slice(0, MAX_WORDS);
+  const words = [...new Set([...quoted, ...names, ...plain])].slice(0, EDIT_BOUNDS.windowWords);
   const places = new Map<string, number[]>(words.map((word) => [word, []]));
   for (const [at, line] of lines.entries())
-    for (const [word, found] of places) if (found.length <= MAX_PLACES && line.includes(word)) found.push(at + 1);
+    for (const [word, found] of places)
+      if (found.length <= EDIT_BOUNDS.windowPlaces && line.includes(word)) found.push(at + 1);
   return [...places.values()]
-    .filter((found) => found.length > 0 && found.length <= MAX_PLACES)
+    .filter((found) => found.length > 0 && found.length <= EDIT_BOUNDS.windowPlaces)
     .sort((a, b) => a.length - b.length)
     .flat();
 };

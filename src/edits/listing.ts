@@ -4,6 +4,7 @@
  *
  * A tab is shown as `→` and the tab itself, so that it can be told from blanks; a file that has this pair of its own is shown as it is.
  */
+import { indexOf, type LineIndex } from './lines.js';
 import type { Text } from './types.js';
 
 export type LineRange = readonly [number, number];
@@ -38,16 +39,15 @@ export const lineCheck = (previous: string | undefined, line: string, next: stri
   mix(hashOrAbsent(previous), hashLine(line), hashOrAbsent(next));
 
 /** The check of 1-based line `line` of a text. */
-export const checkAt = (lines: readonly string[], line: number): string | null => {
-  const own = lines[line - 1];
-  return own === undefined ? null : lineCheck(lines[line - 2], own, lines[line]);
+export const checkAt = (lines: Pick<LineIndex, 'line'>, line: number): string | null => {
+  const own = lines.line(line - 1);
+  return own === undefined ? null : lineCheck(lines.line(line - 2), own, lines.line(line));
 };
 
 const TAB_SHOWN = '→\t';
 
 /** Does the listing of this file mark tabs? Then `→` before a tab in an answer is the mark, not text. */
-export const marksTabs = (lines: readonly string[]): boolean =>
-  lines.some((line) => line.includes('\t')) && !lines.some((line) => line.includes(TAB_SHOWN));
+export const marksTabs = (lines: LineIndex): boolean => lines.includes('\t') && !lines.includes(TAB_SHOWN);
 
 /** Takes the marks of shown tabs off an answer's line. */
 export const withoutTabMarks = (line: string): string => line.replaceAll(TAB_SHOWN, '\t');
@@ -73,7 +73,7 @@ export const mergeRanges = (ranges: readonly LineRange[], lines: number): LineRa
 
 /** The listing of a text, whole or of the 1-based inclusive `ranges`; lines left out are counted. */
 export const listing = (text: Text, ranges?: readonly LineRange[]): string => {
-  const { lines } = text;
+  const lines = indexOf(text);
   const mark = marksTabs(lines);
   const shown = mergeRanges(ranges ?? [[1, lines.length]], lines.length);
   const out: string[] = [];
@@ -89,7 +89,7 @@ export const listing = (text: Text, ranges?: readonly LineRange[]): string => {
 const gap = (from: number, to: number): string =>
   from === to ? `... line ${from} is not shown` : `... lines ${from} to ${to} are not shown`;
 
-const shownLine = (lines: readonly string[], line: number, mark: boolean): string => {
-  const text = lines[line - 1] ?? '';
+const shownLine = (lines: LineIndex, line: number, mark: boolean): string => {
+  const text = lines.line(line - 1) ?? '';
   return `${line}:${checkAt(lines, line) ?? ''}| ${mark ? text.replaceAll('\t', TAB_SHOWN) : text}`;
 };

@@ -3,9 +3,7 @@ import type { FoundMarker } from './marker.js';
 import type { Json, JsonRead } from './structured-edit-json.js';
 import { isJsonObject, readJson } from './structured-edit-json.js';
 import type { Reason } from './types.js';
-
-/** Places where a JSON object may begin: prose before it may hold braces of its own. */
-const MAX_CANDIDATES = 20;
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 interface Candidate {
   /** From the brace to the end, without the closing fence. */
@@ -42,7 +40,9 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
 };
 
 const choose = (answer: string): Candidate | null => {
-  const starts = [...answer.matchAll(/^[ \t]*\{/gm)].slice(0, MAX_CANDIDATES).map((m) => m.index + m[0].length - 1);
+  const starts = [...answer.matchAll(/^[ \t]*\{/gm)]
+    .slice(0, EDIT_BOUNDS.jsonCandidates)
+    .map((m) => m.index + m[0].length - 1);
   const inline = answer.indexOf('{"');
   if (starts.length === 0 && inline >= 0) starts.push(inline);
   let first: Candidate | null = null;

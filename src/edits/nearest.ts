@@ -1,4 +1,5 @@
 /** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 /** In which way two lines differ, the mildest first. */
 export type Dimension =
@@ -24,10 +25,6 @@ export interface Nearest {
     readonly dimension: Dimension;
   } | null;
 }
-
-const MAX_TEXT_LINES = 200_000;
-const MAX_WANTED_LINES = 200;
-const MAX_PLACES_PER_LINE = 50;
 
 const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [/[\u2018\u2019\u201a\u201b\u2032\u00b4]/g, "'"],
@@ -90,7 +87,7 @@ const nearestByLikeness = (text: readonly string[], wanted: readonly string[]): 
   const sought = loose(wanted[index] ?? '');
   let best = 0.5;
   let place: number | null = null;
-  for (let at = 0; index >= 0 && at < Math.min(text.length, MAX_TEXT_LINES / 10); at += 1) {
+  for (let at = 0; index >= 0 && at < Math.min(text.length, EDIT_BOUNDS.nearestText_lines / 10); at += 1) {
     const score = likeness(sought, loose(text[at] ?? ''));
     if (score > best) [best, place] = [score, at - index];
   }
@@ -103,11 +100,11 @@ const nearestByLikeness = (text: readonly string[], wanted: readonly string[]): 
  */
 export const nearest = (text: readonly string[], wanted: readonly string[], hint = 1): Nearest | null => {
   const places = new Map<string, number[]>();
-  const sought = wanted.slice(0, MAX_WANTED_LINES).map(loose);
+  const sought = wanted.slice(0, EDIT_BOUNDS.nearestWanted_lines).map(loose);
   for (const line of sought) if (line !== '') places.set(line, []);
-  for (let at = 0; at < Math.min(text.length, MAX_TEXT_LINES); at += 1) {
+  for (let at = 0; at < Math.min(text.length, EDIT_BOUNDS.nearestText_lines); at += 1) {
     const found = places.get(loose(text[at] ?? ''));
-    if (found !== undefined && found.length < MAX_PLACES_PER_LINE) found.push(at);
+    if (found !== undefined && found.length < EDIT_BOUNDS.nearestPlaces_perLine) found.push(at);
   }
   const votes = new Map<number, number>();
   for (const [index, line] of sought.entries())

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
 import { quotesItsBom } from './bom.js';
-import { guardFindings } from './guards.js';
+import { type GuardedFile, guardFindings } from './guards.js';
 import { checkPath, lookUp } from './paths.js';
 import type { SettleBase } from './settle.js';
 import { settle } from './settle.js';
@@ -63,7 +63,7 @@ export const compose = (
   const work = new Work(offered, options);
   const movesFirst = [...reading.plans].sort((a, b) => Number(b.kind === 'move') - Number(a.kind === 'move'));
   for (const plan of movesFirst) work.take(plan);
-  const { files, splices, moves, reasons } = work.finish();
+  const { files, splices, moves, made, reasons } = work.finish();
   if (reasons.length > 0) return { outcome: 'refused', reasons };
   const allNotes = [...notes, ...reading.notes];
   if (files.size === 0) return { outcome: 'unchanged', reasons: allNotes };
@@ -83,6 +83,7 @@ export const compose = (
           ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
           ...(sealed?.mode === undefined ? {} : { resultMode: sealed.mode }),
           ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
+          ...madeOf(made.get(path)),
         };
       }),
     options,
@@ -106,6 +107,8 @@ export const compose = (
   };
 };
 
+const madeOf = (made: GuardedFile['made']): Pick<GuardedFile, 'made'> => (made === undefined ? {} : { made });
+
 const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {
   const reasons: Reason[] = [];
   for (const [path, wanted] of expected ?? []) {
@@ -127,6 +130,7 @@ class Work {
   readonly #options: ApplyOptions;
   readonly #files = new Map<string, ResultFile | 'absent'>();
   readonly #splices = new Map<string, readonly Splice[]>();
+  readonly #made = new Map<string, NonNullable<GuardedFile['made']>>();
   readonly #moves = new Map<string, string>();
   readonly #reasons: Reason[] = [];
   readonly #taken = new Set<string>();
@@ -145,13 +149,14 @@ class Work {
     if (plan.kind === 'move') this.#move(plan.from, found.path);
     else if (!this.#claim(found.path)) return;
     else if (plan.kind === 'delete') this.#delete(found.path);
-    else this.#settle({ ...plan, path: found.path });
+    else this.#settle(found.path, plan);
   }
 
   finish(): {
     files: Map<string, ResultFile | 'absent'>;
     splices: Map<string, readonly Splice[]>;
     moves: { from: string; to: string }[];
+    made: ReadonlyMap<string, NonNullable<GuardedFile['made']>>;
     reasons: Reason[];
   } {
     for (const [to, from] of this.#moves) {
@@ -160,7 +165,7 @@ class Work {
       this.#files.set(to, { bytes: base.bytes, ...(base.mode === undefined ? {} : { mode: base.mode }) });
     }
     const moves = [...this.#moves].map(([to, from]) => ({ from, to }));
-    return { files: this.#files, splices: this.#splices, moves, reasons: this.#reasons };
+    return { files: this.#files, splices: this.#splices, moves, made: this.#made, reasons: this.#reasons };
   }
 
   /** A file's content is said once. */
@@ -206,8 +211,8 @@ class Work {
       });
   }
 
-  #settle(plan: Extract<FilePlan, { kind: 'lines' }>): void {
-    const file = this.#offered.get(this.#moves.get(plan.path) ?? plan.path);
+  #settle(path: string, plan: Extract<FilePlan, { kind: 'lines' }>): void {
+    const file = this.#offered.get(this.#moves.get(path) ?? path);
     const settled = settle(file?.base ?? null, plan, this.#options);
     if (!settled.ok) {
       this.#reasons.push(...settled.reasons);
@@ -215,9 +220,10 @@ class Work {
     }
     const mode = plan.mode ?? file?.mode;
     const existed = file !== undefined && file.bytes !== null;
-    const same = existed && !this.#moves.has(plan.path) && settled.splices.length === 0 && mode === file.mode;
+    const same = existed && !this.#moves.has(path) && settled.splices.length === 0 && mode === file.mode;
     if (same) return;
-    this.#files.set(plan.path, { bytes: settled.bytes, ...(mode === undefined ? {} : { mode }) });
-    this.#splices.set(plan.path, settled.splices);
+    this.#files.set(path, { bytes: settled.bytes, ...(mode === undefined ? {} : { mode }) });
+    this.#splices.set(path, settled.splices);
+    this.#made.set(path, { base: file?.base?.text ?? null, changes: settled.changes });
   }
 }

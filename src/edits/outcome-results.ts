@@ -1,8 +1,7 @@
 /** What became of each edit of an answer: one entry an operation, hunk, block or file, whatever the format. */
 import type { AnswerOutcome, EditResult, EditResults, Reason } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
-/** Entries listed one by one; the counts take in all. */
-const MAX_LISTED_RESULTS = 10_000;
 /** Notes that say that an edit had nothing to do. */
 const SKIPPING = new Set(['no_change', 'already_present']);
 
@@ -22,7 +21,7 @@ export const editResults = (count: number, outcome: AnswerOutcome): EditResults 
         ? 'skipped'
         : 'applied';
     counts[status] += 1;
-    if (results.length < MAX_LISTED_RESULTS) results.push({ index, status, reasons });
+    if (results.length < EDIT_BOUNDS.listedResults) results.push({ index, status, reasons });
   }
   return { ...counts, results };
 };

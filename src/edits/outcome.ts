@@ -60,6 +60,8 @@ const judge = (
   const unusable = judgeMarker(found, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
+  if (reading.kind === 'refused' && reading.needs !== undefined)
+    return { outcome: 'needs_lines', reasons: reading.reasons, needs: reading.needs };
   const { counts } = found;
   if (counts !== undefined && reading.kind === 'plans' && (counts.files !== fileCount || counts.edits !== edits))
     return not('invalid', [

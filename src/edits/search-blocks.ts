@@ -13,6 +13,7 @@
 import { readParsed } from './search-replace.js';
 import type { Block, ParsedBlocks } from './search-replace-parse.js';
 import type { FormatContext, FormatModule } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const WORDS = { find: 'SEARCH', divider: '=======', hint: ':start_line:LINE' };
 const SEARCH = /^<{5,9} SEARCH\s*$/;
@@ -21,9 +22,6 @@ const REPLACE = /^>{5,9} REPLACE\s*$/;
 const LINE = /^:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 const RULE = /^-{5,9}\s*$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
-
-/** Each is a reading of its own, with its own copy of the block's lines. */
-const MAX_DIVIDERS = 100;
 
 export const searchBlocks: FormatModule = {
   format: 'search-blocks',
@@ -65,7 +63,7 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
     const { from, hint } = readHint(lines, at + 1);
     const dividers = lines.slice(from, end).flatMap((other, i) => (DIVIDER.test(other) ? [from + i] : []));
     if (dividers.length === 0) return fault('no_replace', `The block at line ${at + 1} has no line \`=======\`.`);
-    if (dividers.length > MAX_DIVIDERS)
+    if (dividers.length > EDIT_BOUNDS.dividers)
       return fault(
         'stray_line',
         `The block at line ${at + 1} holds ${dividers.length} lines \`=======\`; which of them divides it cannot be told.`,

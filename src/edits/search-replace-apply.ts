@@ -4,7 +4,9 @@
  */
 import type { Rung, RungSettings } from '../shared/formats.js';
 import { carryLines } from './carry.js';
+import type { Change } from './changes.js';
 import { lineOrigins } from './diff-lines.js';
+import { indexOf, type LineIndex, NO_LINES } from './lines.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
 import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
 import { describeNearest, nearest } from './nearest.js';
@@ -34,6 +36,8 @@ const NUMBER_TELLS =
   'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
 const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
+const keyOf = ({ find, replace }: BlockReading): string => JSON.stringify([find, replace]);
+
 function* textsOf(blocks: readonly Block[]): Generator<string> {
   for (const block of blocks)
     for (const { find, replace } of block.readings) {
@@ -43,13 +47,15 @@ function* textsOf(blocks: readonly Block[]): Generator<string> {
 }
 
 export class BlockApplier {
-  readonly #base: readonly string[];
+  readonly #base: LineIndex;
   readonly #chain: LineChain;
   readonly #rungs: RungSettings | undefined;
   readonly #known: boolean;
   readonly #words: BlockWords;
   #exists: boolean;
   #changed = false;
+  /** Blocks that changed something, to know one that is sent again. */
+  readonly #made = new Set<string>();
 
   /** `text` null: the file does not exist yet. `known`: it is the one that the answer was made for. */
   constructor(
@@ -59,7 +65,7 @@ export class BlockApplier {
     known: boolean,
     words: BlockWords,
   ) {
-    this.#base = text?.lines ?? [];
+    this.#base = text === null ? NO_LINES : indexOf(text);
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
     this.#rungs = rungs;
     this.#known = known;
@@ -67,12 +73,8 @@ export class BlockApplier {
     this.#exists = text !== null;
   }
 
-  result(): { readonly lines: readonly string[]; readonly origins: readonly number[] } {
-    const nodes = [...this.#chain];
-    return {
-      lines: nodes.map((node) => this.#chain.textOf(node)),
-      origins: nodes.map((node) => this.#chain.originOf(node)),
-    };
+  changes(): readonly Change[] {
+    return this.#chain.changes();
   }
 
   apply(block: Block): BlockOutcome {
@@ -88,7 +90,9 @@ export class BlockApplier {
       return refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
     if (find.length === replace.length && find.every((line, i) => line === replace[i]))
       return { kind: 'skipped', code: 'no_change', message: `${this.#words.find} and REPLACE are the same.` };
-    return this.#locate(block, reading);
+    const outcome = this.#locate(block, reading);
+    if (outcome.kind === 'changed') this.#made.add(keyOf(reading));
+    return outcome;
   }
 
   /** Of several readings the one whose FIND stands in exactly one place, when no other does. */
@@ -131,7 +135,7 @@ export class BlockApplier {
     }
     const loose = this.#indented(find, replace) ?? this.#elided(find, replace);
     if (loose !== null) return loose;
-    if (this.#isPresent(wanted, replace))
+    if (this.#isPresent(wanted, { find, replace }))
       return {
         kind: 'skipped',
         code: 'already_present',
@@ -229,9 +233,14 @@ export class BlockApplier {
     );
   }
 
-  #isPresent(find: readonly WantedLine[], replace: readonly string[]): boolean {
+  /** What another block of the same answer made is no sign that this one is done, unless it is the same block again. */
+  #isPresent(find: readonly WantedLine[], reading: BlockReading): boolean {
+    const { replace } = reading;
     if (replace.length === 0 || this.#chain.find(find, 'white_space').first.length > 0) return false;
-    return this.#chain.find(pattern(replace), 'exact').first.length === 1;
+    const [first, ...more] = this.#chain.find(pattern(replace), 'exact').first;
+    if (first === undefined || more.length > 0) return false;
+    const nodes = this.#chain.run(first, replace.length);
+    return nodes.every((node) => this.#chain.originOf(node) >= 0) || this.#made.has(keyOf(reading));
   }
 
   #repeated(places: Places, remedy?: string): string {
@@ -243,7 +252,7 @@ export class BlockApplier {
   }
 
   #absent(find: readonly string[], hint: number | undefined): string {
-    const { lines } = this.#changed ? this.result() : { lines: this.#base };
+    const lines = this.#changed ? [...this.#chain].map((node) => this.#chain.textOf(node)) : this.#base.all;
     const numbers = this.#changed ? ' (Lines are counted as the blocks before left the file.)' : '';
     return `${this.#words.find} stands nowhere in the file. ${describeNearest(nearest(lines, find, hint))}${numbers} Send ${this.#words.find} as whole lines, exactly as the file has them.`;
   }

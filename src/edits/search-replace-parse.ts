@@ -1,5 +1,6 @@
 /** From an answer to its blocks; grammar at the head of `search-replace.ts`. Nothing here looks at a file. */
 import type { Reason } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 /** One way to read a block's body; there are several where a line `REPLACE:` stands in it more than once. */
 export interface BlockReading {
@@ -21,8 +22,6 @@ export type ParsedBlocks =
   | { readonly kind: 'invalid'; readonly open: boolean; readonly blocks: readonly Block[]; readonly reason: Reason }
   | { readonly kind: 'refused'; readonly blocks: readonly Block[]; readonly reason: Reason };
 
-/** More `REPLACE:` lines than this in one body are not tried one by one. */
-const READINGS_TRIED = 8;
 const FILE = /^FILE:[ \t]+(\S.*)$/;
 const FIND = /^FIND(?:[ \t]+@?(\d{1,9}))?:[ \t]*$/;
 const REPLACE = /^REPLACE:[ \t]*$/;
@@ -136,7 +135,8 @@ class BlockParser {
     }
     // A block that was closed by a bare END would run on into the next one.
     const swallowed = this.#lines.slice(first, end).some((line) => ANY_END.test(line));
-    if (this.#nonce === undefined || swallowed || splits.length > READINGS_TRIED) return this.#inBody(splits[1] ?? end);
+    if (this.#nonce === undefined || swallowed || splits.length > EDIT_BOUNDS.readingsTried)
+      return this.#inBody(splits[1] ?? end);
     return null;
   }
 

@@ -12,14 +12,15 @@
  * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.
  */
 import { withoutBom } from './bom.js';
+import { changesPlan } from './changes.js';
 import { isKnownBase } from './known-base.js';
 import { lookUp } from './paths.js';
 import { BlockApplier, FIND_WORDS, type BlockWords } from './search-replace-apply.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './search-replace-parse.js';
-import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
+import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
-/** Refusals told of one answer; each costs a look for the nearest place. */
-const REASONS_TOLD = 10;
+const NO_TEXT: Text = { lines: [], ends: [] };
 
 export const searchReplace: FormatModule = {
   format: 'search-replace',
@@ -62,7 +63,7 @@ const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups
     }
     group?.blocks.push(group.file.hasBom ? withoutBoms(block) : block);
   }
-  return { groups: [...byPath.values()], reasons: reasons.slice(0, REASONS_TOLD) };
+  return { groups: [...byPath.values()], reasons: reasons.slice(0, EDIT_BOUNDS.blockReasonsTold) };
 };
 
 const withoutBoms = (block: Block): Block => ({
@@ -92,7 +93,7 @@ const readGroups = (
       words,
     );
     for (const block of blocks) {
-      if (reasons.length >= REASONS_TOLD) break;
+      if (reasons.length >= EDIT_BOUNDS.blockReasonsTold) break;
       const outcome = applier.apply(block);
       const { index } = block;
       if (outcome.kind === 'changed') {
@@ -103,7 +104,7 @@ const readGroups = (
       const message = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): ${outcome.message}`;
       (outcome.kind === 'refused' ? reasons : allNotes).push({ code: outcome.code, path, index, message });
     }
-    if (reasons.length === 0) plans.push({ kind: 'lines', path, ...applier.result() });
+    if (reasons.length === 0) plans.push(changesPlan(path, file.text ?? NO_TEXT, applier.changes()));
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: allNotes };
 };

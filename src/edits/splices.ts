@@ -4,14 +4,21 @@ import type { Splice } from './types.js';
 
 /** The bytes with every splice made. */
 export const applySplices = (bytes: Uint8Array, splices: readonly Splice[]): Uint8Array => {
-  const parts: Uint8Array[] = [];
-  let at = 0;
+  const grown = splices.reduce((sum, { start, end, bytes: put }) => sum + put.length - (end - start), 0);
+  const result = new Uint8Array(bytes.length + grown);
+  let from = 0;
+  let to = 0;
+  const copy = (part: Uint8Array): void => {
+    result.set(part, to);
+    to += part.length;
+  };
   for (const splice of splices) {
-    parts.push(bytes.subarray(at, splice.start), splice.bytes);
-    at = splice.end;
+    copy(bytes.subarray(from, splice.start));
+    copy(splice.bytes);
+    from = splice.end;
   }
-  parts.push(bytes.subarray(at));
-  return new Uint8Array(Buffer.concat(parts));
+  copy(bytes.subarray(from));
+  return result;
 };
 
 /** The splices that undo `splices`: applied to the result they give `base` again. */

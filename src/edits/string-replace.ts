@@ -14,10 +14,8 @@ import { describeNearest, nearest } from './nearest.js';
 import { isJsonObject, type Json, readJson } from './structured-edit-json.js';
 import { answerLines } from './text.js';
 import type { FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
-/** Each edit passes over the file's text once more. */
-const MAX_EDITS = 1_000;
-const PLACES_TOLD = 50;
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary'];
 const EDIT_KEYS = ['file_path', 'old_string', 'new_string', 'replace_all'];
 
@@ -61,8 +59,11 @@ const readEdits = (body: string): readonly StringEdit[] | Reading => {
   const items: Json = 'edits' in value ? (value.edits ?? null) : [value];
   if (!Array.isArray(items)) return invalid('no_operations', '`edits` is not an array.');
   if (items.length === 0) return invalid('no_edits', 'The answer holds no edit.');
-  if (items.length > MAX_EDITS)
-    return invalid('too_many_edits', `The answer holds ${items.length} edits; at most ${MAX_EDITS} are read.`);
+  if (items.length > EDIT_BOUNDS.stringEdits)
+    return invalid(
+      'too_many_edits',
+      `The answer holds ${items.length} edits; at most ${EDIT_BOUNDS.stringEdits} are read.`,
+    );
   const allowed = 'edits' in value ? TOP_KEYS : [...EDIT_KEYS, ...TOP_KEYS];
   const stranger = Object.keys(value).find((key) => !allowed.includes(key));
   if (stranger !== undefined)
@@ -153,7 +154,7 @@ const applyOne = (
   const places: number[] = [];
   for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + (all ? old.length : 1))) {
     places.push(at);
-    if (!all && places.length > PLACES_TOLD) break;
+    if (!all && places.length > EDIT_BOUNDS.placesTold) break;
   }
   const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
   const [first] = places;
@@ -165,10 +166,10 @@ const applyOne = (
     };
   }
   if (!all && places.length > 1) {
-    const lines = places.slice(0, PLACES_TOLD).map(lineOf).join(', ');
+    const lines = places.slice(0, EDIT_BOUNDS.placesTold).map(lineOf).join(', ');
     return {
       code: 'find_repeated',
-      message: `\`old_string\` stands in several places: at lines ${lines}${places.length > PLACES_TOLD ? ' and more' : ''}. Quote more of the text round it until it stands once, or say \`"replace_all": true\`.`,
+      message: `\`old_string\` stands in several places: at lines ${lines}${places.length > EDIT_BOUNDS.placesTold ? ' and more' : ''}. Quote more of the text round it until it stands once, or say \`"replace_all": true\`.`,
     };
   }
   const onMade = places.find((at) => draft.made.some((made) => needs(at, at + old.length, made)));

@@ -5,13 +5,10 @@
  * proves less the number decides, which is right only in the file that the answer was made for (decision 0029).
  */
 import { checkAt } from './listing.js';
+import type { LineIndex } from './lines.js';
 import { LineChain } from './locate.js';
 import type { Operation, QuotedLine } from './structured-edit-operations.js';
-
-/** A single check is looked for this many lines up and down. */
-const CHECK_DRIFT_LINES = 20;
-/** What stands in more places than this moves no operation: telling them apart would cost too much. */
-const MAX_CANDIDATES = 1_000;
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 /** What an operation quotes, with places relative to its first line. */
 export interface Claim {
@@ -57,17 +54,17 @@ export const claimOf = (operation: Operation, count: number): Claim => {
 };
 
 /** Does all that is quoted stand at `from`? true: with other white space at line ends; false: exactly; null: no. */
-export const holdsAt = (claim: Claim, lines: readonly string[], from: number): boolean | null => {
+export const holdsAt = (claim: Claim, lines: LineIndex, from: number): boolean | null => {
   for (const { offset, quoted } of claim.checks) if (checkAt(lines, from + offset + 1) !== quoted.check) return null;
   const before = holdsContext(claim.before, lines, from - claim.before.length);
   const after = holdsContext(claim.after, lines, from + claim.length);
   return before === null || after === null ? null : before || after;
 };
 
-export const holdsContext = (context: readonly string[], lines: readonly string[], from: number): boolean | null => {
+export const holdsContext = (context: readonly string[], lines: LineIndex, from: number): boolean | null => {
   let loose = false;
   for (const [i, wanted] of context.entries()) {
-    const found = lines[from + i];
+    const found = lines.line(from + i);
     if (found === wanted) continue;
     if (found?.trimEnd() !== wanted.trimEnd()) return null;
     loose = true;
@@ -95,13 +92,13 @@ interface Stretch {
 
 /** Where else what claims quote stands; one pass over the file serves all operations. */
 export class ClaimFinder {
-  readonly #lines: readonly string[];
+  readonly #lines: LineIndex;
   readonly #claims: readonly Claim[];
   readonly #chain: LineChain;
   #byCheck: ReadonlyMap<string, readonly number[]> | null = null;
 
   /** `claims`: every claim that will be asked about. */
-  constructor(lines: readonly string[], claims: readonly Claim[]) {
+  constructor(lines: LineIndex, claims: readonly Claim[]) {
     this.#lines = lines;
     this.#claims = claims;
     this.#chain = new LineChain(lines, () =>
@@ -143,7 +140,7 @@ export class ClaimFinder {
     // A range moved by contexts alone must be held at both ends.
     const byContext = contexts === 2 || (contexts === 1 && claim.length === 0);
     if (!byChecks && !byContext) return [];
-    const reach = isOneCheck(claim) ? CHECK_DRIFT_LINES : this.#lines.length;
+    const reach = isOneCheck(claim) ? EDIT_BOUNDS.checkDrift_lines : this.#lines.length;
     const places: number[] = [];
     for (const from of this.#candidates(claim)) {
       if (places.length === 2) break;
@@ -160,7 +157,7 @@ export class ClaimFinder {
     if (check !== undefined) {
       this.#byCheck ??= this.#indexChecks();
       const lines = this.#byCheck.get(check.quoted.check ?? '') ?? [];
-      return lines.length > MAX_CANDIDATES ? [] : lines.map((at) => at - check.offset);
+      return lines.length > EDIT_BOUNDS.checkCandidates ? [] : lines.map((at) => at - check.offset);
     }
     const { before, after, length } = claim;
     const [context, offset] = before.length >= after.length ? [before, -before.length] : [after, length];
@@ -194,7 +191,7 @@ export class ClaimFinder {
       let last = stretches.at(-1);
       if (last?.next !== at) stretches.push((last = { next: at, atEnd: false, lines: [] }));
       last.next = at + 1;
-      const line = this.#lines[at];
+      const line = this.#lines.line(at);
       if (line === undefined) last.atEnd = true;
       else last.lines.push(line);
     }

@@ -2,6 +2,7 @@
  * Strict JSON with what `JSON.parse` does not tell: whether the text was cut (it ends inside a string or bracket), which keys were said
  * twice, and in which order the top-level keys stand. Nothing is repaired.
  */
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -11,8 +12,6 @@ export type JsonRead =
   /** The text ends before the value does. */
   | { readonly kind: 'open'; readonly inside: 'string' | 'bracket' }
   | { readonly kind: 'broken'; readonly at: number; readonly message: string };
-
-const MAX_DEPTH = 64;
 
 class Stop extends Error {
   readonly read: JsonRead;
@@ -53,7 +52,8 @@ class Reader {
   }
 
   value(depth: number): Json {
-    if (depth > MAX_DEPTH) throw broken(this.at, `brackets are nested more than ${MAX_DEPTH} deep`);
+    if (depth > EDIT_BOUNDS.jsonDepth)
+      throw broken(this.at, `brackets are nested more than ${EDIT_BOUNDS.jsonDepth} deep`);
     this.blank();
     const first = this.text[this.at];
     if (first === '{') return this.object(depth);

@@ -5,6 +5,7 @@
  */
 import type { Rung } from '../shared/formats.js';
 import { isKnownBase } from './known-base.js';
+import type { LineIndex } from './lines.js';
 import { checkAt } from './listing.js';
 import { rungOn } from './locate-levels.js';
 import { describeNearest, dimensionOf, nearest } from './nearest.js';
@@ -24,13 +25,13 @@ export type Located =
 
 /** Finds operations in one file. `locate` is called with some of `operations`. */
 export class OperationLocator {
-  readonly #lines: readonly string[];
+  readonly #lines: LineIndex;
   readonly #path: string;
   readonly #options: ApplyOptions;
   readonly #known: boolean;
   readonly #finder: ClaimFinder;
 
-  constructor(lines: readonly string[], operations: readonly Operation[], path: string, options: ApplyOptions) {
+  constructor(lines: LineIndex, operations: readonly Operation[], path: string, options: ApplyOptions) {
     this.#lines = lines;
     this.#path = path;
     this.#options = options;
@@ -104,7 +105,7 @@ export class OperationLocator {
 const mismatch = (
   claim: Claim,
   operation: Operation,
-  lines: readonly string[],
+  lines: LineIndex,
   path: string,
   drifted: readonly number[] = [],
 ): Reason => {
@@ -116,7 +117,7 @@ const mismatch = (
   const wrong = claim.checks.find(({ offset, quoted }) => checkAt(lines, claim.from + offset + 1) !== quoted.check);
   if (wrong !== undefined) {
     const { line, check } = wrong.quoted;
-    const real = lines[line - 1];
+    const real = lines.line(line - 1);
     const found =
       real === undefined
         ? 'there is no such line'
@@ -131,9 +132,9 @@ const mismatch = (
   const [key, wanted, from] = beforeFails
     ? (['context_before', claim.before, claim.from - claim.before.length] as const)
     : (['context_after', claim.after, claim.from + claim.length] as const);
-  const i = wanted.findIndex((line, n) => lines[from + n] !== line);
+  const i = wanted.findIndex((line, n) => lines.line(from + n) !== line);
   const expected = wanted[i] ?? '';
-  const found = lines[from + i];
+  const found = lines.line(from + i);
   const difference =
     found === undefined
       ? `expected ${clip(expected)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
@@ -141,7 +142,7 @@ const mismatch = (
   return {
     code: 'context_mismatch',
     ...at,
-    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`,
+    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`,
   };
 };
 

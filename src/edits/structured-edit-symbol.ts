@@ -9,14 +9,14 @@
  *
  * A definition with a syntax error inside, or one that shares a line with other code, is refused: its lines would be a guess.
  */
+import { indexOf, type LineIndex, NO_LINES } from './lines.js';
 import { checkAt } from './listing.js';
 import type { Located } from './structured-edit-locate.js';
 import type { SymbolOperation } from './structured-edit-operations.js';
 import type { Outline, SymbolPlace, Syntax, SyntaxFault } from './syntax.js';
 import type { ContextFile, Reason } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
-/** More names than this help nobody. */
-const MAX_CANDIDATES = 12;
 const INSTEAD = 'Quote line numbers with their checks from the listing instead.';
 
 /** Places the operations of one file; its syntax tree is read at the first of them. */
@@ -25,7 +25,7 @@ export const symbolPlacer = (
   path: string,
   syntax: Syntax | undefined,
 ): ((operation: SymbolOperation) => Located) => {
-  const lines = file.text?.lines ?? [];
+  const index = file.text === null ? NO_LINES : indexOf(file.text);
   let outline: Outline | null = null;
   return (operation) => {
     if (syntax === undefined)
@@ -35,7 +35,7 @@ export const symbolPlacer = (
         'symbol_unsupported',
         `Places by symbol (\`at\`) need a syntax tree, and none is read here. ${INSTEAD}`,
       );
-    outline ??= syntax.outline(path, lines);
+    outline ??= syntax.outline(path, index.all);
     if (outline.kind === 'unread')
       return refuse(
         operation,
@@ -43,7 +43,7 @@ export const symbolPlacer = (
         outline.code,
         `\`at\` cannot name ${JSON.stringify(operation.symbol.name)}: ${outline.why} ${INSTEAD}`,
       );
-    const found = find(operation, path, lines, outline);
+    const found = find(operation, path, index, outline);
     return 'code' in found ? { ok: false, reason: found } : place(operation, path, found);
   };
 };
@@ -64,7 +64,7 @@ type Read = Extract<Outline, { kind: 'read' }>;
 const find = (
   operation: SymbolOperation,
   path: string,
-  lines: readonly string[],
+  lines: LineIndex,
   { symbols, faults }: Read,
 ): SymbolPlace | Reason => {
   const { name, line } = operation.symbol;
@@ -101,10 +101,10 @@ const find = (
 };
 
 /** An error inside the definition moves its end; one that holds the name may be a second definition. */
-const mayHide = (fault: SyntaxFault, only: SymbolPlace, wanted: string, lines: readonly string[]): boolean => {
+const mayHide = (fault: SyntaxFault, only: SymbolPlace, wanted: string, lines: LineIndex): boolean => {
   if (only.broken) return fault.from < only.to && fault.to >= only.from;
   const last = wanted.slice(wanted.lastIndexOf('.') + 1);
-  return lines.slice(fault.from, fault.to + 1).some((line) => line.includes(last));
+  return lines.range(fault.from, fault.to + 1).some((line) => line.includes(last));
 };
 
 const place = (operation: SymbolOperation, path: string, symbol: SymbolPlace): Located => {
@@ -140,8 +140,10 @@ const linesOf = (from: number, to: number): string =>
 const described = ({ qualified, kind, from, to }: SymbolPlace): string =>
   `${qualified} (${kind}, ${linesOf(from, to)})`;
 const listed = (symbols: readonly SymbolPlace[]): string => {
-  const shown = symbols.slice(0, MAX_CANDIDATES).map(described).join(', ');
-  return symbols.length > MAX_CANDIDATES ? `${shown} and ${symbols.length - MAX_CANDIDATES} more` : shown;
+  const shown = symbols.slice(0, EDIT_BOUNDS.symbolCandidates).map(described).join(', ');
+  return symbols.length > EDIT_BOUNDS.symbolCandidates
+    ? `${shown} and ${symbols.length - EDIT_BOUNDS.symbolCandidates} more`
+    : shown;
 };
 
 /** Definitions whose last name is the same but for capitals, or holds it or is held by it; else the outermost ones. */

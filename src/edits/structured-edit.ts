@@ -13,7 +13,10 @@
  * replace or delete that starts there; appends last.
  */
 import { withoutBom } from './bom.js';
+import { type Change, ChangeList, changesPlan } from './changes.js';
+import { indexOf, NO_LINES } from './lines.js';
 import { marksTabs, withoutTabMarks } from './listing.js';
+import { readNeedsLines } from './needs-lines.js';
 import { lookUp } from './paths.js';
 import { readJson } from './structured-edit-json.js';
 import type { Placed } from './structured-edit-locate.js';
@@ -29,11 +32,12 @@ import type {
   OfferedFile,
   Reason,
   Reading,
+  Text,
   UsedRung,
 } from './types.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
-/** More reasons than this help nobody and cost time. */
-const MAX_REASONS = 20;
+const NO_TEXT: Text = { lines: [], ends: [] };
 
 const invalid = (reasons: readonly Reason[], open = false): Reading => ({ kind: 'invalid', open, reasons });
 
@@ -43,6 +47,8 @@ export const structuredEdit: FormatModule = {
     const json = readJson(body);
     if (json.kind !== 'value' || body.slice(json.end).trim() !== '')
       return { reading: invalid([jsonFault(body, json)], json.kind === 'open'), files: 0, edits: 0 };
+    const needs = readNeedsLines(json.value, context);
+    if (needs !== null) return { reading: needs, files: 0, edits: 0 };
     const read = readOperations(json.value);
     if (read.kind === 'invalid') return { reading: invalid(read.reasons), files: 0, edits: read.count };
     const files = new Set(read.operations.map((operation) => operation.path)).size;
@@ -82,7 +88,7 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
     byPath.set(found.path, entry);
   }
   for (const [path, { file, operations: own }] of byPath) {
-    const lines = file.text?.lines ?? [];
+    const lines = file.text === null ? NO_LINES : indexOf(file.text);
     const marked = marksTabs(lines) && own.some(quotesTabMark);
     if (marked) notes.push({ code: 'tab_marks', path, message: 'Marks of shown tabs were taken off the answer.' });
     const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
@@ -92,9 +98,11 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
     const locator = new OperationLocator(lines, byLines, path, context.options);
     const bySymbol = symbolPlacer(file, path, context.options.syntax);
     for (const operation of said) {
-      if (reasons.length >= MAX_REASONS) break;
+      if (reasons.length >= EDIT_BOUNDS.operationReasonsTold) break;
       const located = 'symbol' in operation ? bySymbol(operation) : locator.locate(operation);
-      const refusal = located.ok ? unseen(located.placed, file, path) : located.reason;
+      const refusal = located.ok
+        ? (outside(located.placed, file, lines.length, path) ?? unseen(located.placed, file, path))
+        : located.reason;
       if (refusal !== null) reasons.push(refusal);
       else if (located.ok) {
         placed.push(located.placed);
@@ -103,7 +111,7 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
     }
     const overlaps = findOverlaps(placed, path);
     reasons.push(...overlaps);
-    if (reasons.length === 0) plans.push(compose(path, lines, placed));
+    if (reasons.length === 0) plans.push(changesPlan(path, file.text ?? NO_TEXT, compose(placed)));
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
   if (operations.length === 0) notes.push({ code: 'no_edits', message: 'The answer holds no operation.' });
@@ -122,6 +130,23 @@ const withLines = (operation: AnyOperation, plain: (line: string) => string): An
   return operation.type === 'delete'
     ? { ...operation, ...contexts }
     : { ...operation, ...contexts, content: operation.content.map(plain) };
+};
+
+/** An operation outside of the call's region belongs to another call. An insert at a border belongs to the region behind it. */
+const outside = ({ operation, from, to }: Placed, file: OfferedFile, count: number, path: string): Reason | null => {
+  const { region } = file;
+  if (region === undefined) return null;
+  const [first, last] = region;
+  const atEnd = from === count && last === count && operation.type !== 'prepend';
+  const ok = from === to ? (first <= from + 1 && from + 1 <= last) || atEnd : first <= from + 1 && to <= last;
+  if (ok) return null;
+  const what = to > from + 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
+  return {
+    code: 'unseen_lines',
+    path,
+    index: operation.index,
+    message: `The ${operation.type} touches ${what} of ${path}, which lies outside of lines ${first} to ${last}, the part that this call is for. Leave it to the call for that part.`,
+  };
 };
 
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
@@ -181,25 +206,9 @@ const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
   return reasons;
 };
 
-const compose = (path: string, base: readonly string[], placed: readonly Placed[]): FilePlan => {
-  const lines: string[] = [];
-  const origins: number[] = [];
-  let next = 0;
-  const keepUpTo = (end: number): void => {
-    for (; next < end; next += 1) {
-      lines.push(base[next] ?? '');
-      origins.push(next);
-    }
-  };
-  for (const { operation, from, to } of inOrder(placed)) {
-    keepUpTo(from);
-    if (operation.type !== 'delete')
-      for (const line of operation.content) {
-        lines.push(line);
-        origins.push(-1);
-      }
-    next = Math.max(next, to);
-  }
-  keepUpTo(base.length);
-  return { kind: 'lines', path, lines, origins };
+const compose = (placed: readonly Placed[]): readonly Change[] => {
+  const list = new ChangeList();
+  for (const { operation, from, to } of inOrder(placed))
+    list.put(from, to, operation.type === 'delete' ? [] : operation.content);
+  return list.done();
 };

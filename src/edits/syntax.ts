@@ -52,4 +52,9 @@ export type UnreadCode = 'language_unknown' | 'syntax_too_large' | 'syntax_too_s
 export interface Syntax {
   /** The definitions and faults of a text, by the language that the path's ending names. Never throws, and is bounded in size and time. */
   outline(path: string, lines: readonly string[]): Outline;
+  /**
+   * Why no text of at least `chars` characters would be read under this path; null: it may be. Asked before the lines of a large file are
+   * made; absent: they are made.
+   */
+  unread?(path: string, chars: number): Extract<Outline, { kind: 'unread' }> | null;
 }

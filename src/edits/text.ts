@@ -5,10 +5,15 @@
  * character of its number, and only ASCII may be added, unless configuration names a single-byte encoding. NUL outside UTF-16
  * means binary.
  */
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import type { Problem } from '../shared/problems.js';
 import { problem } from '../shared/problems.js';
+import { ByteText, MAX_INDEXED_BYTES } from './byte-text.js';
+import { indexOf } from './lines.js';
+import { type EolKind, splitLines } from './split-lines.js';
 import type { Text } from './types.js';
+
+export { type EolKind, splitLines } from './split-lines.js';
 
 /** A character that the file's encoding cannot hold, or that must not be added. */
 export interface Unholdable {
@@ -91,35 +96,6 @@ const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) =
 
 const startsWith = (bytes: Uint8Array, ...prefix: number[]): boolean => prefix.every((b, i) => bytes[i] === b);
 
-const decodeUtf8 = (bytes: Uint8Array): string | null => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
-};
-
-/** Splits a file's text: lines end at LF or CRLF, and at CR only where the text has no LF. An empty text has no lines. */
-export const splitLines = (text: string): Text => {
-  const lines: string[] = [];
-  const ends: string[] = [];
-  const stop = text.includes('\n') ? '\n' : '\r';
-  let from = 0;
-  while (from < text.length) {
-    const at = text.indexOf(stop, from);
-    if (at < 0) {
-      lines.push(text.slice(from));
-      ends.push('');
-      break;
-    }
-    const crlf = stop === '\n' && at > from && text[at - 1] === '\r';
-    lines.push(text.slice(from, crlf ? at - 1 : at));
-    ends.push(crlf ? '\r\n' : stop);
-    from = at + 1;
-  }
-  return { lines, ends };
-};
-
 /** Splits a piece of an answer: LF and CRLF both end a line; the last line's end is optional. `''` is no line, `'\n'` one empty line. */
 export const answerLines = (text: string): string[] => {
   if (text === '') return [];
@@ -128,6 +104,11 @@ export const answerLines = (text: string): string[] => {
   const ended = lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
   return last === '' ? ended : [...ended, last];
 };
+
+const byteText = (bytes: Uint8Array, from: number, encoding: 'utf8' | 'latin1'): Text =>
+  bytes.length < MAX_INDEXED_BYTES
+    ? new ByteText(bytes, from, encoding)
+    : splitLines(Buffer.from(bytes.subarray(from)).toString(encoding));
 
 /** The text codec of a file that does not exist yet. */
 export const newFileCodec: Codec = utf8(NONE);
@@ -151,10 +132,8 @@ export const decodeFile = (bytes: Uint8Array, encoding?: string): Decoded => {
   if (nul >= 0)
     return { ok: false, problem: problem('target_binary', `The file is binary: a NUL byte stands at offset ${nul}.`) };
   const bom = startsWith(bytes, 0xef, 0xbb, 0xbf) ? bytes.slice(0, 3) : NONE;
-  const text = decodeUtf8(bytes.subarray(bom.length));
-  if (text !== null) return { ok: true, text: splitLines(text), codec: utf8(bom) };
-  if (encoding === undefined)
-    return { ok: true, text: splitLines(Buffer.from(bytes).toString('latin1')), codec: byteForByte };
+  if (isUtf8(bytes)) return { ok: true, text: byteText(bytes, bom.length, 'utf8'), codec: utf8(bom) };
+  if (encoding === undefined) return { ok: true, text: byteText(bytes, 0, 'latin1'), codec: byteForByte };
   const named = singleByte(encoding);
   if (named === null)
     return {
@@ -197,17 +176,8 @@ export const characterName = (character: string): string => {
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `${code} (${character})` : code;
 };
 
-export type EolKind = 'lf' | 'crlf' | 'cr' | 'mixed' | 'none';
-
 /** Which line ends a text has; a last line without end does not count. */
-export const eolKind = (text: Text): EolKind => {
-  const kinds = new Set(text.ends);
-  kinds.delete('');
-  if (kinds.size > 1) return 'mixed';
-  const [only] = kinds;
-  if (only === undefined) return 'none';
-  return only === '\n' ? 'lf' : only === '\r\n' ? 'crlf' : 'cr';
-};
+export const eolKind = (text: Text): EolKind => indexOf(text).eol;
 
 export interface FileDescription {
   readonly encoding: string;
@@ -223,12 +193,13 @@ export const describeFile = (bytes: Uint8Array, encoding?: string): FileDescript
   const decoded = decodeFile(bytes, encoding);
   if (!decoded.ok) return { encoding: 'binary', bom: false, eol: 'none', lines: 0, finalNewline: false, binary: true };
   const { text, codec } = decoded;
+  const index = indexOf(text);
   return {
     encoding: codec.encoding,
     bom: codec.bom.length > 0,
-    eol: eolKind(text),
-    lines: text.lines.length,
-    finalNewline: text.lines.length > 0 && text.ends.at(-1) !== '',
+    eol: index.eol,
+    lines: index.length,
+    finalNewline: index.length > 0 && index.end(index.length - 1) !== '',
     binary: false,
   };
 };

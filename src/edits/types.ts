@@ -1,5 +1,7 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
 import type { AnswerFormat, Finding, GuardSettings, Rung, RungSettings } from '../shared/formats.js';
+import type { Change } from './changes.js';
+import type { LineIndex } from './lines.js';
 import type { Syntax } from './syntax.js';
 
 /** A file as it was offered to the model. */
@@ -12,6 +14,8 @@ export interface OfferedFile {
   readonly encoding?: string;
   /** 1-based inclusive ranges of lines that the model was shown; absent: the whole file. */
   readonly seen?: readonly (readonly [number, number])[];
+  /** 1-based inclusive lines that this answer may change (structured-edit); absent: all. */
+  readonly region?: readonly [number, number];
 }
 
 export type StopReason =
@@ -119,8 +123,10 @@ export interface Edited {
   readonly edits?: EditResults;
 }
 export interface NotEdited {
-  readonly outcome: 'unchanged' | 'truncated' | 'unmarked' | 'invalid' | 'refused' | 'declined';
+  readonly outcome: 'unchanged' | 'truncated' | 'unmarked' | 'invalid' | 'refused' | 'declined' | 'needs_lines';
   readonly reasons: readonly Reason[];
+  /** With `needs_lines`: what the model wants to be shown; 1-based inclusive ranges inside the file. */
+  readonly needs?: { readonly path: string; readonly ranges: readonly (readonly [number, number])[] };
   /** As in `Edited`; also absent where the answer was cut off or declined. */
   readonly edits?: EditResults;
 }
@@ -141,6 +147,8 @@ export interface Text {
   readonly lines: readonly string[];
   /** The end of each line as it stands in the file: '\n', '\r\n', '\r', or '' for a last line without end. */
   readonly ends: readonly string[];
+  /** The same lines, one by one; absent: made of the two arrays. */
+  readonly index?: LineIndex;
 }
 
 /** What a format module makes of an answer for one file: the result's lines, before `settle` gives them bytes. */
@@ -153,6 +161,8 @@ export type FilePlan =
       /** Where each result line comes from: the 0-based index of the base line it keeps byte for byte, or -1 for a new one.
        *  Absent: not known (whole-file, blocks), `settle` finds it by a line diff. */
       readonly origins?: readonly number[];
+      /** The same as differences from the base, where the format knows them; then nobody need make the lines (changes.ts). */
+      readonly changes?: readonly Change[];
       /** Only a diff's `\ No newline at end of file` on one side says so; absent: as `settle`'s rules. */
       readonly finalNewline?: boolean;
       /** New mode from a diff header. */
@@ -173,7 +183,12 @@ export type Reading =
   /** The grammar of the format is broken. `open`: the text ends inside an open block, string or bracket (a cut answer). */
   | { readonly kind: 'invalid'; readonly open: boolean; readonly reasons: readonly Reason[] }
   /** Well formed, but does not fit these bytes. */
-  | { readonly kind: 'refused'; readonly reasons: readonly Reason[] };
+  | {
+      readonly kind: 'refused';
+      readonly reasons: readonly Reason[];
+      /** No edit: the model asks for lines that it was not shown (`needs-lines.ts`). */
+      readonly needs?: NonNullable<NotEdited['needs']>;
+    };
 
 /** The body of an answer after its marker was looked for (`marker.ts`). */
 export interface MarkedBody {

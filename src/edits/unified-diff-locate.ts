@@ -7,6 +7,7 @@
  * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
  */
 import type { Rung, RungSettings } from '../shared/formats.js';
+import { indexOf, type LineIndex } from './lines.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
 import { type Level, levelsOn, levelBetween, rungOn } from './locate-levels.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from './locate-shifted.js';
@@ -35,11 +36,17 @@ function* wantedTexts(hunks: readonly Hunk[]): Generator<string> {
       yield line.raw;
     }
 }
+function* oldTexts(hunks: readonly Hunk[]): Generator<string> {
+  for (const hunk of hunks) for (const line of hunk.lines) if (line.sign !== '+') yield line.text;
+}
 
 /** Finds hunks in one file. `locate` is called with its hunks in their order. */
 export class HunkLocator {
-  readonly #text: Text;
-  readonly #chain: LineChain;
+  readonly #index: LineIndex;
+  /** Knows the lines as they are signed. */
+  readonly #plain: LineChain;
+  readonly #hunks: readonly Hunk[];
+  #both: LineChain | null = null;
   readonly #rungs: RungSettings | undefined;
   readonly #known: boolean;
   #added = 0;
@@ -47,10 +54,16 @@ export class HunkLocator {
 
   /** `known`: this text is the one that the diff was made for. */
   constructor(text: Text, hunks: readonly Hunk[], rungs: RungSettings | undefined, known: boolean) {
-    this.#text = text;
+    this.#index = indexOf(text);
     this.#known = known;
-    this.#chain = new LineChain(text.lines, () => wantedTexts(hunks));
+    this.#hunks = hunks;
+    this.#plain = new LineChain(this.#index, () => oldTexts(hunks));
     this.#rungs = rungs;
+  }
+
+  /** Knows the lines in both readings: few diffs need it. */
+  get #chain(): LineChain {
+    return (this.#both ??= new LineChain(this.#index, () => wantedTexts(this.#hunks)));
   }
 
   locate(hunk: Hunk): Location {
@@ -112,7 +125,7 @@ export class HunkLocator {
   }
 
   #withoutContext(hunk: Hunk): Location {
-    if (this.#text.lines.length > 0)
+    if (this.#index.length > 0)
       return refused(
         'no_context',
         'It only adds lines and quotes none of the file, so its place cannot be checked. Add at least one unchanged line before or after the added ones.',
@@ -121,6 +134,7 @@ export class HunkLocator {
   }
 
   #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Location {
+    if (sound && this.#standsAt(old, hunk.oldAt)) return this.#stated(hunk, old);
     const plain = old.map((line): WantedLine => ({ text: line.text }));
     // ` foo` may be a context line `foo`, or ` foo` without its blank.
     const damaged = old.map((line): WantedLine =>
@@ -130,7 +144,6 @@ export class HunkLocator {
     const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
     if (rungOn('lost_blank', this.#rungs))
       climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
-    if (sound && this.#standsAt(old, hunk.oldAt)) return this.#stated(hunk, old, plain);
     for (const [pattern, level] of climb) {
       const places = this.#atEnd(old, this.#chain.find(pattern, level));
       const [at] = places.first;
@@ -154,7 +167,7 @@ export class HunkLocator {
     if (place === undefined) return null;
     if (found.places.length > 1 || found.more)
       return refused('context_repeated', repeated({ first: found.places.map((p) => p.first), more: found.more }));
-    const lines = shiftHunk(hunk.lines, this.#text.lines.slice(place.first), place.shift);
+    const lines = shiftHunk(hunk.lines, this.#index.range(place.first, place.first + old.length), place.shift);
     if (lines === null) return refused('indent', UNSHIFTABLE);
     const shifted = { ...hunk, lines };
     const accepted = this.#accept(shifted, oldSide(shifted), place.first);
@@ -163,10 +176,10 @@ export class HunkLocator {
   }
 
   /** The hunk stands where its header says. */
-  #stated(hunk: Hunk, old: readonly HunkLine[], plain: readonly WantedLine[]): Location {
-    const accepted = this.#accept(hunk, old, hunk.oldAt);
+  #stated(hunk: Hunk, old: readonly HunkLine[]): Location {
+    const accepted = this.#accept(hunk, old, hunk.oldAt, true);
     if (this.#known || !accepted.ok) return accepted;
-    const all = this.#atEnd(old, this.#chain.find(plain, 'exact'));
+    const all = this.#atEnd(old, this.#plain.find(old, 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
     if (!rungOn('unchecked_lines', this.#rungs)) return refused('context_repeated', repeated(all));
     const { located } = accepted;
@@ -174,14 +187,14 @@ export class HunkLocator {
   }
 
   #standsAt(old: readonly HunkLine[], at: number): boolean {
-    const fits = old.every((line, i) => this.#text.lines[at + i] === line.text);
+    const fits = old.every((line, i) => this.#index.is(at + i, line.text));
     return fits && this.#atEnd(old, { first: [at], more: false }).first.length === 1;
   }
 
   /** Where the old side says that the file ends, only places at the end count. */
   #atEnd(old: readonly HunkLine[], places: Places): Places {
     if (!old.at(-1)?.noNewline) return places;
-    const end = this.#text.lines.length - old.length;
+    const end = this.#index.length - old.length;
     return places.first.includes(end)
       ? { first: [end], more: false }
       : places.more
@@ -189,12 +202,17 @@ export class HunkLocator {
         : { first: [], more: false };
   }
 
-  #accept(hunk: Hunk, old: readonly HunkLine[], at: number): Location {
+  /** `exact`: every line is known to stand there as it is signed. */
+  #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Location {
     const rungs = new Set<Rung>();
     if (wrongCounts(hunk)) rungs.add('counts');
     if (at !== hunk.oldAt) rungs.add('line_drift');
     for (const [i, line] of old.entries()) {
-      const base = this.#text.lines[at + i] ?? '';
+      if (exact) {
+        if (line.unsigned) rungs.add('lost_blank');
+        continue;
+      }
+      const base = this.#index.line(at + i) ?? '';
       const asSigned = levelBetween(line.text, base);
       if (line.unsigned || asSigned === undefined) rungs.add('lost_blank');
       const level = asSigned ?? levelBetween(line.raw, base) ?? 'exact';
@@ -210,7 +228,7 @@ export class HunkLocator {
 
   #mismatch(hunk: Hunk, old: readonly HunkLine[]): string {
     const near = nearest(
-      this.#text.lines,
+      this.#index.all,
       old.map((line) => line.text),
       hunk.oldAt + 1,
     );
@@ -219,9 +237,9 @@ export class HunkLocator {
 
   /** A statement about the end of the file that is not true of this file. */
   #wrongEnding(hunk: Hunk, at: number): string | null {
-    const { ends } = this.#text;
-    const reachesEnd = at + hunk.oldLines === ends.length;
-    if (hunk.lines.some((line) => line.noNewline && line.sign !== '+') && ends.at(-1) !== '')
+    const { length } = this.#index;
+    const reachesEnd = at + hunk.oldLines === length;
+    if (hunk.lines.some((line) => line.noNewline && line.sign !== '+') && this.#index.end(length - 1) !== '')
       return 'It says `\\ No newline at end of file`, but the file ends with a line end. Leave that line out.';
     if (!reachesEnd && hunk.lines.some((line) => line.noNewline))
       return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Leave that line out.';

@@ -1,4 +1,5 @@
 /** Names in diff headers: git's quoting, the a/ and b/ prefixes, and `diff --git` lines that carry two names in one. */
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const ESCAPES: Readonly<Record<string, number>> = {
   a: 7,
@@ -67,9 +68,6 @@ const PAIRS: readonly (readonly [string, string])[] = [
   ]),
 ];
 
-/** Characters of a `diff --git` line: two of the longest paths, escaped. */
-const LONGEST = 40_000;
-
 export interface Names {
   readonly from: string | null;
   readonly to: string | null;
@@ -92,7 +90,7 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
 
 /** The two names of a `diff --git` line, with their prefixes; null where blanks in them leave several readings. */
 export const readGitLine = (rest: string): { readonly from: string; readonly to: string } | null => {
-  if (rest.length > LONGEST) return null;
+  if (rest.length > EDIT_BOUNDS.diffName_chars) return null;
   if (rest.startsWith('"')) {
     const first = readQuoted(rest);
     if (first?.rest[0] !== ' ') return null;

@@ -15,13 +15,16 @@
  */
 import { withoutBom } from './bom.js';
 import { carryLines } from './carry.js';
+import { type Change, ChangeList, changesFrom, changesPlan } from './changes.js';
 import { isKnownBase } from './known-base.js';
+import { indexOf, type LineIndex } from './lines.js';
 import { type Located, HunkLocator } from './unified-diff-locate.js';
 import { type FileDiff, parseDiff } from './unified-diff-parse.js';
 import { type Target, targetOf } from './unified-diff-target.js';
-import { lineOrigins } from './diff-lines.js';
+import { haveNothingInCommon, lineOrigins } from './diff-lines.js';
 import type { FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
 import type { Hunk, HunkLine } from './unified-diff-hunk.js';
+import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 export const unifiedDiff: FormatModule = {
   format: 'unified-diff',
@@ -53,8 +56,6 @@ const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes };
 };
 
-/** Refusals told of one file; each costs a look for the nearest place. */
-const REASONS_TOLD = 10;
 const NO_TEXT: Text = { lines: [], ends: [] };
 
 /** The plans of one file, or why it is refused. `first`: the number of its first hunk in the answer. */
@@ -73,7 +74,7 @@ const planFile = (
   const located: Located[] = [];
   const reasons: Reason[] = [];
   for (const [i, hunk] of hunks.entries()) {
-    if (reasons.length >= REASONS_TOLD) break;
+    if (reasons.length >= EDIT_BOUNDS.diffReasonsTold) break;
     const location = locator.locate(hunk);
     if (location.ok) {
       located.push(location.located);
@@ -88,9 +89,13 @@ const planFile = (
       });
   }
   if (reasons.length > 0) return reasons;
-  const result = composeHunks(text, located);
+  const result = composeHunks(indexOf(text), located);
   if (target.kind === 'delete') {
-    if (result.lines.length === 0) return { plans: [{ kind: 'delete', path }] };
+    const left = result.changes.reduce(
+      (sum, { from, to, lines }) => sum + lines.length - (to - from),
+      indexOf(text).length,
+    );
+    if (left === 0) return { plans: [{ kind: 'delete', path }] };
     return [
       {
         code: 'delete_leaves_text',
@@ -103,7 +108,7 @@ const planFile = (
   const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
   const mode = target.mode === undefined ? {} : { mode: target.mode };
   if (located.length > 0 || target.kind === 'create' || target.mode !== undefined)
-    plans.push({ kind: 'lines', path, ...result, ...mode });
+    plans.push(changesPlan(path, text, result.changes, { ...result, ...mode }));
   return { plans };
 };
 
@@ -117,57 +122,59 @@ const withoutBoms = (hunk: Hunk): Hunk => ({
 });
 
 interface Composed {
-  readonly lines: readonly string[];
-  readonly origins: readonly number[];
+  readonly changes: readonly Change[];
   readonly finalNewline?: boolean;
 }
 
-/** The result's lines. Context, and lines that a hunk removes and adds again, keep their base lines. */
+/** What the hunks change. Context, and lines that a hunk removes and adds again, keep their base lines. */
 export const composeHunks = (
-  text: Text,
+  index: LineIndex,
   located: readonly { readonly hunk: Pick<Hunk, 'lines'>; readonly at: number }[],
 ): Composed => {
-  const lines: string[] = [];
-  const origins: number[] = [];
-  let next = 0;
-  const keep = (upTo: number): void => {
-    for (; next < upTo; next++) {
-      lines.push(text.lines[next] ?? '');
-      origins.push(next);
-    }
-  };
+  const list = new ChangeList();
   let ending: boolean | undefined;
   for (const { hunk, at } of located) {
-    keep(at);
-    let removed: HunkLine[] = [];
-    let added: HunkLine[] = [];
+    let next = at;
+    let removed: string[] = [];
+    let added: string[] = [];
     const flush = (): void => {
-      const from = next;
-      const [old, now] = [removed.map((l) => l.text), added.map((l) => l.text)];
-      const kept = lineOrigins(old, now);
-      const carried = carryLines(old, text.lines.slice(from, from + old.length), now, kept);
-      for (const [j, origin] of kept.entries()) {
-        const base = origin < 0 ? undefined : text.lines[from + origin];
-        lines.push(base ?? carried[j] ?? '');
-        origins.push(base === undefined ? -1 : from + origin);
-      }
+      replaceLines(list, index, next, removed, added);
       next += removed.length;
-      removed = [];
-      added = [];
+      [removed, added] = [[], []];
     };
     for (const line of hunk.lines) {
-      if (line.sign === '-') removed.push(line);
-      else if (line.sign === '+') added.push(line);
+      if (line.sign === '-') removed.push(line.text);
+      else if (line.sign === '+') added.push(line.text);
       else {
         flush();
-        keep(next + 1);
+        next += 1;
       }
     }
     flush();
     ending = newEnding(hunk.lines) ?? ending;
   }
-  keep(text.lines.length);
-  return { lines, origins, ...(ending === undefined ? {} : { finalNewline: ending }) };
+  return { changes: list.done(), ...(ending === undefined ? {} : { finalNewline: ending }) };
+};
+
+/** The base lines from `from` on, quoted as `old`, become `now`; what both have in common stays. */
+const replaceLines = (
+  list: ChangeList,
+  index: LineIndex,
+  from: number,
+  old: readonly string[],
+  now: readonly string[],
+): void => {
+  // Most hunks quote lines as they are and put others there, with nothing to keep.
+  const quoted = old.every((line, i) => index.is(from + i, line));
+  if (old.length === 0 || now.length === 0 || (quoted && haveNothingInCommon(old, now))) {
+    list.put(from, from + old.length, now);
+    return;
+  }
+  const kept = lineOrigins(old, now);
+  const carried = carryLines(old, index.range(from, from + old.length), now, kept);
+  const made = now.map((line, j) => carried[j] ?? line);
+  for (const change of changesFrom(old.length, made, kept))
+    list.put(from + change.from, from + change.to, change.lines);
 };
 
 /** What `\ No newline at end of file` on one side only says about the result's end. */

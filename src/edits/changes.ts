@@ -1,0 +1,113 @@
+/** Result lines said as what differs from the base: cost and memory go with the edits, not with the file. */
+import { indexOf, type LineIndex } from './lines.js';
+import type { FilePlan, Text } from './types.js';
+
+/** Base lines [from, to) become `lines`, all of them new. Changes are in order, and at least one kept line stands between two. */
+export interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
+}
+
+/** Collects changes in the order of the base, joining those that touch. */
+export class ChangeList {
+  readonly changes: Change[] = [];
+  #from = 0;
+  #to = 0;
+  #lines: string[] = [];
+  #open = false;
+
+  /** Base lines [from, to) go, `lines` come in their place; not before what was said already. */
+  put(from: number, to: number, lines: readonly string[]): void {
+    if (from === to && lines.length === 0) return;
+    if (!this.#open || from > this.#to) {
+      this.#close();
+      [this.#open, this.#from] = [true, from];
+      this.#to = from;
+    }
+    this.#to = Math.max(this.#to, to);
+    for (const line of lines) this.#lines.push(line);
+  }
+  done(): readonly Change[] {
+    this.#close();
+    return this.changes;
+  }
+  #close(): void {
+    if (this.#open) this.changes.push({ from: this.#from, to: this.#to, lines: this.#lines });
+    this.#lines = [];
+    this.#open = false;
+  }
+}
+
+/** The changes of result lines whose origins are known. */
+export const changesFrom = (
+  baseLines: number,
+  lines: readonly string[],
+  origins: readonly number[],
+): readonly Change[] => {
+  const list = new ChangeList();
+  let next = 0;
+  let fresh = 0;
+  for (let at = 0; at <= lines.length; at += 1) {
+    const origin = at < lines.length ? (origins[at] ?? -1) : baseLines;
+    if (origin < 0) continue;
+    list.put(next, origin, lines.slice(fresh, at));
+    [next, fresh] = [origin + 1, at + 1];
+  }
+  return list.done();
+};
+
+export interface Expanded {
+  readonly lines: readonly string[];
+  readonly origins: readonly number[];
+}
+
+/** All result lines, and the base line that each keeps or -1. */
+export const expand = (base: LineIndex, changes: readonly Change[]): Expanded => {
+  const all = base.all;
+  const lines: string[] = [];
+  const origins: number[] = [];
+  let next = 0;
+  const keepUpTo = (end: number): void => {
+    for (; next < end; next += 1) {
+      lines.push(all[next] ?? '');
+      origins.push(next);
+    }
+  };
+  for (const change of changes) {
+    keepUpTo(change.from);
+    for (const line of change.lines) {
+      lines.push(line);
+      origins.push(-1);
+    }
+    next = change.to;
+  }
+  keepUpTo(all.length);
+  return { lines, origins };
+};
+
+type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
+
+/** A plan that says its changes; its lines and origins are made when somebody asks. */
+export const changesPlan = (
+  path: string,
+  text: Text,
+  changes: readonly Change[],
+  more: Pick<LinesPlan, 'finalNewline' | 'mode'> = {},
+): LinesPlan => {
+  let expanded: Expanded | null = null;
+  const all = (): Expanded => (expanded ??= expand(indexOf(text), changes));
+  return {
+    kind: 'lines',
+    path,
+    changes,
+    get lines() {
+      return all().lines;
+    },
+    get origins() {
+      return all().origins;
+    },
+    ...(more.finalNewline === undefined ? {} : { finalNewline: more.finalNewline }),
+    ...(more.mode === undefined ? {} : { mode: more.mode }),
+  };
+};

@@ -1,0 +1,84 @@
+/**
+ * A file's lines by number, without a string for each: what an edit does not come near is never decoded. `Text` holds all of them as
+ * strings, made when somebody asks; whoever works on a few lines of a large file asks the index.
+ */
+import { type EolKind, kindOfEnds } from './split-lines.js';
+import type { Text } from './types.js';
+
+export interface LineIndex {
+  readonly length: number;
+  /** The text has at least so many characters, ends counted as one each. */
+  readonly leastChars: number;
+  /** All lines as strings, without ends. Costs a string a line, once. */
+  readonly all: readonly string[];
+  /** Line `at` (0-based) without its end; undefined outside of the text, negative numbers too. */
+  line(at: number): string | undefined;
+  /** Is line `at` this text? */
+  is(at: number, text: string): boolean;
+  /** Does line `at` hold nothing but white space? Also where there is none. */
+  isBlank(at: number): boolean;
+  /** The end of line `at` as it stands; '' for a last line without one, and outside. */
+  end(at: number): string;
+  /** Lines [from, to). */
+  range(from: number, to: number): string[];
+  readonly eol: EolKind;
+  /** Does any line hold `part`, which has no line end? */
+  includes(part: string): boolean;
+  /** Does any line begin with `part`? */
+  begins(part: string): boolean;
+  /** For each line its value in `texts`, or -1. Null: not done, compare strings instead. */
+  findAll(texts: ReadonlyMap<string, number>): Int32Array | null;
+}
+
+class StringLines implements LineIndex {
+  readonly all: readonly string[];
+  readonly #ends: readonly string[];
+  #eol: EolKind | null = null;
+
+  constructor(lines: readonly string[], ends: readonly string[]) {
+    this.all = lines;
+    this.#ends = ends;
+  }
+  get length(): number {
+    return this.all.length;
+  }
+  get leastChars(): number {
+    return this.all.length;
+  }
+  get eol(): EolKind {
+    return (this.#eol ??= kindOfEnds(this.#ends));
+  }
+  line(at: number): string | undefined {
+    return this.all[at];
+  }
+  is(at: number, text: string): boolean {
+    return this.all[at] === text;
+  }
+  isBlank(at: number): boolean {
+    return (this.all[at] ?? '').trim() === '';
+  }
+  end(at: number): string {
+    return this.#ends[at] ?? '';
+  }
+  range(from: number, to: number): string[] {
+    return this.all.slice(Math.max(0, from), Math.max(0, to));
+  }
+  includes(part: string): boolean {
+    return this.all.some((line) => line.includes(part));
+  }
+  begins(part: string): boolean {
+    return this.all.some((line) => line.startsWith(part));
+  }
+  findAll(): null {
+    return null;
+  }
+}
+
+const NO_ENDS: readonly string[] = [];
+
+/** The index of a text; of bare lines one without ends. */
+export const indexOf = (text: Text): LineIndex => text.index ?? new StringLines(text.lines, text.ends);
+export const indexOfLines = (lines: readonly string[] | LineIndex): LineIndex =>
+  'findAll' in lines ? lines : new StringLines(lines, NO_ENDS);
+/** The index of a file that may not be there. */
+export const NO_LINES: LineIndex = new StringLines([], NO_ENDS);

@@ -1,0 +1,35 @@
+/** Lines of a decoded text, and what is said of their ends. */
+import type { Text } from './types.js';
+
+export type EolKind = 'lf' | 'crlf' | 'cr' | 'mixed' | 'none';
+
+/** Of the ends of a text's lines; a last line without end does not count. */
+export const kindOfEnds = (ends: readonly string[]): EolKind => {
+  const kinds = new Set(ends);
+  kinds.delete('');
+  if (kinds.size > 1) return 'mixed';
+  const [only] = kinds;
+  if (only === undefined) return 'none';
+  return only === '\n' ? 'lf' : only === '\r\n' ? 'crlf' : 'cr';
+};
+
+/** Splits a file's text: lines end at LF or CRLF, and at CR only where the text has no LF. An empty text has no lines. */
+export const splitLines = (text: string): Text => {
+  const lines: string[] = [];
+  const ends: string[] = [];
+  const stop = text.includes('\n') ? '\n' : '\r';
+  let from = 0;
+  while (from < text.length) {
+    const at = text.indexOf(stop, from);
+    if (at < 0) {
+      lines.push(text.slice(from));
+      ends.push('');
+      break;
+    }
+    const crlf = stop === '\n' && at > from && text[at - 1] === '\r';
+    lines.push(text.slice(from, crlf ? at - 1 : at));
+    ends.push(crlf ? '\r\n' : stop);
+    from = at + 1;
+  }
+  return { lines, ends };
+};

@@ -1,0 +1,5 @@
+{
+	z();
+{
+SOMEBODY ELSE
+{ // 5
