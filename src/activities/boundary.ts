@@ -68,6 +68,10 @@ const summaryOf = (result: unknown): unknown => {
   return text.length <= BOUNDS.inlinePayload_bytes ? result : { cut: text.slice(0, 1000), bytes: text.length };
 };
 
+/** The file that a chunk is for: a report says what each cost. */
+const fileOf = (input: object): { readonly file?: string } =>
+  'file' in input && typeof input.file === 'string' ? { file: input.file } : {};
+
 export function activity<I extends ActivityBase, O>(
   name: string,
   dependencies: ActivityDependencies,
@@ -100,7 +104,7 @@ export function activity<I extends ActivityBase, O>(
           id: `activity-${runId}-${activityId}`,
           at: new Date().toISOString(),
           kind: 'activity',
-          data: { name, attempt, result: summaryOf(result) },
+          data: { name, attempt, ...fileOf(input), result: summaryOf(result) },
         },
       ]);
       return result;

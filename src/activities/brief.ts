@@ -1,4 +1,5 @@
 /** What the calls of a split step must agree on: one call, whose answer goes into every chunk's prompt. Without it the step goes on. */
+import { inputBudget, modelEntry } from '../job/models.js';
 import { buildBriefRequest, readBrief } from '../model/prompt/brief.js';
 import { route } from '../model/route.js';
 import type { BriefInput, BriefResult } from '../shared/protocol.js';
@@ -33,7 +34,8 @@ export const brief =
         build: async () => {
           const { instructions, rules, hints } = await references(blobs, snapshot);
           const files = await loadTargets(blobs, snapshot.targets);
-          const budget = snapshot.limits.inputBudget_tokens ?? Infinity;
+          const entry = modelEntry(snapshot.config, snapshot.model);
+          const budget = inputBudget(snapshot.limits, entry, outputBudget_tokens);
           return buildBriefRequest({
             instructions,
             rules,

@@ -101,6 +101,7 @@ const WORDS: Record<EditWorkKind, string> = {
   answer: 'reading and placing an answer',
   guards: 'checking the result',
   merge: 'merging with the file as it is now',
+  outline: 'listing the definitions',
   diff: 'drawing the diff',
 };
 

@@ -5,10 +5,10 @@ import { promptCut, estimateRequestTokens } from '../model/prompt/tokens.js';
 import type { ModelAnswer, Role, SlotKeyParts } from '../model/types.js';
 import type { Limits } from '../shared/limits.js';
 import type { StepUsage } from '../shared/protocol.js';
-import type { BlobRef } from '../shared/refs.js';
+import type { BlobRef, StepKey } from '../shared/refs.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
-import type { Snapshot } from './snapshot.js';
+import type { ProjectConfig } from '../job/types.js';
 
 export type Call =
   | { readonly outcome: 'answered'; readonly answer: ModelAnswer; readonly nonce: string; readonly usage: StepUsage }
@@ -21,6 +21,8 @@ export type Call =
 export interface CallWanted {
   readonly role: Role;
   readonly file: string;
+  /** Lines of the file that the call is for, `401-800`; absent: all. */
+  readonly region?: string;
   readonly draw: number;
   readonly bases: readonly string[];
   readonly format: string;
@@ -32,11 +34,22 @@ export interface CallWanted {
   readonly build: () => Promise<BuiltRequest>;
 }
 
-export const keyOf = (snapshot: Snapshot, wanted: Omit<CallWanted, 'build'>): SlotKeyParts => ({
+/** What a call goes by: a step's snapshot, or the settings of a plan. */
+export interface CallContext {
+  readonly stepKey: StepKey;
+  readonly instructions: BlobRef;
+  readonly config: Pick<ProjectConfig, 'models'>;
+  readonly limits: Limits;
+}
+
+export const keyOf = (
+  snapshot: Pick<CallContext, 'stepKey' | 'instructions'>,
+  wanted: Omit<CallWanted, 'build'>,
+): SlotKeyParts => ({
   stepKey: snapshot.stepKey,
   role: wanted.role,
   file: wanted.file,
-  region: '*',
+  region: wanted.region ?? '*',
   draw: wanted.draw,
   bases: wanted.bases,
   format: wanted.format,
@@ -49,9 +62,9 @@ export const keyOf = (snapshot: Snapshot, wanted: Omit<CallWanted, 'build'>): Sl
 
 export async function callModel(
   dependencies: ActivityDependencies,
-  snapshot: Snapshot,
+  snapshot: CallContext,
   wanted: CallWanted,
-  scope: ActivityScope,
+  scope: Pick<ActivityScope, 'signal'>,
 ): Promise<Call> {
   const key = keyOf(snapshot, wanted);
   const { limits }: { readonly limits: Partial<Limits> } = snapshot;

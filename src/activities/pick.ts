@@ -1,4 +1,5 @@
 /** Where a job names no file and hints at none: one model call that picks them from the file list. */
+import { inputBudget, modelEntry } from '../job/models.js';
 import { buildPickRequest, readPick } from '../model/prompt/pick.js';
 import { route } from '../model/route.js';
 import type { PickInput, PickResult } from '../shared/protocol.js';
@@ -32,7 +33,8 @@ export const pick =
         refusal: null,
         build: async () => {
           const shown = await references(dependencies.blobs, snapshot);
-          const budget = snapshot.limits.inputBudget_tokens ?? Infinity;
+          const entry = modelEntry(snapshot.config, snapshot.model);
+          const budget = inputBudget(snapshot.limits, entry, outputBudget_tokens);
           return buildPickRequest({
             ...shown,
             model: snapshot.model,

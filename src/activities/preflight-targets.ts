@@ -36,8 +36,9 @@ export async function chooseTargets({
     );
   // The seed's example gives output keys beside `mode: edit`: they are accepted and say nothing more there.
   const written = mode === 'standard' || mode === 'sequential' ? job.outputFiles : [];
-  const named = [...new Set([...written, ...job.targetFiles])];
-  await checkNamed(workspace, job, jobPath, written);
+  const mayBeNew = [...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.newFiles)];
+  const named = [...new Set([...written, ...job.targetFiles, ...mayBeNew])];
+  await checkNamed(workspace, job, jobPath, mayBeNew);
   const chosen = named.length > 0 ? targets(named) : await unnamed(workspace, job, picked);
   if (chosen.outcome === 'pick') return chosen;
   const { paths } = chosen;

@@ -6,6 +6,7 @@ import { chooseFormat, complexity, jobFormatPolicy, splitDecision } from '../job
 import { parseConfig } from '../job/config.js';
 import { parseJob } from '../job/job.js';
 import { resolveLimits, totalChunks } from '../job/limits.js';
+import { fitLimits, formatsOf, modelEntry, mostOutput_tokens } from '../job/models.js';
 import type { Job, ProjectConfig } from '../job/types.js';
 import { priceBy } from '../model/price.js';
 import { route } from '../model/route.js';
@@ -65,7 +66,7 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
   const { blobs } = dependencies;
   const { workspace } = input;
   const { job, config } = await readJob(dependencies, input);
-  const limits = resolveLimits(config, job, input.overrides);
+  const asked = resolveLimits(config, job, input.overrides);
   const { mode } = jobFormatPolicy(job);
   const commitMessage = messageOf(job, config);
   if (commitMessage !== null && (await repositoryOf(workspace)) === null)
@@ -88,12 +89,16 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
     job,
     jobPath: input.jobPath,
     picked: input.picked,
-    limits,
+    limits: asked,
     // What a person saved since the first look is why there is another one: the commit takes the proposal's hunks alone.
     mustBeClean: commitMessage !== null && input.snapshotNumber === 1,
   });
   if (chosen.outcome === 'pick') {
-    const { model } = route({ ...config, limits }, { category: job.category, complexity: 'low', jobModel: job.model });
+    const { model } = route(
+      { ...config, limits: asked },
+      { category: job.category, complexity: 'low', jobModel: job.model },
+    );
+    const limits = fitLimits(asked, modelEntry(config, model));
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
     const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
     return { v: 1, outcome: 'pick', snapshot: await putJson(blobs, snapshot) };
@@ -103,21 +108,26 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
   let listed: Promise<readonly string[]> | null = null;
   const siblings = () => (listed ??= listWorkspaceFiles(workspace).then(({ files }) => files));
   const sized = await Promise.all(
-    wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits, siblings })),
+    wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits: asked, siblings })),
   );
   const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
   const level = complexity([...sized, ...kept]);
-  const { model, outputBudget_tokens } = route(
-    { ...config, limits },
+  const routed = route(
+    { ...config, limits: asked },
     { category: job.category, complexity: level, jobModel: job.model },
   );
+  const { model } = routed;
+  const entry = modelEntry(config, model);
+  const limits = fitLimits(asked, entry);
+  const outputBudget_tokens = Math.min(routed.outputBudget_tokens, mostOutput_tokens(entry));
+  const formats = formatsOf(config, model);
   const targets = sized.map((file): SnapshotTarget => {
     const { format, bucket } = chooseFormat({
       lines: file.lines,
       bytes: file.bytes,
       isNew: file.base === null,
       job,
-      config,
+      config: { formats },
       limits,
     });
     return { ...file, format, bucket, outputBudget_tokens };

@@ -2,8 +2,9 @@
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
 import { renderReasons } from '../edits/index.js';
+import { joinOperations } from '../edits/regions.js';
 import type { AnswerOutcome, Edited, OfferedFile } from '../edits/types.js';
-import { modelEntry } from '../job/models.js';
+import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../job/models.js';
 import { buildEditRequest } from '../model/prompt/edit.js';
 import { nextRung } from '../model/prompt/ladder.js';
 import { slotKey } from '../model/slot-key.js';
@@ -15,9 +16,23 @@ import { NEW_FILE_MODE } from '../workspace/files.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel, keyOf, type CallWanted } from './model-call.js';
 import { acceptedDiffs } from './propose-accepted.js';
+import {
+  joined,
+  loadRegion,
+  type LoadedRegion,
+  loadWanted,
+  outlineOf,
+  outlineText,
+  regionAfter,
+  regionsNext,
+  wantedNext,
+} from './propose-regions.js';
 import { putRefusal, readRefusal } from './refusals.js';
 import { loadTargets, references, type LoadedTarget } from './references.js';
 import { currentSnapshot, getText, guardSettings, putJson, putText, type Snapshot } from './snapshot.js';
+import { languageOf } from '../syntax/index.js';
+import { MODEL_BOUNDS } from '../shared/bounds.js';
+import { BOUNDS } from '../shared/limits.js';
 
 type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
@@ -28,10 +43,12 @@ export const propose =
     const snapshot = await currentSnapshot(blobs, input);
     const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
     const targets = await loadTargets(blobs, chosen);
+    const region = await loadRegion(blobs, input);
     const model = input.model ?? snapshot.model;
     const wanted: Omit<CallWanted, 'build'> = {
       role: 'edit',
       file: input.file,
+      ...(region === null ? {} : { region: region.range.join('-') }),
       draw: input.draw,
       bases: chosen.map((target) => target.sha),
       format: input.format,
@@ -42,7 +59,7 @@ export const propose =
     };
     const seenKey = `seen/${slotKey(keyOf(snapshot, wanted))}`;
     const build = async () => {
-      const built = await buildPrompt(dependencies, { snapshot, input, targets, wanted }, scope.signal);
+      const built = await buildPrompt(dependencies, { snapshot, input, targets, wanted, region }, scope.signal);
       // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
       await dependencies.records.putIfAbsent(seenKey, { v: 1, seen: Object.fromEntries(built.seen) });
       return built;
@@ -52,10 +69,7 @@ export const propose =
 
     const seen = seenOf(await dependencies.records.get(seenKey), seenKey);
     const { answer, nonce, usage } = call;
-    const options = {
-      nonce,
-      requireMarker: snapshot.config.requireCompleteSentinel,
-      stopReason: answer.stopReason,
+    const fitting = {
       rungs: snapshot.config.rungs,
       ...(await guardSettings(blobs, snapshot)),
       // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
@@ -63,10 +77,23 @@ export const propose =
       ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
       newFileEol: chosen[0]?.newFileEol ?? '\n',
     };
-    const files = new Map(targets.map((target) => [target.path, offered(target, seen)]));
+    const { requireCompleteSentinel } = snapshot.config;
+    const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
+    const files = new Map(targets.map((target) => [target.path, offered(target, seen, region)]));
     const judged = { format: input.format, answer: answer.text, files, options };
-    const outcome = await dependencies.edits.run('answer', judged, scope.signal);
-    return toResult(dependencies, { snapshot, input, targets, outcome, wanted }, answer, usage);
+    let outcome = await dependencies.edits.run('answer', judged, scope.signal);
+    if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
+      if (!region.isLast)
+        return { v: 1, usage, outcome: 'region_done', ...(await regionAfter(blobs, region, answer.text, nonce)) };
+      const all = {
+        format: input.format,
+        answer: joined(region, answer.text, nonce),
+        files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
+        options: { ...fitting, requireMarker: false },
+      };
+      outcome = await dependencies.edits.run('answer', all, scope.signal);
+    }
+    return toResult(dependencies, { snapshot, input, targets, outcome, wanted, region }, answer, usage, scope.signal);
   };
 
 /** 0.1.0 wrote the ranges by path, without `v`. */
@@ -76,29 +103,34 @@ const seenOf = (recorded: unknown, key: string): Seen => {
   return (recorded as { readonly seen: Seen }).seen;
 };
 
-const offered = (target: LoadedTarget, seen: Seen): OfferedFile => ({
+const offered = (target: LoadedTarget, seen: Seen, region: LoadedRegion | null): OfferedFile => ({
   bytes: target.content,
   ...(target.base === null ? {} : { mode: target.base.mode }),
   ...(target.encoding === null ? {} : { encoding: target.encoding }),
   ...(seen[target.path] === undefined ? {} : { seen: seen[target.path] ?? [] }),
+  ...(region === null ? {} : { region: region.range }),
 });
 
-type Wanted = Pick<Judged, 'snapshot' | 'input' | 'targets' | 'wanted'>;
+type Wanted = Omit<Judged, 'outcome'>;
 
 async function buildPrompt(
   dependencies: ActivityDependencies,
-  { snapshot, input, targets, wanted }: Wanted,
+  { snapshot, input, targets, wanted, region }: Wanted,
   signal: AbortSignal,
 ) {
   const { blobs } = dependencies;
   const shown = await references(blobs, snapshot);
-  const results = await acceptedResults(blobs, input.accepted, SHOWN_RESULTS);
+  const results = await acceptedResults(blobs, input.accepted, MODEL_BOUNDS.acceptedShown_results);
   return buildEditRequest({
     ...shown,
     model: wanted.model,
     format: input.format,
     outputBudget_tokens: wanted.outputBudget_tokens,
-    inputBudget_tokens: snapshot.limits.inputBudget_tokens ?? Infinity,
+    inputBudget_tokens: inputBudget(
+      snapshot.limits,
+      modelEntry(snapshot.config, wanted.model),
+      wanted.outputBudget_tokens,
+    ),
     files: targets,
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: await acceptedDiffs(
@@ -111,10 +143,40 @@ async function buildPrompt(
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),
     allowDelete: false,
     mayCreateUnder: [],
+    symbols: targets.some((target) => languageOf(target.path) !== null),
+    wantedLines: await loadWanted(blobs, input),
+    ...(region === null ? {} : { region: await shownRegion(dependencies, targets, region, signal) }),
   });
 }
-/** Of the results accepted so far the newest this many are shown; the prompt bounds their bytes again. */
-const SHOWN_RESULTS = 20;
+
+/** What a call for a region is shown of the rest of its file. */
+async function shownRegion(
+  dependencies: ActivityDependencies,
+  targets: readonly LoadedTarget[],
+  region: LoadedRegion,
+  signal: AbortSignal,
+) {
+  const [target] = targets;
+  if (target === undefined) throw new Error('a region without a file');
+  const { path } = target;
+  const made = {
+    format: 'structured-edit' as const,
+    answer: joinOperations(region.operations),
+    files: new Map([[path, offered(target, {}, null)]]),
+    options: { requireMarker: false, base: new Map([[path, target.sha]]) },
+  };
+  const outcome = region.operations.length === 0 ? null : await dependencies.edits.run('answer', made, signal);
+  const result = outcome?.outcome === 'edited' ? outcome.files.get(path) : undefined;
+  const file = { path, base: target.content, result: result instanceof Object ? result.bytes : target.content };
+  return {
+    path,
+    range: region.range,
+    index: region.part.index,
+    count: region.regions.length,
+    outline: outlineText(await outlineOf(dependencies, target, signal)),
+    diff: result === undefined ? '' : (await dependencies.edits.run('diff', [file], signal)).text,
+  };
+}
 
 interface Judged {
   readonly snapshot: Snapshot;
@@ -122,13 +184,15 @@ interface Judged {
   readonly targets: readonly LoadedTarget[];
   readonly outcome: AnswerOutcome;
   readonly wanted: Omit<CallWanted, 'build'>;
+  readonly region: LoadedRegion | null;
 }
 
 async function toResult(
   dependencies: ActivityDependencies,
-  { snapshot, input, targets, outcome, wanted }: Judged,
+  { snapshot, input, targets, outcome, wanted, region }: Judged,
   answer: { readonly text: string; readonly stopReason: string | null },
   usage: StepUsage,
+  signal: AbortSignal,
 ): Promise<ProposeResult> {
   const { blobs } = dependencies;
   switch (outcome.outcome) {
@@ -142,16 +206,23 @@ async function toResult(
       const limits = snapshot.limits;
       const most = Math.min(
         limits.maxOutputBudget_tokens ?? Infinity,
-        modelEntry(snapshot.config, wanted.model).maxOutput_tokens,
+        mostOutput_tokens(modelEntry(snapshot.config, wanted.model)),
       );
-      const next = nextRung({
+      const rung = nextRung({
         format: input.format,
         isNew: targets[0]?.base === null,
         outputBudget_tokens: wanted.outputBudget_tokens,
         maxOutputBudget_tokens: most,
         wholeStep: input.file === '*' && targets.length > 1,
-        formats: snapshot.config.formats,
+        formats: formatsOf(snapshot.config, wanted.model),
       });
+      const [only, ...others] = targets;
+      const mayCut = rung.kind === 'exhausted' && others.length === 0 && snapshot.config.formats['structured-edit'];
+      const cut =
+        only === undefined || !mayCut
+          ? null
+          : await regionsNext(dependencies, only, region, wanted.outputBudget_tokens, signal);
+      const next = cut ?? rung;
       const reason = renderReasons(outcome.reasons);
       return {
         v: 1,
@@ -162,6 +233,13 @@ async function toResult(
         partialLength: answer.text.length,
         next,
       };
+    }
+    case 'needs_lines': {
+      const next = outcome.needs === undefined ? null : await wantedNext(blobs, input, outcome.needs);
+      if (next !== null) return { v: 1, usage, outcome: 'needs_lines', ...next };
+      const reasons = `The answer asks for more lines, which it has done ${BOUNDS.needsLinesAsked} times already. Send the operations.`;
+      const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text });
+      return { v: 1, usage, outcome: 'refused', message: reasons, refusal };
     }
     case 'invalid':
     case 'refused':

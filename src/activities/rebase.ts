@@ -4,9 +4,9 @@ import type { RebaseInput, RebaseResult } from '../shared/protocol.js';
 import { checkVersion } from '../shared/versions.js';
 import { inspectTarget } from '../workspace/files.js';
 import { canonicalJson, sha256 } from '../workspace/hash.js';
-import type { ConflictRegion } from '../workspace/rebase.js';
 import type { Proposal, ProposalFile } from '../workspace/types.js';
 import type { ActivityScope } from './boundary.js';
+import { conflictWords } from './conflict-words.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { getJson } from './snapshot.js';
 import { sealProposal } from './sealing.js';
@@ -71,10 +71,6 @@ async function mergeFile(
     };
   const [start, proposed] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
   const merged = await edits.run('merge', { base: start, ours: now, theirs: proposed }, signal);
-  if (merged.outcome === 'conflict') return { path: file.path, why: merged.regions.map(inWords).join('; ') };
+  if (merged.outcome === 'conflict') return { path: file.path, why: conflictWords(merged.regions, now, proposed) };
   return { ...file, base, result: { ref: await blobs.put(merged.bytes), mode: file.result.mode } };
 }
-
-const inWords = ({ ours, theirs }: ConflictRegion): string =>
-  `lines ${ours.first} to ${ours.first + Math.max(0, ours.count - 1)} of the file now and lines ${theirs.first} to ` +
-  `${theirs.first + Math.max(0, theirs.count - 1)} of the proposal change the same place`;

@@ -6,7 +6,13 @@ import { getText, putJson } from './snapshot.js';
 
 type Refusal =
   | { readonly kind: 'refused'; readonly reasons: string; readonly answer: string }
-  | { readonly kind: 'tests'; readonly output: string; readonly summary: string };
+  | {
+      readonly kind: 'tests';
+      readonly output: string;
+      readonly summary: string;
+      /** What helps with failures of that kind; absent in refusals of earlier builds. */
+      readonly suggestions?: readonly string[];
+    };
 
 export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> =>
   putJson(blobs, { v: 1, ...refusal });
@@ -32,6 +38,8 @@ export async function readRefusal(
   if (!isRefusal(value, ref))
     return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
   if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
-  const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back. Their output:\n${value.output}`;
+  const advice = (value.suggestions ?? []).map((line) => `\n- ${line}`).join('');
+  const look = advice === '' ? '' : ` What may help:${advice}\n`;
+  const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back.${look} Their output:\n${value.output}`;
   return { reasons, answer: '(the edit fitted; its effect was wrong)' };
 }

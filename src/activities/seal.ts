@@ -10,6 +10,7 @@ import type { ActivityScope } from './boundary.js';
 import { changedByHand, stagedFiles } from './by-hand.js';
 import { acceptedResults, latestByPath, type Accepted, type FileChange } from './chain.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { pinnedChanges } from './pinned.js';
 import { diffInput } from './propose-accepted.js';
 import { sealProposal, type Sealing } from './sealing.js';
 import { putRefusal } from './refusals.js';
@@ -24,12 +25,16 @@ export const seal =
     const out = new Set([...input.exclude, ...input.manual]);
     const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
     const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
-    const formatted = await Promise.all(changes.map((change) => format(dependencies, snapshot, change, scope)));
+    const pinned = await pinnedChanges(blobs, input.pinned ?? []);
+    const formatted = await Promise.all(
+      changes.map(async (change) => pinned.changes.get(change.path) ?? format(dependencies, snapshot, change, scope)),
+    );
     const staged = await stagedFiles(blobs, input.staged);
     const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
-    const judged = await judge(dependencies, { snapshot, changes: formatted, results }, scope.signal);
+    const found = await judge(dependencies, { snapshot, changes: formatted, results }, scope.signal);
+    const judged = [...pinned.findings, ...found.map((finding) => ofPersons(finding, pinned.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
     if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(dependencies, refused) };
     const sealing: Sealing = {
@@ -46,6 +51,10 @@ export const seal =
     const proposal = await sealProposal(dependencies, sealing, scope.signal);
     return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
   };
+
+/** What would refuse an answer of the model is shown where a person chose: asking the model again would not mend it. */
+const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>
+  finding.severity === 'refuse' && inPart.has(finding.path) ? { ...finding, severity: 'ask' } : finding;
 
 /** Guards look at the sealed bytes once more: the formatter may have changed them since the answer was judged. */
 async function judge(

@@ -9,6 +9,7 @@ import type { Accepted } from './chain.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { diffInput } from './propose-accepted.js';
 import { putJson, putText } from './snapshot.js';
+import { SHOWN_BOUNDS } from '../shared/bounds.js';
 
 export interface Sealing {
   readonly stepKey: StepKey;
@@ -22,7 +23,6 @@ export interface Sealing {
 
 /** Rungs that a step never approves by itself: off by default, or lines that nothing confirmed. */
 const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'indent', 'lookalikes', 'elision']);
-const MAX_FINDINGS = 200;
 const KEY_DIGITS = 16;
 
 const isSame = (file: ProposalFile): boolean =>
@@ -44,8 +44,10 @@ export async function sealProposal(
   const movedTo = new Map(sealing.moves.map(({ from, to }) => [to, from]));
   const drawn = await edits.run('diff', inputs, signal);
   const sealed = files.map((file, index): SealedFile => {
-    const { added, removed } = drawn.changed[index] ?? { added: 0, removed: 0 };
-    return { path: file.path, change: changeOf(file, movedTo), by: file.by, added, removed, key: keyOf(file) };
+    const { added, removed, changes } = drawn.changed[index] ?? { added: 0, removed: 0 };
+    const change = changeOf(file, movedTo);
+    const inPart = changes !== undefined && change === 'edit' && file.by === 'model' ? { changes } : {};
+    return { path: file.path, change, by: file.by, added, removed, ...inPart, key: keyOf(file) };
   });
   const [ref, diff] = await Promise.all([putJson(blobs, proposal), putText(blobs, drawn.text)]);
   return {
@@ -53,10 +55,10 @@ export async function sealProposal(
     ref,
     diff,
     files: sealed,
-    findings: sealing.findings.slice(0, MAX_FINDINGS),
+    findings: sealing.findings.slice(0, SHOWN_BOUNDS.sealedFindings),
     rungs: [
       ...new Set(sealing.rungs.map(({ rung, path, line }) => `${rung} ${path}${line === null ? '' : `:${line}`}`)),
-    ].slice(0, MAX_FINDINGS),
+    ].slice(0, SHOWN_BOUNDS.sealedFindings),
     mustAsk: mustAsk(sealing, sealed),
   };
 }

@@ -2,9 +2,7 @@
 import { shownKey } from '../shared/refs.js';
 import type { ApplyOutcome, ApplyRequest, LeaseHolder, StillOurs } from '../workspace/types.js';
 import type { ActivityDependencies } from './dependencies.js';
-
-/** Leases of ended runs taken over by one application; each further one means that another ended run was quicker. */
-const MAX_TAKE_OVERS = 3;
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 interface Applied {
   readonly outcome: ApplyOutcome;
@@ -22,7 +20,8 @@ export const applyOrTakeOver = async (
     const outcome = await engine.apply(request, stillOurs);
     if (outcome.outcome !== 'busy') return { outcome, advice: null };
     const found = await holderOf(dependencies, request.workspace, outcome.holder);
-    if (!found.free || takeOvers === MAX_TAKE_OVERS) return { outcome, advice: found.free ? null : found.advice };
+    if (!found.free || takeOvers === STORE_BOUNDS.takeOvers)
+      return { outcome, advice: found.free ? null : found.advice };
     logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lease');
   }
 };

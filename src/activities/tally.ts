@@ -6,18 +6,17 @@ import type { TallyInput, TallyResult } from '../shared/protocol.js';
 import { sumUsage } from '../shared/usage.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
-
-const POLL_MS = 200;
+import { MODEL_BOUNDS } from '../shared/bounds.js';
 
 export const tally =
   ({ journal }: ActivityDependencies) =>
   async (input: TallyInput, { signal }: ActivityScope): Promise<TallyResult> => {
     // A call that was cancelled hears of it with its next heartbeat: its last words are waited for, not for ever.
-    for (let waited_ms = 0; ; waited_ms += POLL_MS) {
+    for (let waited_ms = 0; ; waited_ms += MODEL_BOUNDS.tallyPoll_ms) {
       const calls = await journal.calls(input.stepKey);
       const open = calls.filter((call) => call.state === 'open').length;
       if (open === 0 || waited_ms >= BOUNDS.tallyWait_ms) return { v: 1, open, usage: sumUsage(calls.map(asEnded)) };
-      await sleep(POLL_MS, undefined, { signal });
+      await sleep(MODEL_BOUNDS.tallyPoll_ms, undefined, { signal });
     }
   };
 

@@ -52,7 +52,13 @@ export const verify =
         transient: failure.transient,
         signature: failure.signature,
         summary,
-        output: await putRefusal(dependencies.blobs, { kind: 'tests', output, summary }),
+        suggestions: failure.suggestions,
+        output: await putRefusal(dependencies.blobs, {
+          kind: 'tests',
+          output,
+          summary,
+          suggestions: failure.suggestions,
+        }),
         seconds,
       };
     }

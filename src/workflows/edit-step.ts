@@ -4,33 +4,30 @@
  * activity, so that a better rule breaks no paused run.
  */
 import {
-  allHandlersFinished,
   CancellationScope,
   CancelledFailure,
   condition,
   isCancellation,
   patched,
-  proxySinks,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { judge, outcomeOf } from '../shared/judge.js';
-import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
-import { appliedPaths, leftOut, nextMove, type Chunk, type Move } from '../shared/moves.js';
-import { SEARCH_ATTRIBUTES, type ArchiveSink, type EditStepInput, type StepResult } from '../shared/protocol.js';
+import type { DecisionRequest } from '../shared/decisions.js';
+import { appliedPaths, leftOut, nextMove, pinnedFiles, type Chunk, type Move } from '../shared/moves.js';
+import { SEARCH_ATTRIBUTES, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import { reduce, type Fact } from '../shared/reducer.js';
-import { readRequest, readShortSignal, type SignalReading } from '../shared/signals.js';
 import { changedLimits, initialState, type StepState } from '../shared/state.js';
 import { isKnown, unknownVersion } from '../shared/versions.js';
 import { detailsOf, eventsOf, ledgerOf, refusedResult, resultOf, statusOf } from '../shared/views.js';
 import { stepActivities } from './activities.js';
-import { failureOf, refuseUpdate, unreadable } from './failures.js';
+import { ArchiveFeed } from './archive-feed.js';
+import { listenForDecisions } from './decisions.js';
+import { failureOf, unreadable } from './failures.js';
+import { runToEnd } from './run-to-end.js';
 import { UsageCount } from './usage-count.js';
 import * as names from './names.js';
-
-const sinks = proxySinks<{ archive: { append: ArchiveSink['append'] } }>();
 
 /** `editStep(input) -> result`; see src/shared/protocol.ts for both, docs/architecture.md for the picture. */
 export async function editStep(input: EditStepInput): Promise<StepResult> {
@@ -38,23 +35,12 @@ export async function editStep(input: EditStepInput): Promise<StepResult> {
   if (!isKnown(input)) return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
   const step = new Step(input);
   step.listen();
-  let cancelled: Error | null = null;
-  try {
-    await step.run();
-  } catch (error) {
-    // Cancel in the Temporal UI equals abort: what is applied and not committed is rolled back, then the run ends as cancelled.
-    if (!isCancellation(error) || !(error instanceof Error)) throw error;
-    cancelled = error;
-    await CancellationScope.nonCancellable(() => step.abortAndRun('cancel request'));
-  }
-  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
-  if (cancelled !== null && step.result().outcome === 'aborted') throw cancelled;
-  return step.result();
+  return runToEnd(step);
 }
 
 class Step {
   private state: StepState;
-  private archived = 0;
+  private readonly archive: ArchiveFeed;
   /** Work that an abort may cut short (a model call, tests); null while something runs that must end first. */
   private interruptible: CancellationScope | null = null;
   /** Activities under way in that scope: chunks side by side share it. */
@@ -66,6 +52,7 @@ class Step {
 
   constructor(input: EditStepInput) {
     this.state = initialState(input, Date.now());
+    this.archive = new ArchiveFeed(input.stepKey);
     this.activities = stepActivities(input);
   }
 
@@ -83,12 +70,13 @@ class Step {
       this.takeUpAbort();
     }
     this.fold({ type: 'finished' });
-    this.tell();
+    this.archive.tell(this.state);
   }
 
-  async abortAndRun(by: string): Promise<void> {
+  /** What is applied and not committed is rolled back, then the run ends. */
+  async abort(by: string): Promise<void> {
     if (this.state.stage !== 'closed') this.fold({ type: 'abort', by });
-    await this.run();
+    await CancellationScope.nonCancellable(() => this.run());
   }
 
   /** True where the usage was counted anew from the journal: a limit may be reached by it. */
@@ -166,6 +154,7 @@ class Step {
               snapshot: this.snapshot(),
               accepted: this.state.accepted,
               ...leftOut(this.state),
+              ...this.pinned(),
               ...(this.state.staged === undefined ? {} : { staged: this.state.staged }),
             },
           ]),
@@ -234,7 +223,7 @@ class Step {
       case 'pause':
         this.fold({ type: 'paused', pause: move.pause });
         this.showPause();
-        this.tell();
+        this.archive.tell(this.state);
         return;
       case 'await_decision':
         return condition(() => this.state.decision === null);
@@ -270,6 +259,8 @@ class Step {
                 accepted: chunk.heads,
                 note: attempt.note,
                 refusal: attempt.refusal,
+                ...(attempt.region === undefined ? {} : { region: attempt.region }),
+                ...(attempt.linesAsked === undefined ? {} : { lines: attempt.linesAsked }),
                 ...this.limits(),
               },
             ]);
@@ -307,6 +298,12 @@ class Step {
   private heldLease(): { readonly lease?: number } {
     const { lease, applying } = this.state;
     return lease === null || applying !== null ? {} : { lease: lease.number };
+  }
+
+  /** Files of which a person chose among the changes: taken from the proposal that they looked at. */
+  private pinned(): { readonly pinned?: NonNullable<ReturnType<typeof pinnedFiles>> } {
+    const pinned = pinnedFiles(this.state);
+    return pinned === undefined ? {} : { pinned };
   }
 
   private snapshot(): NonNullable<StepState['preflight']>['snapshot'] {
@@ -356,7 +353,7 @@ class Step {
   }
 
   private async attempt(activity: string, summary: string, run: Run, chunk: Chunk | null): Promise<void> {
-    const base = { v: 1, stepKey: this.state.input.stepKey, log: this.unarchived() } as const;
+    const base = { v: 1, stepKey: this.state.input.stepKey, log: this.archive.take(this.state) } as const;
     let fact: Fact;
     try {
       fact = await run(base, { summary: summary.slice(0, 200) });
@@ -370,19 +367,6 @@ class Step {
       fact = { type: 'activity_failed', activity, chunk, ...failureOf(error, activity) };
     }
     this.fold(fact);
-  }
-
-  /** Events not handed to an activity yet: it appends them to the archive. */
-  private unarchived(): StepState['events'] {
-    const log = this.state.events.filter((event) => event.seq > this.archived);
-    this.archived = this.state.nextSeq - 1;
-    return log;
-  }
-
-  /** No activity follows soon: the archive hears of the pause or the end from here. Costs no action and no history. */
-  private tell(): void {
-    const log = this.state.events.filter((event) => event.seq > this.archived);
-    sinks.archive.append(this.state.input.stepKey, log);
   }
 
   private fold(fact: Fact): void {
@@ -406,60 +390,17 @@ class Step {
     setHandler(names.proposal, () => this.state.proposal, {
       description: 'The sealed proposal: files, findings, rungs',
     });
-    setHandler(names.decide, (body) => this.decide(body), {
-      description: 'Answers the open decision: {v: 1, decision, answer, requestId, files?, note?, set?}',
-      validator: (body) => {
-        this.validate(body);
+    listenForDecisions({
+      state: () => this.state,
+      take: (request) => this.take(request),
+      ignored: (what, why) => {
+        this.fold({ type: 'ignored', what, why });
       },
     });
-    const hearRequest = (body: unknown): void => {
-      this.hear(readRequest(body));
-    };
-    setHandler(names.decideSignal, hearRequest, {
-      description: 'As the update of this name, for when no worker answers; the short signals below are easier by hand',
-    });
-    for (const [answer, signal, description] of names.SHORT_SIGNALS)
-      setHandler(
-        signal,
-        (body) => {
-          this.hear(readShortSignal(this.state, answer, body));
-        },
-        { description },
-      );
   }
 
-  private validate(body: unknown): void {
-    const reading = readRequest(body);
-    if (reading.kind === 'ignored') throw refuseUpdate(reading.why);
-    const judgement = judge(this.state, reading.request);
-    if (!judgement.counts && !judgement.again) throw refuseUpdate(judgement.message);
-  }
-
-  private decide(body: unknown): DecideOutcome {
-    const reading = readRequest(body);
-    if (reading.kind === 'ignored') return { outcome: 'already_settled', decision: '', message: reading.why };
-    const { request } = reading;
-    const before = this.state;
-    const message = this.take(request);
-    if (message !== null) return { outcome: 'already_settled', decision: request.decision, message };
-    return outcomeOf(before, this.state, request);
-  }
-
-  private hear(reading: SignalReading): void {
-    if (reading.kind === 'ignored') {
-      this.fold({ type: 'ignored', what: reading.what, why: reading.why });
-      return;
-    }
-    const { request } = reading;
-    const message = this.take(request);
-    if (message !== null)
-      this.fold({ type: 'ignored', what: `${request.answer} ${request.decision}`.trim(), why: message });
-  }
-
-  /** Counts a request, or says why not. An abort waits for work that must end first, and cuts short what may be. */
+  /** Takes up a request that counts, or says why not. An abort waits for work that must end first, and cuts short what may be. */
   private take(request: DecisionRequest): string | null {
-    const judgement = judge(this.state, request);
-    if (!judgement.counts) return judgement.message;
     if (request.answer === 'abort' && (this.working || this.interruptible !== null)) {
       if (this.abortRequest !== null) return 'the run is being aborted already';
       this.abortRequest = request;

@@ -3,6 +3,7 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Answer, DecideOutcome } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import {
+  PLAN_SIGNALS,
   QUERIES,
   SIGNALS,
   UPDATES,
@@ -28,4 +29,11 @@ export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal
   ['skip', signal(SIGNALS.skip), `Leave the files as they are; ${body}; bare at the first decision of a run`],
   ['retry', signal(SIGNALS.retry), `Try again; ${body}, "note" and "set" are optional`],
   ['abort', signal(SIGNALS.abort), 'End the run and roll back what is not committed; may be bare'],
+];
+export const drift = signal(PLAN_SIGNALS.drift);
+/** To a plan; each takes effect between phases. */
+export const PLAN_WISHES: readonly (readonly ['pause' | 'resume' | 'stop', ReturnType<typeof signal>, string])[] = [
+  ['pause', signal(PLAN_SIGNALS.pause), 'Wait before the next phase; body: {"by": "<name>"} or nothing'],
+  ['resume', signal(PLAN_SIGNALS.resume), 'Go on after a pause; takes back a wish to stop'],
+  ['stop', signal(PLAN_SIGNALS.stop), 'End the run after the phase that is under way'],
 ];

@@ -13,6 +13,7 @@ import { orNull, unlinkIfThere } from './sys-put.js';
 import { errnoOf, linksFail } from './sys.js';
 import type { Sys } from './sys.js';
 import type { BlobStore } from './types.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** One attempt's way through one plan. */
 export interface Drive {
@@ -27,8 +28,6 @@ export interface Drive {
   readonly nextKeep: () => number;
 }
 
-/** Saves of a person in a row, during one restore, before ours gives way to the blob store. */
-const MAX_RESTORES = 20;
 /** Until it is whole, an exclusive copy has this mode (see Sys.copyExclusive). */
 const COPYING = 0o600;
 
@@ -121,7 +120,7 @@ const restoreTheirs = async (drive: Drive, index: number, keep: string): Promise
   const file = fileAt(drive.plan, index);
   const { target, keep: keepName } = targetPaths(plan, index);
   const ours: string[] = [];
-  for (let restore = 0; restore < MAX_RESTORES; restore++) {
+  for (let restore = 0; restore < STORE_BOUNDS.restores; restore++) {
     if ((await putBack(drive, keep, target)) !== 'taken') break;
     const second = keepName(drive.attempt, drive.nextKeep());
     if ((await orNull(sys.rename(target, second).then(() => true))) === null) continue;

@@ -19,6 +19,7 @@ import type { ClosedRecord, Driver, RecordState, TransactionPlan, TransactionRec
 import { asDiskProblem } from './sys-put.js';
 import type { Sys } from './sys.js';
 import type { BlobStore, FileConflict } from './types.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface TransactContext {
   readonly sys: Sys;
@@ -42,10 +43,6 @@ export type Transacted =
   | { readonly outcome: 'closed'; readonly closed: ClosedRecord }
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
   | { readonly outcome: 'failed'; readonly problem: Problem };
-
-const POLL_MS = 50;
-/** Generations of one call: each further one means that another attempt or a person came in between. */
-const MAX_GENERATIONS = 20;
 
 /** Attempts under way in this process, whichever engine runs them. */
 const inFlight = new Set<string>();
@@ -122,17 +119,18 @@ export const transact = async (
 ): Promise<Transacted> => {
   const deadline = performance.now() + context.patience_ms;
   const passed = new Set<string>();
-  for (let generations = 0; generations < MAX_GENERATIONS;) {
+  for (let generations = 0; generations < STORE_BOUNDS.applyGenerations;) {
     const state = await record.load();
     if (state.closed !== null) return { outcome: 'closed', closed: state.closed };
     if (isOpen(state)) {
       // Whoever came after our generation lives, though it may look dead from here (in another container): let it pass first.
       if (generations > 0 && !passed.has(state.plan?.token ?? '')) {
         passed.add(state.plan?.token ?? '');
-        await sleep(Math.random() * POLL_MS * generations);
+        await sleep(Math.random() * STORE_BOUNDS.attemptPoll_ms * generations);
         continue;
       }
-      if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline) await sleep(POLL_MS);
+      if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline)
+        await sleep(STORE_BOUNDS.attemptPoll_ms);
       else await settleOpen(context, record, state, attempt);
       continue;
     }
@@ -149,7 +147,10 @@ export const transact = async (
     if (refused !== null) return { outcome: 'failed', problem: refused };
     await settleOpen(context, record, await record.load(), attempt);
   }
-  return fail('busy', `The record ${record.name} was taken over ${MAX_GENERATIONS} times; other attempts are at work.`);
+  return fail(
+    'busy',
+    `The record ${record.name} was taken over ${STORE_BOUNDS.applyGenerations} times; other attempts are at work.`,
+  );
 };
 
 /**

@@ -24,6 +24,7 @@ import { onDisk, orNull, readJson } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
 import type { ApplyEngine, ApplyOutcome, ApplyRequest, BlobStore, LeaseHolder, StillOurs } from './types.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface ApplyEngineOptions {
   /** As resolveHome gives it. */
@@ -37,8 +38,6 @@ export interface ApplyEngineOptions {
   readonly patience_ms?: number;
 }
 
-const PATIENCE_MS = 10_000;
-
 export interface EngineParts extends TransactContext {
   readonly transactions: string;
   readonly leases: LeaseKeeper;
@@ -46,7 +45,7 @@ export interface EngineParts extends TransactContext {
 }
 
 export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
-  const { home, blobs, sys = realSys, patience_ms = PATIENCE_MS } = options;
+  const { home, blobs, sys = realSys, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
   const leases = options.leases ?? createLeaseKeeper({ home, sys });
   let identity: Promise<ProcessIdentity> | null =
     options.process === undefined ? null : Promise.resolve(options.process);

@@ -4,16 +4,14 @@ import { fail } from '../shared/problems.js';
 import { ensureDir, orNull } from './sys-put.js';
 import { errnoOf } from './sys.js';
 import type { Sys } from './sys.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 const LF = 0x0a;
-/** A write cut short (a disk that fills up) is written anew this often before it is given up. */
-const MAX_APPENDS = 3;
 
 /** Files whose name this process has seen durable: as long as they are there, their directory need not be synced again. */
 const durable = new Set<string>();
-const MAX_REMEMBERED = 1_000;
 const remember = (path: string): void => {
-  if (durable.size >= MAX_REMEMBERED) durable.clear();
+  if (durable.size >= STORE_BOUNDS.rememberedArchives) durable.clear();
   durable.add(path);
 };
 
@@ -26,7 +24,7 @@ export const appendLines = async (sys: Sys, path: string, values: readonly unkno
   const text = values.map((value) => `${JSON.stringify(value)}\n`).join('');
   const last = await orNull(sys.lastByte(path));
   let torn = last !== null && last !== LF;
-  for (let append = 0; append < MAX_APPENDS; append++) {
+  for (let append = 0; append < STORE_BOUNDS.shortWrites; append++) {
     const bytes = new TextEncoder().encode(torn ? `\n${text}` : text);
     const written = await appendIn(sys, path, bytes);
     if (written === bytes.length) {

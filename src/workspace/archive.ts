@@ -10,7 +10,7 @@ import { isKnown, versionOf } from '../shared/versions.js';
 import { appendLines, readLines } from './archive-lines.js';
 import { mergeLogs } from './archive-merge.js';
 import type { DiskStoreOptions } from './blob-store.js';
-import { onDisk, orNull } from './sys-put.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Archive, ArchiveEntry, NewerEntries } from './types.js';
 
@@ -28,6 +28,7 @@ interface ArchiveOptions extends DiskStoreOptions {
   /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
   readonly writer?: string;
 }
+const NAME = /^[a-z0-9-]{1,80}$/;
 const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
 
 export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
@@ -60,6 +61,19 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     append: (stepKey, entries) => {
       const path = join(placeOf(stepKey), ownLog);
       return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries));
+    },
+    keep: (stepKey, name, value) => {
+      const path = join(placeOf(stepKey), `${name}.json`);
+      if (!NAME.test(name)) return fail('internal', `${JSON.stringify(name)} is no name of a file in the archive.`);
+      return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
+    },
+    kept: async (stepKey, prefix) => {
+      const place = placeOf(stepKey);
+      return onDisk(`Reading the archive at ${place}`, async () => {
+        const names = (await orNull(sys.readdir(place), ['ENOENT', 'ENOTDIR'])) ?? [];
+        const wanted = names.filter((name) => name.startsWith(prefix) && name.endsWith('.json')).sort();
+        return Promise.all(wanted.map((name) => readJson(sys, join(place, name))));
+      });
     },
     read: async (stepKey) => {
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>

@@ -9,9 +9,7 @@ import { onDisk, orNull, putFileIfAbsent, unlinkIfThere } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
 import type { BlobStore } from './types.js';
-
-/** Puts of a blob that `emend gc` takes each time before it can be touched. */
-const MAX_TRIES = 5;
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface DiskStoreOptions {
   /** Absolute; made when first needed. */
@@ -37,7 +35,7 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
       return onDisk(`Storing a blob at ${path}`, async () => {
         let put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
         // Whoever relies on a blob that is there says so, or `emend gc` may take it before it is named; one that it took is put anew.
-        for (let tries = 0; !put.created && !(await touched(path)) && tries < MAX_TRIES; tries++)
+        for (let tries = 0; !put.created && !(await touched(path)) && tries < STORE_BOUNDS.putTries; tries++)
           put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
         if (put.created || refOf(put.bytes) === ref) return ref;
         // A damaged blob is worth nothing: the right bytes take its place.

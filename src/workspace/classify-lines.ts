@@ -1,5 +1,6 @@
 /** The lines of a test output that say what failed, and their form without what changes from run to run. */
 import { stripVTControlCharacters } from 'node:util';
+import { SHOWN_BOUNDS } from '../shared/bounds.js';
 
 export interface KeyLines {
   /** Failing tests and errors in order of appearance, without repeats. */
@@ -46,21 +47,17 @@ const ERROR_LINE = [
 /** Says only that something before it failed. */
 const EMPTY_WORDS = /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
 
-const MAX_LINES = 40;
-const MAX_LINE_CHARS = 300;
-const LAST_LINES = 15;
-
 export function keyLines(output: string): KeyLines {
   const all = stripVTControlCharacters(output).split(/\r?\n/);
   const tests = all.filter((line) => FAILED_TEST.some((pattern) => pattern.test(line)));
   const key = all.filter(
     (line) => !EMPTY_WORDS.test(line) && [...FAILED_TEST, ...ERROR_LINE].some((pattern) => pattern.test(line)),
   );
-  const shown = key.length > 0 ? key : all.filter((line) => line.trim() !== '').slice(-LAST_LINES);
-  const lines = [...new Set(shown.map((line) => line.trim().slice(0, MAX_LINE_CHARS)))];
-  const normalised = [...new Set(lines.map(normalise))].sort().slice(0, MAX_LINES);
+  const shown = key.length > 0 ? key : all.filter((line) => line.trim() !== '').slice(-SHOWN_BOUNDS.testLastLines);
+  const lines = [...new Set(shown.map((line) => line.trim().slice(0, SHOWN_BOUNDS.testLine_chars)))];
+  const normalised = [...new Set(lines.map(normalise))].sort().slice(0, SHOWN_BOUNDS.testLines);
   return {
-    lines: lines.slice(0, MAX_LINES),
+    lines: lines.slice(0, SHOWN_BOUNDS.testLines),
     normalised,
     text:
       key.length > 0

@@ -2,7 +2,9 @@
  * What kind of failure a test command's output shows, whether trying again may help, and a signature that stays the same while
  * the same things fail for the same reason. Pure. Kinds after the adaptive-plans document (error types and suggestions).
  */
+import { stripVTControlCharacters } from 'node:util';
 import { keyLines } from './classify-lines.js';
+import { adviceOf, runnerOf } from './classify-runner.js';
 import { sha256 } from './hash.js';
 
 export type FailureKind =
@@ -27,6 +29,7 @@ export interface Failure {
   readonly signature: string;
   /** Failing tests and first error lines, as shown to people and models. */
   readonly lines: readonly string[];
+  /** Of the runner that printed it, where it is a known one, then of the kind. */
   readonly suggestions: readonly string[];
 }
 /** How the command ended. */
@@ -108,7 +111,8 @@ export function classifyFailure(output: string, exit: FailedExit): Failure {
   const found = keyLines(output);
   const kind = kindOf(found.text, exit, found.isTestReport);
   const signature = sha256(JSON.stringify([kind, ...found.normalised])).slice(0, 16);
-  return { kind, transient: TRANSIENT.has(kind), signature, lines: found.lines, suggestions: SUGGESTIONS[kind] };
+  const suggestions = [...adviceOf(runnerOf(stripVTControlCharacters(output)), kind), ...SUGGESTIONS[kind]];
+  return { kind, transient: TRANSIENT.has(kind), signature, lines: found.lines, suggestions };
 }
 
 function kindOf(text: string, exit: FailedExit, isTestReport: boolean): FailureKind {

@@ -6,6 +6,7 @@ import { blobBytes, blobId, treeEntries } from './git-entries.js';
 import type { Entries, Entry } from './git-entries.js';
 import { rebase3 } from './rebase.js';
 import type { BlobStore, CommitRequest, ProposalFile } from './types.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface CommitEntries {
   /** By repository-relative path; null: removed. Only what differs from the parent. */
@@ -27,9 +28,6 @@ interface Change {
   readonly result: ProposalFile['result'];
 }
 type Planned = { readonly entry: Entry | null } | { readonly conflict: string } | 'as_parent';
-
-/** Files planned at once: each runs up to four short git processes. */
-const CONCURRENCY = 4;
 
 export async function planEntries(
   root: string,
@@ -55,7 +53,7 @@ export async function planEntries(
       }
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  await Promise.all(Array.from({ length: STORE_BOUNDS.commitConcurrency }, work));
   return { changes: inPathOrder(planned), conflicts: conflicts.sort() };
 }
 

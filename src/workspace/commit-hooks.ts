@@ -8,6 +8,7 @@ import { gitEnvironment, gitLine, valueOf } from './git.js';
 import { redact } from './runner-env.js';
 import { runProcess } from './runner-process.js';
 import { errnoOf } from './sys.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface HookSettings {
   readonly root: string;
@@ -16,8 +17,6 @@ export interface HookSettings {
   readonly timeout_s: number;
   readonly signal?: AbortSignal;
 }
-
-const HOOK_OUTPUT_BYTES = 16 * 1024;
 
 /**
  * Might `pre-commit` or `commit-msg` run here? False only where neither file exists and the configuration names no hook (newer gits
@@ -48,7 +47,7 @@ export async function runHook(
     cwd: settings.root,
     env: gitEnvironment({ GIT_INDEX_FILE: settings.index }),
     timeout_s: settings.timeout_s,
-    maxOutput_bytes: HOOK_OUTPUT_BYTES,
+    maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
     ...(settings.signal === undefined ? {} : { signal: settings.signal }),
   });
   if (ran.exit === 0) return null;

@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { git } from './git.js';
 import { indexEntries, indexInfo, sameEntry } from './git-entries.js';
 import type { Entries, Entry } from './git-entries.js';
-
-const POLL_MS = 100;
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** Brings `paths` of the index from the parent's entries to the commit's; returns what a person should know, if anything. */
 export async function syncIndex(input: {
@@ -35,7 +34,7 @@ export async function syncIndex(input: {
         : done.problem.message;
       return `the commit is made, but your index still has the files as they were before (${why}); when it is free: git reset -q`;
     }
-    await sleep(POLL_MS);
+    await sleep(STORE_BOUNDS.indexPoll_ms);
   }
 }
 

@@ -9,8 +9,7 @@ import type { Repository } from './git.js';
 import type { LeaseHolder } from './types.js';
 import { shellWord } from './shell-word.js';
 import { undoneAmong, verifyNotUndone } from './undone.js';
-
-const POLL_MS = 100;
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export type Standing =
   /** HEAD is where it was when the lease was taken. */
@@ -98,7 +97,7 @@ export async function moveRef(input: {
       return { at: 'elsewhere', why: 'the files were put back meanwhile, so there is nothing to commit' };
     if (performance.now() >= deadline)
       return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };
-    await sleep(POLL_MS);
+    await sleep(STORE_BOUNDS.refPoll_ms);
   }
 }
 

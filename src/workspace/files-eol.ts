@@ -4,9 +4,7 @@ import { join } from 'node:path';
 
 import { editorConfigEol } from './files-editorconfig.js';
 import { git } from './git.js';
-
-const SIBLINGS_READ = 8;
-const SIBLING_BYTES = 64 * 1024;
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** `siblings`: workspace-relative paths of existing files; those in the new file's directory count, of its extension first. */
 export async function eolForNewFile(root: string, path: string, siblings: readonly string[]): Promise<'\n' | '\r\n'> {
@@ -33,7 +31,7 @@ async function siblingsEol(root: string, path: string, siblings: readonly string
   const beside = siblings.filter((file) => file !== path && dirOf(file) === dir);
   const alike = beside.filter((file) => extensionOf(file) === extension);
   let [lf, crlf] = [0, 0];
-  for (const file of (alike.length > 0 ? alike : beside).slice(0, SIBLINGS_READ)) {
+  for (const file of (alike.length > 0 ? alike : beside).slice(0, STORE_BOUNDS.siblings_files)) {
     const head = await headOf(join(root, file));
     const ends = head.match(/\r?\n/g);
     if (ends === null || head.includes('\0')) continue;
@@ -49,7 +47,12 @@ async function headOf(file: string): Promise<string> {
   const handle = await open(file, 'r').catch(() => null);
   if (handle === null) return '';
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(SIBLING_BYTES), 0, SIBLING_BYTES, 0);
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(STORE_BOUNDS.sibling_bytes),
+      0,
+      STORE_BOUNDS.sibling_bytes,
+      0,
+    );
     return buffer.subarray(0, bytesRead).toString('latin1');
   } catch {
     return ''; // a directory

@@ -1,4 +1,5 @@
 /** Files that a job's instructions speak of. */
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 interface Mention {
   readonly at: number;
@@ -10,7 +11,6 @@ interface Mention {
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n]*\n[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))/gm;
 const CODE_SPAN = /(`+)([^`]|[^`][^]*?[^`])\1(?!`)/g;
 const WORD = /[^\s`'"“”‘’<>()[\]{}|,;*]+/g;
-const MAX_SPAN_CHARS = 4_096;
 
 /**
  * Paths and file names in the Markdown text that name files of the workspace, in order of first mention: an exact path, or the
@@ -42,7 +42,7 @@ function mentionsIn(text: string): Mention[] {
   for (const span of text.matchAll(CODE_SPAN)) {
     const content = (span[2] ?? '').trim();
     // The whole span may be a path with blanks; its words are looked at below like all others.
-    if (content.length <= MAX_SPAN_CHARS) mentions.push({ at: span.index, text: content, pathLike: true });
+    if (content.length <= STORE_BOUNDS.hint_chars) mentions.push({ at: span.index, text: content, pathLike: true });
   }
   for (const word of text.matchAll(WORD)) {
     if (!word[0].includes('://')) mentions.push({ at: word.index, text: word[0], pathLike: /\/|.\.\w/.test(word[0]) });

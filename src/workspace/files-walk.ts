@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import ignore from 'ignore';
 import type { Ignore } from 'ignore';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** Never walked: other tools' stores, and installed packages where no .gitignore says so. */
 const SKIPPED = new Set(['.git', '.hg', '.svn', '.jj', 'node_modules']);
-const MAX_DEPTH = 64;
 
 /** The rules of one .gitignore, for paths below `dir` ('' or ending in `/`). */
 interface Rules {
@@ -23,7 +23,7 @@ export async function walk(root: string, maxFiles: number): Promise<{ files: str
     const entries = await readdir(join(root, dir), { withFileTypes: true }).catch(() => []);
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = dir + entry.name;
-      if (files.length >= maxFiles || depth > MAX_DEPTH) {
+      if (files.length >= maxFiles || depth > STORE_BOUNDS.walkDepth) {
         complete = false;
         return;
       }

@@ -1,5 +1,6 @@
 /** Entries of trees and indexes: reading, hashing and setting them, by repository-relative path. */
 import { fieldsOf, git, gitLine, valueOf } from './git.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface Entry {
   /** As git writes it: 100644, 100755, 120000, 160000 (submodule), 040000 (directory; trees only). */
@@ -8,16 +9,13 @@ export interface Entry {
 }
 export type Entries = ReadonlyMap<string, Entry>;
 
-/** Paths of one command line; the system's limit is at least 128 KiB. */
-const MAX_ARGS_BYTES = 60_000;
-
 /** The paths in portions that fit on a command line. */
 export function* inChunks(paths: readonly string[]): Generator<string[]> {
   let chunk: string[] = [];
   let size = 0;
   for (const path of paths) {
     const bytes = Buffer.byteLength(path) + 1;
-    if (chunk.length > 0 && size + bytes > MAX_ARGS_BYTES) {
+    if (chunk.length > 0 && size + bytes > STORE_BOUNDS.gitArguments_bytes) {
       yield chunk;
       [chunk, size] = [[], 0];
     }

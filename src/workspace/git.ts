@@ -6,10 +6,7 @@ import { execa } from 'execa';
 import { problem, ProblemError } from '../shared/problems.js';
 import { withoutSecrets } from './runner-env.js';
 import type { Result } from './types.js';
-
-/** Largest output taken from one git call: a blob of the largest file, and room to spare. */
-const MAX_OUTPUT_BYTES = 1024 ** 3;
-const MAX_MESSAGE_CHARS = 2_000;
+import { SHOWN_BOUNDS, STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface GitCall {
   readonly cwd: string;
@@ -53,12 +50,12 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
       encoding: 'buffer',
       reject: false,
       stripFinalNewline: false,
-      maxBuffer: MAX_OUTPUT_BYTES,
+      maxBuffer: STORE_BOUNDS.gitOutput_bytes,
       ...(call.input === undefined ? { stdin: 'ignore' as const } : { input: call.input }),
     },
   );
   if (run.exitCode === undefined || !(call.accept ?? [0]).includes(run.exitCode)) {
-    const said = Buffer.from(run.stderr).toString('utf8').trim().slice(-MAX_MESSAGE_CHARS);
+    const said = Buffer.from(run.stderr).toString('utf8').trim().slice(-SHOWN_BOUNDS.gitMessage_chars);
     const why = said !== '' ? said : (run.originalMessage ?? `exit ${run.exitCode ?? run.signal ?? 'unknown'}`);
     return { ok: false, problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`) };
   }

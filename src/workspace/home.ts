@@ -59,6 +59,7 @@ export const homePaths = (home: string) => ({
   transactions: join(home, 'transactions'),
   leases: join(home, 'leases'),
   server: join(home, 'server'),
+  planLog: join(home, 'logs', 'plan.log'),
 });
 
 /** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */

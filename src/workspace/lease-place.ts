@@ -6,6 +6,7 @@ import { gitLine, headOf } from './git.js';
 import type { Head } from './git.js';
 import { sha256 } from './hash.js';
 import { homePaths } from './home.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface LeasePlace {
   readonly dir: string;
@@ -36,9 +37,8 @@ const inGitDir = (dir: string): LeasePlace => ({ dir: join(dir, 'emend', 'lease'
  * a directory nothing need be asked again. Elsewhere (below a repository's top, in a linked worktree) the answer may change.
  */
 const ownGit = new Set<string>();
-const MAX_REMEMBERED = 1_000;
 const remember = (root: string): void => {
-  if (ownGit.size >= MAX_REMEMBERED) ownGit.clear();
+  if (ownGit.size >= STORE_BOUNDS.rememberedPlaces) ownGit.clear();
   ownGit.add(root);
 };
 

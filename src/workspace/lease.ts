@@ -12,6 +12,7 @@ import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from './sys-
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
 import type { LeaseAttempt, LeaseHolder } from './types.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export type LeaseTaking = LeaseAttempt & {
   /** This call took it; it was not held by the step before. */
@@ -44,10 +45,6 @@ export interface LeaseOptions {
   readonly now?: () => string;
 }
 
-/** Lost races in a row before a taking gives up: each lost one means that somebody else took the lease. */
-const MAX_TAKINGS = 100;
-/** Ended leases kept for whoever looks into what happened; older ones are removed. */
-const ENDED_KEPT = 3;
 /** Readable for the repository's other users, whose Emend must see the lease. */
 const MODES = { mode: 0o644, dirMode: 0o755 };
 
@@ -76,7 +73,7 @@ export const createLeaseKeeper = ({
   };
 
   const forget = async (place: LeasePlace, numbers: readonly number[], newest: number): Promise<void> => {
-    for (const number of numbers.filter((n) => n < newest - ENDED_KEPT)) {
+    for (const number of numbers.filter((n) => n < newest - STORE_BOUNDS.endedLeases)) {
       await unlinkIfThere(sys, takenPath(place, number));
       await unlinkIfThere(sys, endPath(place, number));
     }
@@ -104,7 +101,7 @@ export const createLeaseKeeper = ({
   return {
     take: (workspace, stepKey, { workflowId, namespace, continues }) =>
       on(workspace, async (root, place) => {
-        for (let taking = 0; taking < MAX_TAKINGS; taking++) {
+        for (let taking = 0; taking < STORE_BOUNDS.leaseTakings; taking++) {
           const now_ = await standing(place);
           if (now_.holder !== null)
             return {
@@ -137,7 +134,10 @@ export const createLeaseKeeper = ({
           await forget(place, now_.numbers, number);
           return { outcome: 'held', lease: ours, taken: true, stands: stands(place, number) };
         }
-        return fail('busy', `The lease of ${workspace} was taken by others ${MAX_TAKINGS} times in a row.`);
+        return fail(
+          'busy',
+          `The lease of ${workspace} was taken by others ${STORE_BOUNDS.leaseTakings} times in a row.`,
+        );
       }),
 
     read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),

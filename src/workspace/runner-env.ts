@@ -1,4 +1,5 @@
 /** What a child process may see of our environment, and what must not stay in output that is kept. */
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -6,8 +7,6 @@ const SECRET_NAME =
   /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH)$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;
 /** Ours and Temporal's settings: they name servers and stores that a test has no business with. */
 const OWN_NAME = /^(TEMPORAL_|EMEND_)/i;
-/** Shorter values stand in ordinary output by chance; blanking them would garble it. */
-const MIN_SECRET_CHARS = 6;
 
 /** The environment without our keys, settings and anything that is named like a secret. */
 export function withoutSecrets(env: Environment): Record<string, string> {
@@ -21,7 +20,9 @@ export function withoutSecrets(env: Environment): Record<string, string> {
 /** `text` with the values of secret-named variables of `env` blanked, longest first. */
 export function redact(text: string, env: Environment): string {
   const secrets = Object.entries(env)
-    .filter(([name, value]) => SECRET_NAME.test(name) && value !== undefined && value.length >= MIN_SECRET_CHARS)
+    .filter(
+      ([name, value]) => SECRET_NAME.test(name) && value !== undefined && value.length >= STORE_BOUNDS.secret_chars,
+    )
     .map(([, value]) => value ?? '')
     .sort((a, b) => b.length - a.length);
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);

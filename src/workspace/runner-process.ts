@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 
 import { BoundedOutput } from './runner-output.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface ProcessRequest {
   readonly file: string;
@@ -38,8 +39,6 @@ export interface ProcessOutcome {
  * which ends when we die, however we die.
  */
 const WATCHED = '(read _ <&3; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
-/** A process that left the group may hold the pipes open; its output is not waited for longer than this. */
-const DRAIN_MS = 1_000;
 
 export async function runProcess(request: ProcessRequest): Promise<ProcessOutcome> {
   const begun = performance.now();
@@ -109,7 +108,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
           child.stdout?.destroy();
           child.stderr?.destroy();
           resolve(outcome(exit, signal));
-        }, DRAIN_MS);
+        }, STORE_BOUNDS.drain_ms);
         child.once('close', () => {
           clearTimeout(drained);
           resolve(outcome(exit, signal));

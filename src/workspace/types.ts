@@ -27,6 +27,14 @@ export interface Archive {
   /** stepKeys that start with the prefix, newest first. */
   find(prefix: string): Promise<readonly StepKey[]>;
   list(): Promise<readonly StepKey[]>;
+  /** Keeps a JSON file beside the run's log, written once; `value` is what stands there, the first writer's. */
+  keep(
+    stepKey: StepKey,
+    name: string,
+    value: unknown,
+  ): Promise<{ readonly path: string; readonly value: unknown; readonly created: boolean }>;
+  /** The kept files whose names start with the prefix, in the order of their names. */
+  kept(stepKey: StepKey, prefix: string): Promise<readonly unknown[]>;
 }
 /** What a reader says instead of entries of a later `v`: how many it left out. Never written. */
 export interface NewerEntries {

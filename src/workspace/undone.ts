@@ -6,10 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProblemError } from '../shared/problems.js';
 import { git, gitLine, valueOf } from './git.js';
-
-const POLL_MS = 100;
-/** How long a commit that is under way, and so has the ref locked, is waited for. */
-const LOCK_WAIT_MS = 10_000;
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** `name` as recordName makes it. */
 const undoneRef = (name: string): string => `refs/worktree/emend/undone/${name}`;
@@ -37,11 +34,11 @@ export async function markUndone(root: string, name: string): Promise<void> {
   if (await isThere(root, name)) return;
   const note = `Emend put the files of ${name} back: a late commit of it must not be made.\n`;
   const blob = valueOf(await gitLine(['hash-object', '-w', '--stdin'], { cwd: root, input: note }));
-  const deadline = performance.now() + LOCK_WAIT_MS;
+  const deadline = performance.now() + STORE_BOUNDS.undoneWait_ms;
   for (;;) {
     const made = await git(['update-ref', undoneRef(name), blob], { cwd: root });
     if (made.ok) return;
     if (performance.now() >= deadline) throw new ProblemError(made.problem);
-    await sleep(POLL_MS);
+    await sleep(STORE_BOUNDS.undonePoll_ms);
   }
 }

@@ -107,6 +107,50 @@ describe('review', () => {
       moves: `${A} > ask approval a.ts > say approve > apply a.ts > applied`,
     },
     {
+      name: 'part of a file is sealed and asked about again; what was approved stands',
+      files: TWO,
+      changes: 3,
+      decisions: [['approve', { files: ['b.ts'] }], ['select', { select: { 'a.ts': [1, 3] } }], 'approve'],
+      moves:
+        `${AB} > ask approval a.ts,b.ts > say approve b.ts > say select a.ts[1,3] > seal > ` +
+        'ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
+    },
+    {
+      name: 'a part of a part',
+      changes: 3,
+      decisions: [['select', { select: { 'a.ts': [1, 3] } }], ['select', { select: { 'a.ts': [2] } }], 'approve'],
+      moves: `${A} > ask approval a.ts > say select a.ts[1,3] > seal > ask approval a.ts > say select a.ts[2] > seal > ask approval a.ts > say approve > ${APPLIED}`,
+    },
+    {
+      name: 'a part of one file while another is asked for again',
+      files: TWO,
+      changes: 3,
+      decisions: [
+        ['select', { select: { 'a.ts': [2] } }],
+        ['revise', { files: ['b.ts'], note: 'make it four' }],
+        'approve',
+      ],
+      moves:
+        `${AB} > ask approval a.ts,b.ts > say select a.ts[2] > say revise b.ts > propose b.ts#2 told "make it four" > seal > ` +
+        'ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > commit > committed',
+    },
+    {
+      name: 'a part that is revised is asked for from the original, all of it',
+      changes: 3,
+      decisions: [['select', { select: { 'a.ts': [2] } }], ['revise', { note: 'x' }], 'approve'],
+      moves: `${A} > ask approval a.ts > say select a.ts[2] > seal > ask approval a.ts > say revise > propose a.ts#2 told "x" > seal > ask approval a.ts > say approve > ${APPLIED}`,
+    },
+    {
+      name: 'a part of files carried over to newer ones: the others stay carried over',
+      files: TWO,
+      changes: 3,
+      words: { apply: ['base_changed:a.ts,b.ts'] },
+      decisions: ['approve', 'rebase', ['select', { select: { 'a.ts': [1] } }], 'approve', 'approve'],
+      moves:
+        `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict a.ts,b.ts > say rebase > rebase > ask approval a.ts,b.ts > ` +
+        'say select a.ts[1] > say approve > seal > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
+    },
+    {
       name: 'a file named constructor is a file like any other',
       files: ['constructor', '__proto__', 'toString'],
       decisions: [['skip', { files: ['toString'] }], 'approve'],

@@ -8,6 +8,7 @@ import { play, type Saying, type StepDriver } from './step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
 const atApproval = (): StepDriver => play({ files: TWO });
+const atParts = (): StepDriver => play({ files: TWO, changes: 3 });
 const revised = (): StepDriver => play({ files: TWO, decisions: [['revise', { note: 'shorter' }]] });
 const atFailed = (): StepDriver => play({ files: TWO, words: { propose: ['declined', 'declined'] } });
 const atEstimate = (): StepDriver => play({ ready: { overEstimate: ['too much'] } });
@@ -56,6 +57,27 @@ describe('refused, with the reason', () => {
       ['approve', { files: ['a.ts', 'c.ts'] }],
       /^c\.ts is not in this decision; files are: a\.ts, b\.ts/,
     ],
+    ['select where nothing can be chosen', atApproval, ['select', { select: { 'a.ts': [1] } }], /^select is no answer/],
+    ['select without changes', atParts, 'select', /^select needs the changes to take/],
+    ['select of no file', atParts, ['select', { select: {} }], /^select names no file/],
+    [
+      'select with files',
+      atParts,
+      ['select', { select: { 'a.ts': [1] }, files: ['a.ts'] }],
+      /names its files by itself/,
+    ],
+    ['changes with another answer', atParts, ['approve', { select: { 'a.ts': [1] } }], /^approve takes no selection/],
+    ['select of a stranger', atParts, ['select', { select: { 'c.ts': [1] } }], /^c\.ts is not in this decision/],
+    [
+      'a change that is not there',
+      atParts,
+      ['select', { select: { 'a.ts': [4] } }],
+      /^a\.ts has changes 1 to 3, got 4/,
+    ],
+    ['a change that is no number', atParts, ['select', { select: { 'a.ts': [1.5] } }], /got 1\.5/],
+    ['a change twice', atParts, ['select', { select: { 'a.ts': [1, 1] } }], /is named twice/],
+    ['nothing of a file', atParts, ['select', { select: { 'a.ts': [] } }], /is chosen: skip it/],
+    ['all of a file', atParts, ['select', { select: { 'a.ts': [3, 2, 1] } }], /is chosen: approve it/],
     [
       'a prototype key among the files',
       atApproval,

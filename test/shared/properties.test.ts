@@ -65,6 +65,7 @@ const plan: fc.Arbitrary<Plan> = fc
     whole: fc.boolean(),
     auto: fc.boolean(),
     mustAsk: fc.boolean(),
+    inPart: fc.boolean(),
     brief: fc.boolean(),
     commit: fc.boolean(),
     tests: fc.constantFrom('none', 'configured', 'found'),
@@ -90,6 +91,7 @@ const plan: fc.Arbitrary<Plan> = fc
     wanted: {
       files: FILES.slice(0, it.count),
       mustAsk: it.mustAsk ? ['package.json is protected'] : [],
+      ...(it.inPart ? { changes: 3 } : {}),
       limits: it.limits,
       ready: {
         shouldSplit: !it.whole,
@@ -118,6 +120,10 @@ function answerOf(driver: StepDriver, n: number): DecisionRequest {
   const named = files.length > 0 && n % 3 === 0 && !WHOLE_ANSWERS.includes(answer) ? { files } : {};
   const set =
     answer === 'other' ? { set: { command: 'make check' } } : n % 7 === 0 ? { set: { budget_tokens: n % 5000 } } : {};
+  if (answer === 'select') {
+    const one = named.files ?? [open.files[n % open.files.length]?.path ?? 'a.ts'];
+    return { ...request, select: Object.fromEntries(one.map((path) => [path, n % 2 === 0 ? [1] : [1 + (n % 4), 2]])) };
+  }
   return { ...request, ...named, ...set, ...(answer === 'revise' || n % 5 === 0 ? { note: `note ${n}` } : {}) };
 }
 

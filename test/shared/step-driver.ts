@@ -31,7 +31,8 @@ const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
 /** What an activity gives: the word for this call, or undefined for its natural work. `about` is a chunk's file, else ''. */
 export type Choose = (activity: string, about: string) => string | undefined;
 export type Saying =
-  Answer | readonly [Answer, Partial<Pick<DecisionRequest, 'files' | 'note' | 'set' | 'decision' | 'requestId'>>];
+  | Answer
+  | readonly [Answer, Partial<Pick<DecisionRequest, 'files' | 'note' | 'set' | 'select' | 'decision' | 'requestId'>>];
 /** Words in order, by activity; `propose` by file. */
 export type Words = Readonly<Record<string, readonly string[] | Readonly<Record<string, readonly string[]>>>>;
 
@@ -285,7 +286,8 @@ export function play(it: Omit<Case, 'moves' | 'name'>): StepDriver {
     const saying = decisions.shift();
     if (saying === undefined) return driver;
     const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
-    driver.trace.push([`say ${answer}`, ...(more.files ?? [])].join(' '));
+    const chosen = Object.entries(more.select ?? {}).map(([path, list]) => `${path}[${list.join()}]`);
+    driver.trace.push([`say ${answer}`, ...(more.files ?? []), ...chosen].join(' '));
     const refused = driver.say(saying);
     if (refused !== null) driver.trace.push(`no: ${refused}`);
   }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { LIMITS, type Limits } from '../../src/shared/limits.js';
-import { leftOut, pathsToApply } from '../../src/shared/moves.js';
+import { leftOut, pathsToApply, pinnedFiles } from '../../src/shared/moves.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
   ApplyResult,
@@ -42,6 +42,8 @@ export interface Wanted {
   readonly ready?: Partial<ReadyPreflight>;
   readonly limits?: Partial<Limits>;
   readonly mustAsk?: readonly string[];
+  /** Every edit has so many changes to choose among. */
+  readonly changes?: number;
 }
 interface Sealed {
   readonly path: string;
@@ -198,12 +200,20 @@ export class World {
       }
     };
     walk(state.accepted);
+    const ownBase = new Map<string, string>();
+    for (const { proposal, files } of pinnedFiles(state) ?? [])
+      for (const { path, changes } of files) {
+        const sealed = this.sealedFiles(proposal).find((file) => file.path === path);
+        if (sealed === undefined) throw new Error('a file is taken from a proposal that does not have it');
+        ownBase.set(path, sealed.base);
+        latest.set(path, changes === null ? sealed.result : `${sealed.result}[${changes.join()}]`);
+      }
     const model = [...latest]
       .filter(([path]) => !out.has(path))
       .map(([path, result]) => ({ path, result, by: 'model' as const }));
     const person = manual.map((path) => ({ path, result: this.disk.get(path) ?? '', by: 'person' as const }));
     const files = [...model, ...person]
-      .map((file) => ({ ...file, base: bases.get(file.path) ?? '' }))
+      .map((file) => ({ ...file, base: ownBase.get(file.path) ?? bases.get(file.path) ?? '' }))
       .filter((file) => file.base !== file.result);
     return files.length === 0 ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal: this.sealed(files) };
   }
@@ -221,6 +231,7 @@ export class World {
         by,
         added: 1,
         removed: 1,
+        ...(this.wanted.changes === undefined ? {} : { changes: this.wanted.changes }),
         key: `${path}: ${base} -> ${result}`,
       })),
       findings: [],

@@ -210,3 +210,30 @@ describe('signature', () => {
     expect(signature(one)).not.toBe(signature(other));
   });
 });
+
+describe('suggestions of the runner', () => {
+  const TSC = "src/a.ts(1,7): error TS2322: Type 'number' is not assignable to type 'string'.\n";
+  const ESLINT = "/w/x.js\n  1:1  error  'foo' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n";
+  const VITEST = ' FAIL  src/a.test.ts > sum > adds\nAssertionError: expected 3 to be 4 // Object.is equality\n';
+  test.each([
+    ['jest', JEST, 'npx jest PATH -t'],
+    ['vitest', VITEST, 'npx vitest run'],
+    ['pytest', PYTEST, 'pytest PATH::NAME'],
+    ['go', GO, 'go test ./PACKAGE -run'],
+    ['cargo', CARGO, 'cargo test NAME'],
+    ['tsc', TSC, 'npx tsc --noEmit'],
+    ['eslint', ESLINT, 'The rule stands at the end'],
+    ['make', "make: *** No rule to make target 'x', needed by 'all'.  Stop.\n", 'No rule to make target'],
+    ['jest under make', `${JEST}make: *** [Makefile:2: test] Error 1\n`, 'npx jest PATH -t'],
+  ])('%s comes before what is said of every runner', (_name, output, command) => {
+    const { suggestions } = classifyFailure(output, { exit: 1 });
+    expect(suggestions[0]).toContain(command);
+    expect(suggestions.length).toBeGreaterThan(2);
+  });
+  test('an output of no known runner has those of its kind only', () => {
+    expect(classifyFailure('EACCES: no\n', { exit: 1 }).suggestions).toEqual([
+      'Check owner and mode of the named file.',
+      'Do not write outside the workspace in tests.',
+    ]);
+  });
+});

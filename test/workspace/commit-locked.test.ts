@@ -102,3 +102,36 @@ test('killed with the index locked: the commit is made, its note names the lock 
   await repo.git('reset', '-q');
   expect(await repo.status()).toBe('');
 }, 60_000);
+
+test.each([
+  ['a year ahead', 1],
+  ['a year behind', -1],
+])('the clock is set %s while a lock is waited for: the wait is as long as it should be', async (_what, sign) => {
+  const real = Date.now;
+  const YEAR_ms = 365 * 24 * 3_600_000;
+  await repo.write('f', '2\n');
+  const request = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')]);
+  const lock = git('refs/heads/main.lock');
+  writeFileSync(lock, '');
+  let jumped = 0;
+  const jump = setInterval(() => {
+    jumped += 1;
+    Date.now = () => real() + sign * jumped * YEAR_ms;
+  }, 20);
+  try {
+    // The lock stays: given up all the same. Then it goes away in the middle of the wait: not given up before.
+    const given = await createCommitter({ blobs, lockWait_ms: 300 })(request);
+    expect(given).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
+    const later = setTimeout(() => {
+      rmSync(lock);
+    }, 500);
+    const made = await createCommitter({ blobs, lockWait_ms: 60_000 })(request).finally(() => {
+      clearTimeout(later);
+    });
+    expect(made).toMatchObject({ outcome: 'committed' });
+    expect(jumped).toBeGreaterThan(10);
+  } finally {
+    clearInterval(jump);
+    Date.now = real;
+  }
+});

@@ -106,9 +106,10 @@ describe('the group', () => {
   });
 
   test('it does not outlive the process that started it, killed with SIGKILL', async () => {
-    await mkdir(join(dir, 'js'));
-    for (const name of ['runner', 'runner-env', 'runner-output', 'runner-process']) {
-      const source = fileURLToPath(new URL(`../../src/workspace/${name}.ts`, import.meta.url));
+    for (const room of ['workspace', 'shared']) await mkdir(join(dir, 'js', room), { recursive: true });
+    const parts = ['runner', 'runner-env', 'runner-output', 'runner-process'].map((name) => `workspace/${name}`);
+    for (const name of [...parts, 'shared/bounds']) {
+      const source = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
       const { code } = await transformFile(source, {
         jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
         module: { type: 'es6' },
@@ -118,7 +119,7 @@ describe('the group', () => {
     await writeFile(join(dir, 'js/package.json'), '{"type":"module"}');
     await writeFile(
       join(dir, 'js/main.js'),
-      `import { runCommand } from './runner.js'; await runCommand(${JSON.stringify({ command: family, cwd: dir, timeout_s: 600, maxOutput_bytes: 1000 })});`,
+      `import { runCommand } from './workspace/runner.js'; await runCommand(${JSON.stringify({ command: family, cwd: dir, timeout_s: 600, maxOutput_bytes: 1000 })});`,
     );
     const worker = spawn(process.execPath, [join(dir, 'js/main.js')], {
       stdio: 'ignore',

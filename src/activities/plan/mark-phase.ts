@@ -1,0 +1,72 @@
+/** Step 5: what became of a phase is written into the plan's documents and the partial summary. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readPlan as readFiles } from '../../plan-files/read.js';
+import { markPhase as markTree } from '../../plan/mark.js';
+import { summaryFile, withSummary } from '../../plan/summary.js';
+import type { MarkPhaseInput, MarkPhaseResult } from '../../shared/plan/types.js';
+import type { ActivityScope } from '../boundary.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { inWorkspace } from './plan-paths.js';
+import { writePlan } from './write-plan.js';
+import type { PlanTexts } from './write-plan.js';
+
+export const markPhase =
+  (dependencies: ActivityDependencies) =>
+  async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
+    const { workspace, workflowId, namespace, phase, planPath, marker, done, total } = input;
+    const written = await writePlan(
+      dependencies,
+      {
+        ...{ workspace, workflowId, namespace, name: 'mark' },
+        stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
+        message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
+      },
+      () => marked(input),
+      scope,
+    );
+    if (written.outcome !== 'written') return { v: 1, ...written };
+    return { v: 1, outcome: 'marked', commit: written.commit, files: written.files };
+  };
+
+async function marked(input: MarkPhaseInput): Promise<PlanTexts | null> {
+  const { workspace, planPath, phase, done, total } = input;
+  const read = await readFiles(workspace, planPath);
+  const status = `${done}/${total} phases complete`;
+  const changed = markTree(
+    read.tree,
+    {
+      name: phase.name,
+      number: phase.number,
+      marker: input.marker === 'completed' ? 'COMPLETED' : input.marker === 'skipped' ? 'SKIPPED' : 'INCOMPLETE',
+      progress: [
+        ...(input.marker === 'completed' ? [['Last Completed', `Phase ${phase.number} - ${phase.name}`] as const] : []),
+        ['Date', new Date().toISOString().slice(0, 10)],
+        ...(input.commit === null ? [] : [['Commit', input.commit.slice(0, 12)] as const]),
+        ['Status', `${done === total ? 'Completed' : 'In Progress'} (${status})`],
+        ['To Resume', done === total ? null : `\`emend plan run ${planPath}\``],
+      ],
+    },
+    read.thresholds.values,
+  );
+  if (changed === null) return null;
+  const before = new Map([...read.tree.files].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
+  const after = new Map([...changed.files].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
+  const summary = summaryFile(planPath);
+  const summaryNow = await readFile(join(workspace, summary), 'utf8').catch(() => null);
+  if (summaryNow !== null) before.set(summary, summaryNow);
+  const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
+  const line = { number: phase.number, name: phase.name, text: wordsOf(input) };
+  after.set(summary, withSummary(summaryNow, about, line));
+  return { before, after };
+}
+
+const wordsOf = ({ marker, commit, verification, why }: MarkPhaseInput): string =>
+  [
+    marker,
+    ...(commit === null ? [] : [`commit ${commit.slice(0, 12)}`]),
+    ...(commit === null
+      ? []
+      : [verification === null || verification === 'no_tests' ? 'no tests were run' : `tests: ${verification}`]),
+    ...(why === null ? [] : [why.replace(/\s+/g, ' ')]),
+  ].join(', ');

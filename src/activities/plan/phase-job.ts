@@ -1,0 +1,149 @@
+/** Makes a phase's job: what the phase asks for, as the Markdown job of an edit step. Recorded under (stepKey, phase, run). */
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkFilePath } from '../../job/paths.js';
+import { readPlan as readFiles } from '../../plan-files/read.js';
+import type { PhaseCategory, PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan/types.js';
+import { phaseKey } from '../../shared/refs.js';
+import { checkVersion } from '../../shared/versions.js';
+import type { ActivityScope } from '../boundary.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { approvalKey } from '../preflight-tests.js';
+import { getJson, getText, putText } from '../snapshot.js';
+import { pathsOfPlan } from './plan-paths.js';
+
+export const makePhaseJob =
+  (dependencies: ActivityDependencies) =>
+  async (input: PhaseJobInput, { owner }: ActivityScope): Promise<PhaseJobResult> => {
+    await remember(dependencies, input);
+    const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
+    const made = (await dependencies.records.get(key)) ?? (await make(dependencies, input));
+    const { value } = await dependencies.records.putIfAbsent(key, made);
+    checkVersion(value, `The record ${key}`);
+    const result = value as PhaseJobResult;
+    if (result.outcome === 'ready') await noteStart(dependencies, input, result.title, result.path, owner.namespace);
+    return result;
+  };
+
+/** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
+async function remember({ records }: ActivityDependencies, input: PhaseJobInput): Promise<void> {
+  if (input.rememberTest === null) return;
+  const key = await approvalKey(input.workspace, input.rememberTest);
+  if (key !== null) await records.putIfAbsent(key, { v: 1, command: input.rememberTest, stepKey: input.stepKey });
+}
+
+/** As the client does for a run that it starts: the child is found, listed and told of by its archive. */
+async function noteStart(
+  { archive }: ActivityDependencies,
+  input: PhaseJobInput,
+  title: string,
+  jobPath: string,
+  namespace: string,
+): Promise<void> {
+  const data = { v: 1, workflowId: input.child, runId: '', namespace, address: '', queues: input.queues };
+  const at = new Date().toISOString();
+  const started = { ...data, workspace: input.workspace, jobPath, title };
+  const child = phaseKey(input.stepKey, input.phase.id, input.run);
+  await archive.append(child, [{ v: 1, id: 'started', at, kind: 'started', data: started }]);
+}
+
+async function make(dependencies: ActivityDependencies, input: PhaseJobInput): Promise<PhaseJobResult> {
+  const { blobs } = dependencies;
+  const { phase, planPath } = input;
+  const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
+  const asked = texts.phases[phase.id];
+  if (asked === undefined) throw new Error(`the reading has no phase ${phase.id}`);
+  const plan = await readFiles(input.workspace, planPath).catch(() => null);
+  const own = new Set(plan === null ? [] : pathsOfPlan(plan, input.workspace));
+  const files = await filesOf(input.workspace, asked.files, asked.text, own);
+  const title = `Phase ${phase.number}: ${phase.name}`;
+  const report = input.report === null ? null : await getText(blobs, input.report);
+  const failure = input.failure === null ? null : await failureText(dependencies, input.failure);
+  const front = [
+    '---',
+    ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
+    ...(files.fresh.length === 0 ? [] : [`new_files: ${JSON.stringify(files.fresh)}`]),
+    ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
+    `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
+    `commit: ${JSON.stringify(commitMessage(title, input))}`,
+    '---',
+  ];
+  const body = [
+    `# ${title}`,
+    ...(asked.objective === null ? [] : [`**Objective**: ${asked.objective}`]),
+    [PROMPTS[phase.category], effortOf(input.score)].filter((words) => words !== '').join(' '),
+    ...(asked.prerequisites.length === 0 ? [] : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
+    ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}`]),
+    `## The phase as the plan has it\n\n${asked.text === '' ? title : asked.text}`,
+    ...(input.note === null ? [] : [`## A person's note\n\n${input.note}`]),
+    ...(failure === null ? [] : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),
+    ...(report === null ? [] : [`## Debugging report\n\n${report}`]),
+  ];
+  const job = await putText(blobs, `${front.join('\n')}\n${body.join('\n\n')}\n`);
+  return { v: 1, outcome: 'ready', job, path: `${planPath}-phase-${phase.number}.md`, title };
+}
+
+const PROMPTS: Record<PhaseCategory, string> = {
+  code: 'Carry out this phase of a plan, and nothing of the phases around it.',
+  documentation:
+    'Carry out this phase of a plan: it is about documentation. Say what the code does as it is, for the reader that the text is for; change no code.',
+  test: 'Carry out this phase of a plan: it is about tests. Write tests that fail where the behaviour is wrong; change no code beside them unless a task says so.',
+  debug:
+    'Carry out this phase of a plan: it is about finding and mending a fault. Mend the cause, not the sign of it, and change no more than that needs.',
+};
+
+/** Words for how hard to think, by the score of the phase (design section 7). */
+function effortOf(score: number): string {
+  if (score <= 5) return '';
+  if (score <= 7) return 'Think before you answer.';
+  return score <= 9
+    ? 'Think hard before you answer.'
+    : 'Think harder than usual before you answer: this phase is complex.';
+}
+
+const taskLine = ({ text, done, depth }: PhaseTexts['phases'][string]['tasks'][number]): string =>
+  `${'  '.repeat(depth)}- [${done ? 'x' : ' '}] ${text}`;
+
+const commitMessage = (title: string, { planPath, phase, total, commands }: PhaseJobInput): string =>
+  [
+    title,
+    '',
+    `Plan ${planPath}, phase ${phase.number} of ${total}.`,
+    ...(commands.length === 0 ? ['No tests were run: none are configured, and none were found or wanted.'] : []),
+  ].join('\n');
+
+async function failureText(
+  { blobs }: ActivityDependencies,
+  { summary, output }: NonNullable<PhaseJobInput['failure']>,
+): Promise<string> {
+  const said = output === null ? '' : await getText(blobs, output).catch(() => '');
+  const end = said.slice(-MODEL_BOUNDS.phaseFailure_chars).replaceAll('```', "'''");
+  return end === '' ? summary : `${summary}\n\n\`\`\`\n${end}\n\`\`\``;
+}
+const SOURCE_EXTENSION =
+  /\.(c|cc|cpp|cs|css|csv|ex|go|h|hpp|html|java|js|json|jsx|kt|lua|cjs|mjs|md|php|py|rb|rs|scss|sh|sql|svelte|swift|toml|ts|tsx|txt|vue|xml|ya?ml)$/;
+const CREATES = /\b(add|create|write|new|introduce|implement|scaffold)\b/i;
+
+/**
+ * Files that the phase names: those that are there are edited. One that is not is made where it has a folder or a line that speaks of
+ * making it, and an extension that sources have; anything else is only talked about.
+ */
+async function filesOf(
+  workspace: string,
+  named: readonly string[],
+  text: string,
+  own: ReadonlySet<string>,
+): Promise<{ readonly there: readonly string[]; readonly fresh: readonly string[] }> {
+  const there: string[] = [];
+  const fresh: string[] = [];
+  for (const path of named) {
+    const checked = checkFilePath(path);
+    if (!checked.ok || own.has(checked.path)) continue;
+    const found = await stat(join(workspace, checked.path)).catch(() => null);
+    if (found?.isFile() === true) there.push(checked.path);
+    const wanted = text.split('\n').some((line) => line.includes(path) && CREATES.test(line));
+    if (found === null && SOURCE_EXTENSION.test(path) && wanted) fresh.push(checked.path);
+  }
+  return { there: [...new Set(there)], fresh: [...new Set(fresh)] };
+}

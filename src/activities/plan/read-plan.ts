@@ -1,0 +1,208 @@
+/** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
+import { parseConfig } from '../../job/config.js';
+import { resolveLimits } from '../../job/limits.js';
+import { readPlan as readFiles } from '../../plan-files/read.js';
+import type { ReadPlan } from '../../plan-files/read.js';
+import { reportOf, tasksOf } from '../../plan/report.js';
+import type { PhaseReport } from '../../plan/report.js';
+import { isExpanded, levelOf, textOf } from '../../plan/tree.js';
+import type { PartNode } from '../../plan/tree.js';
+import type {
+  PhaseCategory,
+  PhaseId,
+  PhaseMarker,
+  PhaseReading,
+  PhaseTexts,
+  ReadPlanInput,
+  ReadPlanResult,
+  ReadyPlan,
+} from '../../shared/plan/types.js';
+import { fail, ProblemError, ProblemsError } from '../../shared/problems.js';
+import { checkVersion } from '../../shared/versions.js';
+import { dirtyPaths } from '../../workspace/files.js';
+import { repositoryOf } from '../../workspace/git.js';
+import { canonicalJson, sha256 } from '../../workspace/hash.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { readTextFile } from '../preflight-files.js';
+import { testPlan } from '../preflight-tests.js';
+import { putJson } from '../snapshot.js';
+import { wantsSecondScore } from '../../plan/second-score.js';
+import type { PlanSettings } from './advice.js';
+import { pathsOfPlan } from './plan-paths.js';
+
+export const readPlan =
+  (dependencies: ActivityDependencies) =>
+  async (input: ReadPlanInput): Promise<ReadPlanResult> => {
+    const key = `steps/${input.stepKey}/plan-${input.reading}`;
+    const recorded = await dependencies.records.get(key);
+    if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
+    const computed = await compute(dependencies, input).catch((error: unknown): ReadPlanResult => {
+      if (error instanceof ProblemError && !['disk', 'blob_lost', 'home_unusable'].includes(error.problem.code))
+        return { v: 1, outcome: 'refused', problem: asOne(error) };
+      throw error;
+    });
+    return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
+  };
+
+const asResult = (recorded: unknown, key: string): ReadPlanResult => {
+  checkVersion(recorded, `The record ${key}`);
+  return recorded as ReadPlanResult;
+};
+
+/** All the faults in one: the first one's code, all their sentences. */
+const asOne = (error: ProblemError): ProblemError['problem'] =>
+  error instanceof ProblemsError
+    ? { ...error.problem, message: error.problems.map(({ message }) => message).join('\n') }
+    : error.problem;
+
+async function compute(dependencies: ActivityDependencies, input: ReadPlanInput): Promise<ReadyPlan> {
+  const { workspace, planPath } = input;
+  const repository = await repositoryOf(workspace);
+  if (repository === null)
+    return fail(
+      'not_a_repository',
+      `${planPath}: each phase of a plan is committed, and ${workspace} is no git repository.`,
+    );
+  if (repository.head === null)
+    return fail(
+      'not_a_repository',
+      `${workspace} has no commit yet, and the phases of ${planPath} are committed onto one.`,
+    );
+  const plan = await readFiles(workspace, planPath);
+  const report = reportOf(plan.tree, plan.thresholds, plan.show);
+  const [first, ...others] = report.faults.map(({ file, line, message }) => ({
+    code: 'plan_invalid' as const,
+    message: `${file}:${line}: ${message}`,
+  }));
+  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  await refuseUncommitted(plan, input);
+  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+  if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
+  const ids = idsOf(report.phases, input.known);
+  const texts = textsOf(plan, report.phases, ids);
+  const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
+  const phases = report.phases.map((phase, index) =>
+    phaseReading(phase, plan.tree.phases[index], ids[index] ?? '', idOf, texts),
+  );
+  return {
+    v: 1,
+    outcome: 'ready',
+    title: report.title ?? plan.place.stem,
+    hash: sha256(canonicalJson(phases.map(({ id, text, dependsOn }) => [id, text, dependsOn]))).slice(0, 16),
+    level: levelOf(plan.tree),
+    phases,
+    declared: report.declared,
+    waves: report.waves.map(({ subWaves }) => subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? ''))),
+    thresholds: plan.thresholds.values,
+    limits: resolveLimits(config.value, { limits: {} }, input.overrides),
+    approval: input.approval ?? config.value.approval,
+    // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
+    test: await testPlan(dependencies, workspace, config.value.test ?? 'auto'),
+    texts: await putJson(dependencies.blobs, texts),
+    settings: await putJson(dependencies.blobs, {
+      v: 1,
+      config: config.value,
+      limits: resolveLimits(config.value, { limits: {} }, input.overrides),
+    } satisfies PlanSettings),
+  };
+}
+
+/** The marks are committed: of a file that is in no commit nothing but the marks could not be. */
+async function refuseUncommitted(plan: ReadPlan, { workspace, reading, planPath }: ReadPlanInput): Promise<void> {
+  if (reading > 1) return;
+  const dirty = await dirtyPaths(workspace, pathsOfPlan(plan, workspace));
+  const strange = dirty.filter(({ state }) => state !== 'changed' && state !== 'staged');
+  if (strange.length === 0) return;
+  const named = strange.slice(0, 10).map(({ path, state }) => `${path} (${state})`);
+  fail(
+    'target_dirty',
+    `${planPath}: the plan's progress is committed, and these of its files are in no commit: ${named.join(', ')}.`,
+    'Commit the plan first: git add, git commit.',
+  );
+}
+
+/** Phases keep their ids by their names; one whose name is new gets the next. */
+function idsOf(phases: readonly PhaseReport[], known: ReadPlanInput['known']): readonly PhaseId[] {
+  const free = new Map(known.map((each) => [each.id, each]));
+  const taken = phases.map(({ name, number }) => {
+    const same = [...free.values()].filter((each) => each.name === name);
+    const found = same.find((each) => each.number === number) ?? same[0];
+    if (found !== undefined) free.delete(found.id);
+    return found?.id ?? null;
+  });
+  let next = Math.max(0, ...known.map(({ id }) => Number(id.slice(1)))) + 1;
+  return taken.map((id) => id ?? `p${next++}`);
+}
+
+const MARKERS: readonly (readonly ['SKIPPED' | 'INCOMPLETE' | 'COMPLETED', PhaseMarker])[] = [
+  ['SKIPPED', 'skipped'],
+  ['INCOMPLETE', 'incomplete'],
+  ['COMPLETED', 'completed'],
+];
+
+const CATEGORIES: readonly (readonly [RegExp, PhaseCategory])[] = [
+  [/\b(document|documentation|docs|readme|changelog)\b/i, 'documentation'],
+  [/\b(debug|debugging|diagnose|investigate|troubleshoot)\b/i, 'debug'],
+  [/\b(tests?|testing|coverage)\b/i, 'test'],
+];
+
+function phaseReading(
+  phase: PhaseReport,
+  node: PartNode | undefined,
+  id: PhaseId,
+  idOf: ReadonlyMap<number, PhaseId>,
+  texts: PhaseTexts,
+): PhaseReading {
+  const { score } = phase;
+  const before = [...idOf].filter(([number]) => number !== phase.number);
+  const earlier = before.slice(0, [...idOf.keys()].indexOf(phase.number)).map(([, each]) => each);
+  const open = (texts.phases[id]?.text ?? '').replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]');
+  return {
+    ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded },
+    marker: MARKERS.find(([marker]) => phase.markers.includes(marker))?.[1] ?? null,
+    dependsOn: phase.dependencies?.flatMap((number) => idOf.get(number) ?? []) ?? earlier,
+    tasks: {
+      total: node === undefined ? 0 : tasksOf(node).length,
+      done: node === undefined ? 0 : tasksOf(node).filter(({ done }) => done).length,
+    },
+    score: {
+      score: score.score,
+      keywords: Object.fromEntries(
+        score.keywords.flatMap(({ hits, weight }) =>
+          Object.entries(hits).flatMap(([word, count]) => (count === 0 ? [] : [[word, count * weight]])),
+        ),
+      ),
+      tasks: score.tasks.value,
+      files: score.files.value,
+      tests: score.tests.value,
+      above: score.above,
+    },
+    second: wantsSecondScore(score.score, node === undefined ? 0 : tasksOf(node).length),
+    category: CATEGORIES.find(([words]) => words.test(phase.name))?.[1] ?? 'code',
+    text: sha256(canonicalJson([phase.name, open])).slice(0, 16),
+  };
+}
+
+const textsOf = (plan: ReadPlan, phases: readonly PhaseReport[], ids: readonly PhaseId[]): PhaseTexts => ({
+  v: 1,
+  phases: Object.fromEntries(
+    phases.map((phase, index): [PhaseId, PhaseTexts['phases'][string]] => {
+      const node = plan.tree.phases[index];
+      const text = node === undefined ? '' : fullText(node);
+      const { objective, prerequisites, tasks } = phase;
+      const plain = tasks.map(({ text: words, done, depth }) => ({ text: words, done, depth }));
+      return [ids[index] ?? '', { objective, prerequisites, tasks: plain, text, files: phase.score.files.paths }];
+    }),
+  ),
+});
+
+/** Its own text, and that of its expanded stages with their names. */
+function fullText(node: PartNode): string {
+  const { body } = textOf(node);
+  const own = (node.file?.source ?? node.source).slice(body.from, body.to).trim();
+  const stages = node.stages.filter(isExpanded).map((stage) => {
+    const { number, name } = stage.part.heading;
+    return `#### Stage ${number}: ${name}\n\n${fullText(stage)}`;
+  });
+  return [own, ...stages].join('\n\n');
+}

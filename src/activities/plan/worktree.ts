@@ -1,0 +1,78 @@
+/** Worktrees of phases that run side by side, and the merges of their branches (src/workspace/worktrees.ts, merge.ts). */
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import type {
+  MergePhaseInput,
+  MergePhaseResult,
+  PrepareWorktreeInput,
+  PrepareWorktreeResult,
+  RemoveWorktreeInput,
+  RemoveWorktreeResult,
+} from '../../shared/plan/types.js';
+import { fail } from '../../shared/problems.js';
+import { shownKey } from '../../shared/refs.js';
+import { repositoryOf } from '../../workspace/git.js';
+import { mergeInto } from '../../workspace/merge.js';
+import { createWorktreeKeeper, type WorktreeKeeper } from '../../workspace/worktrees.js';
+import type { ActivityScope } from '../boundary.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { projectConfig } from '../project-config.js';
+
+const keeperOf = ({ home, engine }: ActivityDependencies): WorktreeKeeper =>
+  createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) });
+
+/** Made from HEAD as it is then; a retry finds the one that was begun. */
+export const prepareWorktree =
+  (dependencies: ActivityDependencies) =>
+  async (input: PrepareWorktreeInput, { signal }: ActivityScope): Promise<PrepareWorktreeResult> => {
+    const { stepKey, workspace, name, timeout_s, maxOutput_bytes } = input;
+    const keeper = keeperOf(dependencies);
+    const base = (await repositoryOf(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
+    const made = await keeper.make({ plan: stepKey, name, workspace, base }, signal);
+    if (!made.ok) return { v: 1, outcome: 'failed', why: made.problem.message };
+    const command = (await projectConfig(workspace)).worktree?.setup;
+    if (command === undefined) return { v: 1, outcome: 'ready', workspace: made.value.workspace };
+    const how = { command, timeout_s, maxOutput_bytes, env: { ...dependencies.env }, signal };
+    const set = await keeper.setUp(made.value, how);
+    if (set.outcome === 'ready') return { v: 1, outcome: 'ready', workspace: made.value.workspace };
+    return { v: 1, outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
+  };
+
+export const removeWorktree =
+  (dependencies: ActivityDependencies) =>
+  async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
+    const removed = await keeperOf(dependencies).remove(stepKey, name);
+    return { v: 1, dropped: removed?.dropped ?? null };
+  };
+
+const DIGIT = 10;
+
+export const mergePhase =
+  (dependencies: ActivityDependencies) =>
+  async (input: MergePhaseInput, { stillOurs }: ActivityScope): Promise<MergePhaseResult> => {
+    const { engine, blobs } = dependencies;
+    const { workspace, phase, commit, planPath, workflowId, namespace } = input;
+    const { sign } = await projectConfig(workspace);
+    for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
+      const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
+      const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
+      const request = { stepKey, workspace, theirs: commit, message, holder: { workflowId, namespace }, sign };
+      const merged = await mergeInto({ engine, blobs }, request, stillOurs);
+      switch (merged.outcome) {
+        case 'merged':
+          return { v: 1, outcome: 'merged', commit: merged.commit };
+        case 'nothing':
+          return { v: 1, outcome: 'merged', commit: null };
+        case 'busy':
+          return { v: 1, outcome: 'busy', holder: shownKey(merged.holder.stepKey) };
+        case 'conflict':
+          return { v: 1, outcome: 'conflict', files: merged.files.map(({ path }) => path) };
+        case 'dirty':
+          return { v: 1, outcome: 'failed', why: merged.files.map(({ path, why }) => `${path}: ${why}`).join('; ') };
+        case 'failed':
+          return { v: 1, outcome: 'failed', why: merged.problem.message };
+        // Somebody moved the branch meanwhile: a merge of its own into what is there now.
+        case 'moved':
+      }
+    }
+    return { v: 1, outcome: 'failed', why: 'the branch was moved by others again and again' };
+  };

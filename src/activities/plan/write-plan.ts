@@ -1,0 +1,179 @@
+/**
+ * Writes a plan's documents and commits them, apart from code: one apply transaction, one commit. ◆ What is to be written is recorded
+ * first; a retry writes the same, and nothing is written twice.
+ */
+import { rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { ProblemError } from '../../shared/problems.js';
+import { shownKey, type BlobRef, type StepKey } from '../../shared/refs.js';
+import { checkVersion } from '../../shared/versions.js';
+import { recordName } from '../../workspace/apply-record.js';
+import { NEW_FILE_MODE } from '../../workspace/files.js';
+import { proposalIdOf } from '../../workspace/hash.js';
+import type { ApplyRequest, LeaseHolder, Proposal, ProposalFile } from '../../workspace/types.js';
+import type { ActivityScope } from '../boundary.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { projectConfig } from '../project-config.js';
+import { getJson, putJson } from '../snapshot.js';
+import { applyOrTakeOver } from '../take-over.js';
+
+/** ◆ What one try is to write; null: nothing is to be changed. `data`: what else the change came to. */
+interface WriteRecord {
+  readonly v: 1;
+  readonly proposal: BlobRef | null;
+  readonly data?: unknown;
+}
+export interface PlanWrite {
+  /** Of this write alone: lease, records and commit. */
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly workflowId: string;
+  readonly namespace: string;
+  readonly message: string;
+  /** Name of the records. */
+  readonly name: string;
+}
+/** Texts by workspace-relative path; null: nothing is to be changed. */
+export interface PlanTexts {
+  readonly before: ReadonlyMap<string, string>;
+  readonly after: ReadonlyMap<string, string>;
+  /** Kept with the record, and given back by every retry. */
+  readonly data?: unknown;
+}
+export type PlanWritten =
+  | {
+      readonly outcome: 'written';
+      readonly commit: string | null;
+      readonly files: readonly string[];
+      readonly data: unknown;
+    }
+  | { readonly outcome: 'busy'; readonly holder: string }
+  | { readonly outcome: 'conflict'; readonly why: string };
+
+/** `change` works from the files as they are now; what it throws is thrown on. */
+export async function writePlan(
+  dependencies: ActivityDependencies,
+  wanted: PlanWrite,
+  change: () => Promise<PlanTexts | null>,
+  scope: ActivityScope,
+): Promise<PlanWritten> {
+  for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
+    const key = `steps/${wanted.stepKey}/${wanted.name}-${number}`;
+    const planned = (await dependencies.records.get(key)) ?? (await recordOf(dependencies, wanted, await change()));
+    const { value } = await dependencies.records.putIfAbsent(key, planned);
+    checkVersion(value, `The record ${key}`);
+    const { proposal, data } = value as WriteRecord;
+    if (proposal === null) return { outcome: 'written', commit: null, files: [], data };
+    const done = await write(dependencies, wanted, proposal, number, scope);
+    if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;
+  }
+  return { outcome: 'conflict', why: `the plan was saved by somebody each of ${STORE_BOUNDS.markTries} times` };
+}
+
+async function recordOf(
+  dependencies: ActivityDependencies,
+  { stepKey, workspace }: PlanWrite,
+  texts: PlanTexts | null,
+): Promise<WriteRecord> {
+  if (texts === null) return { v: 1, proposal: null };
+  const { before, after, data } = texts;
+  const paths = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (path) => before.get(path) !== after.get(path),
+  );
+  if (paths.length === 0) return { v: 1, proposal: null, data };
+  const files: ProposalFile[] = [];
+  for (const path of paths.sort()) {
+    const mode = ((await stat(join(workspace, path)).catch(() => null))?.mode ?? NEW_FILE_MODE) & 0o777;
+    const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
+      text === undefined ? null : { ref: await dependencies.blobs.put(new TextEncoder().encode(text)), mode };
+    files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
+  }
+  const proposal = await putJson(dependencies.blobs, { v: 1, stepKey, files, moves: [] } satisfies Proposal);
+  return { v: 1, proposal, data };
+}
+
+type Written =
+  Exclude<PlanWritten, { outcome: 'written' }> | Omit<Extract<PlanWritten, { outcome: 'written' }>, 'data'>;
+
+async function write(
+  dependencies: ActivityDependencies,
+  wanted: PlanWrite,
+  ref: BlobRef,
+  decision: number,
+  scope: ActivityScope,
+): Promise<Written | 'base_changed'> {
+  const { engine } = dependencies;
+  const { stepKey, workspace, workflowId, namespace } = wanted;
+  const proposal = await getJson<Proposal>(dependencies.blobs, ref, 'proposal');
+  const files = proposal.files.map(({ path }) => path);
+  const proposalId = proposalIdOf(proposal);
+  const holder = { workflowId, namespace };
+  const request: ApplyRequest = { ...{ stepKey, workspace, proposalId, proposal, decision, files, holder } };
+  const { outcome } = await applyOrTakeOver(dependencies, request, scope.stillOurs);
+  scope.stillOurs();
+  switch (outcome.outcome) {
+    case 'busy':
+      return { outcome: 'busy', holder: shownKey(outcome.holder.stepKey) };
+    case 'base_changed':
+      return 'base_changed';
+    case 'failed':
+      throw new ProblemError(outcome.problem);
+    case 'conflict': {
+      // Saved by somebody in the moment of writing: theirs stands, the rest goes back, and it is worked out anew.
+      await engine.rollback(request, scope.stillOurs);
+      await engine.releaseLease(workspace, stepKey, outcome.lease.number);
+      return 'base_changed';
+    }
+    case 'applied': {
+      const landed = await land(dependencies, wanted, request, outcome.lease, scope);
+      if (landed.outcome === 'written') await dropFolders(workspace, proposal);
+      return landed;
+    }
+  }
+}
+
+async function land(
+  dependencies: ActivityDependencies,
+  { workspace, message }: PlanWrite,
+  request: ApplyRequest,
+  lease: LeaseHolder,
+  scope: ActivityScope,
+): Promise<Written> {
+  const { engine } = dependencies;
+  const { stepKey, proposal } = request;
+  const { hooks, sign } = await projectConfig(workspace);
+  const release = (): Promise<void> => engine.releaseLease(workspace, stepKey, lease.number);
+  const committed = await dependencies.commit(
+    {
+      ...{ stepKey, workspace, files: proposal.files, moves: [], lease, date: lease.takenAt },
+      message,
+      hooks,
+      sign,
+      records: [recordName(stepKey, request.proposalId, request.decision)],
+      mayMove: async () => {
+        scope.stillOurs();
+        return (await engine.readLease(workspace))?.number === lease.number;
+      },
+    },
+    scope.signal,
+  );
+  scope.stillOurs();
+  if (committed.outcome === 'committed' || committed.outcome === 'nothing') {
+    await release();
+    const commit = committed.outcome === 'committed' ? committed.commit : null;
+    return { outcome: 'written', commit, files: request.files };
+  }
+  if (committed.outcome === 'failed' && ['aborted', 'busy'].includes(committed.problem.code))
+    throw new ProblemError(committed.problem);
+  await engine.rollback(request, scope.stillOurs);
+  await release();
+  return { outcome: 'conflict', why: committed.outcome === 'failed' ? committed.problem.message : committed.why };
+}
+
+/** Folders of the plan that hold nothing any more, after a phase came back into it. */
+async function dropFolders(workspace: string, { files }: Proposal): Promise<void> {
+  const gone = files.filter(({ result }) => result === null).map(({ path }) => dirname(path));
+  for (const folder of [...new Set(gone)].sort((a, b) => b.length - a.length))
+    await rmdir(join(workspace, folder)).catch(() => undefined);
+}

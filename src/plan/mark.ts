@@ -1,0 +1,110 @@
+/** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
+import { collapsePhase, collapseStage } from './collapse.js';
+import { chosenBy } from './auto.js';
+import { treeOf } from './change.js';
+import type { Changed } from './change.js';
+import { mainFile } from './names.js';
+import { parsePlan } from './parse.js';
+import { lineIndex, splice } from './spans.js';
+import type { Thresholds } from './thresholds.js';
+import { isExpanded, textOf } from './tree.js';
+import type { PartNode, PlanTree } from './tree.js';
+import type { Marker, TextSplice } from './types.js';
+import { addMarker, removeMarker } from './words.js';
+
+export interface PhaseMark {
+  readonly name: string;
+  readonly number: number;
+  readonly marker: Extract<Marker, 'COMPLETED' | 'INCOMPLETE' | 'SKIPPED'>;
+  /** The lines of the progress section: `**Name**: value`, in order; null takes the line away. */
+  readonly progress: readonly (readonly [name: string, value: string | null])[];
+}
+
+const OUTCOMES = ['COMPLETED', 'INCOMPLETE', 'SKIPPED'] as const;
+
+/** The phase of that name, else of that number where the plan has no such name any more. */
+export const findPhase = (tree: PlanTree, { name, number }: Pick<PhaseMark, 'name' | 'number'>): PartNode | null => {
+  const named = tree.phases.filter(({ part }) => part.heading.name === name);
+  return named.find(({ part }) => part.heading.number === number) ?? named[0] ?? null;
+};
+
+/**
+ * Ticks every task of a completed phase (those of its stages too), sets the marker, updates the section `## Implementation Progress`,
+ * and brings a small completed phase's file back into the plan. Null: the plan has no such phase.
+ */
+export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): Changed | null {
+  const node = findPhase(tree, mark);
+  if (node === null) return null;
+  const splices = new Map<string, TextSplice[]>();
+  const add = (path: string, more: readonly TextSplice[]): void => {
+    splices.set(path, [...(splices.get(path) ?? []), ...more]);
+  };
+  if (mark.marker === 'COMPLETED') tick(node, add);
+  const { heading } = node.part;
+  for (const marker of OUTCOMES) if (marker !== mark.marker) add(node.home, removeMarker(heading, marker));
+  add(node.home, addMarker(heading, mark.marker));
+  const files = new Map(tree.files);
+  for (const [path, wanted] of splices) files.set(path, splice(files.get(path) ?? '', wanted));
+  const main = mainFile(tree.place);
+  files.set(main, withProgress(files.get(main) ?? '', main, mark.progress));
+  return collapsed({ ok: true, place: tree.place, files }, heading.number, values);
+}
+
+function tick(node: PartNode, add: (path: string, splices: readonly TextSplice[]) => void): void {
+  const path = node.file?.path ?? node.home;
+  const open = textOf(node).tasks.filter(({ done }) => !done);
+  add(
+    path,
+    open.map(({ mark }) => ({ from: mark, to: mark + 1, text: 'x' })),
+  );
+  for (const stage of node.stages.filter(isExpanded)) tick(stage, add);
+}
+
+const PROGRESS = 'Implementation Progress';
+
+/** Lines of the section that have the same field are replaced, others added; a person's lines stay. Without the section it is made at the end. */
+function withProgress(source: string, file: string, lines: PhaseMark['progress']): string {
+  const { progress, fields, eol } = parsePlan(source, file);
+  const written = lines.map(([name, value]) => (value === null ? null : `**${name}**: ${value}`));
+  if (progress === null) {
+    const gap = source === '' || source.endsWith('\n') || source.endsWith('\r') ? '' : eol;
+    return `${source}${gap}${eol}## ${PROGRESS}${eol}${eol}${written.filter((text) => text !== null).join(eol)}${eol}`;
+  }
+  const { starts, lineOf } = lineIndex(source);
+  // Their first lines: what follows on the next line is a person's.
+  const own = fields
+    .filter(({ from }) => from >= progress.from && from < progress.to)
+    .map(({ name, from }) => ({ name, from, to: from + (/^[^\r\n]*/.exec(source.slice(from)) ?? [''])[0].length }));
+  const splices: TextSplice[] = [];
+  let after = starts[lineOf(progress.from)] ?? source.length;
+  const fresh: string[] = [];
+  lines.forEach(([name], index) => {
+    const text = written[index] ?? null;
+    const field = own.find((each) => each.name === name);
+    if (text === null) {
+      if (field !== undefined)
+        splices.push({ from: field.from, to: starts[lineOf(field.to)] ?? source.length, text: '' });
+    } else if (field === undefined) fresh.push(text);
+    else {
+      splices.push({ from: field.from, to: field.to, text });
+      after = Math.max(after, field.to);
+    }
+  });
+  if (fresh.length > 0) {
+    const text = own.length === 0 ? `${eol}${fresh.join(eol)}${eol}` : `${eol}${fresh.join(eol)}`;
+    splices.push({ from: after, to: after, text });
+  }
+  return splice(source, splices);
+}
+
+/** A completed phase that is small comes back into the plan; where that is refused (a person's text is in the way) it stays out. */
+function collapsed(changed: Changed, phase: number, values: Thresholds): Changed {
+  let last = changed;
+  for (const kind of ['stage', 'phase'] as const)
+    for (const chosen of chosenBy(treeOf(last), 'collapse', kind, values).filter((each) => each.phase === phase)) {
+      const tree = treeOf(last);
+      const next = chosen.stage === null ? collapsePhase(tree, phase) : collapseStage(tree, phase, chosen.stage);
+      if (next.ok) last = next;
+    }
+  return last;
+}

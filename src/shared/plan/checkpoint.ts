@@ -1,0 +1,48 @@
+/** The checkpoint of a plan: the seed's fields, from the state. It serves where no open run exists; Temporal's state is the truth. */
+import { isDone } from './state.js';
+import type { PhaseId, PlanCheckpoint, PlanState } from './types.js';
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
+  const numberOf = (id: PhaseId): number => state.phases.find((phase) => phase.id === id)?.number ?? 0;
+  const open = state.phases.filter((phase) => !isDone(phase));
+  const allDone = state.phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
+  const byNumber = <T>(of: (phase: PlanState['phases'][number]) => T): Readonly<Record<string, T>> =>
+    Object.fromEntries(state.phases.map((phase) => [String(phase.number), of(phase)]));
+  return {
+    v: 1,
+    workflow_description: 'plan',
+    plan_path: state.input.planPath,
+    plan_hash: state.plan?.hash ?? '',
+    step_key: state.input.stepKey,
+    current_phase: open[0]?.number ?? null,
+    total_phases: state.phases.length,
+    completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
+    status: open.length === 0 ? allDone : state.pausedBy === null ? 'in_progress' : 'paused',
+    tests_passing: state.phases.every(({ status }) => status !== 'incomplete' && status !== 'failed'),
+    last_error: state.failures.at(-1)?.summary ?? null,
+    phase_replan_count: byNumber(({ replans }) => replans),
+    replan_history: state.replans.map((replan) => ({
+      phase: numberOf(replan.phase),
+      trigger: replan.trigger,
+      action: replan.action,
+      timestamp: iso(replan.at),
+      old_structure: replan.oldStructure,
+      new_structure: replan.newStructure,
+      complexity_before: replan.complexityBefore,
+      complexity_after: replan.complexityAfter,
+      forced: replan.forced,
+    })),
+    test_failure_history: state.failures.map((failure) => ({
+      phase: numberOf(failure.phase),
+      iteration: failure.run,
+      error_type: failure.kind ?? 'unknown',
+      timestamp: iso(failure.at),
+    })),
+    complexity_evaluations: byNumber(({ complexity }) => complexity),
+    last_commit: state.commits.at(-1) ?? null,
+    commit_history: state.commits,
+    timestamp: iso(now),
+  };
+}

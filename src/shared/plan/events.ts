@@ -1,0 +1,124 @@
+/** What a plan tells of itself: its seven steps a phase, failures, pauses and its end. `phase` is the number in the document. */
+import type { PhaseMarker, PlanOutcome } from './types.js';
+
+export type PlanEventBody =
+  | {
+      readonly type: 'plan_started';
+      readonly phases: number;
+      readonly done: number;
+      readonly mode: 'sequential' | 'waves';
+      readonly waves: readonly (readonly number[])[];
+    }
+  // step 1: read and scored, before the phase begins
+  | {
+      readonly type: 'phase_started';
+      readonly phase: number;
+      readonly total: number;
+      readonly name: string;
+      readonly tasks: number;
+    }
+  | {
+      readonly type: 'complexity_checked';
+      readonly phase: number;
+      readonly score: number;
+      readonly threshold: number;
+      readonly expanded: boolean;
+      readonly above: readonly string[];
+      readonly method: string;
+    }
+  // step 2: its edit step; 3: tests; 4: commit
+  | { readonly type: 'phase_editing'; readonly phase: number; readonly run: number; readonly child: string }
+  | { readonly type: 'phase_tested'; readonly phase: number; readonly outcome: string }
+  | { readonly type: 'phase_committed'; readonly phase: number; readonly commit: string }
+  | {
+      readonly type: 'phase_failed';
+      readonly phase: number;
+      readonly run: number;
+      readonly kind: string | null;
+      readonly signature: string | null;
+      /** Failed verifications in a row in this phase. */
+      readonly consecutive: number;
+      readonly summary: string;
+    }
+  | { readonly type: 'phase_left'; readonly phase: number; readonly as: PhaseMarker; readonly why: string }
+  // of a phase that ran beside others
+  | { readonly type: 'phase_merged'; readonly phase: number; readonly commit: string | null }
+  | { readonly type: 'merged_tested'; readonly outcome: string; readonly summary: string }
+  | { readonly type: 'worktree_removed'; readonly name: string; readonly dropped: string | null }
+  // 5: marked in the document; 6: checkpoint; 7: markers looked at before the next phase
+  | {
+      readonly type: 'phase_marked';
+      readonly phase: number;
+      readonly marker: PhaseMarker;
+      readonly commit: string | null;
+      readonly why: string | null;
+    }
+  | { readonly type: 'checkpoint_saved'; readonly number: number; readonly path: string }
+  | { readonly type: 'markers_checked'; readonly lost: readonly number[] }
+  // triggers, replans, loop stops
+  | {
+      readonly type: 'second_score';
+      readonly phase: number;
+      readonly score: number;
+      readonly method: string;
+      /** Why there is none. */
+      readonly message: string | null;
+    }
+  | {
+      readonly type: 'score_discrepancy';
+      readonly phase: number;
+      readonly threshold: number;
+      readonly agent: number;
+      readonly reasoning: string;
+    }
+  | {
+      readonly type: 'trigger_checked';
+      readonly phase: number;
+      readonly trigger: string;
+      readonly tier: string | null;
+      readonly outcome: string;
+      readonly why: string;
+      readonly replans: number;
+      readonly limit: number;
+    }
+  | {
+      readonly type: 'replan_triggered';
+      readonly phase: number;
+      readonly trigger: string;
+      readonly replans: number;
+      readonly limit: number;
+      readonly status: 'invoked' | 'forced';
+    }
+  | {
+      readonly type: 'replanned';
+      readonly phase: number;
+      readonly trigger: string;
+      readonly action: string;
+      readonly oldStructure: string;
+      readonly newStructure: string;
+      readonly complexityBefore: number;
+      readonly complexityAfter: number;
+      readonly forced: boolean;
+      readonly replans: number;
+      readonly commit: string | null;
+    }
+  | { readonly type: 'replan_failed'; readonly phase: number; readonly trigger: string; readonly why: string }
+  | {
+      readonly type: 'loop_stopped';
+      readonly phase: number;
+      readonly replans: number;
+      readonly limit: number;
+      readonly why: string;
+    }
+  | {
+      readonly type: 'debug_report';
+      readonly phase: number;
+      readonly path: string | null;
+      readonly message: string | null;
+    }
+  | { readonly type: 'scope_drift'; readonly text: string; readonly by: string }
+  // a person's wishes
+  | { readonly type: 'plan_paused'; readonly by: string }
+  | { readonly type: 'plan_resumed'; readonly by: string }
+  | { readonly type: 'plan_stop_wanted'; readonly by: string }
+  | { readonly type: 'plan_finished'; readonly outcome: PlanOutcome };

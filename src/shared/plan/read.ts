@@ -1,0 +1,160 @@
+/** What a reading of the plan's documents does to the state. */
+import { cut, emit } from '../transitions.js';
+import { closePlan, inWaves, isDone } from './state.js';
+import type { PhaseEntry, PhaseReading, PlanState, ReadPlanResult, ReadyPlan } from './types.js';
+
+export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
+  if (result.outcome === 'refused') {
+    if (state.plan === null) return closePlan({ ...state, problem: result.problem }, 'refused', now);
+    // A person broke the document while the plan runs: mended, it is read again under the next number.
+    const message = cut(result.problem.message);
+    const again = { ...state, reading: state.reading + 1, asked: null };
+    return { ...again, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+  }
+  return state.plan === null ? first(state, result, now) : later(state, state.plan, result, now);
+}
+
+const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
+  const before = from !== null && phase.number < from;
+  const done = before || phase.marker === 'completed' || phase.marker === 'skipped';
+  return {
+    ...phase,
+    status: !done ? 'pending' : phase.marker === 'skipped' ? 'skipped' : 'completed',
+    runs: 0,
+    job: null,
+    result: null,
+    commits: [],
+    marked: done,
+    failures: [],
+    note: null,
+    report: null,
+    asksItself: false,
+    testsFailed: false,
+    secondAsked: false,
+    forceSpent: false,
+    complexityJudged: false,
+    replans: 0,
+    complexity: { score: phase.score.score, method: 'threshold', reasoning: null },
+    worktree: null,
+    merged: false,
+    why: before && phase.marker === null ? `the run began with Phase ${from}` : null,
+    marks: 1,
+  };
+};
+
+function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
+  const from = state.input.options.phase;
+  if (from !== null && !plan.phases.some(({ number }) => number === from)) {
+    const numbers = plan.phases.map(({ number }) => number).join(', ');
+    const message = `There is no Phase ${from} in ${state.input.planPath}; its phases are ${numbers}.`;
+    return closePlan({ ...state, problem: { code: 'usage', message } }, 'refused', now);
+  }
+  const phases = plan.phases.map((phase) => entryOf(phase, from));
+  const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
+  const read: PlanState = {
+    ...state,
+    ...{ stage: 'choosing', plan, phases, limits: plan.limits, testCommands: plan.test.commands },
+  };
+  const told = emit(read, now, {
+    type: 'plan_started',
+    phases: phases.length,
+    done: phases.filter(isDone).length,
+    mode: inWaves(read) ? 'waves' : 'sequential',
+    waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
+  });
+  return phases.every(isDone) ? told : askTests(told);
+}
+
+/** A command that was found and not configured runs only where a person said so; once a plan, and when what defines it changes. */
+function askTests(state: PlanState): PlanState {
+  const found = state.plan?.test.found ?? null;
+  if (found === null || state.testAnswered) return state;
+  const message = `the project's own test command was found: ${found}`;
+  return { ...state, asked: null, ask: { reason: 'test_command', message, files: [], subject: found } };
+}
+
+/** Step 7: is each phase that is done marked as such? A mark that got lost is written again. */
+function later(state: PlanState, plan: ReadyPlan, result: ReadyPlan, now: number): PlanState {
+  if (state.adopt !== null) return adopted(state, state.adopt, result);
+  const found = new Map(result.phases.map((phase) => [phase.id, phase]));
+  const lost = state.phases.filter(
+    (phase) =>
+      isDone(phase) &&
+      phase.marked &&
+      phase.why?.startsWith('the run began') !== true &&
+      found.has(phase.id) &&
+      found.get(phase.id)?.marker === null,
+  );
+  const phases = state.phases.map((phase) => {
+    const now_ = found.get(phase.id);
+    if (now_ === undefined) return phase;
+    const { number, expanded, tasks, marker } = now_;
+    return { ...phase, number, expanded, tasks, marker, marked: phase.marked && !lost.includes(phase) };
+  });
+  const told = emit({ ...state, phases, plan: { ...plan, level: result.level }, group: [] }, now, {
+    type: 'markers_checked',
+    lost: lost.map(({ number }) => number),
+  });
+  const next: PlanState = { ...told, stage: lost.length > 0 ? 'marking' : 'choosing' };
+  if (result.hash === plan.hash) return next;
+  const words = changesOf(state, plan, result);
+  // What is done with may be reworded by whoever likes.
+  if (words.length === 0) return { ...next, plan: { ...plan, level: result.level, hash: result.hash } };
+  const message = cut(`what is still to be done was changed in the document: ${words.join('; ')}`);
+  return { ...next, changed: result, asked: null, ask: { reason: 'plan_changed', message, files: [], subject: null } };
+}
+
+/** In words, for phases that are not done with. */
+function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readonly string[] {
+  const before = new Map(plan.phases.map((phase) => [phase.id, phase]));
+  const after = new Set(result.phases.map(({ id }) => id));
+  const open = new Set(state.phases.filter((phase) => !isDone(phase)).map(({ id }) => id));
+  return [
+    ...result.phases.flatMap((phase) => {
+      const old = before.get(phase.id);
+      if (old === undefined) return [`Phase ${phase.number} (${phase.name}) is new`];
+      if (!open.has(phase.id)) return [];
+      return [
+        ...(old.text === phase.text ? [] : [`Phase ${phase.number} (${phase.name}) reads otherwise`]),
+        ...(old.dependsOn.join() === phase.dependsOn.join() ? [] : [`Phase ${phase.number} depends on other phases`]),
+      ];
+    }),
+    ...plan.phases
+      .filter(({ id }) => open.has(id) && !after.has(id))
+      .map(({ number, name }) => `Phase ${number} (${name}) is gone`),
+  ];
+}
+
+/** `take_new`: phases keep what became of them; new ones wait, open ones that are gone are dropped. `keep_old`: asked again only after another change. */
+export function settleChanged(state: PlanState, takeNew: boolean): PlanState {
+  const { plan, changed } = state;
+  if (plan === null || changed === null) return state;
+  if (!takeNew) return { ...state, changed: null, plan: { ...plan, hash: changed.hash } };
+  const known = new Map(state.phases.map((phase) => [phase.id, phase]));
+  const gone = state.phases.filter((phase) => isDone(phase) && !changed.phases.some(({ id }) => id === phase.id));
+  const phases = changed.phases.map((phase): PhaseEntry => {
+    const old = known.get(phase.id);
+    if (old === undefined) return entryOf(phase, null);
+    const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
+    return isDone(old) ? { ...old, ...phase } : { ...old, ...phase, complexity };
+  });
+  return {
+    ...state,
+    changed: null,
+    plan: changed,
+    phases: [...gone.map((phase) => ({ ...phase, marked: true })), ...phases],
+  };
+}
+
+/** After a replan of ours: the plan as it stands now. What is known of a phase stays; new ones begin. */
+function adopted(state: PlanState, counts: NonNullable<PlanState['adopt']>, result: ReadyPlan): PlanState {
+  const known = new Map(state.phases.map((phase) => [phase.id, phase]));
+  const phases = result.phases.map((phase): PhaseEntry => {
+    const before = known.get(phase.id);
+    if (before === undefined) return { ...entryOf(phase, null), ...counts };
+    const same = before.text === phase.text || isDone(before);
+    const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
+    return { ...before, ...phase, ...(same ? {} : { complexity }) };
+  });
+  return { ...state, adopt: null, phases, plan: result, group: [], stage: 'choosing' };
+}

@@ -1,0 +1,120 @@
+/** A phase's child: started once under a fixed id, outliving its parent; where it was started already, it is waited for. */
+import {
+  defineSearchAttributeKey,
+  TypedSearchAttributes,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  ChildWorkflowFailure,
+  getExternalWorkflowHandle,
+  isCancellation,
+  ParentClosePolicy,
+  startChild,
+} from '@temporalio/workflow';
+import type { EndedPhase } from '../shared/plan/phase-end.js';
+import type { PhaseEntry, PhaseId, PlanActivities, PlanInput, PlanState } from '../shared/plan/types.js';
+import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS, type EditStepInput, type StepResult } from '../shared/protocol.js';
+import { phaseKey, shownKey } from '../shared/refs.js';
+import type { editStep } from './edit-step.js';
+import { isKnown } from '../shared/versions.js';
+import type { planActivities } from './plan-activities.js';
+
+type Host = ReturnType<typeof planActivities>['host'];
+
+const key = {
+  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
+  stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
+  workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
+};
+
+export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): string =>
+  `emend-phase-${phaseKey(stepKey, phase, run)}`;
+
+function inputOf({ input, plan }: PlanState, phase: PhaseEntry): EditStepInput {
+  const { queues, timings, overrides, hints, searchAttributes } = input;
+  if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
+  return {
+    v: 1,
+    stepKey: phaseKey(input.stepKey, phase.id, phase.runs),
+    workspace: phase.worktree?.workspace ?? input.workspace,
+    job: phase.job.ref,
+    jobPath: phase.job.path,
+    title: phase.job.title,
+    ...{ queues, timings, overrides, hints, searchAttributes },
+    approval: plan?.approval ?? 'ask',
+    // Once the tiers are spent the phase's run asks a person itself: revise, keep, manual or skip.
+    ...(phase.asksItself ? {} : { testsFailed: 'return' as const }),
+  };
+}
+
+/** Starts the phase's child, or finds it, and waits for its end. A cancel is passed on to it and its end waited for. */
+export async function runPhase(state: PlanState, phase: PhaseEntry, host: Host): Promise<EndedPhase> {
+  const input = inputOf(state, phase);
+  const workflowId = childId(state.input, phase.id, phase.runs);
+  const { stepKey, jobPath, title, workspace, queues } = input;
+  try {
+    const handle = await startChild<typeof editStep>(WORKFLOWS.editStep, {
+      workflowId,
+      args: [input],
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+      // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      memo: { v: 1, stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host), plan: state.input.stepKey },
+      staticSummary: title.slice(0, 200),
+      staticDetails: `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``,
+      ...(input.searchAttributes
+        ? {
+            typedSearchAttributes: new TypedSearchAttributes([
+              { key: key.state, value: 'running' },
+              { key: key.stepKey, value: stepKey },
+              { key: key.workspace, value: workspace },
+            ]),
+          }
+        : {}),
+    });
+    return ended(phase.id, await handle.result());
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return attach(state, phase, workflowId, host);
+    if (error instanceof ChildWorkflowFailure && !isCancellation(error))
+      return { phase: phase.id, result: null, how: `its run failed: ${error.cause?.message ?? error.message}` };
+    throw error;
+  }
+}
+
+const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
+  isKnown(result)
+    ? { phase, result, how: result.outcome }
+    : { phase, result: null, how: 'its result was written by a newer Emend; upgrade the worker' };
+
+/** The child is not ours to wait for as a parent does: an activity asks the server, again and again while it is open. */
+async function attach(state: PlanState, phase: PhaseEntry, child: string, host: Host): Promise<EndedPhase> {
+  const ask = (): ReturnType<PlanActivities['awaitPhase']> =>
+    host.awaitPhase.executeWithOptions({ summary: `wait for ${child}` }, [
+      { v: 1, stepKey: state.input.stepKey, log: [], child },
+    ]);
+  const wait = async (): Promise<EndedPhase> => {
+    for (;;) {
+      const found = await ask();
+      if (found.outcome === 'closed')
+        return found.result === null
+          ? { phase: phase.id, result: null, how: `its run ended as ${found.status.toLowerCase()}` }
+          : ended(phase.id, found.result);
+    }
+  };
+  try {
+    return await wait();
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    return CancellationScope.nonCancellable(async () => {
+      await getExternalWorkflowHandle(child)
+        .cancel()
+        .catch(() => undefined);
+      const last = await wait();
+      if (last.result?.outcome === 'committed') return last;
+      throw error;
+    });
+  }
+}

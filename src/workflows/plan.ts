@@ -1,0 +1,432 @@
+/**
+ * A plan: a Markdown document carried out phase by phase. Each phase is an `editStep` of its own (a child that outlives its parent);
+ * what a phase asks for, how it is marked and what is kept of it is done by activities. This file is the protocol.
+ */
+import {
+  allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  continueAsNew,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { DecisionRequest } from '../shared/decisions.js';
+import { BOUNDS } from '../shared/limits.js';
+import { checkpointOf } from '../shared/plan/checkpoint.js';
+import { nextPlanMove, type PlanMove } from '../shared/plan/moves.js';
+import { reducePlan, type PlanFact } from '../shared/plan/reducer.js';
+import { worktreeName } from '../shared/plan/side-by-side.js';
+import { initialPlan, markerOf, phaseOf } from '../shared/plan/state.js';
+import type { PhaseId, PlanInput, PlanState } from '../shared/plan/types.js';
+import { detailsOfPlan, resultOfPlan, statusOfPlan } from '../shared/plan/views.js';
+import { SEARCH_ATTRIBUTES, type StepResult } from '../shared/protocol.js';
+import { isKnown, unknownVersion } from '../shared/versions.js';
+import { eventsOf, refusedResult } from '../shared/views.js';
+import { ArchiveFeed } from './archive-feed.js';
+import { listenForDecisions } from './decisions.js';
+import { failureOf, unreadable } from './failures.js';
+import * as names from './names.js';
+import { planActivities } from './plan-activities.js';
+import { childId, runPhase } from './plan-phase.js';
+import { runToEnd } from './run-to-end.js';
+import { reviseWork, scoreWork, type ReviseWork } from './plan-revise.js';
+
+/** `plan(input) -> result`; see src/shared/plan/types.ts for both, docs/plans.md for the steps of a phase. */
+export async function plan(input: PlanInput): Promise<StepResult> {
+  if (!isKnown(input)) return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
+  const run = new Plan(input);
+  run.listen();
+  return runToEnd(run);
+}
+
+class Plan {
+  private state: PlanState;
+  private readonly archive: ArchiveFeed;
+  /** The children and what waits for a person; an abort cuts it short. */
+  private interruptible: CancellationScope | null = null;
+  private abortRequest: DecisionRequest | null = null;
+  private readonly activities: ReturnType<typeof planActivities>;
+
+  constructor(input: PlanInput) {
+    const { carried, ...plain } = input;
+    this.state = carried === undefined ? initialPlan(plain, Date.now()) : { ...carried.state, input: plain };
+    this.archive = new ArchiveFeed(input.stepKey, carried?.told);
+    this.activities = planActivities(input);
+  }
+
+  result(): StepResult {
+    return resultOfPlan(this.state);
+  }
+
+  /** The children were cancelled with it and have ended. */
+  async abort(by: string): Promise<void> {
+    if (this.state.stage !== 'closed') this.fold({ type: 'abort', by });
+    await this.cleanUp();
+    this.archive.tell(this.state);
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      const move = nextPlanMove(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
+      if (move.kind === 'finish') break;
+      await this.perform(move);
+      this.takeUpAbort();
+    }
+    await this.cleanUp();
+    this.archive.tell(this.state);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------- the moves
+  private async perform(move: Exclude<PlanMove, { kind: 'finish' }>): Promise<void> {
+    const { input, reading } = this.state;
+    switch (move.kind) {
+      case 'read':
+        return this.work('readPlan', null, `read the plan (${reading})`, async (base, options) => ({
+          type: 'plan_read',
+          result: await this.activities.host.readPlan.executeWithOptions(options, [
+            {
+              ...base,
+              reading,
+              known: this.state.phases.map(({ id, name, number }) => ({ id, name, number })),
+              overrides: input.overrides,
+              approval: input.approval ?? null,
+            },
+          ]),
+        }));
+      case 'score':
+        return this.revise(move.phase, scoreWork(this.state, move.phase, this.activities));
+      case 'begin_revising':
+        this.fold({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
+        return;
+      case 'revise':
+        return this.revise(move.revising.phase, reviseWork(this.state, move.revising, this.activities, Date.now()));
+      case 'begin':
+        this.fold({ type: 'begun', group: move.group });
+        return;
+      case 'job':
+        return this.job(move.phase);
+      case 'run':
+        return this.runPhases(move.phases);
+      case 'worktree':
+        return this.worktree(move.phase);
+      case 'verify':
+        return this.verify(move.phase);
+      case 'merge':
+        return this.merge(move.phase);
+      case 'clean':
+        return this.clean(move.name);
+      case 'mark':
+        return this.mark(move.phase);
+      case 'checkpoint':
+        return this.work('saveCheckpoint', null, 'save the checkpoint', async (base, options) => ({
+          type: 'checkpointed',
+          result: await this.activities.host.saveCheckpoint.executeWithOptions(options, [
+            { ...base, number: this.state.checkpoints + 1, checkpoint: checkpointOf(this.state, Date.now()) },
+          ]),
+        }));
+      case 'wait':
+        await this.interruptibly(() => condition(() => this.abortRequest !== null, move.ms).then(() => undefined));
+        this.fold({ type: 'waited' });
+        return;
+      case 'pause':
+        this.fold({ type: 'paused', pause: move.pause });
+        this.showWaiting(move.pause.reason);
+        this.archive.tell(this.state);
+        return;
+      case 'await_decision':
+        return condition(() => this.state.decision === null || this.abortRequest !== null);
+      case 'await_resume':
+        this.showWaiting('paused');
+        this.archive.tell(this.state);
+        return condition(
+          () => this.state.pausedBy === null || this.state.stopAfterPhase !== null || this.abortRequest !== null,
+        );
+      case 'continue':
+        return this.goOn();
+      case 'close':
+        this.fold({ type: 'closed', outcome: move.outcome });
+    }
+  }
+
+  private async revise(id: PhaseId, { activity, summary, run }: ReviseWork): Promise<void> {
+    return this.work(activity, id, summary, run);
+  }
+
+  /** Between phases, with no child open and no handler running: the same plan in a new run. */
+  private async goOn(): Promise<void> {
+    await condition(allHandlersFinished);
+    if (this.abortRequest !== null) return;
+    const carried = { v: 1, state: { ...this.state, groups: 0 }, told: this.archive.told } as const;
+    await continueAsNew<typeof plan>({ ...this.state.input, carried });
+  }
+
+  private async job(id: PhaseId): Promise<void> {
+    const { input, plan: read, testCommands, rememberTest, phases } = this.state;
+    const phase = phaseOf(this.state, id);
+    if (read === null) throw new Error('no plan was read');
+    const run = phase.runs + 1;
+    return this.work('makePhaseJob', id, `write the job of Phase ${phase.number}`, async (base, options) => ({
+      type: 'job_made',
+      phase: id,
+      result: await this.activities.host.makePhaseJob.executeWithOptions(options, [
+        {
+          ...base,
+          phase: { id, number: phase.number, name: phase.name, category: phase.category },
+          total: phases.length,
+          run,
+          child: childId(input, id, run),
+          texts: read.texts,
+          score: phase.complexity.score,
+          queues: input.queues,
+          approval: read.approval,
+          commands: testCommands,
+          rememberTest,
+          overrides: input.overrides,
+          note: phase.note,
+          report: phase.report,
+          failure: phase.failures.at(-1) ?? null,
+        },
+      ]),
+    }));
+  }
+
+  private async runPhases(ids: readonly PhaseId[]): Promise<void> {
+    this.fold({ type: 'phases_started', phases: ids });
+    this.archive.tell(this.state);
+    await this.interruptibly(async () => {
+      await Promise.all(
+        ids.map(async (id) => {
+          const ended = await runPhase(this.state, phaseOf(this.state, id), this.activities.host);
+          this.fold({ type: 'phase_ended', ended });
+        }),
+      );
+    });
+  }
+
+  // --------------------------------------------------------------------------------------------------------- phases side by side
+  private async worktree(id: PhaseId): Promise<void> {
+    const phase = phaseOf(this.state, id);
+    const name = worktreeName(phase);
+    const { limits } = this.state;
+    return this.work('prepareWorktree', id, `make a worktree for Phase ${phase.number}`, async (base, options) => ({
+      type: 'worktree_ready',
+      phase: id,
+      name,
+      result: await this.activities.host.prepareWorktree.executeWithOptions(options, [
+        {
+          ...base,
+          name,
+          timeout_s: limits?.testTimeout_s ?? 600,
+          maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
+        },
+      ]),
+    }));
+  }
+
+  private async verify(id: PhaseId | null): Promise<void> {
+    const { testCommands, limits, mergedTested, baseTested, input } = this.state;
+    const base = id !== null;
+    const done = base ? baseTested : mergedTested;
+    if (testCommands.length === 0 || done) {
+      this.fold({ type: 'group_untested', base });
+      return;
+    }
+    const timeout_s = limits?.testTimeout_s ?? 600;
+    const workspace = id === null ? input.workspace : (phaseOf(this.state, id).worktree?.workspace ?? input.workspace);
+    return this.work(
+      'verify',
+      id,
+      base ? 'test before the phases begin' : 'test what was merged',
+      async (own, options) => ({
+        type: 'group_verified',
+        base,
+        result: await this.activities.host.verify.executeWithOptions(
+          { ...options, ...this.activities.verifyTimeouts(timeout_s) },
+          [
+            {
+              ...{ v: 1, stepKey: own.stepKey, log: own.log, workspace, commands: testCommands, timeout_s },
+              maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
+              files: [],
+              releaseOnPass: false,
+              remember: null,
+            },
+          ],
+        ),
+      }),
+    );
+  }
+
+  private async merge(id: PhaseId): Promise<void> {
+    const { number, name, runs, commits } = phaseOf(this.state, id);
+    const owner = { workflowId: workflowInfo().workflowId, namespace: workflowInfo().namespace };
+    return this.work('mergePhase', id, `merge Phase ${number}`, async (base, options) => ({
+      type: 'phase_merged',
+      phase: id,
+      result: await this.activities.host.mergePhase.executeWithOptions(options, [
+        { ...base, ...owner, phase: { id, number, name }, run: runs, commit: commits.at(-1) ?? '' },
+      ]),
+    }));
+  }
+
+  private async clean(name: string): Promise<void> {
+    return this.work('removeWorktree', null, `remove the worktree ${name}`, async (base, options) => ({
+      type: 'worktree_removed',
+      name,
+      result: await this.activities.host.removeWorktree.executeWithOptions(options, [{ ...base, name }]),
+    }));
+  }
+
+  /** A plan that is ended leaves no worktree behind; one that cannot be removed is told. */
+  private async cleanUp(): Promise<void> {
+    await CancellationScope.nonCancellable(async () => {
+      for (const name of this.state.worktrees) await this.clean(name);
+    });
+  }
+
+  private async mark(id: PhaseId): Promise<void> {
+    const phase = phaseOf(this.state, id);
+    const owner = { workflowId: workflowInfo().workflowId, namespace: workflowInfo().namespace };
+    return this.work('markPhase', id, `mark Phase ${phase.number}`, async (base, options) => ({
+      type: 'phase_marked',
+      phase: id,
+      result: await this.activities.host.markPhase.executeWithOptions(options, [
+        {
+          ...base,
+          ...owner,
+          phase: { id, number: phase.number, name: phase.name },
+          marker: markerOf(phase),
+          mark: phase.marks,
+          commit: phase.commits.at(-1) ?? null,
+          why: phase.why,
+          verification: phase.result?.verification ?? null,
+          done: this.state.phases.filter(({ status }) => status === 'completed').length,
+          total: this.state.phases.length,
+        },
+      ]),
+    }));
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- doing the work
+  /** Work that must come to its end once begun: no abort and no cancel cuts it short. */
+  private async work(activity: string, phase: PhaseId | null, summary: string, run: Run): Promise<void> {
+    await CancellationScope.nonCancellable(() => this.attempt(activity, phase, summary, run));
+    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure(`cancelled after ${activity}`);
+  }
+
+  private async attempt(activity: string, phase: PhaseId | null, summary: string, run: Run): Promise<void> {
+    const { stepKey, workspace, planPath } = this.state.input;
+    const base = { v: 1, stepKey, workspace, planPath, log: this.archive.take(this.state) } as const;
+    let fact: PlanFact;
+    try {
+      fact = await run(base, { summary: summary.slice(0, 200) });
+      if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      fact = { type: 'activity_failed', activity, phase, ...failureOf(error, activity) };
+    }
+    this.fold(fact);
+  }
+
+  /** What an abort may cut short. Whatever ran in it has ended when this returns. */
+  private async interruptibly(run: () => Promise<void>): Promise<void> {
+    const scope = new CancellationScope();
+    this.interruptible = scope;
+    try {
+      await scope.run(run);
+    } catch (error) {
+      if (!isCancellation(error) || this.abortRequest === null) throw error;
+    } finally {
+      this.interruptible = null;
+    }
+    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('cancelled with its phases');
+  }
+
+  private fold(fact: PlanFact): void {
+    this.state = reducePlan(this.state, fact, Date.now());
+    setCurrentDetails(detailsOfPlan(this.state));
+  }
+
+  private showWaiting(reason: string): void {
+    if (this.state.input.searchAttributes)
+      upsertSearchAttributes({ [SEARCH_ATTRIBUTES.state]: ['waiting'], [SEARCH_ATTRIBUTES.reason]: [reason] });
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------- decisions
+  /** Handlers are there before the first await, take `unknown`, never throw (the validator apart) and never wait. */
+  listen(): void {
+    setHandler(names.status, () => statusOfPlan(this.state), { description: 'What the plan does or waits for' });
+    setHandler(names.ledger, () => [], { description: 'Files: each phase has its own' });
+    setHandler(names.events, (query) => eventsOf(this.state, query), { description: 'What happened, in order' });
+    setHandler(names.proposal, () => null, { description: 'Proposals: each phase has its own' });
+    listenForDecisions({
+      state: () => this.state,
+      take: (request) => this.take(request),
+      ignored: (what, why) => {
+        this.fold({ type: 'ignored', what, why });
+      },
+    });
+    setHandler(
+      names.drift,
+      (body) => {
+        const text = textOf(body);
+        if (text !== '') this.fold({ type: 'drift', text, by: whoSays(body) });
+      },
+      {
+        description:
+          'Work that the plan does not hold: {"text": "<what>", "by": "<name>"}; taken up before the next phase',
+      },
+    );
+    for (const [wish, signal, description] of names.PLAN_WISHES)
+      setHandler(
+        signal,
+        (body) => {
+          this.fold({ type: 'wish', wish, by: whoSays(body) });
+        },
+        { description },
+      );
+  }
+
+  /** Takes up a request that counts, or says why not. An abort waits for what must end first: a reading, a mark, the children's own rollback. */
+  private take(request: DecisionRequest): string | null {
+    if (request.answer === 'abort') {
+      if (this.abortRequest !== null) return 'the run is being aborted already';
+      this.abortRequest = request;
+      this.interruptible?.cancel();
+      return null;
+    }
+    this.fold({ type: 'decided', request });
+    return null;
+  }
+
+  private takeUpAbort(): void {
+    const request = this.abortRequest;
+    if (request === null) return;
+    this.abortRequest = null;
+    if (this.state.stage !== 'closed') this.fold({ type: 'decided', request });
+  }
+}
+
+const whoSays = (body: unknown): string => {
+  const by = typeof body === 'object' && body !== null && 'by' in body ? body.by : null;
+  return typeof by === 'string' && by !== '' ? by.slice(0, 200) : 'somebody';
+};
+
+const textOf = (body: unknown): string => {
+  const text = typeof body === 'object' && body !== null && 'text' in body ? body.text : null;
+  return typeof text === 'string' ? text.trim().slice(0, BOUNDS.reason_chars) : '';
+};
+
+type Run = (
+  base: {
+    readonly v: 1;
+    readonly stepKey: string;
+    readonly log: PlanState['events'];
+    readonly workspace: string;
+    readonly planPath: string;
+  },
+  options: { readonly summary: string },
+) => Promise<PlanFact>;

@@ -1,0 +1,89 @@
+/** Which runner printed an output, and what helps with a failure of a kind there: commands to type and places to look at. Pure. */
+import type { FailureKind } from './classify.js';
+
+export type Runner = 'jest' | 'vitest' | 'pytest' | 'go' | 'cargo' | 'tsc' | 'eslint' | 'make';
+
+/** Looked for in this order: make stands around whatever it runs. */
+const SIGNS: readonly (readonly [Runner, RegExp])[] = [
+  ['vitest', /^\s*(RUN|DEV)\s+v\d|^ FAIL {2}\S+ > |\bvitest\b/m],
+  ['jest', /^\s*● .+|^Test Suites: |\bjest\b/m],
+  [
+    'pytest',
+    /^=+ (test session starts|FAILURES|ERRORS|short test summary info) =+$|^E {3,}\S|^(FAILED|ERROR) \S+\.py/m,
+  ],
+  [
+    'cargo',
+    /^error\[E\d+\]|^test \S.* \.\.\. FAILED$|^error: could not compile|panicked at .*\.rs:\d+|^test result: FAILED/m,
+  ],
+  ['go', /^\s*--- FAIL: |^FAIL\t|\.go:\d+:\d+: |^ok {2}\t|\[(build|setup) failed\]/m],
+  ['tsc', /\berror TS\d+:/],
+  ['eslint', /^\s+\d+:\d+\s+error\s+\S+.*$|^✖ \d+ problems? \(/m],
+  ['make', /^make(\[\d+\])?: \*\*\*|^\S*[Mm]akefile:\d+: \*\*\*/m],
+];
+
+type Advice = Partial<Record<FailureKind, readonly string[]>>;
+const ADVICE: Readonly<Record<Runner, Advice>> = {
+  jest: {
+    test_failure: [
+      'Run it alone: npx jest PATH -t "NAME".',
+      'Stale snapshots are a change of behaviour to look at before `-u`.',
+    ],
+    import_error: ['Check `moduleNameMapper`, `moduleFileExtensions` and `transform` in the configuration of jest.'],
+    syntax: ['"Unexpected token" in a dependency: `transformIgnorePatterns` leaves it untransformed.'],
+    timeout: ['Run with --detectOpenHandles; give a slow test its own time-out as third argument.'],
+  },
+  vitest: {
+    test_failure: ['Run it alone: npx vitest run PATH -t "NAME".'],
+    import_error: ['Check `resolve.alias` and `test.environment` in the configuration of vitest.'],
+    timeout: ['Give a slow test its own time-out, or raise `test.testTimeout`.'],
+  },
+  pytest: {
+    test_failure: ['Run it alone: pytest PATH::NAME -x -vv.'],
+    import_error: [
+      'Check that the package is installed, has an __init__.py, and that `pythonpath` or `rootdir` is right.',
+    ],
+    syntax: ['Check the file by itself: python -m py_compile PATH.'],
+    null_error: ['A fixture that returns nothing gives None.'],
+  },
+  go: {
+    test_failure: ['Run it alone: go test ./PACKAGE -run "^NAME$" -v.'],
+    import_error: ['Run go mod tidy, and check the path of the module in go.mod.'],
+    syntax: ['See all of it: go vet ./...', 'An unused import or variable does not compile.'],
+    null_error: ['A map has to be made before it is written to; check a returned error before its value.'],
+    timeout: ['See where it hangs: go test -timeout 30s prints all goroutines.'],
+  },
+  cargo: {
+    test_failure: ['Run it alone: cargo test NAME -- --exact --nocapture.'],
+    import_error: ['Check `mod` lines, `use` paths and the [dependencies] of Cargo.toml.'],
+    syntax: ['What an error means: rustc --explain CODE.', 'See errors without linking: cargo check.'],
+    null_error: ['Replace `unwrap` by handling `None`, or find out where the value is lost: RUST_BACKTRACE=1.'],
+  },
+  tsc: {
+    syntax: [
+      'The first error of a file often causes the rest: npx tsc --noEmit --pretty false.',
+      'Compare the signature with every caller.',
+    ],
+    import_error: [
+      'Check `paths`, `moduleResolution` and the extension; types of a package may be a package of their own.',
+    ],
+  },
+  eslint: {
+    test_failure: [
+      'The rule stands at the end of the line; see its page before a comment switches it off.',
+      'npx eslint --fix PATH mends what it can.',
+    ],
+    syntax: ['"Parsing error" may be the parser: check `languageOptions.parser` and that the file is in the project.'],
+  },
+  make: {
+    file_not_found: ['"No rule to make target": check the spelling of the prerequisite, or the rule that makes it.'],
+    syntax: ['"missing separator": a recipe begins with a tab, not with blanks.'],
+    unknown: ['See what it runs: make -n TARGET.'],
+  },
+};
+
+/** Null: none that is known. */
+export const runnerOf = (output: string): Runner | null => SIGNS.find(([, sign]) => sign.test(output))?.[0] ?? null;
+
+/** Of that runner for that kind; may be none. */
+export const adviceOf = (runner: Runner | null, kind: FailureKind): readonly string[] =>
+  runner === null ? [] : (ADVICE[runner][kind] ?? []);

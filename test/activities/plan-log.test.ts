@@ -1,0 +1,127 @@
+/** The log of plans: the seed's lines, each event once, rotated. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { rotatingFile, withPlanLog } from '../../src/activities/plan/plan-log.js';
+import { statsOf } from '../../src/plan/stats.js';
+import type { EventBody, StepEvent } from '../../src/shared/events.js';
+import { isOfKind } from '../../src/cli/render/event-kinds.js';
+import { eventEntries } from '../../src/workspace/archive-entries.js';
+import type { Archive } from '../../src/workspace/types.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'emend log-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const BEGIN = Date.UTC(2026, 0, 2, 3, 4, 5);
+const numbered = (bodies: readonly EventBody[]): readonly StepEvent[] =>
+  bodies.map((body, index) => ({ ...body, seq: index + 1, at: BEGIN + index * 1000 }));
+const measures = { oldStructure: 'inline', newStructure: 'expanded', complexityBefore: 9.5, complexityAfter: 6.2 };
+const EVENTS = numbered([
+  { type: 'plan_started', phases: 2, done: 0, mode: 'sequential', waves: [[1], [2]] },
+  { type: 'phase_started', phase: 2, total: 2, name: 'N', tasks: 3 },
+  { type: 'second_score', phase: 2, score: 9.5, method: 'agent', message: null },
+  { type: 'score_discrepancy', phase: 2, threshold: 12, agent: 7, reasoning: 'r' },
+  {
+    type: 'trigger_checked',
+    phase: 2,
+    trigger: 'complexity',
+    tier: null,
+    outcome: 'replan',
+    why: 'w',
+    replans: 0,
+    limit: 2,
+  },
+  { type: 'replan_triggered', phase: 2, trigger: 'complexity', replans: 0, limit: 2, status: 'invoked' },
+  {
+    type: 'replanned',
+    phase: 2,
+    trigger: 'complexity',
+    action: 'expand_phase',
+    ...measures,
+    forced: false,
+    replans: 1,
+    commit: 'c',
+  },
+  {
+    ...{ type: 'complexity_checked', phase: 2, score: 9.5, threshold: 8 },
+    expanded: false,
+    above: ['score 9.5 is above 8'],
+    method: 'agent',
+  },
+  { type: 'phase_failed', phase: 2, run: 1, kind: 'syntax', signature: 'a', consecutive: 1, summary: 's' },
+  { type: 'phase_failed', phase: 2, run: 2, kind: null, signature: 'a', consecutive: 2, summary: 's' },
+  { type: 'replan_triggered', phase: 2, trigger: 'test_failure_pattern', replans: 1, limit: 2, status: 'invoked' },
+  { type: 'replan_failed', phase: 2, trigger: 'test_failure_pattern', why: 'two\nlines "quoted"' },
+  { type: 'loop_stopped', phase: 3, replans: 2, limit: 2, why: 'w' },
+  { type: 'phase_marked', phase: 2, marker: 'completed', commit: 'c', why: null },
+]);
+
+test('lines as in the source document; a retry adds none', async () => {
+  const path = join(dir, 'logs', 'plan.log');
+  const archive = withPlanLog({ append: () => Promise.resolve() } as unknown as Archive, path);
+  const entries = eventEntries(EVENTS, 'run');
+  await archive.append('k', entries);
+  await archive.append('k', entries);
+  expect(readFileSync(path, 'utf8').split('\n')).toEqual([
+    '[2026-01-02 03:04:08] COMPLEXITY_DISCREPANCY: phase=2 threshold_score=12 agent_score=7',
+    '[2026-01-02 03:04:10] REPLAN_TRIGGER: phase=2 trigger=complexity replan_count=0/2 status=invoked',
+    '[2026-01-02 03:04:11] REPLAN_SUCCESS: phase=2 action=expand_phase old_structure=inline new_structure=expanded',
+    '[2026-01-02 03:04:12] COMPLEXITY_CHECK: phase=2 score=9.5 threshold=8 agent_invoked=true recommendation=expand',
+    '[2026-01-02 03:04:13] TEST_FAILURE: phase=2 iteration=1 error_type=syntax consecutive_failures=1',
+    '[2026-01-02 03:04:14] TEST_FAILURE: phase=2 iteration=2 error_type=unknown consecutive_failures=2',
+    '[2026-01-02 03:04:15] REPLAN_TRIGGER: phase=2 trigger=test_failure_pattern replan_count=1/2 status=invoked',
+    '[2026-01-02 03:04:16] REPLAN_FAILURE: phase=2 trigger=test_failure_pattern reason="two lines \\"quoted\\""',
+    '[2026-01-02 03:04:17] LOOP_PREVENTION: phase=3 replan_count=2/2 status=limit_reached action=escalate',
+    '',
+  ]);
+});
+
+test('a full file becomes .1, and only so many are kept', () => {
+  const path = join(dir, 'plan.log');
+  const file = rotatingFile(path, { max_bytes: 200, files: 3 });
+  for (let n = 0; n < 20; n += 1)
+    file.write(JSON.stringify({ at: BEGIN, kind: 'TEST_FAILURE', fields: { phase: n, error_type: 'unknown' } }));
+  expect(readdirSync(dir).sort()).toEqual(['plan.log', 'plan.log.1', 'plan.log.2']);
+  for (const name of readdirSync(dir)) expect(readFileSync(join(dir, name)).length).toBeLessThanOrEqual(200);
+  expect(readFileSync(path, 'utf8')).toContain('phase=19');
+  expect(readFileSync(`${path}.1`, 'utf8')).not.toContain('phase=19');
+});
+
+test('a log that cannot be written stops nothing', () => {
+  expect(() => {
+    rotatingFile(join(dir, 'x', '\0')).write(JSON.stringify({ at: BEGIN, kind: 'K', fields: {} }));
+  }).not.toThrow();
+});
+
+test('the four questions', () => {
+  const of = (kind: Parameters<typeof isOfKind>[1]) =>
+    EVENTS.filter((event) => isOfKind(event, kind)).map(({ seq }) => seq);
+  expect(of('complexity')).toEqual([3, 4, 5, 8]);
+  expect(of('replan')).toEqual([6, 7, 11, 12]);
+  expect(of('loop')).toEqual([13]);
+  expect(of('failures')).toEqual([9, 10]);
+});
+
+test('what plans came to', () => {
+  expect(statsOf([EVENTS, [], EVENTS.slice(2)])).toEqual({
+    ...{
+      plans: 1,
+      phases: 1,
+      replans: 1,
+      phasesReplanned: 1,
+      secondScores: 1,
+      discrepancies: 1,
+      loopStops: 1,
+      failures: 2,
+    },
+    replanSuccess: { count: 1, of: 1 },
+    caughtWithinTwo: { count: 1, of: 1 },
+    expansionAccuracy: { count: 1, of: 1 },
+  });
+});

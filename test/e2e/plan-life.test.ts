@@ -1,0 +1,68 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { resolveRun, showRun } from '../../src/client/index.js';
+import { check } from './check-history.js';
+import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { scene, type Scene } from './support.js';
+
+/** Up to a minute each, and the pure rules are shown in test/shared: part of `npm run test:long`. */
+const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const PHASES: readonly DemoPhase[] = [
+  { name: 'One', file: 'src/one.js' },
+  { name: 'Two', file: 'src/two.js' },
+  { name: 'Three', file: 'src/three.js' },
+];
+
+long(
+  'the document is changed while the plan runs, and the plan goes on in a new run after each phase',
+  async () => {
+    const before = planText(PHASES.slice(0, 2));
+    const s = (open = await scene(
+      { 'plans/010_demo.md': before, 'emend.yaml': 'test: [node -e 0]\n' },
+      PHASES.map((phase) => answerFor(phase)),
+      { env: { EMEND_PLANRUN_GROUPS: '1' } },
+    ));
+    await s.worker();
+    const run = await startDemo(s);
+    const approve = async (phase: number): Promise<void> => {
+      for (;;) {
+        const child = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p${phase}-1`).catch(() => null);
+        if (child?.live != null) {
+          await s.settle(child);
+          await s.answer(child, 'approve');
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    // Before phase 1 is approved, a person adds a third.
+    for (let phases = 0; phases === 0;) phases = (await showRun(s.emend, run)).status.counts.in_progress;
+    s.write('plans/010_demo.md', planText(PHASES));
+    s.git('commit', '-qam', 'A third phase');
+    await approve(1);
+    const asked = await s.settle(run, 100);
+    expect(asked.status.decision).toMatchObject({ reason: 'plan_changed', accepts: ['take_new', 'keep_old', 'abort'] });
+    expect(asked.status.decision?.message).toContain('Phase 3 (Three) is new');
+    await check(s, asked.workflowId!, 'plan-paused-plan-changed');
+    await s.answer(run, 'take_new');
+    await approve(2);
+    await approve(3);
+    const now = await resolveRun(s.emend, run.stepKey);
+    const result = await s.end(now, 150);
+    expect(result).toMatchObject({ outcome: 'completed', usage: { calls: 3 } });
+    const last = await resolveRun(s.emend, run.stepKey);
+    expect(last.live?.runId).not.toBe(run.live?.runId);
+    await check(s, asked.workflowId!, 'plan-completed-in-a-later-run');
+    const seqs = (await s.events(last)).map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    expect(s.read('plans/010_demo.md').match(/\[COMPLETED\]/g)).toHaveLength(3);
+    expect(s.git('status', '--porcelain')).toBe('');
+  },
+  300_000,
+);

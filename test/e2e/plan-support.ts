@@ -1,0 +1,51 @@
+/** A plan of small files for end-to-end tests, the rehearsed answers to it, and how it is started. */
+import { planOfPath, resolveRun, startPlan, type ResolvedRun } from '../../src/client/index.js';
+import type { PlanOptions } from '../../src/shared/plan/types.js';
+import { whole, type Scene } from './support.js';
+
+export interface DemoPhase {
+  readonly name: string;
+  readonly file: string;
+  readonly dependencies?: readonly number[];
+  readonly tasks?: number;
+}
+
+/** Each phase writes one file; the file's line says which answer it was. */
+export const planText = (phases: readonly DemoPhase[], more = ''): string =>
+  [
+    '# Demo plan',
+    '',
+    'What a person wrote stays as it is.',
+    '',
+    ...phases.flatMap(({ name, file, dependencies, tasks = 1 }, index) => [
+      `### Phase ${index + 1}: ${name}`,
+      '',
+      `**Objective**: Write ${file}`,
+      ...(dependencies === undefined ? [] : [`**Dependencies**: [${dependencies.join(', ')}]`]),
+      '',
+      `- [ ] Create \`${file}\``,
+      ...Array.from({ length: tasks - 1 }, (_, n) => `- [ ] Task ${n + 2}`),
+      '',
+    ]),
+    more,
+  ].join('\n');
+
+export const answerFor = ({ file }: DemoPhase, text = `export const made = '${file}';\n`) => ({
+  name: file,
+  match: { contains: [`- ${file}`] },
+  answer: whole({ [file]: text }),
+});
+
+export const startDemo = async (
+  s: Scene,
+  options: Partial<PlanOptions> & { approval?: 'ask' | 'auto' } = {},
+): Promise<ResolvedRun> => {
+  const { approval, ...rest } = options;
+  const plan = await planOfPath(s.repo, 'plans/010_demo.md');
+  const { stepKey } = await startPlan(s.emend, {
+    plan,
+    options: rest,
+    ...(approval === undefined ? {} : { approval }),
+  });
+  return resolveRun(s.emend, stepKey);
+};

@@ -1,0 +1,407 @@
+/**
+ * Loop prevention: a plan whose phases always fail, driven through its moves with the real rules. Whatever the failures look like and
+ * whatever the model proposes, every path comes to a limit; the calls are counted.
+ */
+import { describe, expect, test } from '@jest/globals';
+import { judgePhase } from '../../src/activities/plan/judge-phase.js';
+import { TIMINGS, type Timings } from '../../src/shared/limits.js';
+import type { ApplyReplanResult } from '../../src/shared/plan/advice.js';
+import { nextPlanMove } from '../../src/shared/plan/moves.js';
+import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
+import { failedSince } from '../../src/shared/plan/revising.js';
+import { worktreeName } from '../../src/shared/plan/side-by-side.js';
+import { initialPlan, isDone, phaseOf } from '../../src/shared/plan/state.js';
+import type { PhaseReading, PlanInput, PlanState, ReadyPlan, Revising } from '../../src/shared/plan/types.js';
+import { queueNames, type StepResult } from '../../src/shared/protocol.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
+import { blob } from './world.js';
+
+const input: PlanInput = {
+  ...{ v: 1, stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+  queues: queueNames('t', 'h'),
+  timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
+  ...{ overrides: {}, hints: [], searchAttributes: false, approval: 'auto' },
+  options: { phase: null, mode: 'auto', forceReplan: false, drift: null },
+};
+const LIMIT = 2;
+const MOST_MOVES = 5_000;
+
+/** What happens each time; `random` gives the next of a row of numbers in [0, 1). */
+interface Fate {
+  readonly signature: (count: number) => string | null;
+  readonly proposes: (count: number) => 'add_phase' | 'split_phase' | 'update_tasks' | 'nothing' | 'misfit';
+  readonly decides: (reason: string, count: number) => string;
+  /** Does the run of this phase pass? */
+  readonly passes?: (phase: string, run: number) => boolean;
+}
+interface Counts {
+  edits: number;
+  reports: number;
+  proposals: number;
+  limits: number;
+  moves: number;
+}
+
+class World {
+  phases: { id: string; name: string; tasks: number }[];
+  next: number;
+  readonly counts: Counts = { edits: 0, reports: 0, proposals: 0, limits: 0, moves: 0 };
+  private n = 0;
+  readonly fate: Fate;
+  readonly merged: string[] = [];
+  /** All phases in one wave. */
+  readonly together: boolean;
+  constructor(fate: Fate, phases: number, together: boolean) {
+    this.fate = fate;
+    this.together = together;
+    this.phases = Array.from({ length: phases }, (_, index) => ({
+      id: `p${index + 1}`,
+      name: `N${index + 1}`,
+      tasks: 3,
+    }));
+    this.next = phases + 1;
+  }
+  count = (): number => (this.n += 1);
+
+  reading(): ReadyPlan {
+    const phases = this.phases.map(({ id, name, tasks }, index): PhaseReading => ({
+      ...{
+        id,
+        number: Number(id.slice(1)),
+        name,
+        marker: null,
+        expanded: false,
+        category: 'code',
+        text: `${id}${tasks}`,
+      },
+      dependsOn: this.phases.slice(0, index).map((each) => each.id),
+      tasks: { total: tasks, done: 0 },
+      score: { score: 3, keywords: {}, tasks: 1, files: 0, tests: 0, above: [] },
+    }));
+    return {
+      ...{
+        v: 1,
+        outcome: 'ready',
+        title: 'Demo',
+        hash: 'h',
+        level: 0,
+        phases,
+        declared: this.together,
+        approval: 'auto',
+      },
+      waves: this.together ? [[this.phases.map(({ id }) => id)]] : this.phases.map(({ id }) => [[id]]),
+      thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: LIMIT },
+      limits: {} as ReadyPlan['limits'],
+      ...{ test: { commands: ['t'], found: null }, texts: blob('texts'), settings: blob('settings') },
+    };
+  }
+
+  apply({ phase, proposal }: Revising): ApplyReplanResult {
+    const action = (proposal?.action ?? 'add_phase') as Exclude<ReturnType<Fate['proposes']>, 'nothing' | 'misfit'>;
+    if (proposal?.why === 'misfit') return { v: 1, outcome: 'refused', why: 'does not fit' };
+    const at = this.phases.findIndex(({ id }) => id === phase);
+    const fresh = { id: `p${this.next}`, name: `N${this.next}`, tasks: 1 };
+    if (action === 'update_tasks')
+      this.phases = this.phases.map((each) => (each.id === phase ? { ...each, tasks: each.tasks + 1 } : each));
+    else {
+      const before = action === 'add_phase' ? at : at + 1;
+      this.phases = [...this.phases.slice(0, before), fresh, ...this.phases.slice(before)];
+      this.next += 1;
+    }
+    const measures = { oldStructure: 'a', newStructure: 'b', complexityBefore: 3, complexityAfter: 3 };
+    return { v: 1, outcome: 'replanned', action, ...measures, commit: 'c' };
+  }
+
+  run(state: PlanState, id: string): StepResult {
+    this.counts.edits += 1;
+    const phase = phaseOf(state, id);
+    const nothing = { files: [], wasSplit: false, usage: NO_USAGE, proposalId: null, commit: null, problem: null };
+    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 1, stepKey: 'k', ...nothing };
+    if (this.fate.passes?.(id, phase.runs) === true)
+      return { ...base, outcome: 'committed', commit: `${id}-${phase.runs}`, verification: 'pass' };
+    // Where a person is asked by the run itself, they skip.
+    if (phase.asksItself) return { ...base, outcome: 'skipped', verification: null };
+    const signature = this.fate.signature(this.count());
+    return {
+      ...base,
+      outcome: 'tests_failed',
+      verification: 'fail_soft',
+      failure: { kind: 'test_failure', signature, summary: 's', output: null, suggestions: ['look'] },
+    };
+  }
+}
+
+async function drive(
+  fate: Fate,
+  phases: number,
+  more: Partial<PlanInput['options']> = {},
+  together = false,
+): Promise<{ state: PlanState; world: World }> {
+  const world = new World(fate, phases, together);
+  let state = initialPlan({ ...input, options: { ...input.options, ...more } }, 0);
+  let now = 0;
+  const fold = (fact: PlanFact): void => {
+    state = reducePlan(state, fact, (now += 1));
+  };
+  for (;;) {
+    const move = nextPlanMove(state, 0, false);
+    if (move.kind === 'finish') return { state, world };
+    world.counts.moves += 1;
+    if (world.counts.moves > MOST_MOVES)
+      throw new Error(`does not end: ${JSON.stringify(world.counts)} at ${move.kind}`);
+    switch (move.kind) {
+      case 'read':
+        fold({ type: 'plan_read', result: marked(world.reading(), state) });
+        break;
+      case 'begin':
+        fold({ type: 'begun', group: move.group });
+        break;
+      case 'begin_revising':
+        fold({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
+        break;
+      case 'revise':
+        fold(await revise(state, world, move.revising));
+        break;
+      case 'job':
+        fold({
+          type: 'job_made',
+          phase: move.phase,
+          result: { v: 1, outcome: 'ready', job: blob('job'), path: 'j', title: 't' },
+        });
+        break;
+      case 'run':
+        fold({ type: 'phases_started', phases: move.phases });
+        for (const phase of move.phases)
+          fold({ type: 'phase_ended', ended: { phase, result: world.run(state, phase), how: '' } });
+        break;
+      case 'mark':
+        fold({ type: 'phase_marked', phase: move.phase, result: { v: 1, outcome: 'marked', commit: null, files: [] } });
+        break;
+      case 'checkpoint':
+        fold({ type: 'checkpointed', result: { v: 1, path: 'c' } });
+        break;
+      case 'pause':
+        if (move.pause.reason === 'replan_limit') world.counts.limits += 1;
+        fold({ type: 'paused', pause: move.pause });
+        break;
+      case 'await_decision': {
+        const { decision } = state;
+        if (decision === null) throw new Error('no decision');
+        const answer = fate.decides(decision.reason, world.count());
+        if (!(decision.accepts as readonly string[]).includes(answer))
+          throw new Error(`${decision.reason} does not take ${answer}`);
+        const by = { name: 'x', from: 'cli' } as never;
+        const request = { v: 1, decision: decision.id, answer, requestId: `r${now}`, by } as never;
+        fold({ type: 'decided', request });
+        break;
+      }
+      case 'close':
+        fold({ type: 'closed', outcome: move.outcome });
+        break;
+      case 'worktree': {
+        const name = worktreeName(phaseOf(state, move.phase));
+        const result = { v: 1, outcome: 'ready', workspace: `/w/${name}` } as const;
+        fold({ type: 'worktree_ready', phase: move.phase, name, result });
+        break;
+      }
+      case 'verify':
+        fold({ type: 'group_untested', base: move.phase !== null });
+        break;
+      case 'merge':
+        world.merged.push(move.phase);
+        fold({ type: 'phase_merged', phase: move.phase, result: { v: 1, outcome: 'merged', commit: 'm' } });
+        break;
+      case 'clean':
+        fold({ type: 'worktree_removed', name: move.name, result: { v: 1, dropped: null } });
+        break;
+      default:
+        throw new Error(`a move that was not looked for: ${move.kind}`);
+    }
+  }
+}
+
+/** The document says what was marked. */
+const marked = (plan: ReadyPlan, { phases }: PlanState): ReadyPlan => ({
+  ...plan,
+  phases: plan.phases.map((phase) => {
+    const known = phases.find(({ id }) => id === phase.id);
+    const marker = known === undefined || !isDone(known) ? null : known.status === 'pending' ? null : known.status;
+    return { ...phase, marker: marker as PhaseReading['marker'] };
+  }),
+});
+
+async function revise(state: PlanState, world: World, revising: Revising): Promise<PlanFact> {
+  const phase = phaseOf(state, revising.phase);
+  const usage = NO_USAGE;
+  switch (revising.step) {
+    case 'debug':
+      world.counts.reports += 1;
+      return { type: 'debugged', revising, result: { v: 1, report: blob('r'), path: 'p', message: null, usage } };
+    case 'propose': {
+      world.counts.proposals += 1;
+      const action = world.fate.proposes(world.count());
+      if (action === 'nothing')
+        return { type: 'proposed', revising, result: { v: 1, outcome: 'failed', message: 'no', usage } };
+      const why = action === 'misfit' ? 'misfit' : 'w';
+      return {
+        type: 'proposed',
+        revising,
+        result: {
+          v: 1,
+          outcome: 'proposed',
+          replan: blob('x'),
+          action: action === 'misfit' ? 'add_phase' : action,
+          why,
+          usage,
+        },
+      };
+    }
+    case 'apply':
+      return { type: 'replanned', revising, result: world.apply(revising) };
+    default: {
+      const { replans, complexity, tasks, expanded, failures } = phase;
+      const result = await judgePhase()({
+        ...{ v: 1, stepKey: 'k', log: [], trigger: revising.trigger, replans, expanded, forced: revising.forced },
+        ...{
+          score: complexity.score,
+          tasks: tasks.total,
+          failures,
+          failedPhases: failedSince(state),
+          settled: isDone(phase),
+        },
+        thresholds: state.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
+      });
+      return { type: 'judged', revising, result };
+    }
+  }
+}
+
+const always = (
+  signature: Fate['signature'],
+  proposes: Fate['proposes'],
+  decides: Fate['decides'] = () => 'skip',
+): Fate => ({ signature, proposes, decides });
+const same = (): string => 'a';
+const fresh = (count: number): string => `s${count}`;
+
+describe('a phase that always fails', () => {
+  test('in the same way: two attempts a plan, two replans, then a person is asked', async () => {
+    const { state, world } = await drive(
+      always(same, () => 'update_tasks'),
+      1,
+    );
+    expect(world.counts).toMatchObject({ edits: 6, reports: 0, proposals: 2, limits: 1 });
+    expect(state).toMatchObject({ outcome: 'incomplete', phases: [{ status: 'skipped', replans: 2 }] });
+  });
+  test('in a new way each time: a report after the second, three attempts a plan', async () => {
+    const { world } = await drive(
+      always(fresh, () => 'update_tasks'),
+      1,
+    );
+    expect(world.counts).toMatchObject({ edits: 9, reports: 3, proposals: 2, limits: 1 });
+  });
+  test('new phases that fail as well: each counts from its parent, so a chain of them ends', async () => {
+    const { state, world } = await drive(
+      always(same, () => 'add_phase'),
+      1,
+    );
+    expect(state.phases).toHaveLength(1 + 3);
+    expect(world.counts.limits).toBe(4);
+    expect(Math.max(...state.phases.map(({ replans }) => replans))).toBe(LIMIT);
+  });
+  test('without a replan that can be used: its own run asks', async () => {
+    for (const proposal of ['nothing', 'misfit'] as const) {
+      const { state, world } = await drive(
+        always(same, () => proposal),
+        1,
+      );
+      expect(world.counts).toMatchObject({ edits: 3, proposals: 1, limits: 0 });
+      expect(state.phases[0]).toMatchObject({ status: 'skipped' });
+    }
+  });
+  test('a person who goes on is asked by the phase itself; one who forces gets one more round each time', async () => {
+    const on = await drive(
+      always(
+        same,
+        () => 'update_tasks',
+        () => 'continue',
+      ),
+      1,
+    );
+    expect(on.world.counts).toMatchObject({ edits: 7, proposals: 2, limits: 1 });
+    let forced = 0;
+    const force = await drive(
+      always(
+        same,
+        () => 'update_tasks',
+        () => (forced++ < 1 ? 'force' : 'skip'),
+      ),
+      1,
+    );
+    expect(force.world.counts).toMatchObject({ edits: 6 + 2 + 2, proposals: 2 + 2, limits: 2 });
+    expect(force.state.replans.map((replan) => replan.forced)).toEqual([false, false, true, false]);
+  });
+  test('--force-replan holds once for a phase and what is added for it, so that nothing goes on for ever', async () => {
+    const one = await drive(
+      always(same, () => 'update_tasks'),
+      1,
+      { forceReplan: true },
+    );
+    expect(one.world.counts).toMatchObject({ edits: 2 * 5, proposals: 2 + 1 + 1, limits: 1 });
+    const chain = await drive(
+      always(same, () => 'add_phase'),
+      1,
+      { forceReplan: true },
+    );
+    expect(chain.state.stage).toBe('closed');
+  });
+});
+
+test('beside others: what passed is merged and marked first, then the one that failed is replanned up to the limit', async () => {
+  const fate = { ...always(same, () => 'update_tasks'), passes: (phase: string) => phase !== 'p2' };
+  const { state, world } = await drive(fate, 3, {}, true);
+  expect(world.merged).toEqual(['p1', 'p3']);
+  expect(state.phases.map(({ status, replans }) => [status, replans])).toEqual([
+    ['completed', 0],
+    ['skipped', 2],
+    ['completed', 0],
+  ]);
+  expect(world.counts).toMatchObject({ edits: 2 + 6, proposals: 2, limits: 1 });
+  expect(state.worktrees).toEqual([]);
+});
+
+test('failures in three phases are a pattern of the plan', async () => {
+  const seen = new Set<string>();
+  const passes = (phase: string): boolean => {
+    if (seen.has(phase)) return true;
+    seen.add(phase);
+    return false;
+  };
+  const { state, world } = await drive({ ...always(same, () => 'update_tasks'), passes }, 4);
+  expect(state.outcome).toBe('completed');
+  expect(world.counts.proposals).toBe(1);
+  expect(state.replans).toMatchObject([{ phase: 'p3', trigger: 'test_failure_pattern' }]);
+});
+
+test('whatever happens, it ends: 100 plans of chance', async () => {
+  for (let seed = 1; seed <= 100; seed += 1) {
+    let x = seed * 2_654_435_761;
+    const random = (): number => {
+      x = (x ^ (x << 13)) >>> 0;
+      x = (x ^ (x >>> 17)) >>> 0;
+      x = (x ^ (x << 5)) >>> 0;
+      return x / 2 ** 32;
+    };
+    const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
+    const fate: Fate = {
+      signature: () => pick(['a', 'b', null]),
+      proposes: () => pick(['add_phase', 'split_phase', 'update_tasks', 'nothing', 'misfit'] as const),
+      decides: (reason) => (reason === 'replan_limit' ? pick(['continue', 'skip']) : 'skip'),
+      passes: () => random() < 0.2,
+    };
+    const { state, world } = await drive(fate, 1 + (seed % 5), {}, seed % 2 === 0);
+    expect(state.stage).toBe('closed');
+    expect(world.counts.edits).toBeLessThan(400);
+    for (const { replans } of state.phases) expect(replans).toBeLessThanOrEqual(LIMIT);
+  }
+});
