@@ -28,7 +28,8 @@ const greeting = async (): Promise<Scene> => {
   return s;
 };
 type Typed = { isTty?: boolean; typed?: (string | null)[] };
-const ioOf = (s: Scene, more: Typed = {}): FakeIo => fakeIo({ env: s.env, cwd: s.repo, ...more });
+const ioOf = (s: Scene, more: Typed = {}): FakeIo =>
+  fakeIo({ env: { ...s.env, GIT_PAGER: 'cat' }, cwd: s.repo, ...more });
 /** Runs one command; a wrong exit code shows what was printed. */
 const emend = async (s: Scene, exit: number, args: string[], more: Typed = {}): Promise<FakeIo['printed']> => {
   const io = ioOf(s, more);

@@ -49,6 +49,8 @@ export interface Scene {
   readonly emend: Emend;
   /** A worker process; `crash` as crash-worker.js reads it, `env` over the scene's. Resolves when it polls. */
   worker(crash?: string, env?: Record<string, string>): Promise<WorkerProcess>;
+  /** All that were started, those that have ended, too. */
+  workers(): readonly WorkerProcess[];
   start(job: string, text: string, options?: { again?: boolean; hints?: string[] }): Promise<ResolvedRun>;
   show(run: ResolvedRun): Promise<RunView>;
   /** Until the run pauses or ends; throws after `limit_s`. */
@@ -201,6 +203,7 @@ export async function scene(
     rehearsal,
     emend,
     worker,
+    workers: () => workers,
     start,
     settle,
     show: (run) => showRun(emend, run),

@@ -31,7 +31,8 @@ const RULES = [
   A,
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
 ];
-const KEYS = ['approval: auto', 'commit: true', 'test: grep -q fifteen a.txt'];
+// An attempt of verify may take as long as its tests and one host activity.
+const KEYS = ['approval: auto', 'commit: true', 'test: grep -q fifteen a.txt', 'limits: { testTimeout_s: 20 }'];
 const job = (target: string, keys: readonly string[]): string =>
   ['---', ...(target === '' ? [] : [`target_files: [${target}]`]), ...keys, '---', '# Raise it', '', 'Words.', ''].join(
     '\n',
