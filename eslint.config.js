@@ -13,14 +13,25 @@ const node = {
 };
 
 export default defineConfig(
-  { ignores: ['dist/', 'dist.new/', '.emend-test/', 'coverage/', 'node_modules/', 'test/scenarios/', 'demo/answers/'] },
+  {
+    ignores: [
+      'dist/',
+      'dist.new/',
+      '.emend-test/',
+      'coverage/',
+      'node_modules/',
+      'test/scenarios/',
+      'demo/answers/',
+      'exam/tasks/',
+    ],
+  },
   {
     files: ['**/*.js', '**/*.cjs'],
     extends: [js.configs.recommended],
     languageOptions: { globals: { ...node, module: 'writable' } },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [js.configs.recommended, tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

@@ -1,3 +1,6 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
 const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -14,9 +17,36 @@ const base = {
 /** Only on what `npm run test:cluster` has started. */
 const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.test.ts'] };
 
-/** Up to a minute and more each; `npm test` shows the same promises by cancelled, terminated, crash, reasons, resets, upgrade and replay. */
-const NAMES = ['stop', 'stops', 'crash-more', 'histories', 'ledger', 'reasons-commit', 'rolling', 'timeouts'];
+/** Up to a minute and more each; `npm test` shows the same promises by other files and by the pure rules. */
+const NAMES = [
+  ...[
+    'crash-more',
+    'dev-version',
+    'held',
+    'histories',
+    'hook-staged',
+    'inputs',
+    'ledger',
+    'plan-replan',
+    'reasons-commit',
+  ],
+  ...['regions', 'review', 'rolling', 'stop', 'stops', 'stuck', 'terminated', 'timeouts', 'two-steps', 'usage'],
+];
 const LONG_ONLY = NAMES.map((name) => `/test/e2e/${name}.test.ts`);
+
+/**
+ * `npm run test:long` runs what `npm test` runs in part or not at all: the files left out above, and those that draw from a matrix. The
+ * rest would only be run a second time.
+ */
+const DRAWS = /EMEND_(LONG|SHORT|WHOLE)\b|support\/(seeded|store-faults)/;
+const inPart = (path) => LONG_ONLY.some((each) => `/${path}`.endsWith(each)) || DRAWS.test(readFileSync(path, 'utf8'));
+const leftToNpmTest = () =>
+  readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .map((name) => join('test', name))
+    .filter((path) => path.endsWith('.test.ts') && !inPart(path))
+    .map((path) => `/${path}$`);
+const SHORT = process.env.EMEND_SHORT === '1';
+const leftOut = process.env.EMEND_REST === '1' ? leftToNpmTest() : SHORT ? LONG_ONLY : [];
 
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
 export default {
@@ -28,13 +58,13 @@ export default {
       ...base,
       displayName: 'unit',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/e2e/', '<rootDir>/test/cluster/'],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/e2e/', '<rootDir>/test/cluster/', ...leftOut],
     },
     {
       ...base,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/e2e/**/*.test.ts'],
-      testPathIgnorePatterns: process.env.EMEND_SHORT === '1' ? ['/node_modules/', ...LONG_ONLY] : ['/node_modules/'],
+      testPathIgnorePatterns: ['/node_modules/', ...leftOut],
       globalSetup: '<rootDir>/test/support/global-setup.js',
       globalTeardown: '<rootDir>/test/support/global-teardown.js',
     },

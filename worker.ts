@@ -6,7 +6,13 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
-import { archiveSink, createActivities, createEditRunner, type ActivityDependencies } from './src/activities/index.js';
+import {
+  archiveSink,
+  createActivities,
+  createEditRunner,
+  withPlanLog,
+  type ActivityDependencies,
+} from './src/activities/index.js';
 import { askEndedRuns, type EndedRuns } from './src/client/ended-runs.js';
 import { version } from './src/cli/version.js';
 import { createAnthropicModel } from './src/model/anthropic.js';
@@ -80,12 +86,13 @@ export const queuesOf = async (env: Env, home: string): Promise<Queues> =>
 export async function diskDependencies(
   { env, home, logger, sys: system = realSys }: WorkerOptions,
   store: Store,
-): Promise<Omit<ActivityDependencies, 'standingOf'>> {
+): Promise<Omit<ActivityDependencies, 'standingOf' | 'endOf'>> {
   const timings = resolveTimings(env);
   const paths = storePaths(store.dir);
   const guard = await guardHome(home, store, system);
   const { sys } = guard;
-  const { blobs, archive } = await openStores(home, store, sys);
+  const { blobs, archive: plain } = await openStores(home, store, sys);
+  const archive = withPlanLog(plain, homePaths(home).planLog);
   const model = createAnthropicModel({
     env,
     streamIdle_ms: timings.streamIdle_ms,
@@ -139,6 +146,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const dependencies = {
     ...(await diskDependencies(options, store)),
     standingOf: (holder) => endedRuns.standingOf(holder),
+    endOf: (workflowId, wait_ms, signal) => endedRuns.endOf(workflowId, wait_ms, signal),
   } satisfies ActivityDependencies;
   const { timings, blobs } = dependencies;
   const recovered = await dependencies.engine.recover();

@@ -1,4 +1,4 @@
-/** Builds dist/: TypeScript, then the workflow bundle. Does nothing when no source has changed since (dist/.build-hash). */
+/** Builds dist/: TypeScript, the workflow bundle, the review page. Does nothing when no source has changed since (dist/.build-hash). */
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { chmod, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -43,12 +43,20 @@ export const build = async () => {
     process.exit(1);
   }
   await bundleWorkflows();
+  await buildPage();
   await chmod(join(fresh, 'client.js'), 0o755);
   await writeFile(join(fresh, '.build-hash'), `${hash}\n`);
   // What a removed source left in dist would be packed and found by imports: the old build goes as a whole.
   await rm(dist, { recursive: true, force: true });
   await rename(fresh, dist);
   return true;
+};
+
+/** The review page, for browsers; src/web/assets.ts serves what lies there. */
+const buildPage = async () => {
+  const { build: vite } = await import('vite');
+  const page = join(root, 'src', 'web', 'page');
+  await vite({ configFile: join(page, 'vite.config.js'), build: { outDir: join(fresh, 'web') } });
 };
 
 const bundleWorkflows = async () => {

@@ -1,7 +1,7 @@
 /**
- * `npm test` and `npm run test:long`: everything that proves Emend, in stages; lint, types and rules are `npm test`'s alone. Each stage
- * counts as one passed or failed, jest's tests are added to that, and the last line says `N passed, N failed`. The whole run is bounded
- * in time and leaves no process behind.
+ * `npm test` and `npm run test:long`: everything that proves Emend, in stages. `npm run test:long` leaves to `npm test` what that runs
+ * whole: lint, types, rules, and the test files that draw from no matrix. Each stage counts as one passed or failed, jest's tests are added
+ * to that, and the last line says `N passed, N failed`. The whole run is bounded in time and leaves no process behind.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
@@ -31,7 +31,12 @@ const testEnvironment = () => {
   const own = /^(TEMPORAL_|ANTHROPIC_|EMEND_)/;
   const kept = /^EMEND_(TEMPORAL|TEST)_|^EMEND_(SEED|FUZZ_SEED|FUZZ_RUNS|WHOLE)$/;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)));
-  return { ...env, TMPDIR: scratch, EMEND_TEST_RUN: scratch, ...(long ? { EMEND_LONG: '1' } : { EMEND_SHORT: '1' }) };
+  return {
+    ...env,
+    TMPDIR: scratch,
+    EMEND_TEST_RUN: scratch,
+    ...(long ? { EMEND_LONG: '1', EMEND_REST: '1' } : { EMEND_SHORT: '1' }),
+  };
 };
 
 /** Ends the Temporal servers whose records lie in the scratch folder: those of tests that were killed. */
@@ -92,6 +97,7 @@ const packed = () => {
     'dist/worker.js',
     'dist/workflow-bundle.js',
     'dist/src/syntax/index.js',
+    'dist/web/index.html',
     'LICENSE',
     'README.md',
     'CHANGELOG.md',
@@ -105,7 +111,7 @@ const packed = () => {
 
 /** Faults of all kinds against real processes; each draws its own seed and prints it. */
 const chaos = () =>
-  run(process.execPath, [join(root, 'scripts', 'chaos.js'), '--kills', long ? '10' : '3', ...seeded], {
+  run(process.execPath, [join(root, 'scripts', 'chaos.js'), '--kills', long ? '50' : '3', ...seeded], {
     cwd: root,
     env: testEnvironment(),
     timeout_ms: Math.min(long ? CHAOS_LONG_MS : CHAOS_MS, left()),
@@ -125,6 +131,7 @@ const stages = [
       async () =>
         (await tool('prettier/bin/prettier.cjs', '--check', '.', '--log-level', 'warn')) ||
         (await tool('typescript/bin/tsc', '--noEmit')) ||
+        (await tool('typescript/bin/tsc', '-p', 'src/web/page')) ||
         (await tool('dependency-cruiser/bin/dependency-cruise.mjs', ...rules)) ||
         (await tool('knip/bin/knip.js')),
     ],

@@ -14,6 +14,8 @@ import type { Io } from './io.js';
 import { printDiff } from './render/diff.js';
 import { commandLines, decisionLines } from './render/decision.js';
 import { plain } from './render/text.js';
+import { askReview } from './review/ask-review.js';
+import { loadReview } from './review/load.js';
 import { decisionSettings } from './settings.js';
 
 /** `answered`: it counts or is on its way; `again`: some files are still open; `changed`: somebody else answered; `left`: it waits on. */
@@ -26,7 +28,8 @@ export const askDecision = async (
   decision: DecisionPoint,
   signal: AbortSignal,
 ): Promise<Asked> => {
-  const { proposal } = await showRun(emend, run);
+  const { proposal, status } = await showRun(emend, run);
+  const { workspace } = status;
   const shown = decisionLines(shownKey(run.stepKey), decision, { width: io.columns, proposal });
   const commands = commandLines(shownKey(run.stepKey), decision);
   io.out('');
@@ -52,7 +55,13 @@ export const askDecision = async (
       const reply = readReply(typed, decision);
       if (reply.kind === 'quit') return 'left';
       if (reply.kind === 'unclear') io.out(plain(reply.message));
-      if (reply.kind === 'diff' && proposal !== null) printDiff(io, await diffText(emend, proposal));
+      if (reply.kind === 'diff' && proposal !== null) await printDiff(io, await diffText(emend, proposal), workspace);
+      if (reply.kind === 'answer' && reply.answer === 'select' && proposal !== null) {
+        const loaded = await loadReview(emend, decision, proposal, new Set());
+        const reviewed = await askReview(io, emend, run, loaded, workspace, until);
+        if (reviewed.kind === 'answered') return 'answered';
+        continue;
+      }
       if (reply.kind === 'answer') {
         const asked = await answer(io, emend, run, decision, reply, until);
         if (asked !== null) return asked;

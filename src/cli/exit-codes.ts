@@ -3,6 +3,7 @@ import { EXIT, PROBLEMS } from '../shared/problems.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
 import type { StepOutcome, StepResult } from '../shared/protocol.js';
 import type { ClosedRun } from '../client/types.js';
+import type { FollowedPlan } from './follow-plan.js';
 
 const BY_OUTCOME: Record<StepOutcome, ExitCode> = {
   committed: EXIT.done,
@@ -12,6 +13,10 @@ const BY_OUTCOME: Record<StepOutcome, ExitCode> = {
   aborted: EXIT.failed,
   refused: EXIT.refused,
   failed: EXIT.failed,
+  tests_failed: EXIT.failed,
+  completed: EXIT.done,
+  incomplete: EXIT.failed,
+  stopped: EXIT.done,
 };
 
 export const exitOfProblem = ({ code }: Problem): ExitCode => PROBLEMS[code].exit;
@@ -23,3 +28,18 @@ export const exitOfResult = ({ outcome, problem }: StepResult): ExitCode => {
 };
 
 export const exitOfClosed = ({ result }: ClosedRun): ExitCode => (result === null ? EXIT.failed : exitOfResult(result));
+
+/** Of a run or a plan that a command followed until there was nothing more for it to do. */
+export const exitOfFollowed = (followed: FollowedPlan): ExitCode => {
+  switch (followed.kind) {
+    case 'closed':
+      return exitOfClosed(followed.closed);
+    case 'waiting':
+    case 'paused':
+      return EXIT.waiting;
+    case 'no_worker':
+      return EXIT.unavailable;
+    case 'interrupted':
+      return EXIT.interrupted;
+  }
+};

@@ -33,11 +33,16 @@ export interface FollowOptions {
   /** Come back where no worker answers, instead of waiting for one. */
   readonly needWorker: boolean;
   readonly signal: AbortSignal;
+  /** Approves an `approval`, or says why a person must look (not empty); absent: nothing is approved by a policy. */
+  readonly policy?: (run: ResolvedRun, decision: DecisionPoint) => Promise<readonly string[]>;
+  /** Told of each decision point that nothing has answered yet. */
+  readonly onWaiting?: (status: StepStatus, decision: DecisionPoint) => Promise<void>;
 }
 
 export type Followed =
   | { readonly kind: 'closed'; readonly closed: ClosedRun }
-  | { readonly kind: 'waiting'; readonly status: StepStatus }
+  /** `why`: what a policy said; empty without one. */
+  | { readonly kind: 'waiting'; readonly status: StepStatus; readonly why: readonly string[] }
   | { readonly kind: 'no_worker'; readonly note: string }
   | { readonly kind: 'interrupted' };
 
@@ -68,6 +73,8 @@ const follow = async (
 ): Promise<Followed> => {
   /** Decisions that need nothing more from us. */
   const handled = new Set<string>();
+  const judged = new Map<string, readonly string[]>();
+  const told = new Set<string>();
   const gone = (): boolean => options.signal.aborted;
   for (let run = started; ; run = await refreshRun(emend, run)) {
     const seen: { stopped: Followed | DecisionPoint | null; status: StepStatus | null } = {
@@ -86,7 +93,12 @@ const follow = async (
         }
         const { decision } = view.status;
         if (decision === null || handled.has(decision.id)) return undefined;
-        if (options.wait && !options.interactive && !(options.yes && decision.reason === 'approval')) {
+        const judging = options.policy !== undefined && !judged.has(decision.id);
+        if (!(decision.reason === 'approval' && (options.yes || judging)) && !told.has(decision.id)) {
+          told.add(decision.id);
+          await options.onWaiting?.(view.status, decision);
+        }
+        if (options.wait && !options.interactive && !(decision.reason === 'approval' && (options.yes || judging))) {
           progress.say(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
           handled.add(decision.id);
           return undefined;
@@ -101,14 +113,27 @@ const follow = async (
     const { stopped, status } = seen;
     if (gone() || stopped === null || status === null) return { kind: 'interrupted' };
     if ('kind' in stopped) return stopped;
+    if (options.policy !== undefined && stopped.reason === 'approval' && !judged.has(stopped.id)) {
+      const why = await options.policy(run, stopped);
+      judged.set(stopped.id, why);
+      if (why.length === 0) handled.add(stopped.id);
+      else progress.say(['not approved by the policy:', ...why.map((text) => plain(`  ${text}`))]);
+      continue;
+    }
     const answered = await answerHere(io, emend, run, stopped, options);
     if (gone()) return { kind: 'interrupted' };
-    if (answered === 'left') return { kind: 'waiting', status };
+    if (answered === 'left') return { kind: 'waiting', status, why: judged.get(stopped.id) ?? [] };
     if (answered === 'answered') handled.add(stopped.id);
   }
 };
 
-const answerHere = async (io: Io, emend: Emend, run: ResolvedRun, decision: DecisionPoint, options: FollowOptions) => {
+export const answerHere = async (
+  io: Io,
+  emend: Emend,
+  run: ResolvedRun,
+  decision: DecisionPoint,
+  options: FollowOptions,
+) => {
   if (options.yes && decision.reason === 'approval') {
     const result = await decide(emend, run, { answer: 'approve', decision: decision.id });
     if (!options.quiet) io.out(`approved (--yes): ${plain(result.message)}`);
@@ -118,7 +143,7 @@ const answerHere = async (io: Io, emend: Emend, run: ResolvedRun, decision: Deci
 };
 
 /** Events as lines that stay; below them, in a terminal, what each file is doing. */
-class ProgressLog {
+export class ProgressLog {
   readonly #io: Io;
   readonly #emend: Emend;
   readonly #quiet: boolean;

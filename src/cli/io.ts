@@ -1,4 +1,5 @@
 /** The one place for streams, terminal, colour and questions. */
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import pc from 'picocolors';
 import type { ExitCode } from '../shared/problems.js';
@@ -22,6 +23,11 @@ export interface Io {
   readAll(most_bytes: number): Promise<Uint8Array | null>;
   /** The answer, or null at the end of input or when `signal` aborts. */
   ask(question: string, signal: AbortSignal): Promise<string | null>;
+  /**
+   * Runs a person's own program (a pager, an editor) by the shell on this terminal: `text` is its stdin, else the terminal is. The exit
+   * code; null where it could not be run.
+   */
+  runTool(command: string, args: readonly string[], text: string | null, env?: Env): Promise<number | null>;
   /** Ctrl-C and SIGTERM come here instead of ending the process; call the result to stop listening. */
   onInterrupt(handler: () => void): () => void;
   /** Ends the process at once; for a second Ctrl-C only. */
@@ -34,6 +40,28 @@ export const wantsColor = (env: Env, isTty: boolean): boolean => {
   if ((env.FORCE_COLOR ?? '') !== '' && env.FORCE_COLOR !== '0') return true;
   return isTty && env.TERM !== 'dumb';
 };
+
+const runTool: Io['runTool'] = (command, args, text, env = {}) =>
+  new Promise((resolve) => {
+    // Ctrl-C is for the tool while it runs: git and less take it themselves.
+    const ignore = (): void => undefined;
+    process.on('SIGINT', ignore);
+    const done = (code: number | null): void => {
+      process.off('SIGINT', ignore);
+      resolve(code);
+    };
+    const tool = spawn('sh', ['-c', `${command} "$@"`, command, ...args], {
+      stdio: [text === null ? 'inherit' : 'pipe', 'inherit', 'inherit'],
+      env: { ...process.env, ...env },
+    });
+    tool.once('error', () => {
+      done(null);
+    });
+    tool.once('close', done);
+    // A pager that is left early closes its stdin: that is no error.
+    tool.stdin?.on('error', ignore);
+    tool.stdin?.end(text ?? '');
+  });
 
 export const processIo = (): Io => {
   const { stdin, stdout, stderr, env } = process;
@@ -81,6 +109,7 @@ export const processIo = (): Io => {
         lines.close();
       }
     },
+    runTool,
     onInterrupt: (handler) => {
       if (interrupts.size === 0) for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, interrupt);
       interrupts.add(handler);

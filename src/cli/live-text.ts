@@ -4,9 +4,7 @@ import type { CallNews, RunningCall } from '../model/running-calls.js';
 import type { StepKey } from '../shared/refs.js';
 import { storePaths } from '../workspace/store.js';
 import { plain } from './render/text.js';
-
-/** A line that does not end (JSON often has none) is shown in pieces of this length. */
-const PIECE_CHARS = 200;
+import { SHOWN_BOUNDS } from '../shared/bounds.js';
 
 /** Prints until it is stopped; `stop` resolves when what is on disk by then is printed. A journal that cannot be read is told, once. */
 export const showLiveText = (
@@ -59,4 +57,5 @@ export class LiveLines {
   }
 }
 
-const inPieces = (text: string): string[] => text.match(new RegExp(`.{1,${PIECE_CHARS}}`, 'gsu')) ?? [''];
+const inPieces = (text: string): string[] =>
+  text.match(new RegExp(`.{1,${SHOWN_BOUNDS.livePiece_chars}}`, 'gsu')) ?? [''];

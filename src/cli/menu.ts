@@ -7,6 +7,7 @@ const LETTER: Record<Answer, string> = {
   approve: 'a',
   skip: 's',
   revise: 'r',
+  select: 'c',
   retry: 'r',
   manual: 'm',
   rebase: 'b',
@@ -17,6 +18,13 @@ const LETTER: Record<Answer, string> = {
   other: 'o',
   no_tests: 'n',
   wait: 'w',
+  expand: 'e',
+  continue: 'c',
+  force: 'f',
+  take_new: 'n',
+  keep_old: 'k',
+  resume: 'r',
+  restart: 'b',
   abort: 'x',
 };
 

@@ -9,7 +9,7 @@ import type { ProposalFile } from '../workspace/types.js';
 import type { Io } from './io.js';
 import { applyLocally } from './patch/apply-or-wait.js';
 import { openLocal } from './patch/open-local.js';
-import type { ReadPlan } from './plan-files.js';
+import type { ReadPlan } from '../plan-files/read.js';
 import { transactionLines } from './render/transactions.js';
 
 export interface WrittenFile {

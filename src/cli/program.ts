@@ -5,17 +5,17 @@
 import { Command, Option } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
+import { EVENT_KINDS } from './render/event-kinds.js';
+import { addAids } from './program-aids.js';
+import { EXAMPLES } from './examples.js';
+import { addPlan } from './program-plan.js';
+import { collect, json, live } from './program-options.js';
 import { version } from './version.js';
 
 const RUN = 'the first 4 or more digits of a run, or its workflow id';
 const EXIT_HELP = `
 Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 waits for a person, 4 refused, 5 conflict, 6 limit,
 7 no server, key or model, 130 interrupted.`;
-
-const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
-const json = (): Option => new Option('--json', 'print JSON');
-const live = (): Option =>
-  new Option('--live', 'also print what running model calls write, as it arrives').conflicts('json');
 
 export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command => {
   const program = new Command('emend')
@@ -40,11 +40,17 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .option('--dev', 'start a server and a worker for this run where none answers')
     .option('--wait', 'without a terminal: wait through pauses until the run ends')
     .option('--yes', 'approve the proposal; other decisions still ask')
+    .option('--policy <file>', 'approve what lies within the bounds of this policy; else end with 3')
+    .option('--annotations', 'annotations for GitHub Actions (default where GITHUB_ACTIONS is set)')
+    .option('--push <branch>', 'push the commit to this branch of the remote')
+    .option('--remote <name>', 'the remote to push to', 'origin')
+    .option('--draft-pr', 'open a draft pull request for the branch, with gh')
     .option('--again', 'start another run beside an open one of the same job')
     .addOption(live())
     .option('--set <limit=value>', 'set a limit for this run (again and again)', collect, [])
     .option('--hint <text>', 'a hint for the prompts of this run (again and again)', collect, [])
     .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
+    .option('--quiet', 'print what waits or how it ended, no progress')
     .addOption(json())
     .action(async (job: string, flags: object) => {
       const { run } = await import('./commands/run.js');
@@ -80,6 +86,16 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
       finish(await diff(io, run, flags));
     });
 
+  program
+    .command('review')
+    .argument('[run]', `${RUN}; default: the one that waits`)
+    .description('go through a proposal hunk by hunk and answer')
+    .action(async (run: string | undefined) => {
+      const { review } = await import('./commands/review.js');
+      finish(await review(io, run));
+    });
+
+  addAids(program, io, finish);
   addDecisions(program, io, finish);
   addPatching(program, io, finish);
 
@@ -88,6 +104,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .argument('<run>', RUN)
     .description('what happened in a run, in order')
     .option('--follow', 'go on until the run ends')
+    .addOption(new Option('--kind <kind>', 'only what answers one question of a plan').choices(EVENT_KINDS))
     .addOption(live())
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(async (run: string, flags: object) => {
@@ -97,6 +114,10 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
 
   addPlan(program, io, finish);
   addMachinery(program, io, finish);
+  for (const command of program.commands) {
+    const lines = EXAMPLES[command.name()]?.map((text) => `  ${text}`) ?? [];
+    if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+  }
   return program;
 };
 
@@ -117,7 +138,8 @@ const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void
       .command('decide')
       .argument('<run>', RUN)
       .argument('<answer>', 'an answer that `emend show` lists')
-      .description('answer the decision that a run waits for'),
+      .description('answer the decision that a run waits for')
+      .option('--hunk <path:n>', 'with select: take these hunks, PATH:1,3 (again and again)', collect, []),
   ).action(send);
   const shortForms = [
     ['approve', 'apply the proposed change'],
@@ -160,47 +182,7 @@ const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void)
     });
 };
 
-const PLAN = 'a plan: its Markdown file, or the folder of that name';
-
-const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
-  const plan = program
-    .command('plan')
-    .description('a plan: its phases, waves and scores, and the files that they lie in');
-  const look = (name: 'check' | 'score' | 'show', description: string): void => {
-    plan
-      .command(name)
-      .argument('<plan>', PLAN)
-      .description(description)
-      .addOption(json())
-      .action(async (path: string, flags: object) => {
-        const commands = await import('./commands/plan.js');
-        finish(await commands[name](io, path, flags));
-      });
-  };
-  const change = (verb: 'expand' | 'collapse', description: string, rule: string): void => {
-    plan
-      .command(verb)
-      .argument('<kind>', 'phase or stage')
-      .argument('<plan>', PLAN)
-      .argument('[n]', 'the phase, or PHASE.STAGE as in 2.1')
-      .description(description)
-      .option('--auto', rule)
-      .addOption(json())
-      .action(async (kind: string, path: string, n: string | undefined, flags: object) => {
-        const { changePlan } = await import('./commands/plan-change.js');
-        finish(await changePlan(io, verb, kind, path, n, flags));
-      });
-  };
-  look('check', 'structure, waves, scores, and everything that is wrong, at once');
-  look('score', 'the complexity of each phase, addend by addend');
-  look('show', 'levels and files: what is expanded, and where its text is');
-  change('expand', 'move the text of a phase or stage into a file of its own', 'those that are above a threshold');
-  change(
-    'collapse',
-    'bring the text of a phase or stage back',
-    'of completed phases with at most 5 tasks and a score below 6',
-  );
-};
+const PORT = 'port of the review page; default: 8260, or a free one where that is taken';
 
 const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
   program
@@ -229,10 +211,23 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
 
   program
     .command('dev')
-    .description('run a Temporal dev server and a worker on this machine')
-    .action(async () => {
+    .description('run a Temporal dev server, a worker and the review page on this machine')
+    .option('--port <n>', PORT)
+    .option('--no-web', 'without the review page')
+    .action(async (flags: object) => {
       const { dev } = await import('./commands/dev.js');
-      finish(await dev(io));
+      finish(await dev(io, flags as Parameters<typeof dev>[1]));
+    });
+
+  program
+    .command('web')
+    .description('serve the review page, beside a worker that runs elsewhere')
+    .option('--port <n>', PORT)
+    .option('--host <address>', 'listen there instead of on the loopback address; needs EMEND_WEB_SECRET')
+    .option('--public-url <url>', 'the address that people use, where a proxy stands before the page')
+    .action(async (flags: object) => {
+      const { web } = await import('./commands/web.js');
+      finish(await web(io, flags));
     });
 
   program
@@ -246,8 +241,17 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
   program
     .command('doctor')
     .description('what is missing on this machine, and the command that mends it')
+    .option(
+      '--model [name]',
+      'ask the model (default: as configured) for one small edit in each format, and say which work',
+    )
     .addOption(json())
-    .action(async (flags: object) => {
+    .action(async ({ model, ...flags }: { readonly model?: string | true; readonly json?: true }) => {
+      if (model !== undefined) {
+        const { doctorModel } = await import('./commands/doctor-model.js');
+        finish(await doctorModel(io, model, flags.json === true));
+        return;
+      }
       const { doctor } = await import('./commands/doctor.js');
       finish(await doctor(io, flags));
     });

@@ -6,9 +6,7 @@ import { startDevServer } from '../temporal/dev-server.js';
 import type { DevServer } from '../temporal/dev-server.js';
 import { homePaths } from '../workspace/home.js';
 import type { Io } from './io.js';
-
-/** A server that is to end at once still gets this long before it is killed. */
-const HURRIED_MS = 1_000;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface RunningWorker {
   /** Lets what runs finish within the grace time. */
@@ -77,7 +75,7 @@ export const stopServices = async (io: Io, worker: RunningWorker | null, server:
   try {
     await Promise.race([worker?.stop(), hurried]);
   } finally {
-    await server?.stop(second.came ? HURRIED_MS : undefined);
+    await server?.stop(second.came ? SERVER_BOUNDS.hurriedStop_ms : undefined);
     off();
   }
   if (second.came) io.exitNow(EXIT.interrupted);

@@ -6,7 +6,18 @@ import { checkKeys, findings, isRecord, yamlProblems } from './check.js';
 import type { Findings } from './check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { DEFAULT_PROTECTED } from './protected-paths.js';
-import { approval, expectedOfLimit, filePaths, flag, isLimitValue, limitsMap, oneOf, test, text } from './schemas.js';
+import {
+  approval,
+  expectedOfLimit,
+  filePaths,
+  flag,
+  format,
+  isLimitValue,
+  limitsMap,
+  oneOf,
+  test,
+  text,
+} from './schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
 import { readYaml } from './yaml-source.js';
 
@@ -22,6 +33,7 @@ const size = (() => {
     .number({ error: what })
     .refine((value) => Number.isInteger(value) && value >= 1 && value <= 100_000_000, { error: what });
 })();
+const FORMAT_LIST = `a list of one or more of ${FORMATS.join(', ')}`;
 const modelMap = z.strictObject(
   {
     input_usd: price.optional(),
@@ -30,8 +42,9 @@ const modelMap = z.strictObject(
     cacheWrite_usd: price.optional(),
     context_tokens: size.optional(),
     maxOutput_tokens: size.optional(),
+    formats: z.array(format, { error: FORMAT_LIST }).min(1, { error: FORMAT_LIST }).optional(),
   },
-  { error: 'a map of prices and sizes' },
+  { error: 'a map of prices, sizes and formats' },
 );
 const modelName = text('the name of a model');
 const budget = z
@@ -65,10 +78,12 @@ const PLAN = {
   replanLimit: threshold('a number of replans from 0 to 1000').optional(),
 };
 
+const SETUP = 'a command, as text that is not empty';
+
 const SHAPE = {
   model: modelName,
   routes: z.array(route, { error: 'a list of routes, each a map with `model`' }),
-  models: z.record(z.string(), modelMap, { error: 'a map from model names to prices and sizes' }),
+  models: z.record(z.string(), modelMap, { error: 'a map from model names to prices, sizes and formats' }),
   formats: flagsFor(FORMATS, 'a map from formats to true or false').refine(
     (formats) => FORMATS.some((name) => formats[name] !== false),
     {
@@ -97,6 +112,7 @@ const SHAPE = {
   }),
   requireCompleteSentinel: flag,
   plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences and replanLimit' }),
+  worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
@@ -151,6 +167,7 @@ function filledIn(settings: Settings): ProjectConfig {
     encodings: settings.encodings ?? [],
     requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
     ...(settings.plan === undefined ? {} : { plan: withoutUndefined(settings.plan) }),
+    ...(settings.worktree === undefined ? {} : { worktree: withoutUndefined(settings.worktree) }),
     limits: withoutUndefined(settings.limits ?? {}),
   };
 }

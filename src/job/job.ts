@@ -28,6 +28,7 @@ import { readYaml } from './yaml-source.js';
 const KEYS = {
   mode: oneOf(['edit', 'standard', 'sequential']),
   target_files: filePaths,
+  new_files: filePaths,
   context_files: filePaths,
   output_dir: directoryPath,
   output_file: filePath,
@@ -148,6 +149,7 @@ function jobOf(
     instructions,
     mode: front.mode ?? null,
     targetFiles: front.target_files ?? [],
+    newFiles: front.new_files ?? [],
     contextFiles: front.context_files ?? [],
     outputFiles,
     outputDir: front.output_dir ?? null,

@@ -1,4 +1,7 @@
-/** The price table: what each model costs and takes. `emend.yaml` adds to it and overrides it (`models:`). */
+/** The table of models: what each costs, takes and does well. `emend.yaml` adds to it and overrides it (`models:`). */
+import { FORMATS } from '../shared/formats.js';
+import type { Format } from '../shared/formats.js';
+import type { Limits } from '../shared/limits.js';
 import type { ModelEntry, ProjectConfig } from './types.js';
 
 /** The model that the pinned SDK's own examples use; its price is not known here, so costs say `unknown` until `emend.yaml` names it. */
@@ -46,4 +49,43 @@ export function modelEntry(config: Pick<ProjectConfig, 'models'>, model: string)
     if (entry !== undefined) return entry;
   }
   return UNKNOWN_MODEL;
+}
+
+/** An answer may fill half of the context; the prompt has the rest. */
+const ANSWER_SHARE = 0.5;
+/** Tokens are estimated from bytes, and low for source code: a prompt may weigh a third more than its estimate. */
+const ESTIMATE_SHARE = 0.75;
+
+/** What an answer of the model may be asked for at most. */
+export const mostOutput_tokens = ({ context_tokens, maxOutput_tokens }: ModelEntry): number =>
+  Math.min(maxOutput_tokens, Math.floor(context_tokens * ANSWER_SHARE));
+
+/** Output limits that fit the model; the others as they are. */
+export function fitLimits(limits: Limits, entry: ModelEntry): Limits {
+  const most = mostOutput_tokens(entry);
+  const fit = (limit: number | null): number => Math.min(limit ?? most, most);
+  return {
+    ...limits,
+    outputBudget_tokens: fit(limits.outputBudget_tokens),
+    maxOutputBudget_tokens: fit(limits.maxOutputBudget_tokens),
+  };
+}
+
+/** Estimated tokens that a prompt may weigh, so that it and an answer of `outputBudget_tokens` fit the model's context together. */
+export const inputBudget = (limits: Limits, entry: ModelEntry, outputBudget_tokens: number): number =>
+  Math.min(
+    limits.inputBudget_tokens ?? Infinity,
+    Math.max(1, Math.floor((entry.context_tokens - outputBudget_tokens) * ESTIMATE_SHARE)),
+  );
+
+/** Formats that the configuration leaves on and the model answers well in; where there is none, those that are on. */
+export function formatsOf(
+  config: Pick<ProjectConfig, 'formats' | 'models'>,
+  model: string,
+): Readonly<Record<Format, boolean>> {
+  const { formats: well } = modelEntry(config, model);
+  if (well?.some((format) => config.formats[format]) !== true) return config.formats;
+  return Object.fromEntries(
+    FORMATS.map((format) => [format, config.formats[format] && well.includes(format)]),
+  ) as Record<Format, boolean>;
 }

@@ -16,6 +16,8 @@ export interface Job {
   readonly mode: JobMode | null;
   /** Workspace-relative, `/`-separated, normalised, inside. */
   readonly targetFiles: readonly string[];
+  /** Targets that need not exist yet; their format goes by size as that of the others. */
+  readonly newFiles: readonly string[];
   readonly contextFiles: readonly string[];
   /** `output_dir` joined with `output_file`/`output_files`. */
   readonly outputFiles: readonly string[];
@@ -42,6 +44,8 @@ export interface ModelEntry {
   readonly cacheWrite_usd: number | null;
   readonly context_tokens: number;
   readonly maxOutput_tokens: number;
+  /** Formats that the model answers well in; absent: all. */
+  readonly formats?: readonly Format[];
 }
 export interface Route {
   /** Absent: any. */
@@ -74,6 +78,8 @@ export interface ProjectConfig {
   readonly formatCommand: string | null;
   readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
   readonly requireCompleteSentinel: boolean;
+  /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
+  readonly worktree?: { readonly setup?: string };
   /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */
   readonly plan?: Partial<Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>>;
   readonly limits: Partial<Record<LimitName, number>>;

@@ -1,6 +1,5 @@
 /** Says values and near misses in words, for messages about job files and `emend.yaml`. */
-
-const SHOWN_CHARS = 60;
+import { SHOWN_BOUNDS } from '../shared/bounds.js';
 
 /** A received YAML value in a few words: `"edti"`, `3`, `a list of 2`, `a map`, `nothing`. */
 export function described(value: unknown): string {
@@ -11,7 +10,8 @@ export function described(value: unknown): string {
   return shortened(typeof value === 'number' ? String(value) : JSON.stringify(value));
 }
 
-const shortened = (text: string): string => (text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text);
+const shortened = (text: string): string =>
+  text.length > SHOWN_BOUNDS.jobValue_chars ? `${text.slice(0, SHOWN_BOUNDS.jobValue_chars)}…` : text;
 
 /** The known word nearest to what was written, or null where none is near: at most a third of its letters differ. */
 export function nearestWord(written: string, known: readonly string[]): string | null {
@@ -25,7 +25,8 @@ export function nearestWord(written: string, known: readonly string[]): string |
 }
 
 /** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
-const letters = (word: string): string => word.slice(0, SHOWN_CHARS).toLowerCase().replace(/[-_ ]/g, '');
+const letters = (word: string): string =>
+  word.slice(0, SHOWN_BOUNDS.jobValue_chars).toLowerCase().replace(/[-_ ]/g, '');
 
 /** Levenshtein, with two rows. */
 function editDistance(a: string, b: string): number {

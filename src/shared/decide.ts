@@ -1,5 +1,6 @@
 /** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
 import {
+  namedFiles,
   WHOLE_ANSWERS,
   type Answer,
   type DecisionPoint,
@@ -10,6 +11,7 @@ import {
 import { answerOf, isLimitName } from './judge.js';
 import type { LimitName, Limits } from './limits.js';
 import { unfinishedPaths, type Attempting, type FileEntry, type StepState, type Verdict } from './state.js';
+import type { SealedProposal } from './protocol.js';
 import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
@@ -30,6 +32,7 @@ const recordOf = (request: DecisionRequest, files: readonly string[], now: numbe
   answer: request.answer,
   files,
   note: request.note ?? null,
+  ...(request.select === undefined ? {} : { select: request.select }),
   by: request.by,
   at: now,
   requestId: request.requestId,
@@ -69,7 +72,8 @@ function fold(state: StepState, request: DecisionRequest, now: number): StepStat
   if (request.answer === 'abort') return abortStep(seen, recordOf(request, [], now), now);
   if (open === null) return seen;
   const unanswered = open.files.map((file) => file.path).filter((path) => answerOf(open, path) === undefined);
-  const named = request.files === undefined ? null : new Set(request.files);
+  const wanted = namedFiles(request);
+  const named = wanted === undefined ? null : new Set(wanted);
   const files = named === null ? unanswered : unanswered.filter((path) => named.has(path));
   const told = emit(seen, now, {
     type: 'decided',
@@ -168,6 +172,8 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     approve: (file) => verdict(file, 'approve'),
     skip: (file) => (open.reason === 'approval' ? verdict(file, 'skip') : { ...file, status: 'skipped' }),
     take_theirs: (file) => ({ ...file, status: 'skipped' }),
+    select: (file) =>
+      chosen(file, state.proposal, new Map(Object.entries(request.select ?? {})).get(file.path) ?? null),
     revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: state.proposal?.diff ?? null }),
     // At a limit the files were not asked yet: their next answer is the first one, not a new one.
     retry: (file) => ({
@@ -190,12 +196,32 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   return withFiles({ ...state, whole }, reached, effect);
 }
 
+/** The file as the next seal takes it: what was chosen of it, to be looked at again. */
+const chosen = (file: FileEntry, proposal: SealedProposal | null, changes: readonly number[] | null): FileEntry =>
+  proposal === null
+    ? file
+    : { ...file, verdict: null, pinned: { proposal: proposal.ref, diff: proposal.diff, changes } };
+
+/** Where something was chosen, all other files stay as this proposal has them (it may have been carried over to newer files). */
+function pinProposal(state: StepState, open: DecisionPoint): StepState {
+  const { proposal } = state;
+  if (proposal === null || !Object.values(open.answered).includes('select')) return state;
+  const sealed = new Set(proposal.files.map((file) => file.path));
+  return withFiles(state, 'all', (file) => {
+    const stays =
+      sealed.has(file.path) && file.status === 'done' && !file.manual && answerOf(open, file.path) !== 'select';
+    return stays ? { ...file, pinned: { proposal: proposal.ref, diff: proposal.diff, changes: null } } : file;
+  });
+}
+
 /** Every file of the decision has its answer: what follows. */
 function settle(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
   const answers = new Set(Object.values(open.answered));
   switch (open.reason) {
     case 'approval':
-      return answers.has('revise') ? { ...state, stage: 'propose', proposal: null } : settleReview(state, now);
+      if (answers.has('revise')) return { ...pinProposal(state, open), stage: 'propose', proposal: null };
+      if (answers.has('select')) return { ...pinProposal(state, open), stage: 'seal', proposal: null };
+      return settleReview(state, now);
     case 'conflict':
     case 'hook_changed':
       return settleConflict(state, open, request, now);

@@ -1,9 +1,9 @@
 /** Decision points: why a run pauses, which answers it takes, and the words on the wire. */
 import type { LimitName } from './limits.js';
-import type { StepKey } from './refs.js';
+import { shownKey, type StepKey } from './refs.js';
 
 export const ANSWERS_BY_REASON = {
-  approval: ['approve', 'skip', 'revise'],
+  approval: ['approve', 'skip', 'revise', 'select'],
   truncation: ['retry', 'manual', 'skip'],
   unmarked: ['retry', 'manual', 'skip'],
   declined: ['retry', 'manual', 'skip'],
@@ -21,6 +21,11 @@ export const ANSWERS_BY_REASON = {
   engine_failed: ['retry', 'manual', 'skip'],
   workspace_unreachable: ['wait'],
   blob_lost: ['regenerate'],
+  expansion: ['expand', 'continue'],
+  replan_limit: ['force', 'continue', 'skip'],
+  plan_changed: ['take_new', 'keep_old'],
+  merge_conflict: ['regenerate', 'manual', 'skip'],
+  resume: ['resume', 'restart'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -32,6 +37,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   approve: 'apply the proposed change',
   skip: 'leave these files as they are',
   revise: 'ask again, with your note and the rejected edit in the prompt',
+  select: 'take the changes you choose, leave out the rest; the part is shown again',
   retry: 'try again; --set LIMIT=VALUE raises a limit, --note adds a hint',
   manual: 'you changed the files yourself: take them as they are now, verify, commit',
   rebase: 'carry the proposal over to the files as they are now, then review again',
@@ -42,11 +48,32 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   other: 'run another command: --set command="…"',
   no_tests: 'run no tests',
   wait: 'go on waiting for the host',
+  expand: 'move the text of the phase into a file of its own, then go on',
+  continue: 'go on as the plan stands',
+  force: 'replan all the same: the counter of the phase begins anew',
+  take_new: 'go on with the plan as its document says now',
+  keep_old: 'go on with the plan as it was read before',
+  resume: 'go on where the plan was left',
+  restart: 'begin with the first phase that is not marked as done',
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 
 /** Answers that settle every file of a decision at once; the others may name files. */
-export const WHOLE_ANSWERS: readonly Answer[] = ['abort', 'keep', 'run', 'other', 'no_tests', 'wait'];
+export const WHOLE_ANSWERS: readonly Answer[] = [
+  'abort',
+  'keep',
+  'run',
+  'other',
+  'no_tests',
+  'wait',
+  'expand',
+  'continue',
+  'force',
+  'take_new',
+  'keep_old',
+  'resume',
+  'restart',
+];
 
 /** A file that a decision is about, and why. */
 export interface DecisionFile {
@@ -55,8 +82,11 @@ export interface DecisionFile {
   readonly message: string;
 }
 
+/** Chosen changes by path. */
+export type Selection = Readonly<Record<string, readonly number[]>>;
+
 export interface DecisionPoint {
-  /** `<n>-<first 8 of stepKey>[-<first 8 of the proposal's hash>]` */
+  /** `<n>-<the stepKey as shown>[-<first 8 of the proposal's hash>]` */
   readonly id: string;
   readonly n: number;
   readonly reason: PauseReason;
@@ -89,10 +119,16 @@ export interface DecisionRequest {
   readonly note?: string;
   /** Limits by name, `model` or `command`. */
   readonly set?: Readonly<Partial<Record<LimitName | 'model' | 'command', number | string>>>;
+  /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the sealed diff has them (see SealedFile.changes). */
+  readonly select?: Selection;
   /** Names this request through update, fall-back signal and retries: it counts once. */
   readonly requestId: string;
   readonly by: Decider;
 }
+
+/** The files that a request names; undefined: all that have no answer yet. */
+export const namedFiles = ({ files, select }: DecisionRequest): readonly string[] | undefined =>
+  select === undefined ? files : Object.keys(select);
 
 export type DecideOutcome =
   | { readonly outcome: 'settled'; readonly decision: string; readonly message: string }
@@ -113,10 +149,12 @@ export interface DecisionRecord {
   readonly answer: Answer;
   readonly files: readonly string[];
   readonly note: string | null;
+  /** What `select` chose; absent with other answers. */
+  readonly select?: Selection;
   readonly by: Decider;
   readonly at: number;
   readonly requestId: string;
 }
 
 export const decisionId = (n: number, stepKey: StepKey, proposalId: string | null): string =>
-  [String(n), stepKey.slice(0, 8), ...(proposalId === null ? [] : [proposalId.slice(0, 8)])].join('-');
+  [String(n), shownKey(stepKey), ...(proposalId === null ? [] : [proposalId.slice(0, 8)])].join('-');

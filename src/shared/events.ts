@@ -1,6 +1,7 @@
 /** What a run tells of itself, in order; names and fields of the first group come from the source document on truncation-safe edits. */
 import type { PauseReason } from './decisions.js';
 import type { Bucket, Format } from './formats.js';
+import type { PlanEventBody } from './plan/events.js';
 
 export interface Progress {
   readonly done: number;
@@ -10,6 +11,7 @@ export interface Progress {
 }
 
 export type EventBody =
+  | PlanEventBody
   | {
       readonly type: 'preflight_complete';
       readonly shouldSplit: boolean;

@@ -1,15 +1,29 @@
 /** Which decisions of people count: asked by the update's validator and by the signals. What each does is in decide.ts. Pure. */
 import {
   ANSWER_MEANS,
+  namedFiles,
   WHOLE_ANSWERS,
   type Answer,
   type DecideOutcome,
   type DecisionPoint,
   type DecisionRequest,
+  type SettledDecision,
 } from './decisions.js';
 import { BOUNDS, LIMITS, type LimitName } from './limits.js';
-import type { StepState } from './state.js';
+import type { SealedProposal } from './protocol.js';
 import { asText, short } from './text.js';
+import { SHOWN_BOUNDS } from './bounds.js';
+
+/** What is judged by, of a step's state or a plan's. */
+export interface Deciding {
+  readonly stage: string;
+  readonly outcome: string | null;
+  readonly decision: DecisionPoint | null;
+  readonly settled: readonly SettledDecision[];
+  readonly seenRequests: readonly string[];
+  /** A step's; a plan has none. */
+  readonly proposal?: SealedProposal | null;
+}
 
 export type Judgement =
   | { readonly counts: true }
@@ -25,8 +39,7 @@ export const isLimitName = (name: string): name is LimitName => Object.hasOwn(LI
 export const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
   Object.hasOwn(open.answered, path) ? open.answered[path] : undefined;
 /** What somebody sent, short enough for a message. */
-const shown = (value: unknown): string => short(asText(value), SHOWN_CHARS);
-const SHOWN_CHARS = 120;
+const shown = (value: unknown): string => short(asText(value), SHOWN_BOUNDS.request_chars);
 
 function judgeSettings(request: DecisionRequest): string | null {
   for (const [name, value] of Object.entries(request.set ?? {})) {
@@ -42,10 +55,36 @@ function judgeSettings(request: DecisionRequest): string | null {
   return null;
 }
 
-function judgeSettled(state: StepState, request: DecisionRequest): Judgement | null {
+/** A selection is a part: all of a file is `approve`, nothing of it is `skip`. */
+function judgeSelection({ proposal }: Deciding, { answer, files, select }: DecisionRequest): string | null {
+  if (select === undefined)
+    return answer === 'select' ? 'select needs the changes to take: {"select": {"PATH": [1, 3]}}' : null;
+  if (answer !== 'select') return `${answer} takes no selection of changes`;
+  if (files !== undefined) return 'select names its files by itself; leave files out';
+  const lists = Object.values(select);
+  if (lists.length === 0) return 'select names no file';
+  if (lists.reduce((sum, list) => sum + list.length, 0) > BOUNDS.selectedChanges)
+    return `select takes at most ${BOUNDS.selectedChanges} changes`;
+  const changes = new Map((proposal?.files ?? []).map((file) => [file.path, file.changes ?? 0]));
+  for (const [path, list] of Object.entries(select)) {
+    const most = changes.get(path);
+    // A path that is not in the proposal is told by judgeFiles.
+    if (most === undefined) continue;
+    if (most < 2) return `${shown(path)} cannot be taken in part; approve or skip it`;
+    const strange = list.find((n) => !Number.isInteger(n) || n < 1 || n > most);
+    if (strange !== undefined) return `${shown(path)} has changes 1 to ${most}, got ${shown(strange)}`;
+    if (new Set(list).size !== list.length) return `a change of ${shown(path)} is named twice`;
+    if (list.length === 0) return `nothing of ${shown(path)} is chosen: skip it`;
+    if (list.length === most) return `all of ${shown(path)} is chosen: approve it`;
+  }
+  return null;
+}
+
+function judgeSettled(state: Deciding, request: DecisionRequest): Judgement | null {
   const past = state.settled.find((decision) => decision.id === request.decision);
   if (past === undefined) return null;
-  const wanted = request.files === undefined ? null : [...request.files].sort().join('\0');
+  const files = namedFiles(request);
+  const wanted = files === undefined ? null : [...files].sort().join('\0');
   const same = past.answers.some(
     (record) =>
       record.answer === request.answer &&
@@ -58,7 +97,7 @@ function judgeSettled(state: StepState, request: DecisionRequest): Judgement | n
 }
 
 /** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
-export function judge(state: StepState, request: DecisionRequest): Judgement {
+export function judge(state: Deciding, request: DecisionRequest): Judgement {
   if (state.seenRequests.includes(request.requestId)) return again('this request was counted already');
   const settled = judgeSettled(state, request);
   if (settled !== null) return settled;
@@ -78,13 +117,13 @@ export function judge(state: StepState, request: DecisionRequest): Judgement {
     return no('revise needs a note that says what to change');
   if (request.answer === 'other' && typeof request.set?.command !== 'string') return no('other needs set.command');
   if (request.requestId.length > BOUNDS.note_bytes) return no('the request id is too long');
-  const settings = judgeSettings(request);
-  if (settings !== null) return no(settings);
+  const wrong = judgeSettings(request) ?? judgeSelection(state, request);
+  if (wrong !== null) return no(wrong);
   return judgeFiles(open, request);
 }
 
 function judgeFiles(open: DecisionPoint, request: DecisionRequest): Judgement {
-  const named = request.files;
+  const named = namedFiles(request);
   if (named === undefined) return { counts: true };
   if (named.length === 0) return no('files is empty; leave it out to answer for all files');
   if (WHOLE_ANSWERS.includes(request.answer) || open.files.length === 0)
@@ -107,7 +146,7 @@ function judgeFiles(open: DecisionPoint, request: DecisionRequest): Judgement {
 }
 
 /** What the caller of an accepted update is told; call it on the state after the decision was folded. */
-export function outcomeOf(before: StepState, after: StepState, request: DecisionRequest): DecideOutcome {
+export function outcomeOf(before: Deciding, after: Deciding, request: DecisionRequest): DecideOutcome {
   const id = request.decision === '' ? (before.decision?.id ?? 'abort') : request.decision;
   if (after.decision?.id === id) {
     const { decision } = after;

@@ -130,6 +130,8 @@ export const TIMINGS = {
     'model calls started on the queue of all workers together',
   ),
   modelCalls_atOnce: limit(20, 'calls', 1, 1_000, 'model calls under way in one worker'),
+  secondScore_ms: limit(60_000, 'ms', 100, 3_600_000, "a phase's second score is waited for this long"),
+  planRun_groups: limit(100, 'groups', 1, 10_000, 'a plan goes on in a new run after so many phases or waves'),
   connect_ms: limit(5_000, 'ms', 100, 600_000, 'wait for the Temporal server to answer a new connection'),
 } as const satisfies Record<string, LimitSpec>;
 
@@ -149,6 +151,8 @@ export const BOUNDS = {
   gcMinAge_ms: 3_600_000,
   reason_chars: 1_000,
   note_bytes: 64 * KiB,
+  // Changes that one answer chooses.
+  selectedChanges: 20_000,
   eventsKept: 5_000,
   ignoredKept: 50,
   detailsFiles: 30,
@@ -167,6 +171,12 @@ export const BOUNDS = {
   // A command that works on a workspace by itself is done in a moment; another one waits this long for it, asking this often.
   localWait_ms: 10_000,
   localPoll_ms: 100,
+  // A file that is edited in regions is cut into so many at first, and a region that is cut off again into two, none shorter than this.
+  regionsFirst: 4,
+  region_lines: 100,
+  // So often a model may ask to be shown more of a file, and for so many lines each time.
+  needsLinesAsked: 2,
+  needsLines_lines: 2_000,
   // A tree takes up to about 250 times its text in memory, and a quarter of a second per 400,000 characters.
   syntaxFile_chars: 1024 * KiB,
   syntaxParse_ms: 5_000,
@@ -180,6 +190,26 @@ export const BOUNDS = {
   planSlug_chars: 60,
   // Phases that run at once.
   planWave: 3,
+  // Reports of work out of scope that wait for the next phase; a person's words in each.
+  driftsKept: 20,
   runPrefix_chars: 4,
   shownKey_chars: 8,
+  // The review page: what one request may hold, how many sessions and live streams there may be, and how fast requests may come.
+  webBody_bytes: 256 * KiB,
+  webUrl_chars: 4_096,
+  webSessions: 100,
+  webSession_ms: 12 * 3_600_000,
+  webStreams: 64,
+  webRequests_burst: 400,
+  webRequests_perSecond: 100,
+  webStrangers_burst: 100,
+  webStrangers_perSecond: 20,
+  webLogins_burst: 10,
+  webLogins_perSecond: 0.1,
+  webSecret_chars: 16,
+  webPing_ms: 20_000,
+  // A server that went away is looked for again this often while somebody watches.
+  webAgain_ms: 3_000,
+  // Open runs whose changes the list of runs follows.
+  webFollowed: 50,
 } as const;

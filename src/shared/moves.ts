@@ -3,6 +3,7 @@
  * (reducer.ts); nothing here knows a file, a model or a clock other than the workflow's own.
  */
 import type { PauseReason } from './decisions.js';
+import type { PinnedFiles } from './protocol.js';
 import type { BlobRef } from './refs.js';
 import {
   approvedPaths,
@@ -13,6 +14,7 @@ import {
   type Pause,
   type StepState,
 } from './state.js';
+import { tokensOf } from './usage.js';
 
 export interface Chunk {
   /** Path, or `*` for the whole step. */
@@ -60,7 +62,7 @@ function limitReached(state: StepState, now: number): Move | null {
   const { limits, usage } = state;
   if (limits === null) return null;
   const waiting = unfinishedPaths(state);
-  const tokens = usage.input_tokens + usage.output_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
+  const tokens = tokensOf(usage);
   if (limits.budget_tokens !== null && tokens >= limits.budget_tokens)
     return pause('budget', `${tokens} tokens used; budget_tokens is ${limits.budget_tokens}`, waiting, 'budget_tokens');
   if (limits.budget_usd !== null && usage.usd !== null && usage.usd >= limits.budget_usd)
@@ -176,11 +178,25 @@ export const leftOut = (
   return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
 };
 
+/** What a seal takes from earlier proposals, by proposal; undefined: nothing, as in runs in which nobody chose among changes. */
+export const pinnedFiles = (state: StepState): readonly PinnedFiles[] | undefined => {
+  const { exclude, manual } = leftOut(state);
+  const out = new Set([...exclude, ...manual]);
+  const groups = new Map<BlobRef, { readonly diff: BlobRef; readonly files: PinnedFiles['files'][number][] }>();
+  for (const { path, pinned } of state.files) {
+    if (pinned === undefined || out.has(path)) continue;
+    const group = groups.get(pinned.proposal) ?? { diff: pinned.diff, files: [] };
+    group.files.push({ path, changes: pinned.changes });
+    groups.set(pinned.proposal, group);
+  }
+  return groups.size === 0 ? undefined : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
+};
+
 /**
  * Wait before asking again for a busy workspace: doubles up to 15 times the poll, then grows with the tries. A step that waits
  * for weeks must not fill its history: the number of tries grows with the square root of the time.
  */
-const busyWait_ms = (poll_ms: number, tries: number): number =>
+export const busyWait_ms = (poll_ms: number, tries: number): number =>
   Math.round(poll_ms * Math.min(15, 2 ** Math.min(4, tries - 1)) * Math.max(1, tries / 32));
 
 export function nextMove(state: StepState, now: number): Move {

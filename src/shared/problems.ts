@@ -52,6 +52,7 @@ export const PROBLEMS = {
   busy: spec(EXIT.conflict, 'Another step holds the workspace; it is waited for.', true),
   disk: spec(EXIT.failed, 'Free disk space or mend the permission, then retry.'),
   git_failed: spec(EXIT.failed, 'See the message of git.'),
+  git_too_old: spec(EXIT.refused, 'Install git 2.38 or later, or run the plan with --sequential.'),
   hook_failed: spec(EXIT.failed, 'A commit hook refused; mend what it names, or set `hooks: false`.'),
   // limits
   limit_reached: spec(EXIT.limit, 'Raise the limit with `--set LIMIT=VALUE`.'),
@@ -93,6 +94,16 @@ export class ProblemError extends Error {
     super(problem.message);
     this.name = 'ProblemError';
     this.problem = problem;
+  }
+}
+
+/** Several problems on their way to the one place that prints them; `problem` is the first. */
+export class ProblemsError extends ProblemError {
+  readonly problems: readonly Problem[];
+  constructor(problems: readonly [Problem, ...Problem[]]) {
+    super(problems[0]);
+    this.name = 'ProblemsError';
+    this.problems = problems;
   }
 }
 

@@ -7,13 +7,16 @@ import type { StepEvent } from './events.js';
 import type { Bucket, Finding, Format } from './formats.js';
 import type { LimitName, Limits, Timings } from './limits.js';
 import type { Problem } from './problems.js';
+import type { PlanProgress } from './plan/types.js';
 import type { BlobRef, StepKey } from './refs.js';
 
 // ------------------------------------------------------------------------------------------------------------------------- names
-export const WORKFLOWS = { editStep: 'editStep' } as const;
+export const WORKFLOWS = { editStep: 'editStep', plan: 'plan' } as const;
 export const UPDATES = { decide: 'decide' } as const;
 /** `decide` takes a DecisionRequest; the short ones take `{"decision": "<id>", "files"?, "note"?, "set"?}`. */
 export const SIGNALS = { decide: 'decide', approve: 'approve', skip: 'skip', retry: 'retry', abort: 'abort' } as const;
+/** To a plan; the body is `{"by": "<name>"}` or nothing. They take effect between phases. */
+export const PLAN_SIGNALS = { pause: 'pause', resume: 'resume', stop: 'stopAfterPhase', drift: 'drift' } as const;
 export const QUERIES = { status: 'status', ledger: 'ledger', events: 'events', proposal: 'proposal' } as const;
 export const SEARCH_ATTRIBUTES = {
   state: 'EmendState',
@@ -33,6 +36,8 @@ export const queueNames = (prefix: string, hostId: string): Queues => ({
   model: `${prefix}-model`,
   host: `${prefix}-host-${hostId}`,
 });
+/** The home's id in the name of its queue, whose prefix a person may choose. */
+export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 const DEFAULT_QUEUE_PREFIX = 'emend';
 /** Prefix of the task queues (`EMEND_QUEUE`): one set of workers serves one prefix. */
 export const queuePrefix = (env: Readonly<Record<string, string | undefined>>): string =>
@@ -57,9 +62,23 @@ export interface EditStepInput {
   readonly hints: readonly string[];
   /** Are the search attributes registered? Without them runs go without. */
   readonly searchAttributes: boolean;
+  /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
+  readonly testsFailed?: 'return';
 }
 
-export type StepOutcome = 'committed' | 'applied' | 'unchanged' | 'skipped' | 'aborted' | 'refused' | 'failed';
+export type StepOutcome =
+  | 'committed'
+  | 'applied'
+  | 'unchanged'
+  | 'skipped'
+  | 'aborted'
+  | 'refused'
+  | 'failed'
+  // of a plan's phases, and of plans
+  | 'tests_failed'
+  | 'completed'
+  | 'incomplete'
+  | 'stopped';
 export interface StepResult {
   readonly v: 1;
   readonly stepKey: StepKey;
@@ -71,6 +90,18 @@ export interface StepResult {
   readonly proposalId: string | null;
   readonly verification: string | null;
   readonly problem: Problem | null;
+  /** Of a plan. */
+  readonly plan?: PlanProgress;
+  /** With `tests_failed`. */
+  readonly failure?: VerificationFailure;
+}
+export interface VerificationFailure {
+  readonly kind: string | null;
+  readonly signature: string | null;
+  readonly summary: string;
+  readonly output: BlobRef | null;
+  /** What helps with failures of that kind; absent in results of earlier builds. */
+  readonly suggestions?: readonly string[];
 }
 
 /** Tokens and money so far. `usd` null: the price table does not know a model that was used. */
@@ -202,12 +233,38 @@ export interface ProposeInput extends ActivityBase {
   readonly refusal: BlobRef | null;
   /** Limits that decisions changed since preflight; absent: none. */
   readonly limits?: Partial<Limits>;
+  /** Absent: the call is for whole files. */
+  readonly region?: RegionPart;
+  /** Absent: nothing was asked for. */
+  readonly lines?: LinesAsked;
+}
+/** A file that is edited in regions, one call each: which of them comes next. */
+export interface RegionPart {
+  /** Blob with the regions (`RegionPlan`). */
+  readonly plan: BlobRef;
+  /** 0-based. */
+  readonly index: number;
+  /** Blob with what the regions before said (`RegionWork`); null at the first. */
+  readonly work: BlobRef | null;
+}
+/** Lines that a model asked to be shown: a blob with ranges, and how often it has asked. */
+export interface LinesAsked {
+  readonly ranges: BlobRef;
+  readonly asked: number;
 }
 /** The next rung for a truncated answer: computed by the activity, so that a better ladder breaks no paused run. */
 export type LadderStep =
   | { readonly kind: 'split' }
   | { readonly kind: 'budget'; readonly outputBudget_tokens: number }
   | { readonly kind: 'format'; readonly format: Format; readonly outputBudget_tokens: number }
+  | {
+      readonly kind: 'regions';
+      readonly format: Format;
+      readonly outputBudget_tokens: number;
+      readonly region: RegionPart;
+      /** In words, for the events. */
+      readonly to: string;
+    }
   | { readonly kind: 'exhausted' };
 export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
   | { readonly outcome: 'edited' | 'unchanged'; readonly accepted: BlobRef; readonly changed: readonly string[] }
@@ -218,6 +275,10 @@ export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
       readonly partialLength: number;
       readonly next: LadderStep;
     }
+  /** A region is done, and another one follows. */
+  | { readonly outcome: 'region_done'; readonly region: RegionPart; readonly to: string }
+  /** No edit: the next call shows these lines, too. */
+  | { readonly outcome: 'needs_lines'; readonly lines: LinesAsked; readonly to: string }
   /** Counted attempts: the next one is told `refusal`. */
   | { readonly outcome: 'invalid' | 'refused' | 'unmarked'; readonly message: string; readonly refusal: BlobRef }
   /** Not tried again without a person. */
@@ -241,8 +302,18 @@ export interface SealInput extends ActivityBase {
   readonly exclude: readonly string[];
   /** Paths that a person changed by hand. */
   readonly manual: readonly string[];
+  /** Files taken from an earlier proposal, whole or in part, instead of from the accepted results; absent: none. */
+  readonly pinned?: readonly PinnedFiles[];
   /** What a commit hook staged for some of them (JSON blob, `StagedByHook`): taken where the file itself is as it was then. */
   readonly staged?: BlobRef;
+}
+/** A person chose among the changes of a sealed proposal: its files are taken as it has them. */
+export interface PinnedFiles {
+  readonly proposal: BlobRef;
+  /** The sealed diff, whose changes were numbered. */
+  readonly diff: BlobRef;
+  /** `changes` null: all of the file. */
+  readonly files: readonly { readonly path: string; readonly changes: readonly number[] | null }[];
 }
 /** Kept as a blob from the commit that a hook stopped to the seal that follows. */
 export interface StagedByHook {
@@ -262,6 +333,11 @@ export interface SealedFile {
   readonly by: 'model' | 'person';
   readonly added: number;
   readonly removed: number;
+  /**
+   * Changes that can be chosen one by one: runs of added and removed lines, numbered from 1 in the order of the diff. Absent where the
+   * file can only be taken whole (made, deleted, moved, not UTF-8), and in proposals of earlier builds.
+   */
+  readonly changes?: number;
   /** Short hash of base, result and mode: a verdict stands while this is the same. */
   readonly key: string;
 }
@@ -371,6 +447,8 @@ export interface VerifyResult {
   readonly summary: string;
   readonly output: BlobRef | null;
   readonly seconds: number;
+  /** What helps with a failure of that kind; absent in results of earlier builds. */
+  readonly suggestions?: readonly string[];
 }
 
 export interface RollbackInput extends ActivityBase {
@@ -469,6 +547,8 @@ export interface StepStatus {
   readonly ignored: readonly string[];
   readonly lastSeq: number;
   readonly result: StepResult | null;
+  /** Of a plan: its phases. */
+  readonly plan?: PlanProgress;
 }
 export interface EventsQuery {
   readonly after?: number;

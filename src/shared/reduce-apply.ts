@@ -172,6 +172,11 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
   if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
     return wantsCommit(told) ? { ...told, stage: 'commit', transientRetried: false } : close(told, now, 'applied');
   if (result.transient && !state.transientRetried) return { ...told, transientRetried: true };
+  if (state.input.testsFailed === 'return') {
+    const { kind, signature, output, suggestions = [] } = result;
+    const failure = { kind, signature, output, summary: cut(result.summary), suggestions };
+    return { ...told, stage: 'rollback', afterRollback: 'finish', outcome: 'tests_failed', problem: null, failure };
+  }
   const failures = state.failedVerifications + 1;
   const again = result.signature !== null && result.signature === state.lastSignature;
   const spent = failures >= (state.limits?.maxFailedVerifications ?? 3);

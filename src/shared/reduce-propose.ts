@@ -183,6 +183,12 @@ function onTruncated(
       });
       return emit(next, now, { type: 'ladder', file: chunk.file, to });
     }
+    case 'regions': {
+      const { format, outputBudget_tokens, region, to } = step;
+      const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
+      const next = retarget(told, chunk, { ...fresh, format, outputBudget_tokens, region });
+      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(to) });
+    }
     case 'exhausted':
       return failChunk(told, chunk, 'truncation', result.reason, now);
   }
@@ -232,6 +238,17 @@ export function onProposed(state: StepState, { chunk, result, everyCall = false 
       const heads = [...paid.accepted.filter((head) => !chunk.heads.includes(head)), result.accepted];
       const next = onEach({ ...paid, accepted: heads }, chunk, { status: 'done', failure: null, refusal: null });
       return emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
+    }
+    case 'region_done': {
+      const { region, to } = result;
+      const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
+      const next = retarget(paid, chunk, { ...fresh, region });
+      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(to) });
+    }
+    case 'needs_lines': {
+      const { lines, to } = result;
+      const next = retarget(paid, chunk, { status: 'pending', draw: chunk.attempt.draw + 1, linesAsked: lines });
+      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(to) });
     }
     case 'truncated':
       return onTruncated(paid, chunk, result, now);

@@ -60,7 +60,10 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   const proposalId = state.proposal?.id ?? null;
   const id = decisionId(n, state.input.stepKey, proposalId);
   // Before the files are known nobody can have changed them by hand.
-  const answers = ANSWERS_BY_REASON[wanted.reason].filter((answer) => answer !== 'manual' || state.preflight !== null);
+  const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
+  const answers = ANSWERS_BY_REASON[wanted.reason].filter((answer) =>
+    answer === 'manual' ? state.preflight !== null : answer !== 'select' || inPart,
+  );
   const opened: StepState = {
     ...state,
     ask: null,

@@ -12,5 +12,14 @@ export type StepKey = string;
 export const isStepKey = (value: unknown): value is StepKey =>
   typeof value === 'string' && /^[0-9a-z-]{8,80}$/.test(value);
 
-/** A run as people see and type it: the first 8 digits of its stepKey. */
-export const shownKey = (stepKey: StepKey): string => stepKey.slice(0, BOUNDS.shownKey_chars);
+/** A plan's phase has its plan's key, its id and the number of its run: `<key>-p2-1`. */
+const PHASE_KEY = /^([0-9a-f]{32})(-p\d+-[a-z]?\d+)$/;
+/** The plan that a phase's run or mark belongs to; of any other key: itself. */
+export const planOf = (stepKey: StepKey): StepKey => PHASE_KEY.exec(stepKey)?.[1] ?? stepKey;
+export const phaseKey = (plan: StepKey, phase: string, run: number): StepKey => `${plan}-${phase}-${run}`;
+
+/** A run as people see and type it: the first 8 digits of its stepKey; of a phase's, `<first 8 of its plan's>-p2-1`. */
+export const shownKey = (stepKey: StepKey): string => {
+  const [, plan, phase = ''] = PHASE_KEY.exec(stepKey) ?? [];
+  return `${(plan ?? stepKey).slice(0, BOUNDS.shownKey_chars)}${phase}`;
+};

@@ -2,10 +2,16 @@
  * Signals come from anywhere: our own faces, the Temporal UI, `temporal workflow signal`. Whatever arrives is read here into a
  * request or a reason why it does not count; nothing throws.
  */
-import { ANSWERS_BY_REASON, type Answer, type DecisionRequest } from './decisions.js';
-import type { StepState } from './state.js';
+import {
+  ANSWERS_BY_REASON,
+  type Answer,
+  type DecisionPoint,
+  type DecisionRequest,
+  type Selection,
+} from './decisions.js';
 import { asText, short } from './text.js';
 import { isKnown, unknownVersion } from './versions.js';
+import { SHOWN_BOUNDS } from './bounds.js';
 
 export type SignalReading =
   | { readonly kind: 'request'; readonly request: DecisionRequest }
@@ -15,15 +21,18 @@ const ANSWERS: ReadonlySet<string> = new Set([...Object.values(ANSWERS_BY_REASON
 const isAnswer = (value: unknown): value is Answer => typeof value === 'string' && ANSWERS.has(value);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const SHOWN_CHARS = 80;
-const shown = (value: unknown): string => short(asText(value), SHOWN_CHARS);
+const shown = (value: unknown): string => short(asText(value), SHOWN_BOUNDS.signal_chars);
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
+const isSelection = (value: unknown): value is Selection =>
+  isRecord(value) &&
+  Object.values(value).every((list) => Array.isArray(list) && list.every((item) => typeof item === 'number'));
+
 /** Optional fields of a request; a wrong type is said, not guessed at. */
 function fields(body: Record<string, unknown>): Partial<DecisionRequest> | string {
-  const out: { files?: string[]; note?: string; set?: NonNullable<DecisionRequest['set']> } = {};
+  const out: { files?: string[]; note?: string; set?: NonNullable<DecisionRequest['set']>; select?: Selection } = {};
   if (body.files !== undefined) {
     if (!isTexts(body.files)) return 'files must be a list of paths';
     out.files = body.files;
@@ -35,6 +44,10 @@ function fields(body: Record<string, unknown>): Partial<DecisionRequest> | strin
   if (body.set !== undefined) {
     if (!isRecord(body.set)) return 'set must be an object of limits';
     out.set = body.set;
+  }
+  if (body.select !== undefined) {
+    if (!isSelection(body.select)) return 'select must be an object: a list of change numbers by path';
+    out.select = body.select;
   }
   return out;
 }
@@ -69,7 +82,11 @@ export function readRequest(body: unknown): SignalReading {
 }
 
 /** Reads the short signals `approve`, `skip`, `retry`, `abort`: `{"decision": "<id>"}`, or bare where nothing can be mistaken. */
-export function readShortSignal(state: StepState, answer: Answer, body: unknown): SignalReading {
+export function readShortSignal(
+  state: { readonly decision: DecisionPoint | null },
+  answer: Answer,
+  body: unknown,
+): SignalReading {
   const bare = body === undefined || body === null || body === '' || (isRecord(body) && Object.keys(body).length === 0);
   const ignored = (why: string): SignalReading => ({
     kind: 'ignored',

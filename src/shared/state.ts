@@ -9,11 +9,14 @@ import type {
   EditStepInput,
   FileStatus,
   HeldLease,
+  LinesAsked,
   PreflightResult,
+  RegionPart,
   SealedFile,
   SealedProposal,
   StepOutcome,
   StepUsage,
+  VerificationFailure,
 } from './protocol.js';
 import type { BlobRef } from './refs.js';
 import { NO_USAGE } from './usage.js';
@@ -55,12 +58,22 @@ export interface Attempting {
   /** An unmarked answer is asked for once more. */
   readonly unmarkedAsked: boolean;
   readonly failure: { readonly reason: PauseReason; readonly message: string } | null;
+  /** Set once a file is edited in regions. */
+  readonly region?: RegionPart;
+  /** Set once the model has asked for more lines. */
+  readonly linesAsked?: LinesAsked;
 }
 export interface Verdict {
   readonly answer: 'approve' | 'skip';
   readonly decision: number;
   /** SealedFile.key at the time: the verdict stands while it is the same. */
   readonly key: string;
+}
+export interface Pinned {
+  readonly proposal: BlobRef;
+  readonly diff: BlobRef;
+  /** Null: the file as the proposal has it. */
+  readonly changes: readonly number[] | null;
 }
 export interface FileEntry extends Attempting {
   readonly path: string;
@@ -72,6 +85,8 @@ export interface FileEntry extends Attempting {
   /** Changed by a commit hook: taken from the disk as `manual` is, but reviewed like an edit of the model. */
   readonly unreviewed?: boolean;
   readonly verdict: Verdict | null;
+  /** A person chose among the changes of this proposal: the next seals take the file from it. Gone when the file is asked for again. */
+  readonly pinned?: Pinned | undefined;
 }
 
 export type ReadyPreflight = Extract<PreflightResult, { outcome: 'ready' }>;
@@ -141,6 +156,8 @@ export interface StepState {
   readonly failedVerifications: number;
   readonly lastSignature: string | null;
   readonly failureOutput: BlobRef | null;
+  /** What the step ends with where its starter wants to hear of it. */
+  readonly failure?: VerificationFailure;
   /** What follows the rollback. */
   readonly afterRollback: 'ask' | 'regenerate' | 'finish' | 'new_base' | null;
   readonly commit: string | null;

@@ -10,7 +10,7 @@ export const cut = (text: string): string =>
   text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars - 1)}…`;
 
 /** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
-export const emit = (state: StepState, now: number, body: EventBody): StepState => {
+export const emit = <S extends Pick<StepState, 'nextSeq' | 'events'>>(state: S, now: number, body: EventBody): S => {
   // A union spread into a union: the compiler cannot see that each body stays itself.
   const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
   return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-BOUNDS.eventsKept) };
@@ -59,6 +59,8 @@ export const askAgain = (file: FileEntry, change: Partial<Attempting> = {}): Fil
   draw: file.draw + 1,
   manual: false,
   verdict: null,
+  pinned: undefined,
+  ...(file.region === undefined ? {} : { region: { ...file.region, index: 0, work: null } }),
   ...change,
 });
 

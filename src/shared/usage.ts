@@ -1,4 +1,4 @@
-/** Sums of what calls used. Pure. */
+/** Sums of what calls used, and their words. Pure. */
 import type { StepUsage } from './protocol.js';
 
 export const NO_USAGE: StepUsage = {
@@ -25,3 +25,23 @@ export const addUsage = (a: StepUsage, b: StepUsage): StepUsage => ({
 });
 
 export const sumUsage = (all: readonly StepUsage[]): StepUsage => all.reduce(addUsage, NO_USAGE);
+
+/** What the model read: from its cache or not. */
+export const tokensIn = ({ input_tokens, cacheRead_tokens, cacheWrite_tokens }: CountedTokens): number =>
+  input_tokens + cacheRead_tokens + cacheWrite_tokens;
+
+/** What counts against `budget_tokens`. */
+export const tokensOf = (usage: CountedTokens): number => tokensIn(usage) + usage.output_tokens;
+
+type CountedTokens = Pick<StepUsage, 'input_tokens' | 'output_tokens' | 'cacheRead_tokens' | 'cacheWrite_tokens'>;
+
+const calls = (n: number, what: string): string => `${n.toLocaleString('en-US')} ${what}${n === 1 ? '' : 's'}`;
+
+/** For people: `5 model calls, 11,918 tokens in, 5,036 out, $0.1000`. */
+export const usageText = (usage: StepUsage): string =>
+  [
+    calls(usage.calls, 'model call'),
+    `${tokensIn(usage).toLocaleString('en-US')} tokens in, ${usage.output_tokens.toLocaleString('en-US')} out`,
+    usage.usd === null ? 'price unknown' : `$${usage.usd.toFixed(4)}`,
+    ...(usage.unknownCalls === 0 ? [] : [`${calls(usage.unknownCalls, 'call')} cut off (counted as far as known)`]),
+  ].join(', ');

@@ -82,6 +82,7 @@ export const resultOf = (state: StepState): StepResult => ({
   proposalId: state.proposal?.id ?? null,
   verification: state.verification,
   problem: state.problem,
+  ...(state.failure === undefined || state.outcome !== 'tests_failed' ? {} : { failure: state.failure }),
 });
 
 /** Of a run that could not even be begun. */
@@ -122,7 +123,7 @@ const number = (value: unknown, otherwise: number): number =>
   typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
 
 /** A page of events: those after `after` (a `seq`; default 0), at most `limit` (default 500, at most 1,000), oldest first. */
-export const eventsOf = (state: StepState, query: EventsQuery | undefined): readonly StepEvent[] => {
+export const eventsOf = (state: Pick<StepState, 'events'>, query: EventsQuery | undefined): readonly StepEvent[] => {
   const after = number(query?.after, 0);
   const limit = Math.max(1, Math.min(number(query?.limit, 500), 1000));
   return state.events.filter((event) => event.seq > after).slice(0, limit);
@@ -132,14 +133,14 @@ export const eventsOf = (state: StepState, query: EventsQuery | undefined): read
  * Words of others (paths, reasons, commands) as a code span, in which nothing is markup: no link, image, HTML or table column. What
  * could end the span, break the line or turn the direction of writing becomes a blank.
  */
-const plain = (text: string, chars = 300): string => {
+export const plain = (text: string, chars = 300): string => {
   const safe = short(text, chars)
     .replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ')
     .trim();
   return safe === '' ? '' : `\`${safe}\``;
 };
 
-function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
+export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);
   const signals = decision.accepts.filter((answer) => ['approve', 'skip', 'retry', 'abort'].includes(answer));
   return [
@@ -172,7 +173,7 @@ const bytesOf = (text: string): number => {
   return bytes;
 };
 /** As many whole lines as fit; what must be read stands first. */
-const bounded = (lines: readonly string[]): string => {
+export const bounded = (lines: readonly string[]): string => {
   const kept: string[] = [];
   let bytes = 0;
   for (const line of lines) {

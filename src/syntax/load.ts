@@ -29,7 +29,10 @@ export const loadSyntax = async (paths: Iterable<string>): Promise<Syntax> => {
   }
   const loaded = new Map<LanguageRow, Loaded>();
   for (const row of rows) loaded.set(row, await grammarOf(row));
-  return { outline: (path, lines) => outline(loaded, path, lines) };
+  return {
+    outline: (path, lines) => outline(loaded, path, lines),
+    unread: (path, chars) => whyUnread(loaded, path, chars),
+  };
 };
 
 const grammarOf = (row: LanguageRow): Promise<Loaded> => {
@@ -56,25 +59,40 @@ const load = async (row: LanguageRow): Promise<Loaded> => {
   return { ok: true, grammar: { row, parser } };
 };
 
-const unread = (code: Extract<Outline, { kind: 'unread' }>['code'], why: string): Outline => ({
+type Unread = Extract<Outline, { kind: 'unread' }>;
+const unread = (code: Unread['code'], why: string): Unread => ({
   kind: 'unread',
   code,
   why,
 });
 const KNOWN = [...new Set(LANGUAGES.flatMap(({ endings }) => endings))].join(' ');
 
-const outline = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, lines: readonly string[]): Outline => {
+const grammarFor = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string): Grammar | Unread => {
   const row = languageOf(path);
   if (row === null)
     return unread('language_unknown', `The language of ${path} is not known; known endings are ${KNOWN}.`);
   const found = loaded.get(row);
-  if (found?.ok !== true)
-    return unread('syntax_unavailable', found?.why ?? `The grammar of ${row.name} was not loaded.`);
+  if (found?.ok === true) return found.grammar;
+  return unread('syntax_unavailable', found?.why ?? `The grammar of ${row.name} was not loaded.`);
+};
+
+const outline = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, lines: readonly string[]): Outline => {
+  const grammar = grammarFor(loaded, path);
+  if ('code' in grammar) return grammar;
   const chars = lines.reduce((sum, line) => sum + line.length + 1, 0);
+  return tooLarge(path, chars, '') ?? parse(grammar, path, lines);
+};
+
+/** `chars`: there are at least so many. */
+const whyUnread = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, chars: number): Unread | null => {
+  const grammar = grammarFor(loaded, path);
+  return 'code' in grammar ? grammar : tooLarge(path, chars, 'at least ');
+};
+
+const tooLarge = (path: string, chars: number, about: string): Unread | null => {
   const most = BOUNDS.syntaxFile_chars;
-  if (chars > most)
-    return unread('syntax_too_large', `${path} has ${chars} characters; a syntax tree is made of up to ${most}.`);
-  return parse(found.grammar, path, lines);
+  if (chars <= most) return null;
+  return unread('syntax_too_large', `${path} has ${about}${chars} characters; a syntax tree is made of up to ${most}.`);
 };
 
 const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[]): Outline => {

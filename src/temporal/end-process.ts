@@ -3,16 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../workspace/apply-process.js';
 import type { ProcessIdentity } from '../workspace/apply-process.js';
 import { realSys } from '../workspace/sys.js';
-
-const POLL_MS = 25;
-/** After SIGKILL the system only has to clear up. */
-const KILLED_MS = 5_000;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 /** SIGTERM, then SIGKILL after `grace_ms` (0: at once). Returns when the process is gone, or `still there` if even that does not end it. */
 export const endProcess = async (identity: ProcessIdentity, grace_ms: number): Promise<'gone' | 'still there'> => {
   for (const [signal, wait_ms] of [
     ['SIGTERM', grace_ms],
-    ['SIGKILL', KILLED_MS],
+    ['SIGKILL', SERVER_BOUNDS.killed_ms],
   ] as const) {
     if (wait_ms === 0) continue;
     // Looked at right before the signal: a pid that was reused since is left alone.
@@ -24,7 +21,7 @@ export const endProcess = async (identity: ProcessIdentity, grace_ms: number): P
       throw error;
     }
     for (const end = performance.now() + wait_ms; performance.now() < end;) {
-      await sleep(POLL_MS);
+      await sleep(SERVER_BOUNDS.endPoll_ms);
       if (!(await isAlive(realSys, identity))) return 'gone';
     }
   }

@@ -7,9 +7,7 @@ import { CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure, ensureApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { BOUNDS } from '../shared/limits.js';
-
-const MAX_STACK_CHARS = 2_000;
-const MAX_CAUSES = 3;
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export const boundFailures: ActivityInterceptorsFactory = () => ({
   inbound: {
@@ -27,7 +25,7 @@ export const boundFailures: ActivityInterceptorsFactory = () => ({
 export const boundFailure = (error: unknown): unknown => {
   if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
   if (error instanceof Error && error.name === 'AbortError') return error;
-  return bounded(error, MAX_CAUSES);
+  return bounded(error, SERVER_BOUNDS.failureCauses);
 };
 
 const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
@@ -50,7 +48,7 @@ const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
 /** Frames only: the head of a stack repeats the message, whole. */
 const shortStack = (error: Error): string => {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  return cut(frames.join('\n'), MAX_STACK_CHARS);
+  return cut(frames.join('\n'), SERVER_BOUNDS.failureStack_chars);
 };
 
 const cut = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars - 1)}…`);

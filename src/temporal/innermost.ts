@@ -1,4 +1,5 @@
 /** What really happened: libraries wrap errors in errors, and the reason is in the last cause. */
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 export interface Innermost {
   /** errno name, gRPC status number, or undefined. */
   readonly code: unknown;
@@ -6,13 +7,10 @@ export interface Innermost {
   readonly why: string;
 }
 
-/** A chain may end in itself. */
-const MAX_DEPTH = 20;
-
 export const innermost = (error: unknown): Innermost => {
   let last = error;
   // By shape, not by class: errors of Node's own fetch can come from another realm.
-  for (let depth = 0; depth < MAX_DEPTH; depth++) last = causeOf(last) ?? last;
+  for (let depth = 0; depth < SERVER_BOUNDS.causeDepth; depth++) last = causeOf(last) ?? last;
   const message = hasMessage(last) ? last.message : String(last);
   return {
     code: (last as { code?: unknown } | null | undefined)?.code,

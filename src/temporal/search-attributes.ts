@@ -6,14 +6,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../shared/protocol.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 /** Temporal's number for the type Keyword (`temporal.api.enums.v1.IndexedValueType`). */
 const KEYWORD = 2;
 const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
-
-/** A cluster's caches take a moment to learn a new attribute. */
-const AWAIT_MS = 15_000;
-const POLL_MS = 100;
 
 /**
  * Whether runs in this namespace may carry the attributes: true once all four exist as Keyword, created here if need be.
@@ -34,7 +31,7 @@ export const ensureSearchAttributes = async (
       const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
     }
-    for (const end = performance.now() + AWAIT_MS; ; found = await types()) {
+    for (const end = performance.now() + SERVER_BOUNDS.attributesAppear_ms; ; found = await types()) {
       const other = NAMES.find((name) => found[name] !== undefined && found[name] !== KEYWORD);
       if (other !== undefined) {
         tell(`Search attribute ${other} exists with another type than Keyword: runs go without search attributes.`);
@@ -42,10 +39,12 @@ export const ensureSearchAttributes = async (
       }
       if (NAMES.every((name) => found[name] === KEYWORD)) return true;
       if (performance.now() > end) {
-        tell(`The server did not show its new search attributes within ${AWAIT_MS} ms: runs go without them.`);
+        tell(
+          `The server did not show its new search attributes within ${SERVER_BOUNDS.attributesAppear_ms} ms: runs go without them.`,
+        );
         return false;
       }
-      await sleep(POLL_MS);
+      await sleep(SERVER_BOUNDS.attributesPoll_ms);
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

@@ -61,6 +61,11 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   engine_failed: 'retry',
   workspace_unreachable: 'wait',
   blob_lost: 'regenerate',
+  expansion: 'continue',
+  replan_limit: 'continue',
+  plan_changed: 'take_new',
+  merge_conflict: 'regenerate',
+  resume: 'resume',
 };
 
 export const carry = async (world: World, planned: Planned): Promise<Carried> => {

@@ -5,22 +5,37 @@ import pc from 'picocolors';
 export interface FakeIo extends Omit<Io, 'ask'> {
   readonly printed: { out: string; err: string };
   readonly asked: string[];
+  /** Pagers and editors that were run, with what they got. */
+  readonly tools: { command: string; args: readonly string[]; text: string | null }[];
   /** Replaceable, for a person who does not answer. */
   ask: Io['ask'];
   interrupt(): void;
 }
 
 export const fakeIo = (
-  more: { isTty?: boolean; env?: Io['env']; cwd?: string; typed?: (string | null)[]; stdin?: Uint8Array } = {},
+  more: {
+    isTty?: boolean;
+    env?: Io['env'];
+    cwd?: string;
+    typed?: (string | null)[];
+    stdin?: Uint8Array;
+    tool?: (args: readonly string[]) => number;
+  } = {},
 ): FakeIo => {
   const printed = { out: '', err: '' };
   const asked: string[] = [];
+  const tools: FakeIo['tools'] = [];
   const typed = [...(more.typed ?? [])];
   const handlers = new Set<() => void>();
   const isTty = more.isTty ?? false;
   return {
     printed,
     asked,
+    tools,
+    runTool: async (command, args, text) => {
+      tools.push({ command, args, text });
+      return more.tool?.(args) ?? 0;
+    },
     env: more.env ?? {},
     cwd: more.cwd ?? '/',
     isTty,

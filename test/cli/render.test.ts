@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { commandFor, decisionLines } from '../../src/cli/render/decision.js';
+import { commandFor, decisionLines, findingText } from '../../src/cli/render/decision.js';
 import { printDiff } from '../../src/cli/render/diff.js';
 import { eventText, isWorthALine } from '../../src/cli/render/event.js';
 import { LiveBlock, progressLines } from '../../src/cli/render/progress.js';
@@ -114,6 +114,10 @@ describe('a decision', () => {
     const text = decisionLines('abcd1234', decision({ answered: { 'b.ts': 'skip' } }), { proposal }).join('\n');
     expect(text).toContain('proposal 99999999: 1 file, +0 -4');
     expect(text).toContain('a.ts  +0 -4  delete');
+    expect(text).toContain('ask: deletion in a.ts: is deleted');
+    const found = { guard: 'syntax', severity: 'note' as const, path: 'b.ts', message: 'lacks )' };
+    expect(findingText({ ...found, lines: [3, 3] })).toBe('note: syntax in b.ts, line 3: lacks )');
+    expect(findingText({ ...found, lines: [3, 5] })).toBe('note: syntax in b.ts, lines 3 to 5: lacks )');
     expect(text).toContain('look here: a file is deleted');
     expect(text).toContain('deletion in a.ts: is deleted');
     expect(text).toContain('tolerance used: line_drift a.ts');
@@ -239,12 +243,12 @@ describe('progress', () => {
 
 describe('a diff', () => {
   const hostile = '--- a\n+++ b\n-x\n+\u001b[2Jy\n';
-  test('goes out byte for byte into a pipe, and without control characters to a terminal', () => {
+  test('goes out byte for byte into a pipe, and without control characters to a terminal', async () => {
     const pipe = fakeIo();
-    printDiff(pipe, hostile);
+    await printDiff(pipe, hostile, '/');
     expect(pipe.printed.out).toBe(hostile);
-    const tty = fakeIo({ isTty: true });
-    printDiff(tty, hostile);
+    const tty = fakeIo({ isTty: true, env: { ...process.env, GIT_PAGER: 'cat' } });
+    await printDiff(tty, hostile, '/');
     expect(tty.printed.out).toContain('+\\x1b[2Jy');
   });
 });

@@ -125,6 +125,7 @@ export class FakeServer implements RunGateway {
   /** What the history holds of a run's events, and what a worker knows of them. */
   told: StepEvent[] = [];
   events: StepEvent[] = [];
+  taskFailure = async () => null;
   toldEvents = async () => this.told;
   historyText = async () => '';
   searchAttributes = async () => this.attributes;

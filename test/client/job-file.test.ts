@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { ProblemsError, readJobFile } from '../../src/client/job-file.js';
+import { readJobFile } from '../../src/client/job-file.js';
+import { ProblemsError } from '../../src/shared/problems.js';
 import { problemOf, tempDir } from './fake.js';
 
 const repository = async (): Promise<string> => {

@@ -83,7 +83,7 @@ describe('without a server', () => {
           id: '1-abcd1234-99999999',
           n: 1,
           reason: 'approval',
-          accepts: ['approve', 'skip', 'revise', 'abort'],
+          accepts: ['approve', 'skip', 'revise', 'select', 'abort'],
         },
         usage: { calls: 2, input_tokens: 100 },
         counts: { done: 1 },

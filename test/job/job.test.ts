@@ -89,6 +89,7 @@ describe('good job files', () => {
       instructions: '\n# Add the flag ##\n\nText\r\n',
       mode: 'edit',
       targetFiles: ['src/a.ts', 'src/b.ts'],
+      newFiles: [],
       contextFiles: ['docs/x.md'],
       outputFiles: ['src/a.ts'],
       outputDir: 'src',

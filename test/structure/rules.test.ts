@@ -62,11 +62,14 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'syntax-port': { bad: 'src/syntax/bad.ts', text: uses('../job/x.js') },
   'job-pure': { bad: 'src/job/bad.ts', text: uses('../edits/x.js') },
   'plan-pure': { bad: 'src/plan/bad.ts', text: uses('../workspace/x.js') },
+  'plan-files-port': { bad: 'src/plan-files/bad.ts', text: uses('../model/x.js') },
   'model-port': { bad: 'src/model/bad.ts', text: uses('../job/x.js') },
   'workspace-port': { bad: 'src/workspace/bad.ts', text: uses('../model/x.js') },
   'activities-arrows': { bad: 'src/activities/bad.ts', text: uses('../temporal/x.js') },
   'temporal-port': { bad: 'src/temporal/bad.ts', text: uses('../client/x.js') },
   'client-arrows': { bad: 'src/client/bad.ts', text: uses('../edits/x.js') },
+  'web-arrows': { bad: 'src/web/bad.ts', text: uses('../workspace/x.js') },
+  'page-as-types': { bad: 'src/web/page/bad.ts', text: uses('../../client/x.js') },
   'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/x.js') },
   'sandbox-no-builtins': {
     bad: 'src/shared/bad.ts',
@@ -90,6 +93,7 @@ const FOLDERS = [
   'activities',
   'temporal',
   'client',
+  'web',
   'workflows',
 ];
 
@@ -136,7 +140,10 @@ describe('sources', () => {
     'src/shared/protocol.ts':
       'every name, type and limit that crosses the boundary, in one place (docs/architecture.md)',
     'src/workflows/edit-step.ts': 'the protocol as one text',
+    'src/workflows/plan.ts': 'the protocol as one text',
+    'src/shared/plan/types.ts': 'what a run of a plan is made of and what crosses its boundary, in one place',
     'src/shared/decide.ts': 'one table of answers',
+    'src/shared/bounds.ts': 'every inner bound, in one place',
   };
   const MOST = 300;
 
@@ -146,6 +153,49 @@ describe('sources', () => {
     expect(long.filter((path) => LONG[path] === undefined).map((path) => `${path}: ${lines(path)}`)).toEqual([]);
     // A reason that is no longer needed goes.
     expect(Object.keys(LONG).filter((path) => !long.includes(path))).toEqual([]);
+  });
+
+  /** Numbers that bound nothing: what others have fixed, weights and units. The page's own sizes stand beside what they draw. */
+  const NO_BOUNDS: Record<string, string> = {
+    'src/shared/versions.ts': 'the version of what is stored',
+    'src/model/prompt/shown-files.ts': 'weights of an estimate',
+    'src/model/prompt/tokens.ts': 'weights of an estimate',
+    'src/activities/edit-work.ts': 'a weight of an estimate',
+    'src/activities/preflight.ts': 'weights of an estimate',
+    'src/activities/plan/worktree.ts': 'the decimal system',
+    'src/activities/sealing.ts': 'digits of a name',
+    'src/client/resolve-run.ts': 'digits of a name',
+    'src/temporal/worker-identity.ts': 'digits of a name',
+    'worker.ts': 'digits of a name',
+    'src/plan/auto.ts': 'the rule of the source document',
+    'src/plan/complexity.ts': 'the rule of the source document',
+    'src/plan/second-score.ts': 'the rule of the source document',
+    'src/plan/triggers.ts': 'the rule of the source document',
+    'src/temporal/dev-server.ts': "Temporal's usual ports",
+    'src/cli/review-page.ts': 'a usual port',
+    'src/temporal/archives.ts': 'the formats tar and zip',
+    'src/temporal/search-attributes.ts': "Temporal's number for a type",
+    'src/client/temporal-gateway.ts': "Temporal's number for a type",
+    'src/workspace/apply-process.ts': 'the format of /proc',
+    'src/cli/commands/gc.ts': 'a day',
+    'src/cli/report/plot.ts': 'the size of a picture',
+    'src/web/assets.ts': 'from which size a file is worth its compression',
+    'src/edits/byte-text.ts': 'characters, and what an index of 32 bits holds',
+    'src/edits/byte-finder.ts': 'characters',
+    'src/edits/diff-hunks.ts': 'lines of context, as everywhere',
+    'src/edits/listing.ts': 'three digits of a line check',
+  };
+  const NUMBER = /^(export )?const [A-Z][A-Za-z0-9_]* = [0-9_]+( [*]{1,2} [0-9_]+)*;/m;
+
+  test('every bound is named in src/shared/limits.ts or bounds.ts', () => {
+    const apart = ['src/shared/limits.ts', 'src/shared/bounds.ts'];
+    const found = [...sources('src').filter((path) => !path.startsWith('src/web/page/')), 'worker.ts', 'client.ts']
+      .filter((path) => !apart.includes(path))
+      .filter((path) => NUMBER.test(read(path)));
+    expect(found.filter((path) => NO_BOUNDS[path] === undefined)).toEqual([]);
+    // A reason that is no longer needed goes.
+    expect(Object.keys(NO_BOUNDS).filter((path) => !found.includes(path))).toEqual([]);
+    expect(NUMBER.test('const a = 1;\nconst MAX_TRIES = 5;\n')).toBe(true);
   });
 
   test('what loads in the workflow sandbox imports nothing of Node, not even as a type', () => {

@@ -1,25 +1,43 @@
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
+import type { DevServer } from '../../temporal/dev-server.js';
 import { resolveHome } from '../../workspace/home.js';
+import type { WebServer } from '../../web/server.js';
 import type { Io } from '../io.js';
+import { startPage } from '../review-page.js';
 import { startOwnWorker, startServer, stopServices, warnWithoutModel } from '../services.js';
 import type { RunningWorker } from '../services.js';
-import { untilInterrupted } from '../until-interrupted.js';
+import { hearInterrupt } from '../until-interrupted.js';
 
-export const dev = async (io: Io): Promise<ExitCode> => {
+export interface DevFlags {
+  readonly port?: string;
+  readonly web: boolean;
+}
+
+export const dev = async (io: Io, { port, web }: DevFlags): Promise<ExitCode> => {
   const home = await resolveHome(io.env);
-  const server = await startServer(io, home);
+  // Heard while they start, too: a server whose starter was killed would stay behind.
+  const interrupt = hearInterrupt(io);
+  let server: DevServer | null = null;
   let worker: RunningWorker | null = null;
+  let page: WebServer | null = null;
   try {
-    worker = await startOwnWorker(io, home, 'stderr');
-    io.out(`Temporal UI  ${server.uiUrl}`);
-    io.out(`server       ${server.address}`);
-    io.out(`home         ${home}`);
-    io.out('Ctrl-C ends server and worker. Open runs stay where they are until the next `emend dev`.');
-    warnWithoutModel(io);
-    await untilInterrupted(io, worker.done);
+    server = await startServer(io, home);
+    if (!interrupt.heard()) worker = await startOwnWorker(io, home, 'stderr');
+    if (worker !== null) {
+      io.out(`Temporal UI  ${server.uiUrl}`);
+      io.out(`server       ${server.address}`);
+      io.out(`home         ${home}`);
+      if (web) page = await startPage(io, port === undefined ? {} : { port });
+      io.out('Ctrl-C ends server and worker. Open runs stay where they are until the next `emend dev`.');
+      warnWithoutModel(io);
+      await Promise.race([interrupt.came, worker.done]);
+    }
     io.err('Ending…');
   } finally {
+    // Whatever becomes of the page: the server must not be left behind.
+    await page?.close().catch(() => undefined);
+    interrupt.off();
     await stopServices(io, worker, server);
   }
   return EXIT.done;

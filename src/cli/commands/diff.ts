@@ -1,11 +1,16 @@
 import { shownKey } from '../../shared/refs.js';
 import { resolveRun } from '../../client/resolve-run.js';
+import type { ResolvedRun } from '../../client/resolve-run.js';
 import { runDiff } from '../../client/show-run.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { findingText } from '../render/decision.js';
 import { printDiff } from '../render/diff.js';
 import { withEmend } from '../with-emend.js';
+
+const workspaceOf = ({ live, archived }: ResolvedRun, otherwise: string): string =>
+  live?.memo?.workspace ?? archived.started?.workspace ?? otherwise;
 
 export const diff = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
@@ -16,6 +21,10 @@ export const diff = (io: Io, run: string, options: { readonly json?: true }): Pr
       io.err(
         `Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`,
       );
-    else printDiff(io, found.diff);
+    else {
+      // Beside the diff, which goes out byte for byte.
+      for (const finding of found.proposal.findings) io.err(findingText(finding));
+      await printDiff(io, found.diff, workspaceOf(resolved, io.cwd));
+    }
     return EXIT.done;
   });

@@ -8,6 +8,8 @@ import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { showLiveText } from '../live-text.js';
+import { isOfKind } from '../render/event-kinds.js';
+import type { EventKind } from '../render/event-kinds.js';
 import { eventText } from '../render/event.js';
 import { withEmend } from '../with-emend.js';
 
@@ -16,6 +18,7 @@ interface EventsFlags {
   /** Follows as well. */
   readonly live?: true;
   readonly json?: true;
+  readonly kind?: EventKind;
 }
 
 /** `--json`: one object a line, so that it can be followed too. */
@@ -59,7 +62,9 @@ const printAfter = async (
 ): Promise<number> => {
   for (let last = after; ;) {
     const page = await runEvents(emend, run, last);
-    for (const event of page) io.out(flags.json === true ? JSON.stringify(event) : textLine(event));
+    for (const event of page)
+      if (flags.kind === undefined || isOfKind(event, flags.kind))
+        io.out(flags.json === true ? JSON.stringify(event) : textLine(event));
     const next = page.at(-1)?.seq ?? last;
     if (next === last) return last;
     last = next;

@@ -34,7 +34,7 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
   const judged = await judge(workspace, config, format, answer);
   const report = reportOf(workspace, judged, check);
   const done = local === null ? report : await write(local, workspace, judged, report);
-  printPatch(io, { ...done, recovered: local?.recovered ?? [] }, { check, json: flags.json === true });
+  await printPatch(io, { ...done, recovered: local?.recovered ?? [] }, { check, json: flags.json === true });
   return done.exit;
 };
 

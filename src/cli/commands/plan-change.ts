@@ -9,8 +9,8 @@ import type { PlanTree } from '../../plan/tree.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
-import { readPlan, refuseFaults } from '../plan-files.js';
-import type { ReadPlan } from '../plan-files.js';
+import { readPlan, refuseFaults } from '../../plan-files/read.js';
+import type { ReadPlan } from '../../plan-files/read.js';
 import { writePlan } from '../plan-write.js';
 import { plain } from '../render/text.js';
 

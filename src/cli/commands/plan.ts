@@ -4,7 +4,7 @@ import type { PlanReport } from '../../plan/report.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
-import { readPlan, refuseFaults } from '../plan-files.js';
+import { readPlan, refuseFaults } from '../../plan-files/read.js';
 import { checkLines, scoreLines, showLines } from '../render/plan.js';
 
 interface Flags {

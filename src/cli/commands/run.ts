@@ -2,22 +2,29 @@
 import { shownKey } from '../../shared/refs.js';
 import { readJobFile } from '../../client/job-file.js';
 import type { JobFile } from '../../client/job-file.js';
-import { openEmend } from '../../client/open.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import { linkOf } from '../../client/show-run.js';
 import { startStep } from '../../client/start-step.js';
 import type { StartedStep } from '../../client/start-step.js';
 import type { Emend } from '../../client/types.js';
-import { EXIT, fail } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
-import { exitOfClosed } from '../exit-codes.js';
+import { exitOfFollowed } from '../exit-codes.js';
 import { followRun } from '../follow-run.js';
 import type { Followed } from '../follow-run.js';
 import type { Io } from '../io.js';
 import { decisionLines } from '../render/decision.js';
 import { line, plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
-import { startMissing, untilPolled } from '../start-missing.js';
+import { withRunning } from '../start-missing.js';
+import { explain } from '../explain.js';
+import { annotationLine, ofProblem, wantsAnnotations } from '../headless/annotations.js';
+import { annotate } from '../headless/annotate-run.js';
+import { notify, notifyCommand } from '../headless/notify.js';
+import { approveBy, readPolicy } from '../headless/policy.js';
+import { checkBranch, publish } from '../headless/publish.js';
+import type { Publishing } from '../headless/publish.js';
+import type { Policy } from '../../job/policy.js';
 import { runLimits } from '../settings.js';
 
 export interface RunFlags {
@@ -30,32 +37,36 @@ export interface RunFlags {
   readonly hint: readonly string[];
   readonly workspace?: string;
   readonly json?: true;
+  readonly quiet?: true;
+  readonly policy?: string;
+  readonly annotations?: true;
+  readonly push?: string;
+  readonly remote: string;
+  readonly draftPr?: true;
 }
 
 export const run = async (io: Io, jobPath: string, flags: RunFlags): Promise<ExitCode> => {
-  const overrides = runLimits(flags.set);
-  const job = await readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
-  const stop = new AbortController();
-  const off = io.onInterrupt(() => {
-    stop.abort();
-  });
-  let emend = await openEmend({ env: io.env });
-  const services = flags.dev === true ? await startMissing(io, emend) : null;
+  const annotated = wantsAnnotations(io.env, flags.annotations === true);
   try {
-    if (services?.server === true) {
-      await emend.close();
-      emend = await openEmend({ env: io.env });
-    }
-    if (emend.runs === null)
-      return fail('no_server', emend.unreachable?.message ?? 'No Temporal server answers.', emend.unreachable?.next);
-    if (services?.worker === true) await untilPolled(emend.runs, emend.queues.workflow);
-    const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
-    return await follow(io, emend, job, step, flags, stop.signal);
-  } finally {
-    off();
-    await services?.stop();
-    await emend.close();
+    return await started(io, jobPath, flags, annotated);
+  } catch (error) {
+    // Everything that is wrong with a job has a line of it.
+    if (annotated) for (const each of explain(error).problems) io.err(annotationLine(ofProblem(each)));
+    throw error;
   }
+};
+
+const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: boolean): Promise<ExitCode> => {
+  const overrides = runLimits(flags.set);
+  const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
+  const publishing = await publishingOf(io, flags);
+  const command = await notifyCommand(io);
+  const job = await readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
+  return withRunning(io, { dev: flags.dev === true }, async (emend, signal) => {
+    const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
+    const headless = { policy, command, annotated, publishing };
+    return follow(io, emend, job, step, flags, headless, signal);
+  });
 };
 
 const follow = async (
@@ -64,13 +75,15 @@ const follow = async (
   job: JobFile,
   step: StartedStep,
   flags: RunFlags,
+  { policy, command, annotated, publishing }: Headless,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
   const json = flags.json === true;
   const shown = shownKey(step.stepKey);
   const resolved = await resolveRun(emend, step.stepKey);
   const link = linkOf(emend, resolved);
-  if (!json) {
+  const quiet = json || flags.quiet === true;
+  if (!quiet) {
     io.out(`${shown}  ${line(job.job.title, io.columns - 10)}`);
     if (step.started === 'already_running')
       io.out('  This job is running already; here it is. (--again starts another beside it.)');
@@ -82,28 +95,39 @@ const follow = async (
     interactive,
     wait,
     yes: flags.yes === true,
-    quiet: json,
+    quiet,
     live: flags.live === true,
     needWorker: !interactive && !wait,
     signal,
+    ...(policy === null ? {} : { policy: approveBy(io, emend, policy, flags.policy ?? '', quiet) }),
+    ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
   });
-  const exit = exitOf(followed);
+  const exit = exitOfFollowed(followed);
+  if (annotated) await annotate(io, emend, resolved, followed);
   if (json) io.out(JSON.stringify({ v: 1, ...step, link, ...outcomeOf(followed), exit }));
   else tell(io, shown, followed, flags.dev === true);
+  const result = followed.kind === 'closed' ? followed.closed.result : null;
+  if (publishing !== null && result !== null) {
+    const { title } = job.job;
+    await publish(io, result, publishing, { workspace: job.workspace, title, run: shown });
+  }
   return exit;
 };
 
-const exitOf = (followed: Followed): ExitCode => {
-  switch (followed.kind) {
-    case 'closed':
-      return exitOfClosed(followed.closed);
-    case 'waiting':
-      return EXIT.waiting;
-    case 'no_worker':
-      return EXIT.unavailable;
-    case 'interrupted':
-      return EXIT.interrupted;
-  }
+interface Headless {
+  readonly policy: Policy | null;
+  /** A person's notify command. */
+  readonly command: string | null;
+  readonly annotated: boolean;
+  readonly publishing: Publishing | null;
+}
+
+const publishingOf = async (io: Io, { push, remote, draftPr }: RunFlags): Promise<Publishing | null> => {
+  if (push === undefined)
+    return draftPr === true ? fail('usage', '--draft-pr needs a branch.', 'Add --push BRANCH.') : null;
+  const publishing = { branch: push, remote, pullRequest: draftPr === true };
+  await checkBranch(publishing, io.cwd);
+  return publishing;
 };
 
 const outcomeOf = (followed: Followed): object => {
@@ -111,7 +135,7 @@ const outcomeOf = (followed: Followed): object => {
     case 'closed':
       return { state: 'closed', ...followed.closed };
     case 'waiting':
-      return { state: 'waiting', decision: followed.status.decision, status: followed.status };
+      return { state: 'waiting', decision: followed.status.decision, status: followed.status, why: followed.why };
     case 'no_worker':
       return { state: 'no_worker', message: followed.note };
     case 'interrupted':

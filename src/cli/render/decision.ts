@@ -1,13 +1,18 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
 import { ANSWER_MEANS, WHOLE_ANSWERS } from '../../shared/decisions.js';
 import type { Answer, DecisionPoint } from '../../shared/decisions.js';
+import type { Finding } from '../../shared/formats.js';
 import type { SealedProposal } from '../../shared/protocol.js';
 import { count, line, plain, table } from './text.js';
+import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 
 const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'abort'];
 /** What an answer needs beside its name. */
-const NEEDS: Partial<Record<Answer, string>> = { revise: ' --note "…"', other: ' --set command="…"' };
-const MAX_FILES = 15;
+const NEEDS: Partial<Record<Answer, string>> = {
+  revise: ' --note "…"',
+  select: ' --hunk PATH:1,3',
+  other: ' --set command="…"',
+};
 
 /** What to type for an answer. The decision is named: an answer to a proposal that was not looked at must not count. */
 export const commandFor = (run: string, decision: Pick<DecisionPoint, 'id'>, answer: Answer): string => {
@@ -15,11 +20,18 @@ export const commandFor = (run: string, decision: Pick<DecisionPoint, 'id'>, ans
   return `emend ${verb} --decision ${decision.id}${NEEDS[answer] ?? ''}`;
 };
 
+/** `ask: doubled_block in src/a.ts, lines 3 to 8: ...`: how much it matters, where, what. */
+export const findingText = ({ severity, guard, path, lines, message }: Finding): string => {
+  const where =
+    lines === undefined ? '' : lines[0] === lines[1] ? `, line ${lines[0]}` : `, lines ${lines.join(' to ')}`;
+  return `${severity}: ${guard} in ${plain(path)}${where}: ${plain(message)}`;
+};
+
 const proposalLines = (proposal: SealedProposal, width: number): readonly string[] => {
   const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
   const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
   const rows = proposal.files
-    .slice(0, MAX_FILES)
+    .slice(0, SHOWN_BOUNDS.decisionFiles)
     .map((file) => [
       `  ${plain(file.path)}`,
       `+${file.added} -${file.removed}`,
@@ -30,7 +42,7 @@ const proposalLines = (proposal: SealedProposal, width: number): readonly string
     ...table(rows),
     ...more(proposal.files.length),
     ...proposal.mustAsk.map((why) => line(`  look here: ${why}`, width)),
-    ...proposal.findings.map((finding) => line(`  ${finding.guard} in ${finding.path}: ${finding.message}`, width)),
+    ...proposal.findings.map((finding) => line(`  ${findingText(finding)}`, width)),
     ...proposal.rungs.map((rung) => line(`  tolerance used: ${rung}`, width)),
   ];
 };
@@ -58,7 +70,7 @@ export const decisionLines = (
 /** One line a file; what all files share was said by the decision's own message. */
 const fileLines = (files: DecisionPoint['files'], { message }: DecisionPoint, width: number): readonly string[] => [
   ...files
-    .slice(0, MAX_FILES)
+    .slice(0, SHOWN_BOUNDS.decisionFiles)
     .map((file) =>
       line(`  ${file.path}${file.message === message || file.message === '' ? '' : `: ${file.message}`}`, width),
     ),
@@ -75,4 +87,5 @@ export const commandLines = (run: string, decision: DecisionPoint): readonly str
   ];
 };
 
-const more = (files: number): readonly string[] => (files > MAX_FILES ? [`  and ${files - MAX_FILES} more`] : []);
+const more = (files: number): readonly string[] =>
+  files > SHOWN_BOUNDS.decisionFiles ? [`  and ${files - SHOWN_BOUNDS.decisionFiles} more`] : [];

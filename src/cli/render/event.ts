@@ -1,5 +1,6 @@
 /** An event in one line, with the words that the documentation uses. Pure. */
 import type { StepEvent } from '../../shared/events.js';
+import { planEventText } from './plan-run.js';
 import { count, plain } from './text.js';
 
 export const eventText = (event: StepEvent): string => plain(textOf(event));
@@ -62,6 +63,8 @@ const textOf = (event: StepEvent): string => {
       return `abort asked by ${event.by}`;
     case 'step_finished':
       return `finished: ${event.outcome}`;
+    default:
+      return planEventText(event);
   }
 };
 
@@ -73,6 +76,8 @@ const QUIET: readonly StepEvent['type'][] = [
   'edit_step_paused',
   'decision_settled',
   'step_finished',
+  'plan_finished',
+  'markers_checked',
 ];
 
 export const isWorthALine = (event: StepEvent): boolean => !QUIET.includes(event.type);

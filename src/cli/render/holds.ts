@@ -2,8 +2,7 @@
 import { shownKey } from '../../shared/refs.js';
 import type { ReleasedHold, StaleHold } from '../../client/leases.js';
 import { count, plain } from './text.js';
-
-const MAX_FILES = 20;
+import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 
 const BECAUSE: Record<ReleasedHold['because'], string> = {
   nothing_applied: 'nothing of it is applied',
@@ -16,7 +15,7 @@ export const releasedLine = ({ stepKey, workspace, ended, because }: ReleasedHol
 
 export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleHold): readonly string[] => {
   const run = shownKey(stepKey);
-  const more = files.length > MAX_FILES ? ` and ${files.length - MAX_FILES} more` : '';
+  const more = files.length > SHOWN_BOUNDS.heldFiles ? ` and ${files.length - SHOWN_BOUNDS.heldFiles} more` : '';
   if (elsewhere)
     return [
       `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
@@ -25,7 +24,7 @@ export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: Stale
     ];
   return [
     `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
-    `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, MAX_FILES).join(', '))}${more}`}`,
+    `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, SHOWN_BOUNDS.heldFiles).join(', '))}${more}`}`,
     `  emend recover --undo ${run}   puts its files back`,
     `  emend recover --keep ${run}   keeps them as they are`,
   ];

@@ -22,6 +22,7 @@ export interface PatchReport {
     | 'invalid'
     | 'refused'
     | 'declined'
+    | 'needs_lines'
     | 'base_changed'
     | 'conflict';
   /** With --check: nothing was written. */
@@ -42,16 +43,16 @@ export interface PatchReport {
   readonly exit: ExitCode;
 }
 
-export const printPatch = (
+export const printPatch = async (
   io: Io,
   report: PatchReport,
   { check, json }: { readonly check: boolean; readonly json: boolean },
-): void => {
+): Promise<void> => {
   if (json) {
     io.out(JSON.stringify(report, null, 2));
     return;
   }
-  if (check) printDiff(io, report.diff);
+  if (check) await printDiff(io, report.diff, report.workspace);
   for (const text of patchLines(report))
     if (check) io.err(text);
     else io.out(text);

@@ -2,8 +2,8 @@
 import type { LedgerRow, StepStatus } from '../../shared/protocol.js';
 import type { Io } from '../io.js';
 import { line } from './text.js';
+import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 
-const MAX_ROWS = 12;
 const MARK: Record<LedgerRow['status'], string> = {
   pending: ' ',
   in_progress: '>',
@@ -21,7 +21,7 @@ const WORDS: Record<LedgerRow['status'], string> = {
 
 export const progressLines = (status: StepStatus, ledger: readonly LedgerRow[], width: number): readonly string[] => {
   const rows = ledger.slice().sort((a, b) => Number(b.status === 'in_progress') - Number(a.status === 'in_progress'));
-  const shown = rows.slice(0, MAX_ROWS).map((row) => {
+  const shown = rows.slice(0, SHOWN_BOUNDS.progressRows).map((row) => {
     const format = row.status === 'in_progress' ? ` (${row.format})` : '';
     const reason = row.status === 'failed' && row.reason !== null ? `: ${row.reason}` : '';
     return line(`  ${MARK[row.status]} ${row.path}  ${WORDS[row.status]}${format}${reason}`, width);
@@ -29,7 +29,7 @@ export const progressLines = (status: StepStatus, ledger: readonly LedgerRow[], 
   return [
     line(status.doing, width),
     ...(ledger.length > 1 ? shown : []),
-    ...(ledger.length > MAX_ROWS ? [`  and ${ledger.length - MAX_ROWS} more`] : []),
+    ...(ledger.length > SHOWN_BOUNDS.progressRows ? [`  and ${ledger.length - SHOWN_BOUNDS.progressRows} more`] : []),
   ];
 };
 

@@ -1,11 +1,12 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
 import type { RunView } from '../../client/show-run.js';
 import { PROBLEMS } from '../../shared/problems.js';
-import type { LedgerRow, StepResult, StepUsage } from '../../shared/protocol.js';
+import type { LedgerRow, StepResult } from '../../shared/protocol.js';
 import { decisionLines } from './decision.js';
+import { planLines } from './plan-run.js';
 import { count, line, plain, table } from './text.js';
-
-const MAX_ROWS = 25;
+import { SHOWN_BOUNDS } from '../../shared/bounds.js';
+import { usageText } from '../../shared/usage.js';
 
 export const viewLines = (view: RunView, shown: string, width: number): readonly string[] => {
   const { status } = view;
@@ -27,6 +28,7 @@ export const viewLines = (view: RunView, shown: string, width: number): readonly
           '  Shown is what this machine has in its archive; it may lag behind. `emend dev` or `emend worker` brings the run back.',
         ]),
     ...ledgerLines(view.ledger, width),
+    ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width)]),
     ...(status.ignored.length === 0
       ? []
       : ['', 'did not count:', ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width))]),
@@ -40,7 +42,7 @@ export const viewLines = (view: RunView, shown: string, width: number): readonly
 const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string[] => {
   if (rows.length === 0) return [];
   const cells = rows
-    .slice(0, MAX_ROWS)
+    .slice(0, SHOWN_BOUNDS.ledgerRows)
     .map((row) => [
       `  ${line(row.path, 60)}`,
       row.verdict === null ? row.status : `${row.status}, ${row.verdict}`,
@@ -52,18 +54,10 @@ const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string
   return [
     '',
     ...table([['  file', 'status', 'format', 'size', '', ''], ...cells]).map((text) => line(text, width)),
-    ...(rows.length > MAX_ROWS ? [`  and ${rows.length - MAX_ROWS} more (emend show RUN --json lists all)`] : []),
+    ...(rows.length > SHOWN_BOUNDS.ledgerRows
+      ? [`  and ${rows.length - SHOWN_BOUNDS.ledgerRows} more (emend show RUN --json lists all)`]
+      : []),
   ];
-};
-
-const usageText = (usage: StepUsage): string => {
-  const tokens = usage.input_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
-  return [
-    count(usage.calls, 'model call'),
-    `${tokens.toLocaleString('en-US')} tokens in, ${usage.output_tokens.toLocaleString('en-US')} out`,
-    usage.usd === null ? 'price unknown' : `$${usage.usd.toFixed(4)}`,
-    ...(usage.unknownCalls === 0 ? [] : [`${count(usage.unknownCalls, 'call')} cut off (counted as far as known)`]),
-  ].join(', ');
 };
 
 const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = {
@@ -74,6 +68,15 @@ const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = 
   aborted: () => 'aborted: what was applied and not committed was rolled back',
   refused: () => 'refused before anything was written',
   failed: () => 'failed',
+  tests_failed: () => 'its tests failed: what was applied was rolled back',
+  completed: (result) => `completed: ${phasesText(result)}`,
+  incomplete: (result) => `came to its end with phases that are not completed: ${phasesText(result)}`,
+  stopped: (result) => `stopped after a phase: ${phasesText(result)}`,
+};
+
+const phasesText = ({ plan }: StepResult): string => {
+  const phases = plan?.phases ?? [];
+  return `${phases.filter(({ status }) => status === 'completed').length} of ${count(phases.length, 'phase')} completed`;
 };
 
 export const resultLines = (result: StepResult, shown: string): readonly string[] => [

@@ -1,0 +1,122 @@
+/** `emend plan run`: starts a plan (or joins its open run), shows it with its phases, asks, and says how it ended. */
+import { resolveRun } from '../../client/resolve-run.js';
+import { linkOf } from '../../client/show-run.js';
+import { planOfPath, startPlan } from '../../client/start-plan.js';
+import type { PlanFile } from '../../client/start-plan.js';
+import type { StartedStep } from '../../client/start-step.js';
+import type { Emend } from '../../client/types.js';
+import { fail } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import { shownKey } from '../../shared/refs.js';
+import { exitOfFollowed } from '../exit-codes.js';
+import { followPlan } from '../follow-plan.js';
+import type { FollowedPlan } from '../follow-plan.js';
+import type { Io } from '../io.js';
+import { decisionLines } from '../render/decision.js';
+import { line, plain } from '../render/text.js';
+import { resultLines } from '../render/view.js';
+import { runLimits } from '../settings.js';
+import { withRunning } from '../start-missing.js';
+
+export interface PlanRunFlags {
+  readonly phase?: string;
+  readonly sequential?: true;
+  readonly waves?: true;
+  readonly auto?: true;
+  readonly forceReplan?: true;
+  readonly reportScopeDrift?: string;
+  readonly dev?: true;
+  readonly wait?: true;
+  readonly yes?: true;
+  readonly set: readonly string[];
+  readonly hint: readonly string[];
+  readonly json?: true;
+}
+
+export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {
+  const overrides = runLimits(flags.set);
+  const phase = phaseOf(flags.phase);
+  const plan = await planOfPath(io.cwd, path);
+  return withRunning(io, { dev: flags.dev === true }, async (emend, signal) => {
+    const step = await startPlan(emend, {
+      plan,
+      overrides,
+      hints: flags.hint,
+      ...(flags.auto === true ? { approval: 'auto' as const } : {}),
+      options: {
+        phase,
+        mode: flags.sequential === true ? 'sequential' : flags.waves === true ? 'waves' : 'auto',
+        forceReplan: flags.forceReplan === true,
+        drift: flags.reportScopeDrift ?? null,
+      },
+    });
+    return follow(io, emend, plan, step, flags, signal);
+  });
+};
+
+const phaseOf = (written: string | undefined): number | null => {
+  if (written === undefined) return null;
+  if (/^\d{1,4}$/.test(written)) return Number(written);
+  return fail('usage', `--phase: expected the number of a phase, received ${JSON.stringify(written)}.`);
+};
+
+const follow = async (
+  io: Io,
+  emend: Emend,
+  plan: PlanFile,
+  step: StartedStep,
+  flags: PlanRunFlags,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
+  const json = flags.json === true;
+  const shown = shownKey(step.stepKey);
+  const resolved = await resolveRun(emend, step.stepKey);
+  const link = linkOf(emend, resolved);
+  if (!json) {
+    io.out(`${shown}  ${line(plan.title, io.columns - 10)}`);
+    if (step.started === 'already_running') io.out('  This plan is running already; here it is.');
+    if (link !== null) io.out(`  ${link}`);
+  }
+  const interactive = io.isTty && !json;
+  const followed = await followPlan(io, emend, resolved, {
+    interactive,
+    wait: flags.wait === true,
+    yes: flags.yes === true,
+    quiet: json,
+    live: false,
+    needWorker: !interactive && flags.wait !== true,
+    signal,
+  });
+  const exit = exitOfFollowed(followed);
+  if (json) io.out(JSON.stringify({ v: 1, ...step, link, ...followed, exit }));
+  else tell(io, shown, followed);
+  return exit;
+};
+
+const tell = (io: Io, shown: string, followed: FollowedPlan): void => {
+  switch (followed.kind) {
+    case 'closed': {
+      const { result, status, message } = followed.closed;
+      if (result !== null) for (const text of resultLines(result, shown)) io.out(text);
+      else
+        io.err(`${shown}  ${status.toLowerCase()}: ${plain(message ?? 'no reason given')}\n  See: emend show ${shown}`);
+      return;
+    }
+    case 'waiting': {
+      const { decision, stepKey } = followed.status;
+      if (decision !== null)
+        for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns })) io.out(text);
+      return;
+    }
+    case 'paused':
+      io.out(`${shown} is paused before the next phase. Go on with: emend plan resume PLAN`);
+      return;
+    case 'no_worker':
+      io.err(
+        `The run ${shown} is started and goes on as soon as a worker is there; emend show ${shown} tells how it is.`,
+      );
+      return;
+    case 'interrupted':
+      io.err(`\n${shown} goes on without this terminal. See: emend show ${shown}`);
+  }
+};

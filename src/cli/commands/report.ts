@@ -1,0 +1,63 @@
+/** `emend report`: from the archive of this machine, so that it works for runs that no server knows any more. */
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { reportFacts } from '../../client/report-facts.js';
+import type { ReportFacts } from '../../client/report-facts.js';
+import { refreshRun, resolveRun } from '../../client/resolve-run.js';
+import { runDiff } from '../../client/show-run.js';
+import type { Emend } from '../../client/types.js';
+import { SHOWN_BOUNDS } from '../../shared/bounds.js';
+import { EXIT, ProblemError } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import type { BlobRef } from '../../shared/refs.js';
+import { redact } from '../../workspace/runner-env.js';
+import type { Io } from '../io.js';
+import { plain } from '../render/text.js';
+import { reportDocument } from '../report/document.js';
+import { renderHtml } from '../report/html.js';
+import { renderMarkdown } from '../report/markdown.js';
+import { withEmend } from '../with-emend.js';
+
+export interface ReportFlags {
+  readonly html?: true;
+  readonly markdown?: true;
+  readonly out?: string;
+  readonly json?: true;
+}
+
+export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    const resolved = await refreshRun(emend, await resolveRun(emend, run));
+    const facts = reportFacts(resolved.archived, await emend.archive.read(resolved.stepKey));
+    // A blob that is gone leaves its section empty, not the report.
+    const diff = await runDiff(emend, resolved).catch(missing);
+    const outputs = await Promise.all(facts.verifications.map(({ output }) => outputOf(emend, output)));
+    const texts = { diff: diff?.diff ?? null, outputs };
+    const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
+    if (flags.out === undefined) io.write(written);
+    else {
+      await writeFile(resolve(io.cwd, flags.out), written);
+      io.err(`wrote ${plain(flags.out)}`);
+    }
+    return EXIT.done;
+  });
+
+const rendered = (facts: ReportFacts, texts: Parameters<typeof reportDocument>[1], flags: ReportFlags): string => {
+  const made = reportDocument(facts, texts);
+  return flags.html === true ? renderHtml(made) : renderMarkdown(made);
+};
+const jsonOf = (facts: ReportFacts, texts: object): string => `${JSON.stringify({ ...facts, ...texts }, null, 2)}\n`;
+
+const missing = (error: unknown): null => {
+  if (error instanceof ProblemError) return null;
+  throw error;
+};
+
+const outputOf = async ({ blobs }: Emend, ref: BlobRef | null): Promise<string | null> => {
+  if (ref === null) return null;
+  const bytes = await blobs.get(ref).catch(missing);
+  const text = bytes === null ? null : new TextDecoder().decode(bytes);
+  return text === null || text.length <= SHOWN_BOUNDS.reportOutput_chars
+    ? text
+    : `(the first ${text.length - SHOWN_BOUNDS.reportOutput_chars} characters are left out)\n${text.slice(-SHOWN_BOUNDS.reportOutput_chars)}`;
+};

@@ -1,0 +1,136 @@
+/** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
+import { archivedRun } from '../../client/archived.js';
+import { reportFacts } from '../../client/report-facts.js';
+import { runStats } from '../../client/run-stats.js';
+import type { RunStats } from '../../client/run-stats.js';
+import { resolveRun } from '../../client/resolve-run.js';
+import type { Emend } from '../../client/types.js';
+import { runEvents } from '../../client/show-run.js';
+import { paidUsage } from '../../client/paid.js';
+import { statsOf } from '../../plan/stats.js';
+import type { PlanStats, Ratio } from '../../plan/stats.js';
+import type { StepEvent } from '../../shared/events.js';
+import { EXIT, fail } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import type { StepUsage } from '../../shared/protocol.js';
+import { addUsage } from '../../shared/usage.js';
+import type { Io } from '../io.js';
+import { statsLines } from '../render/run-stats.js';
+import { table } from '../render/text.js';
+import { withEmend } from '../with-emend.js';
+
+interface PhaseCost {
+  readonly phase: number;
+  readonly runs: number;
+  readonly usage: StepUsage;
+}
+
+export interface StatsFlags {
+  readonly since?: string;
+  readonly json?: true;
+}
+
+export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    const { since } = flags;
+    if (since !== undefined && (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since))))
+      return fail('usage', `--since ${since.slice(0, 40)}: expected a day as YYYY-MM-DD.`);
+    const runs = run === undefined ? await allEvents(emend, since ?? '') : [await eventsOf(emend, run)];
+    const steps = run === undefined ? await stepStats(emend, since ?? '') : null;
+    const told = statsOf(runs);
+    const phases = run === undefined ? null : await costs(emend, runs[0] ?? []);
+    if (flags.json === true)
+      io.out(
+        JSON.stringify({
+          v: 1,
+          ...told,
+          ...(phases === null ? {} : { costs: phases }),
+          ...(steps === null ? {} : { steps }),
+        }),
+      );
+    else
+      for (const text of [
+        ...(steps === null ? [] : [...statsLines(steps), '']),
+        ...lines(told),
+        ...(phases === null ? [] : costLines(phases)),
+      ])
+        io.out(text);
+    return EXIT.done;
+  });
+
+async function eventsOf(emend: Emend, run: string): Promise<readonly StepEvent[]> {
+  const resolved = await resolveRun(emend, run);
+  const events: StepEvent[] = [];
+  for (let last = 0; ;) {
+    const page = await runEvents(emend, resolved, last);
+    events.push(...page);
+    const next = page.at(-1)?.seq ?? last;
+    if (next === last) return events;
+    last = next;
+  }
+}
+
+async function allEvents(emend: Emend, since: string): Promise<readonly (readonly StepEvent[])[]> {
+  const runs: (readonly StepEvent[])[] = [];
+  for (const stepKey of await emend.archive.list()) {
+    const { events, firstAt } = archivedRun(stepKey, await emend.archive.read(stepKey));
+    if ((firstAt ?? '') >= since) runs.push(events);
+  }
+  return runs;
+}
+
+/** Over the runs that edit: a plan's own run has no calls. */
+async function stepStats(emend: Emend, since: string): Promise<RunStats> {
+  const all = [];
+  for (const stepKey of await emend.archive.list()) {
+    const entries = await emend.archive.read(stepKey);
+    const facts = reportFacts(archivedRun(stepKey, entries), entries);
+    if ((facts.startedAt ?? '') >= since) all.push(facts);
+  }
+  return runStats(all);
+}
+
+/** Every run of a phase has its own calls in the journal. */
+async function costs(emend: Emend, events: readonly StepEvent[]): Promise<readonly PhaseCost[]> {
+  const found = new Map<number, PhaseCost>();
+  for (const event of events) {
+    if (event.type !== 'phase_editing') continue;
+    const usage = await paidUsage(emend.store, event.child);
+    if (usage === null) continue;
+    const before = found.get(event.phase);
+    found.set(event.phase, {
+      phase: event.phase,
+      runs: (before?.runs ?? 0) + 1,
+      usage: before === undefined ? usage : addUsage(before.usage, usage),
+    });
+  }
+  return [...found.values()].sort((a, b) => a.phase - b.phase);
+}
+
+const share = ({ count, of }: Ratio): string =>
+  of === 0 ? 'none yet' : `${count} of ${of} (${Math.round((count / of) * 100)} %)`;
+
+const lines = (told: PlanStats): readonly string[] =>
+  table([
+    ['plans', String(told.plans)],
+    ['phases begun', String(told.phases)],
+    ['replans', String(told.replans)],
+    ['phases with replans', String(told.phasesReplanned)],
+    ['second scores', `${told.secondScores}, ${told.discrepancies} of them far from the first`],
+    ['failed verifications', String(told.failures)],
+    ['loops stopped', String(told.loopStops)],
+    ['replans that helped', share(told.replanSuccess)],
+    ['failure patterns caught within two failures', share(told.caughtWithinTwo)],
+    ['expansions that needed no other replan', share(told.expansionAccuracy)],
+  ]);
+
+const costLines = (phases: readonly PhaseCost[]): readonly string[] => [
+  '',
+  ...table([
+    ['phase', 'runs', 'calls', 'input tokens', 'output tokens', 'US dollars'],
+    ...phases.map(({ phase, runs, usage }) => [
+      ...[String(phase), String(runs), String(usage.calls), String(usage.input_tokens), String(usage.output_tokens)],
+      usage.usd === null ? 'not known' : usage.usd.toFixed(4),
+    ]),
+  ]),
+];

@@ -1,0 +1,112 @@
+/** `emend watch`: a line for each change of a run, or of all open runs, until it ends or somebody goes away. Changes nothing. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listRuns } from '../../client/list-runs.js';
+import { needRuns } from '../../client/need-runs.js';
+import { resolveRun } from '../../client/resolve-run.js';
+import type { RunView } from '../../client/show-run.js';
+import type { Emend } from '../../client/types.js';
+import { watchRun } from '../../client/watch-run.js';
+import { SHOWN_BOUNDS } from '../../shared/bounds.js';
+import { EXIT, ProblemError } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import { shownKey } from '../../shared/refs.js';
+import { exitOfClosed } from '../exit-codes.js';
+import { notify, notifyCommand } from '../headless/notify.js';
+import type { Io } from '../io.js';
+import { line } from '../render/text.js';
+import { withEmend } from '../with-emend.js';
+
+export interface WatchFlags {
+  readonly json?: true;
+}
+
+export const watch = (io: Io, run: string | undefined, flags: WatchFlags): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    needRuns(emend);
+    const command = await notifyCommand(io);
+    const stop = new AbortController();
+    const off = io.onInterrupt(() => {
+      stop.abort();
+    });
+    const told = teller(io, flags.json === true, command);
+    try {
+      return run === undefined
+        ? await watchAll(io, emend, told, stop.signal)
+        : await watchOne(emend, run, told, stop.signal);
+    } finally {
+      off();
+    }
+  });
+
+type Tell = (view: RunView) => Promise<undefined>;
+
+const watchOne = async (emend: Emend, run: string, tell: Tell, signal: AbortSignal): Promise<ExitCode> => {
+  const closed = await watchRun(emend, await resolveRun(emend, run), tell, {
+    signal,
+  });
+  return closed === null ? EXIT.interrupted : exitOfClosed(closed);
+};
+
+/** Runs that are started meanwhile are found by looking at the list now and then: no action of a run. */
+const watchAll = async (io: Io, emend: Emend, tell: Tell, signal: AbortSignal): Promise<ExitCode> => {
+  const watched = new Map<string, Promise<void>>();
+  if ((await listRuns(emend)).runs.every((run) => !run.open))
+    io.err('No run is open; runs that are started are shown here.');
+  while (!signal.aborted) {
+    for (const { stepKey, open } of (await listRuns(emend)).runs)
+      if (open && stepKey !== '' && !watched.has(stepKey)) {
+        const done = watchUntilEnd(io, emend, stepKey, tell, signal).finally(() => watched.delete(stepKey));
+        watched.set(stepKey, done);
+      }
+    await sleep(SHOWN_BOUNDS.watchList_ms, undefined, { signal }).catch(() => undefined);
+  }
+  await Promise.all(watched.values());
+  return EXIT.interrupted;
+};
+
+const watchUntilEnd = async (io: Io, emend: Emend, stepKey: string, tell: Tell, signal: AbortSignal): Promise<void> => {
+  try {
+    await watchRun(emend, await resolveRun(emend, stepKey), tell, { signal });
+  } catch (error) {
+    // One run that cannot be followed says so; the others go on.
+    if (!(error instanceof ProblemError)) throw error;
+    io.err(`${shownKey(stepKey)}  ${error.problem.message}`);
+  }
+};
+
+const teller = (io: Io, json: boolean, command: string | null): Tell => {
+  const last = new Map<string, string>();
+  const told = new Set<string>();
+  return async ({ stepKey, status, note }) => {
+    const { state, doing, decision } = status;
+    const now = JSON.stringify([state, doing, decision?.id, note]);
+    if (last.get(stepKey) === now) return undefined;
+    last.set(stepKey, now);
+    const run = shownKey(stepKey);
+    const open = decision === null ? null : { id: decision.id, reason: decision.reason };
+    if (json)
+      io.out(
+        JSON.stringify({
+          v: 1,
+          at: new Date().toISOString(),
+          stepKey,
+          state,
+          doing,
+          job: status.jobPath,
+          decision: open,
+          note,
+        }),
+      );
+    else {
+      const what = decision === null ? (note ?? doing) : `${decision.reason}: emend review ${run}`;
+      io.out(
+        line(`${new Date().toTimeString().slice(0, 8)}  ${run}  ${state}  ${status.jobPath}  ${what}`, io.columns),
+      );
+    }
+    if (decision !== null && command !== null && !told.has(decision.id)) {
+      told.add(decision.id);
+      await notify(io, command, status, decision);
+    }
+    return undefined;
+  };
+};

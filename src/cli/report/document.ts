@@ -1,0 +1,200 @@
+/** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
+import type { ReportFacts } from '../../client/report-facts.js';
+import type { StepUsage } from '../../shared/protocol.js';
+import { shownKey } from '../../shared/refs.js';
+import { eventText } from '../render/event.js';
+import type { Bar } from './plot.js';
+import { tokensOf } from '../../shared/usage.js';
+
+export type Block =
+  | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }
+  | { readonly kind: 'text'; readonly text: string }
+  /** `diff`: coloured by its signs. */
+  | { readonly kind: 'code'; readonly text: string; readonly language: 'diff' | 'text' }
+  | { readonly kind: 'plot'; readonly title: string; readonly bars: readonly Bar[] };
+export interface Section {
+  readonly title: string;
+  readonly blocks: readonly Block[];
+}
+export interface ReportDocument {
+  readonly title: string;
+  readonly sections: readonly Section[];
+}
+
+export interface ReportTexts {
+  /** Null: no proposal, or its bytes are not in reach. */
+  readonly diff: string | null;
+  /** Kept test outputs, as `facts.verifications`; null: none. */
+  readonly outputs: readonly (string | null)[];
+}
+
+const number = (n: number): string => n.toLocaleString('en-US');
+const money = (usd: number | null): string => (usd === null ? 'not known' : `$${usd.toFixed(4)}`);
+const seconds = (s: number): string => `${s.toFixed(1)} s`;
+
+export const reportDocument = (facts: ReportFacts, texts: ReportTexts): ReportDocument => ({
+  title: facts.title === '' ? `Run ${shownKey(facts.stepKey)}` : facts.title,
+  sections: [
+    summary(facts),
+    files(facts),
+    decisions(facts),
+    refusals(facts),
+    tests(facts, texts),
+    usage(facts),
+    changes(texts),
+    events(facts),
+  ].filter((section) => section !== null),
+});
+
+const summary = (facts: ReportFacts): Section => ({
+  title: 'Summary',
+  blocks: [
+    {
+      kind: 'table',
+      head: ['', ''],
+      rows: [
+        ['run', shownKey(facts.stepKey)],
+        ['job', facts.jobPath],
+        ['workspace', facts.workspace],
+        ['state', facts.outcome ?? facts.state],
+        ...(facts.commit === null ? [] : [['commit', facts.commit]]),
+        ['began', facts.startedAt ?? 'not known'],
+        ['ended', facts.endedAt ?? 'not yet'],
+        [
+          'model calls',
+          `${facts.usage.calls}${facts.usage.unknownCalls === 0 ? '' : `, ${facts.usage.unknownCalls} cut off`}`,
+        ],
+        ['tokens', number(tokensOf(facts.usage))],
+        ['money', money(facts.usage.usd)],
+        ['time of models', seconds(facts.usage.seconds)],
+      ],
+    },
+  ],
+});
+
+const files = ({ ledger }: ReportFacts): Section | null =>
+  ledger.length === 0
+    ? null
+    : {
+        title: 'Files',
+        blocks: [
+          {
+            kind: 'table',
+            head: ['file', 'status', 'format', 'lines', 'reason'],
+            rows: ledger.map((row) => [
+              row.path,
+              row.status,
+              row.format,
+              row.isNew ? 'new' : String(row.lines),
+              row.reason ?? '',
+            ]),
+          },
+        ],
+      };
+
+const decisions = (facts: ReportFacts): Section => ({
+  title: 'Decisions',
+  blocks: [
+    facts.decisions.length === 0
+      ? { kind: 'text', text: 'Nothing was asked.' }
+      : {
+          kind: 'table',
+          head: ['decision', 'asked', 'answer', 'for', 'who', 'when', 'why'],
+          rows: facts.decisions.flatMap((decision) => {
+            const asked = [`${decision.reason} (${decision.id})`, decision.openedAt ?? ''];
+            if (decision.answers.length === 0) return [[...asked, 'waits', '', '', '', '']];
+            return decision.answers.map(({ answer, files: about, by, at, note }) => [
+              ...asked,
+              answer,
+              about.join(', '),
+              by,
+              at,
+              note ?? '',
+            ]);
+          }),
+        },
+  ],
+});
+
+const refusals = (facts: ReportFacts): Section => ({
+  title: 'Refused answers',
+  blocks: [
+    facts.refusals.length === 0
+      ? { kind: 'text', text: 'No answer of a model was refused, cut off or thrown away.' }
+      : {
+          kind: 'table',
+          head: ['when', 'file', 'what', 'why'],
+          rows: facts.refusals.map(({ at, file, outcome, message }) => [at, file, outcome, message]),
+        },
+  ],
+});
+
+const tests = ({ verifications }: ReportFacts, { outputs }: ReportTexts): Section | null =>
+  verifications.length === 0
+    ? null
+    : {
+        title: 'Tests',
+        blocks: verifications.flatMap((each, index): Block[] => {
+          const output = outputs[index] ?? null;
+          return [
+            { kind: 'text', text: `${each.at}: ${each.outcome} in ${seconds(each.seconds)}. ${each.summary}` },
+            ...(output === null ? [] : [{ kind: 'code', text: output, language: 'text' } as const]),
+          ];
+        }),
+      };
+
+const usage = ({ byFile }: ReportFacts): Section | null => {
+  if (byFile.length === 0) return null;
+  const plot = (title: string, value: (of: StepUsage) => number, text: (of: StepUsage) => string): Block => ({
+    kind: 'plot',
+    title,
+    bars: byFile.map(({ file, usage: of }) => ({ label: file, value: value(of), text: text(of) })),
+  });
+  return {
+    title: 'What it cost, by file',
+    blocks: [
+      {
+        kind: 'table',
+        head: ['file', 'calls', 'tokens', 'money', 'time'],
+        rows: byFile.map(({ file, usage: of }) => [
+          file,
+          String(of.calls),
+          number(tokensOf(of)),
+          money(of.usd),
+          seconds(of.seconds),
+        ]),
+      },
+      plot('Tokens', tokensOf, (of) => number(tokensOf(of))),
+      plot(
+        'Money',
+        (of) => of.usd ?? 0,
+        (of) => money(of.usd),
+      ),
+      plot(
+        'Time',
+        (of) => of.seconds,
+        (of) => seconds(of.seconds),
+      ),
+    ],
+  };
+};
+
+const changes = ({ diff }: ReportTexts): Section => ({
+  title: 'Change',
+  blocks: [
+    diff === null
+      ? { kind: 'text', text: 'There is no proposal to show.' }
+      : { kind: 'code', text: diff, language: 'diff' },
+  ],
+});
+
+const events = (facts: ReportFacts): Section => ({
+  title: 'Events',
+  blocks: [
+    {
+      kind: 'table',
+      head: ['when', 'what'],
+      rows: facts.events.map((event) => [new Date(event.at).toISOString(), eventText(event)]),
+    },
+  ],
+});

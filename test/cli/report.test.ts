@@ -1,0 +1,126 @@
+/** Reports and statistics from archives, without a run: what is told, and that nothing in it is markup. */
+import { describe, expect, test } from '@jest/globals';
+import { reportDocument } from '../../src/cli/report/document.js';
+import { renderHtml } from '../../src/cli/report/html.js';
+import { renderMarkdown } from '../../src/cli/report/markdown.js';
+import { archivedRun } from '../../src/client/archived.js';
+import { reportFacts } from '../../src/client/report-facts.js';
+import { runStats } from '../../src/client/run-stats.js';
+import type { EventBody } from '../../src/shared/events.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
+import type { ArchiveEntry } from '../../src/workspace/types.js';
+
+const EVIL = '<script>alert(1)</script>';
+const at = (second: number): string => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString();
+let ids = 0;
+const entry = (kind: ArchiveEntry['kind'], second: number, data: unknown): ArchiveEntry => ({
+  v: 1,
+  id: `e${(ids += 1)}`,
+  at: at(second),
+  kind,
+  data,
+});
+const event = (seq: number, second: number, body: EventBody): ArchiveEntry =>
+  entry('event', second, { ...body, seq, at: Date.parse(at(second)) });
+const usage = (output_tokens: number) => ({
+  ...NO_USAGE,
+  calls: 1,
+  output_tokens,
+  usd: output_tokens / 1000,
+  seconds: 2,
+});
+const ENTRIES: readonly ArchiveEntry[] = [
+  entry('started', 0, {
+    v: 1,
+    workflowId: 'emend-x',
+    runId: 'r',
+    namespace: 'default',
+    address: 'a',
+    queues: { workflow: 'q', model: 'm', host: 'h' },
+    workspace: '/w',
+    jobPath: 'job.md',
+    title: `Greet ${EVIL}`,
+  }),
+  event(1, 1, { type: 'format_chosen', bucket: 'A', file_path: `a|${EVIL}.js`, line_count: 3, format: 'whole-file' }),
+  entry('activity', 2, {
+    name: 'propose',
+    attempt: 1,
+    file: 'a.js',
+    result: { outcome: 'refused', usage: usage(100) },
+  }),
+  event(2, 2, { type: 'answer_refused', file: 'a.js', outcome: 'refused', attempt: 1, message: EVIL }),
+  entry('activity', 3, { name: 'propose', attempt: 1, file: 'a.js', result: { outcome: 'edited', usage: usage(300) } }),
+  entry('activity', 3, { name: 'pick', attempt: 1, result: { outcome: 'picked', usage: usage(50) } }),
+  event(3, 4, {
+    type: 'edit_step_paused',
+    reason: 'approval',
+    progress: { done: 1, failed: 0, skipped: 0, total: 1 },
+    decision: '1-abc',
+  }),
+  entry('decision', 9, {
+    request: { decision: '1-abc', answer: 'revise', note: `why ${EVIL}`, files: ['a.js'] },
+    result: {},
+  }),
+  event(4, 10, { type: 'decided', decision: '1-abc', answer: 'revise', files: 1, by: 'ann (cli)' }),
+  entry('activity', 11, {
+    name: 'verify',
+    attempt: 1,
+    result: { v: 1, outcome: 'fail_soft', seconds: 1.5, summary: '1 failed', output: `sha256:${'0'.repeat(64)}` },
+  }),
+];
+const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES), ENTRIES);
+const texts = { diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`, outputs: [`not ok ${EVIL}`] };
+const made = reportDocument(facts, texts);
+
+describe('a report', () => {
+  test('tells who decided what, when and why, refused answers, tests, and what each file cost', () => {
+    expect(facts.decisions).toEqual([
+      {
+        id: '1-abc',
+        reason: 'approval',
+        openedAt: at(4),
+        answers: [{ answer: 'revise', files: ['a.js'], by: 'ann (cli)', at: at(10), note: `why ${EVIL}` }],
+      },
+    ]);
+    expect(facts.refusals).toEqual([{ at: at(2), file: 'a.js', outcome: 'refused', message: EVIL }]);
+    expect(facts.verifications).toMatchObject([{ outcome: 'fail_soft', summary: '1 failed' }]);
+    expect(facts.byFile.map(({ file, usage: of }) => [file, of.calls, of.output_tokens])).toEqual([
+      ['a.js', 2, 400],
+      ['(pick)', 1, 50],
+    ]);
+  });
+
+  test('as HTML holds nothing of others as markup and loads nothing', () => {
+    const html = renderHtml(made);
+    expect(html).not.toContain('<script');
+    expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(html).toContain("default-src 'none'");
+    expect(html.match(/(?:src|href)=|url\(|@import/g)).toBeNull();
+    expect(html.match(/<figure>/g)).toHaveLength(3);
+    expect(html).toContain('<rect ');
+    expect(html).toContain('class="n">+');
+  });
+
+  test('as Markdown holds words of others in cells and fences that they cannot leave', () => {
+    const markdown = renderMarkdown(made);
+    expect(markdown).toContain('`````diff\n');
+    const outside = markdown.replace(/^(`{3,})[^]*?^\1$/gm, '');
+    expect(outside).toContain('script');
+    expect(outside).not.toMatch(/(?<!\\)</);
+    const row = markdown.split('\n').find((line) => line.startsWith('| a\\|')) ?? '';
+    expect(row.replaceAll('\\|', '').split('|')).toHaveLength(7);
+  });
+});
+
+describe('statistics', () => {
+  test('count and sum over runs; the median of how long people took', () => {
+    const stats = runStats([facts, facts]);
+    expect(stats).toMatchObject({
+      runs: 2,
+      counts: { decisions: { approval: 2 }, answers: { revise: 2 }, refusals: { refused: 2 }, tests: { fail_soft: 2 } },
+      medianAnswer_s: 6,
+      usage: { calls: 6 },
+    });
+    expect(runStats([])).toMatchObject({ runs: 0, medianAnswer_s: null });
+  });
+});
