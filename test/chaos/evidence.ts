@@ -19,12 +19,20 @@ export interface FoundRecord {
   /** Hashes of a person's bytes that lie in the blob store, whole. */
   readonly saved: readonly string[];
 }
+/** One request to the model, as the journal has it in the end. Times are ms since the epoch. */
+export interface FoundCall {
+  readonly state: 'open' | 'answered' | 'failed' | 'unknown';
+  /** When it was given up for lost; null: it was not. Its owner may have slept, woken, and heard the answer to its end. */
+  readonly givenUpAt: number | null;
+  /** When it came to its state: the answer's last event or the failure was on disk. Null: it has no end. */
+  readonly endedAt: number | null;
+}
 /** One wanted answer of the model. */
 export interface FoundSlot {
   readonly nonce: string;
   /** When its answer was recorded, ms since the epoch; null: it was not. */
   readonly answeredAt: number | null;
-  readonly calls: readonly ('open' | 'answered' | 'failed' | 'unknown')[];
+  readonly calls: readonly FoundCall[];
 }
 export interface FoundStep {
   readonly carrier: string;
@@ -46,6 +54,8 @@ export interface FoundStep {
   readonly events: readonly StepEvent[];
   /** As `emend show` tells it. */
   readonly usage: StepUsage;
+  /** When the run last counted all its calls anew from the journal, ms since the epoch; null: it had no need to. */
+  readonly talliedAt: number | null;
   /** From the archive alone. */
   readonly archived: {
     readonly status: string | null;

@@ -1,12 +1,14 @@
 /** Gathers the evidence: from git, the files, the stores on disk, the server's histories and the model's own log of requests. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import type { WorkflowHandle } from '@temporalio/client';
 import { archivedRun } from '../../src/client/archived.js';
 import type { ResolvedRun } from '../../src/client/resolve-run.js';
 import { runEvents, showRun, type RunView } from '../../src/client/show-run.js';
 import { createDiskJournal } from '../../src/model/journal.js';
-import type { AnswerRecord, SlotRecord } from '../../src/model/slot-files.js';
+import type { AnswerRecord, EndRecord, SlotRecord } from '../../src/model/slot-files.js';
+import type { JournaledCall } from '../../src/model/types.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { createApplyEngine } from '../../src/workspace/apply.js';
 import { isOpen, openRecord } from '../../src/workspace/apply-record.js';
@@ -14,7 +16,15 @@ import { homePaths } from '../../src/workspace/home.js';
 import { storePaths } from '../../src/workspace/store.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { Carried } from './carry.js';
-import type { FoundCommit, FoundRecord, FoundRequest, FoundSlot, FoundStep, FoundWorkspace } from './evidence.js';
+import type {
+  FoundCall,
+  FoundCommit,
+  FoundRecord,
+  FoundRequest,
+  FoundSlot,
+  FoundStep,
+  FoundWorkspace,
+} from './evidence.js';
 import { again, withHandle } from './person.js';
 import type { World } from './world.js';
 
@@ -118,32 +128,54 @@ const slotsOf = async (world: World, stepKey: string): Promise<FoundSlot[]> => {
   const journal = createDiskJournal({ dir: slots, model: never, slotLease_ms: 1_000, heartbeat_ms: 1_000 });
   const calls = await journal.calls(stepKey);
   return namesIn(join(slots, stepKey)).flatMap((slot) => {
-    const record = readJson(join(slots, stepKey, slot, 'slot.json')) as SlotRecord | null;
+    const dir = join(slots, stepKey, slot);
+    const record = readJson(join(dir, 'slot.json')) as SlotRecord | null;
     if (record === null) return [];
-    const answered = readJson(join(slots, stepKey, slot, 'answer.json')) as AnswerRecord | null;
+    const answered = readJson(join(dir, 'answer.json')) as AnswerRecord | null;
     return [
       {
         nonce: record.nonce,
         answeredAt: answered === null ? null : Date.parse(answered.at),
-        calls: calls.filter((call) => call.slot === slot).map(({ state }) => state),
+        calls: calls.filter((call) => call.slot === slot).map((call) => callIn(dir, call)),
       },
     ];
   });
 };
+/** Nothing is written to a call's log after its last event: the file's time is that event's. */
+const callIn = (dir: string, { call, state }: JournaledCall): FoundCall => {
+  const end = readJson(join(dir, `call-${call}.end.json`)) as EndRecord | null;
+  const saidAt = end === null ? null : Date.parse(end.at);
+  return {
+    state,
+    givenUpAt: end?.state === 'unknown' ? saidAt : null,
+    endedAt: state === 'answered' ? statSync(join(dir, `call-${call}.events.jsonl`)).mtimeMs : saidAt,
+  };
+};
 
+type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
+
+const historyOf = (world: World, run: ResolvedRun): Promise<HistoryEvents> =>
+  withHandle(world, run, async (handle) => (await handle.fetchHistory()).events ?? []);
 /**
  * A reset writes a failed task of its own, which names the run that it was made from; a task that news overtook is done again
  * (UnhandledCommand).
  */
-const taskFailures = (world: World, run: ResolvedRun): Promise<string[]> =>
-  withHandle(world, run, async (handle) => {
-    const { events } = await handle.fetchHistory();
-    return (events ?? [])
-      .map(({ workflowTaskFailedEventAttributes: failed }) => failed)
-      .filter((failed) => failed != null && (failed.baseRunId ?? '') === '')
-      .filter((failed) => failed?.failure?.message !== 'UnhandledCommand')
-      .map((failed) => failed?.failure?.message ?? 'without a message');
-  });
+const taskFailuresIn = (events: HistoryEvents): string[] =>
+  events
+    .map(({ workflowTaskFailedEventAttributes: failed }) => failed)
+    .filter((failed) => failed != null && (failed.baseRunId ?? '') === '')
+    .filter((failed) => failed?.failure?.message !== 'UnhandledCommand')
+    .map((failed) => failed?.failure?.message ?? 'without a message');
+const talliedIn = (events: HistoryEvents): number | null => {
+  const tallies = events
+    .filter(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'tally')
+    .map(({ eventId }) => String(eventId));
+  const last = events.findLast(({ activityTaskCompletedEventAttributes: completed }) =>
+    tallies.includes(String(completed?.scheduledEventId)),
+  );
+  const { seconds, nanos } = last?.eventTime ?? {};
+  return last === undefined ? null : Number(seconds ?? 0) * 1000 + (nanos ?? 0) / 1_000_000;
+};
 
 const eventsOf = async (world: World, run: ResolvedRun): Promise<StepEvent[]> => {
   const all: StepEvent[] = [];
@@ -173,6 +205,7 @@ export const gatherStep = async (
   const view = await askedOf(world, run);
   const entries = await world.emend.archive.read(stepKey);
   const archived = archivedRun(stepKey, entries);
+  const history = await historyOf(world, run);
   const { carrier, kind } = planned;
   const deciders = entries.flatMap(({ kind: of, data }) =>
     of === 'decision' ? [(data as { request: { by: { name: string } } }).request.by.name] : [],
@@ -194,6 +227,7 @@ export const gatherStep = async (
     ledger: view.ledger,
     events: await eventsOf(world, run),
     usage: view.status.usage,
+    talliedAt: talliedIn(history),
     archived: {
       status: archived.closed?.status ?? null,
       outcome: archived.closed?.result?.outcome ?? null,
@@ -203,7 +237,7 @@ export const gatherStep = async (
     },
     records: await recordsOf(world, stepKey),
     slots: await slotsOf(world, stepKey),
-    taskFailures: await taskFailures(world, run),
+    taskFailures: taskFailuresIn(history),
   };
 };
 

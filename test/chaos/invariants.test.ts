@@ -1,7 +1,7 @@
 /** Each invariant passes sound findings and catches what is planted in them: a chaos run that cannot fail proves nothing. */
 import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import type { Evidence, FoundRecord, FoundStep, FoundWorkspace } from './evidence.js';
+import type { Evidence, FoundCall, FoundRecord, FoundStep, FoundWorkspace } from './evidence.js';
 import { INVARIANTS } from './invariants/index.js';
 import { sha256, unexplained } from './invariants/files.js';
 import { carrierOf, savedBy } from './jobs.js';
@@ -21,6 +21,11 @@ const at = (record: Readonly<Record<string, string>>, path: string): string => r
 const NONCE = 'feed'.repeat(5);
 /** Also with an older answer in it, which has a marker of its own. */
 const asked = (nonce: string): string => JSON.stringify({ text: `${'c'.repeat(20)} and then ${nonce}` });
+const cutOff: FoundCall = { state: 'unknown', givenUpAt: 600, endedAt: 600 };
+const heard: FoundCall = { state: 'answered', givenUpAt: null, endedAt: 1_999 };
+/** Its owner slept, and heard the answer to its end when the run had long gone on. */
+const heardLate: FoundCall = { state: 'answered', givenUpAt: 700, endedAt: 6_000 };
+const open: FoundCall = { state: 'open', givenUpAt: null, endedAt: null };
 const usage = { ...NO_USAGE, calls: 2, unknownCalls: 1 };
 const by = 'person-1 (cli)';
 
@@ -80,9 +85,10 @@ const step: FoundStep = {
   ledger: [row(A), row(B)],
   events: [{ type: 'decided', decision: '1-aaaaaaaa-p1', answer: 'approve', files: 2, by, seq: 1, at: 1 }],
   usage,
+  talliedAt: null,
   archived: { status: 'COMPLETED', outcome: 'committed', commit: 'f00', files: [A, B], deciders: ['person-1'] },
   records: [record],
-  slots: [{ nonce: NONCE, answeredAt: 1_000, calls: ['unknown', 'answered'] }],
+  slots: [{ nonce: NONCE, answeredAt: 2_000, calls: [cutOff, heard] }],
   taskFailures: [],
 };
 const workspace: FoundWorkspace = {
@@ -184,15 +190,23 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     { ...sound, ...given({ told: 'refused' }) },
     withStep({ archived: { ...step.archived, deciders: [] } }, given({ told: 'sent' })),
   ],
-  'no recorded answer is asked': [{ ...sound, requests: [...sound.requests, { n: 3, at: 1_001, body: asked(NONCE) }] }],
+  'no recorded answer is asked': [{ ...sound, requests: [...sound.requests, { n: 3, at: 2_001, body: asked(NONCE) }] }],
   'every request to the model': [
-    withStep({ slots: [{ ...step.slots[0]!, calls: ['answered'] }] }),
+    withStep({ slots: [{ ...step.slots[0]!, calls: [heard] }] }),
     { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(20)) }] },
   ],
   'all calls are counted': [
     withStep({ usage: { ...usage, unknownCalls: 0 } }),
     withStep({ usage: { ...usage, calls: 1 } }),
-    withStep({ slots: [...step.slots, { nonce: 'b'.repeat(20), answeredAt: null, calls: ['open'] }] }),
+    // Never given up and never counted anew: nothing can have been known otherwise.
+    withStep({ slots: [{ ...step.slots[0]!, calls: [{ ...heardLate, givenUpAt: null }, heard] }] }),
+    withStep({ slots: [...step.slots, { nonce: 'b'.repeat(20), answeredAt: null, calls: [open] }] }),
+    // Its answer was on disk when the sums were taken: with the slot's answer, or with a later count.
+    withStep({ slots: [{ ...step.slots[0]!, calls: [{ ...heardLate, endedAt: 800 }, heard] }] }),
+    withStep({ slots: [{ ...step.slots[0]!, calls: [heardLate, heard] }], talliedAt: 8_000 }),
+    // Neither as it was counted nor as it is now.
+    withStep({ slots: [{ ...step.slots[0]!, calls: [heardLate, heard] }], usage: { ...usage, unknownCalls: 2 } }),
+    withStep({ slots: [{ ...step.slots[0]!, calls: [heardLate, heard] }], usage: { ...usage, calls: 1 } }),
   ],
   'ledger, result and archive': [
     withStep({ archived: { ...step.archived, status: null } }),
@@ -235,6 +249,22 @@ describe('invariants', () => {
     const missed = (PLANTED[key!] ?? []).map((evidence) => violations(evidence).length > 0);
     expect(missed).toEqual(missed.map(() => true));
     expect(missed.length).toBeGreaterThan(0);
+  });
+
+  test('a call that came to its end after the sums were taken counts as it stood then', () => {
+    const shown = INVARIANTS.find(({ name }) => name.includes('all calls are counted'))!;
+    const late = { ...step.slots[0]!, calls: [heardLate, heard] };
+    const failedLate: FoundCall = { state: 'failed', givenUpAt: null, endedAt: 6_000 };
+    for (const evidence of [
+      withStep({ slots: [late] }),
+      withStep({ slots: [late], usage: { ...usage, unknownCalls: 0 } }),
+      // Open when an aborted run counted its calls.
+      withStep({ slots: [{ ...late, answeredAt: null }], talliedAt: 5_000 }),
+      withStep({ slots: [{ ...late, calls: [failedLate, heard] }], talliedAt: 5_000 }),
+      // Given up for lost as often as it may be, and asked no more.
+      withStep({ slots: [{ ...late, answeredAt: null, calls: [heardLate, { ...heard, endedAt: 900 }] }] }),
+    ])
+      expect(shown.violations(evidence)).toEqual([]);
   });
 
   test("a person's save counts as kept where it is found, and only there", () => {

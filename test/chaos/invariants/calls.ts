@@ -1,5 +1,5 @@
 /** Invariants about what was asked of the model, judged by the model's own log of requests. */
-import type { Evidence, FoundRequest, FoundSlot } from '../evidence.js';
+import type { Evidence, FoundCall, FoundRequest, FoundSlot } from '../evidence.js';
 import type { Invariant } from './judge.js';
 
 /** The nonce stands at the end of the last message; a refused answer that the prompt shows has another one before it. */
@@ -40,16 +40,38 @@ export const everyCallIsJournaled: Invariant = {
   },
 };
 
+type CallState = FoundCall['state'];
+const isLost = (state: CallState): boolean => state === 'unknown' || state === 'open';
+const isPaid = (state: CallState): boolean => state === 'answered' || isLost(state);
+
+/** Sums are written down so soon after the journal was read for them. */
+const READ_MS = 1_000;
+/**
+ * How a call stood when its run took its sums: with the slot's answer, or later with a count of all. Whoever slept meanwhile may hear
+ * the rest of an answer after that (slot.ts: it is then `answered`); nobody could have told it as anything but cut off.
+ */
+const asCounted = ({ state, givenUpAt, endedAt }: FoundCall, { answeredAt }: FoundSlot, talliedAt: number | null) => {
+  const countedAt = Math.max(answeredAt ?? -Infinity, talliedAt ?? -Infinity);
+  const mayHaveBeenOpen = givenUpAt !== null || talliedAt !== null;
+  return mayHaveBeenOpen && endedAt !== null && endedAt > countedAt - READ_MS ? 'unknown' : state;
+};
+
 export const unknownCallsShown: Invariant = {
   name: 'all calls are counted and all that were cut off are shown',
   violations: ({ steps }) =>
-    steps.flatMap(({ carrier, kind, slots, usage, status }) => {
-      const states = slots.flatMap(({ calls }) => calls);
-      const lost = states.filter((state) => state === 'unknown' || state === 'open').length;
-      const paid = states.filter((state) => state === 'answered').length + lost;
-      const told: string[] = [];
-      if (usage.unknownCalls !== lost) told.push(`${lost} calls were cut off, ${usage.unknownCalls} are shown`);
-      if (usage.calls !== paid) told.push(`${paid} calls were made, ${usage.calls} are shown`);
-      return told.map((said) => `${carrier} (${kind}, ${status ?? 'open'}): ${said}`);
+    steps.flatMap(({ carrier, kind, slots, usage, status, talliedAt }) => {
+      const calls = slots.flatMap((slot) =>
+        slot.calls.map((call) => [asCounted(call, slot, talliedAt), call.state] as const),
+      );
+      // Each call as it was counted or, where the journal is asked once more, as it is now.
+      const wrong = (what: string, fits: (state: CallState) => boolean, shown: number): string[] => {
+        const least = calls.filter(([then, now]) => fits(then) && fits(now)).length;
+        const most = calls.filter(([then, now]) => fits(then) || fits(now)).length;
+        const told = least === most ? `${least}` : `${least} to ${most}`;
+        return shown >= least && shown <= most ? [] : [`${told} calls were ${what}, ${shown} are shown`];
+      };
+      return [...wrong('cut off', isLost, usage.unknownCalls), ...wrong('made', isPaid, usage.calls)].map(
+        (said) => `${carrier} (${kind}, ${status ?? 'open'}): ${said}`,
+      );
     }),
 };
