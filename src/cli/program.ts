@@ -5,7 +5,7 @@
 import { Command, Option } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
-import { EVENT_KINDS } from './render/event-kinds.js';
+import { EVENT_KINDS } from '../shared/plan/event-kinds.js';
 import { addAids } from './program-aids.js';
 import { EXAMPLES } from './examples.js';
 import { addPlan } from './program-plan.js';

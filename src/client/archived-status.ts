@@ -38,6 +38,7 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
       .map((event) => `${event.what}: ${event.why}`),
     lastSeq: run.events.at(-1)?.seq ?? 0,
     result,
+    ...(result?.plan === undefined ? {} : { plan: result.plan }),
   };
 };
 

@@ -1,4 +1,4 @@
-/** Words of others on their way into messages, details and records: bounded, and never a reason to throw. Pure. */
+/** Words on their way into messages, details and records: those of others bounded, and never a reason to throw. Pure. */
 
 /** A value as text; what cannot be written down (nested too deep, a circle) is said instead of thrown. */
 export function asText(value: unknown): string {
@@ -17,3 +17,7 @@ export function short(text: string, chars: number): string {
   const end = /[\uD800-\uDBFF]/.test(text.charAt(chars - 1)) ? chars - 1 : chars;
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
+
+/** `1 file`, `2,000 files`. */
+export const count = (n: number, one: string, many = `${one}s`): string =>
+  `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;

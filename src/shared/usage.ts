@@ -1,5 +1,6 @@
 /** Sums of what calls used, and their words. Pure. */
 import type { StepUsage } from './protocol.js';
+import { count } from './text.js';
 
 export const NO_USAGE: StepUsage = {
   calls: 0,
@@ -35,13 +36,11 @@ export const tokensOf = (usage: CountedTokens): number => tokensIn(usage) + usag
 
 type CountedTokens = Pick<StepUsage, 'input_tokens' | 'output_tokens' | 'cacheRead_tokens' | 'cacheWrite_tokens'>;
 
-const calls = (n: number, what: string): string => `${n.toLocaleString('en-US')} ${what}${n === 1 ? '' : 's'}`;
-
 /** For people: `5 model calls, 11,918 tokens in, 5,036 out, $0.1000`. */
 export const usageText = (usage: StepUsage): string =>
   [
-    calls(usage.calls, 'model call'),
+    count(usage.calls, 'model call'),
     `${tokensIn(usage).toLocaleString('en-US')} tokens in, ${usage.output_tokens.toLocaleString('en-US')} out`,
     usage.usd === null ? 'price unknown' : `$${usage.usd.toFixed(4)}`,
-    ...(usage.unknownCalls === 0 ? [] : [`${calls(usage.unknownCalls, 'call')} cut off (counted as far as known)`]),
+    ...(usage.unknownCalls === 0 ? [] : [`${count(usage.unknownCalls, 'call')} cut off (counted as far as known)`]),
   ].join(', ');

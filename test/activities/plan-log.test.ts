@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { rotatingFile, withPlanLog } from '../../src/activities/plan/plan-log.js';
 import { statsOf } from '../../src/plan/stats.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
-import { isOfKind } from '../../src/cli/render/event-kinds.js';
+import { isOfKind } from '../../src/shared/plan/event-kinds.js';
 import { eventEntries } from '../../src/workspace/archive-entries.js';
 import type { Archive } from '../../src/workspace/types.js';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { browserPath, HOW_TO, launch, openPage, picture, servePage, violations } from './page-support.js';
 import type { ServedPage } from './page-support.js';
-import { answerFor, planText, startDemo } from './plan-support.js';
+import { answerFor, planText, replanned, startDemo } from './plan-support.js';
 import { scene, whole } from './support.js';
 import type { Scene } from './support.js';
 
@@ -11,7 +11,7 @@ const path = browserPath();
 if (path === null) process.stderr.write(`SKIPPED: no Chromium for the review page's tests; ${HOW_TO}\n`);
 const PHASES = [
   { name: 'Foundation', file: 'src/one.js' },
-  { name: 'Core logic', file: 'src/two.js' },
+  { name: 'Core logic', file: 'src/two.js', dependencies: [1] },
 ];
 /** A browser starts slowly beside others' work. */
 jest.setTimeout(180_000);
@@ -43,9 +43,10 @@ inBrowser('the review page', () => {
         'src/bad.js': 'let x = 1;\n',
         [EVIL]: evil('b'),
         'plans/010_demo.md': planText(PHASES),
-        'emend.yaml': 'test: [node -e 0]\n',
+        'emend.yaml': 'test: [node -e 0]\nlimits: { budget_tokens: 1000000000 }\n',
       },
       [
+        replanned({ action: 'update_tasks', phase: 1, add: ['Migrate what is there'] }),
         ...PHASES.map((phase) => answerFor(phase)),
         { name: 'greet', match: { contains: '- src/greet.js' }, answer: whole({ 'src/greet.js': GREETED }) },
         { name: 'skip', match: { contains: '- src/skip.js' }, answer: whole({ 'src/skip.js': 'let a = 2;\n' }) },
@@ -200,12 +201,37 @@ inBrowser('the review page', () => {
     expect((await s.end(run)).outcome).toBe('skipped');
   });
 
-  test('a plan: its phases, live, and the run of one of them', async () => {
+  test('a plan: waves, scores, markers, a replan, its limits, all live, and the run of a phase', async () => {
     await visit({ colorScheme: 'dark' }, async (page) => {
-      const plan = await startDemo(s, { approval: 'auto' });
+      const plan = await startDemo(s, { approval: 'auto', drift: 'a migration is needed first' });
       await open(page, /Demo plan/);
       const phase = page.getByRole('row', { name: /2\. Core logic/ });
       await phase.getByText('completed').waitFor({ timeout: 120_000 });
+      const before = await page.getByRole('row').allInnerTexts();
+      expect(before.map((text) => text.split(/[\t\n]/)[0])).toEqual([
+        'Phase',
+        'Wave 1',
+        '1. Foundation',
+        'Wave 2',
+        '2. Core logic',
+      ]);
+      const replans = page.getByRole('region', { name: 'Replans' });
+      await replans
+        .getByText('Phase 1: scope_drift: replan: a person reports work that the plan does not hold')
+        .waitFor();
+      await replans.getByText(/^Phase 1: update_tasks: .+ complexity [\d.]+ -> [\d.]+$/).waitFor();
+      await page
+        .getByRole('row', { name: /1\. Foundation/ })
+        .getByText('[COMPLETED]')
+        .waitFor();
+      await page
+        .getByRole('row', { name: /1\. Foundation/ })
+        .locator('summary')
+        .click();
+      await page.getByText(/^by its text: [\d.]+ = .*tasks 0\.4/).waitFor();
+      const budget = page.getByRole('region', { name: 'Budget' });
+      expect(await budget.innerText()).toMatch(/Tokens\s+[\d,]+ tokens of 1,000,000,000 tokens/);
+      expect(await budget.getByRole('meter').count()).toBe(1);
       await picture(page, 'plan-dark');
       expect(await violations(page)).toEqual([]);
       await phase.getByRole('link').click();

@@ -1,6 +1,6 @@
 /** Plans that fail, grow and are replanned while they run: against a scripted model, with real tests, git and documents. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { answerFor, marked, planText, replanned, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -12,12 +12,6 @@ afterEach(async () => {
 /** The first shows the whole way; the others take longer than `npm test` may. */
 const long = process.env.EMEND_LONG === '1' ? test : test.skip;
 
-const marked = (value: unknown): string => `${JSON.stringify(value)}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
-const replanned = (value: object, more: object = {}) => ({
-  name: `replan ${JSON.stringify(value).slice(0, 40)}`,
-  match: { contains: 'You revise an implementation plan', ...more },
-  answer: marked({ why: 'as the output says', ...value }),
-});
 const decisionOf = async (s: Scene, run: Awaited<ReturnType<typeof startDemo>>) => {
   const { decision } = (await s.settle(run, 120)).status;
   if (decision === null) throw new Error('the plan asks nothing');

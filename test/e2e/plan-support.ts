@@ -36,6 +36,15 @@ export const answerFor = ({ file }: DemoPhase, text = `export const made = '${fi
   answer: whole({ [file]: text }),
 });
 
+/** An answer in JSON, complete. */
+export const marked = (value: unknown): string => `${JSON.stringify(value)}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
+/** The rehearsed answer to a wish for a replan. */
+export const replanned = (value: object, more: object = {}) => ({
+  name: `replan ${JSON.stringify(value).slice(0, 40)}`,
+  match: { contains: 'You revise an implementation plan', ...more },
+  answer: marked({ why: 'as the output says', ...value }),
+});
+
 export const startDemo = async (
   s: Scene,
   options: Partial<PlanOptions> & { approval?: 'ask' | 'auto' } = {},

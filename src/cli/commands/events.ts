@@ -8,8 +8,8 @@ import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { showLiveText } from '../live-text.js';
-import { isOfKind } from '../render/event-kinds.js';
-import type { EventKind } from '../render/event-kinds.js';
+import { isOfKind } from '../../shared/plan/event-kinds.js';
+import type { EventKind } from '../../shared/plan/event-kinds.js';
 import { eventText } from '../render/event.js';
 import { withEmend } from '../with-emend.js';
 

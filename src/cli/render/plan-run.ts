@@ -1,9 +1,7 @@
-/** A plan's run: its phases in a table, its events in a line each. Pure. */
+/** A plan's run: its phases in a table. Pure. */
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
-import type { PlanEventBody } from '../../shared/plan/events.js';
 import type { PlanProgress } from '../../shared/plan/types.js';
 import { shownKey } from '../../shared/refs.js';
-import { ruleEventText } from './plan-rules.js';
 import { count, line, plain, table } from './text.js';
 
 export const planLines = ({ phases, pausedBy, stopAfterPhase }: PlanProgress, width: number): readonly string[] => {
@@ -25,49 +23,4 @@ export const planLines = ({ phases, pausedBy, stopAfterPhase }: PlanProgress, wi
     ...(pausedBy === null ? [] : [`  paused by ${plain(pausedBy)}: emend plan resume PLAN`]),
     ...(stopAfterPhase === null ? [] : [`  stops after this phase (${plain(stopAfterPhase)})`]),
   ];
-};
-
-export const planEventText = (event: PlanEventBody): string => {
-  switch (event.type) {
-    case 'plan_started':
-      return `plan of ${count(event.phases, 'phase')}, ${event.done} done, ${event.mode}: ${event.waves.map((wave) => wave.join(', ')).join(' | ')}`;
-    case 'phase_started':
-      return `Phase ${event.phase}/${event.total}: ${event.name} (${count(event.tasks, 'task')})`;
-    case 'complexity_checked':
-      return `Phase ${event.phase}: complexity ${event.score} (${event.method}; threshold ${event.threshold}${event.expanded ? ', expanded' : ''})${event.above.length === 0 ? '' : `: ${event.above.join(', ')}`}`;
-    case 'phase_editing':
-      return `Phase ${event.phase}: editing (emend show ${shownKey(event.child)})`;
-    case 'phase_tested':
-      return `Phase ${event.phase}: ${event.outcome === 'no_tests' ? 'no tests were run' : `tests: ${event.outcome}`}`;
-    case 'phase_committed':
-      return `Phase ${event.phase}: committed ${event.commit.slice(0, 12)}`;
-    case 'phase_merged':
-      return `Phase ${event.phase}: ${event.commit === null ? 'was merged already' : `merged in ${event.commit.slice(0, 12)}`}`;
-    case 'merged_tested':
-      return `tests of the merged phases: ${event.outcome}${event.summary === '' ? '' : `: ${event.summary}`}`;
-    case 'worktree_removed':
-      return `worktree ${event.name} removed${event.dropped === null ? '' : `; its last commit was ${event.dropped.slice(0, 12)}`}`;
-    case 'phase_failed':
-      return `Phase ${event.phase}: tests failed (${event.kind ?? 'unknown'}, ${event.consecutive} in a row): ${event.summary}`;
-    case 'phase_left':
-      return `Phase ${event.phase}: ${event.as}: ${event.why}`;
-    case 'phase_marked':
-      return `Phase ${event.phase}: marked [${event.marker.toUpperCase()}]${event.commit === null ? '' : ` in ${event.commit.slice(0, 12)}`}`;
-    case 'checkpoint_saved':
-      return `checkpoint ${event.number} saved`;
-    case 'markers_checked':
-      return event.lost.length === 0
-        ? 'every phase that is done is marked'
-        : `marks lost and written again: Phase ${event.lost.join(', ')}`;
-    case 'plan_paused':
-      return `paused after this phase by ${event.by}`;
-    case 'plan_resumed':
-      return `goes on, by ${event.by}`;
-    case 'plan_stop_wanted':
-      return `stops after this phase, by ${event.by}`;
-    case 'plan_finished':
-      return `plan finished: ${event.outcome}`;
-    default:
-      return ruleEventText(event);
-  }
 };

@@ -1,5 +1,7 @@
 /** Text of others (models, files, servers) on a terminal: nothing in it may move the cursor, change colours or reorder what is read. */
 
+export { count } from '../../shared/text.js';
+
 const isUnsafe = (code: number): boolean =>
   (code < 0x20 && code !== 0x09 && code !== 0x0a) ||
   (code >= 0x7f && code < 0xa0) ||
@@ -35,6 +37,3 @@ export const table = (rows: readonly (readonly string[])[]): readonly string[] =
       .trimEnd(),
   );
 };
-
-export const count = (n: number, one: string, many = `${one}s`): string =>
-  `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;

@@ -428,7 +428,7 @@ export interface PlanActivities {
 }
 
 // ----------------------------------------------------------------------------------------------------------------------- queries
-/** What a plan says of itself beside what every run says. */
+/** What a plan says of itself beside what every run says. Fields that may be absent: workers of earlier builds do not tell them. */
 export interface PlanProgress {
   readonly phases: readonly {
     readonly id: PhaseId;
@@ -436,7 +436,15 @@ export interface PlanProgress {
     readonly name: string;
     readonly status: PhaseStatus;
     readonly tasks: number;
+    /** Checked in the document when it was read last. */
+    readonly tasksDone?: number;
+    /** As it stood in the document when it was read last. */
+    readonly marker?: PhaseMarker | null;
+    /** Numbers of the phases that it waits for. */
+    readonly dependsOn?: readonly number[];
     readonly score: number;
+    /** What the score is made of; where a model scored too, how the two were made one. */
+    readonly scored?: PhaseScore & Pick<ComplexityRecord, 'method' | 'reasoning'>;
     /** stepKey of its newest child; null: none was started. */
     readonly run: StepKey | null;
     readonly commit: string | null;
@@ -445,6 +453,20 @@ export interface PlanProgress {
     readonly replans: number;
     readonly why: string | null;
   }[];
+  readonly mode?: 'sequential' | 'waves';
+  /** Numbers of the phases, by wave. */
+  readonly waves?: readonly (readonly number[])[];
+  /** Null: the plan has not been read yet. */
+  readonly thresholds?: PlanThresholds | null;
+  readonly budget?: PlanBudget;
   readonly pausedBy: string | null;
   readonly stopAfterPhase: string | null;
+}
+/** The limits of the plan as a whole (null: none), and what counts for them beside `usage.usd`. */
+export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd'> {
+  readonly wallClock_s: number | null;
+  readonly used_tokens: number;
+  /** Workflow time, ms since the epoch. Time that passed while the plan waited for a person does not count. */
+  readonly startedAt: number;
+  readonly pausedFor_ms: number;
 }

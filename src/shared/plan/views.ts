@@ -1,26 +1,10 @@
 /** What queries, the Temporal UI and the faces read of a plan's state: the shapes of a step's, with the phases beside. Pure. */
 import { BOUNDS } from '../limits.js';
 import type { FileStatus, RunState, StepResult, StepStatus } from '../protocol.js';
-import { phaseKey } from '../refs.js';
 import { bounded, decisionDetails, plain } from '../views.js';
+import { progressOfPlan } from './progress.js';
 import { groupOf, phaseOf, unmarkedOf } from './state.js';
-import type { PhaseEntry, PhaseStatus, PlanProgress, PlanState } from './types.js';
-
-const progressOfPlan = (state: PlanState): PlanProgress => ({
-  phases: state.phases.map((phase) => ({
-    ...{ id: phase.id, number: phase.number, name: phase.name, status: phase.status },
-    tasks: phase.tasks.total,
-    score: phase.complexity.score,
-    run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, phase.id, phase.runs),
-    commit: phase.commits.at(-1) ?? null,
-    verification: phase.result?.verification ?? null,
-    failures: phase.failures.length,
-    replans: phase.replans,
-    why: phase.why,
-  })),
-  pausedBy: state.pausedBy,
-  stopAfterPhase: state.stopAfterPhase,
-});
+import type { PhaseEntry, PhaseStatus, PlanState } from './types.js';
 
 export const resultOfPlan = (state: PlanState): StepResult => ({
   v: 1,

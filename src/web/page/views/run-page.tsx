@@ -4,8 +4,8 @@ import type { RunView } from '../../../client/show-run.js';
 import type { StepEvent } from '../../../shared/events.js';
 import type { LedgerRow, StepResult } from '../../../shared/protocol.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
-import { eventText } from './event-text.js';
-import { PlanPhases } from './plan-phases.js';
+import { EventList } from './event-list.js';
+import { PlanParts } from './plan-parts.js';
 import { count, shownKey, StateMark, usageText } from './words.js';
 
 interface RunPageProps {
@@ -77,7 +77,7 @@ export const RunPage = ({ view, events, mark }: RunPageProps) => {
           </div>
         </dl>
       </section>
-      {status.plan !== undefined && <PlanPhases plan={status.plan} />}
+      {status.plan !== undefined && <PlanParts plan={status.plan} status={status} events={events} />}
       {status.plan === undefined && (
         <section aria-label="Files">
           <h2>
@@ -96,11 +96,7 @@ export const RunPage = ({ view, events, mark }: RunPageProps) => {
           <h2>
             Refused answers <span class="number">{refused.length}</span>
           </h2>
-          <ol class="events">
-            {refused.map((event) => (
-              <EventRow key={event.seq} event={event} />
-            ))}
-          </ol>
+          <EventList events={refused} />
         </section>
       )}
       {status.ignored.length > 0 && (
@@ -117,14 +113,7 @@ export const RunPage = ({ view, events, mark }: RunPageProps) => {
         <h2>
           Events <span class="number">{events.length}</span>
         </h2>
-        <ol class="events" reversed>
-          {[...events]
-            .reverse()
-            .slice(0, EVENTS_SHOWN)
-            .map((event) => (
-              <EventRow key={event.seq} event={event} />
-            ))}
-        </ol>
+        <EventList events={[...events].reverse().slice(0, EVENTS_SHOWN)} reversed />
         {events.length > EVENTS_SHOWN && (
           <p class="quiet">
             {events.length - EVENTS_SHOWN} earlier ones: <code>emend events {shownKey(view.stepKey)}</code>
@@ -137,13 +126,6 @@ export const RunPage = ({ view, events, mark }: RunPageProps) => {
 };
 
 const EVENTS_SHOWN = 200;
-
-const EventRow = ({ event }: { readonly event: StepEvent }) => (
-  <li>
-    <time dateTime={new Date(event.at).toISOString()}>{new Date(event.at).toLocaleTimeString('en-GB')}</time>{' '}
-    <span class="event-type">{event.type.replaceAll('_', ' ')}</span> <span>{eventText(event)}</span>
-  </li>
-);
 
 const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
   <div class="scroll" tabIndex={0} role="region" aria-label="Table of files">

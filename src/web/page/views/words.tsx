@@ -3,9 +3,8 @@ import type { RunState } from '../../../shared/protocol.js';
 import type { Live } from '../hooks.js';
 
 export { shownKey } from '../../../shared/refs.js';
+export { count } from '../../../shared/text.js';
 export { usageText } from '../../../shared/usage.js';
-
-export const count = (n: number, what: string): string => `${n.toLocaleString('en-US')} ${what}${n === 1 ? '' : 's'}`;
 
 export const timeText = (at: string | number | null): string =>
   at === null ? '' : new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });

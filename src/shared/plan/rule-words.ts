@@ -1,5 +1,5 @@
 /** Scores, triggers, replans and loop stops of a plan, in a line each. Pure. */
-import type { PlanEventBody } from '../../shared/plan/events.js';
+import type { PlanEventBody } from './events.js';
 
 export type RuleEvent = Extract<
   PlanEventBody,

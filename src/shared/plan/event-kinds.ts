@@ -1,5 +1,5 @@
 /** The four questions that are asked of a plan's events: `emend events --kind`. Pure. */
-import type { StepEvent } from '../../shared/events.js';
+import type { StepEvent } from '../events.js';
 
 export const EVENT_KINDS = ['complexity', 'replan', 'loop', 'failures'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

@@ -1,0 +1,156 @@
+/** A plan: its phases by wave, how hard each was reckoned, what became of it; replans with their reasons; what of its limits is used. */
+import type { StepEvent } from '../../../shared/events.js';
+import { isOfKind } from '../../../shared/plan/event-kinds.js';
+import type { PlanProgress } from '../../../shared/plan/types.js';
+import type { StepStatus } from '../../../shared/protocol.js';
+import { scoreWords, usedOf, wavesOf } from '../model/plan-rows.js';
+import type { Phase, Wave } from '../model/plan-rows.js';
+import { EventList } from './event-list.js';
+import { shownKey } from './words.js';
+
+interface PlanPartsProps {
+  readonly plan: PlanProgress;
+  readonly status: StepStatus;
+  readonly events: readonly StepEvent[];
+}
+
+export const PlanParts = ({ plan, status, events }: PlanPartsProps) => (
+  <>
+    <Phases plan={plan} />
+    <Budget status={status} now={events.at(-1)?.at ?? 0} />
+    <Replans plan={plan} events={events} />
+  </>
+);
+
+const COLUMNS = ['Phase', 'Status', 'Marker', 'After', 'Tasks', 'Score', 'Failures', 'Replans', 'Commit', 'Run', 'Why'];
+
+const Phases = ({ plan }: { readonly plan: PlanProgress }) => (
+  <section aria-label="Phases">
+    <h2>
+      Phases <span class="number">{plan.phases.length}</span>
+    </h2>
+    {plan.pausedBy !== null && (
+      <p class="box warn">
+        Paused by {plan.pausedBy}: <code>emend plan resume</code> goes on.
+      </p>
+    )}
+    {plan.stopAfterPhase !== null && (
+      <p class="box">It stops after the phase that is under way, says {plan.stopAfterPhase}.</p>
+    )}
+    {plan.mode !== undefined && (
+      <p class="quiet">
+        {plan.mode === 'waves' ? 'The phases of a wave run side by side.' : 'One phase runs after the other.'}
+      </p>
+    )}
+    <div class="scroll" tabIndex={0} role="region" aria-label="Table of phases">
+      <table class="phases">
+        <thead>
+          <tr>
+            {COLUMNS.map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {wavesOf(plan).map((wave) => (
+          <WaveRows key={wave.number ?? 0} wave={wave} plan={plan} />
+        ))}
+      </table>
+    </div>
+  </section>
+);
+
+const WaveRows = ({ wave, plan }: { readonly wave: Wave; readonly plan: PlanProgress }) => (
+  <tbody>
+    {plan.waves !== undefined && (
+      <tr>
+        <th scope="rowgroup" colSpan={COLUMNS.length} class="wave">
+          {wave.number === null ? 'No more in the document' : `Wave ${wave.number}`}
+        </th>
+      </tr>
+    )}
+    {wave.phases.map((phase) => (
+      <PhaseRow key={phase.id} phase={phase} plan={plan} />
+    ))}
+  </tbody>
+);
+
+const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanProgress }) => {
+  const words = scoreWords(phase);
+  const limit = plan.thresholds?.replanLimit;
+  return (
+    <tr>
+      <th scope="row">
+        {phase.number}. {phase.name}
+      </th>
+      <td>
+        <span class={`file-status ${phase.status === 'completed' ? 'done' : phase.status}`}>{phase.status}</span>
+      </td>
+      <td>{phase.marker != null && <code>[{phase.marker.toUpperCase()}]</code>}</td>
+      <td>{(phase.dependsOn ?? []).join(', ')}</td>
+      <td>{phase.tasksDone === undefined ? phase.tasks : `${phase.tasksDone}/${phase.tasks}`}</td>
+      <td>
+        {words.length === 0 ? (
+          phase.score.toFixed(1)
+        ) : (
+          <details class="score">
+            <summary>
+              {phase.score.toFixed(1)}
+              {plan.thresholds != null && <span class="quiet"> of {plan.thresholds.expansion}</span>}
+            </summary>
+            <ul>
+              {words.map((text) => (
+                <li key={text}>{text}</li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </td>
+      <td>{phase.failures === 0 ? '' : phase.failures}</td>
+      <td>{phase.replans === 0 ? '' : limit === undefined ? phase.replans : `${phase.replans} of ${limit}`}</td>
+      <td>{phase.commit !== null && <code>{phase.commit.slice(0, 12)}</code>}</td>
+      <td>{phase.run !== null && <a href={`#/run/${phase.run}`}>{shownKey(phase.run)}</a>}</td>
+      <td class="why">{phase.why ?? ''}</td>
+    </tr>
+  );
+};
+
+const Budget = ({ status, now }: { readonly status: StepStatus; readonly now: number }) => {
+  const used = usedOf(status, now);
+  if (used.length === 0) return null;
+  return (
+    <section aria-label="Budget">
+      <h2>Budget</h2>
+      <dl class="facts">
+        {used.map(({ name, used: words, limit, part }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {words}
+              {limit === null ? <span class="quiet">, no limit</span> : ` of ${limit}`}
+              {part !== null && <meter aria-label={`${name} used`} value={part} min={0} max={1} high={0.8} />}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+};
+
+/** What was judged and changed of the plan itself, oldest first. */
+const Replans = ({ plan, events }: { readonly plan: PlanProgress; readonly events: readonly StepEvent[] }) => {
+  const told = events.filter((event) => isOfKind(event, 'replan') || isOfKind(event, 'loop'));
+  const done = told.filter((event) => event.type === 'replanned').length;
+  return (
+    <section aria-label="Replans">
+      <h2>
+        Replans <span class="number">{done}</span>
+      </h2>
+      {plan.thresholds != null && (
+        <p class="quiet">At most {plan.thresholds.replanLimit} for a phase before a person is asked.</p>
+      )}
+      {told.length === 0 ? <p class="quiet">None was wanted.</p> : <EventList events={told} />}
+    </section>
+  );
+};
