@@ -22,6 +22,7 @@ export default defineConfig(
       'node_modules/',
       'test/scenarios/',
       'demo/answers/',
+      'demo/plan/',
       'exam/tasks/',
     ],
   },

@@ -21,6 +21,7 @@ const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/c
 const NAMES = [
   ...[
     'crash-more',
+    'demo-plan',
     'dev-version',
     'held',
     'histories',

@@ -19,8 +19,11 @@ export const LODASH = JSON.parse(readFileSync(lodashManifest, 'utf8')).version;
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Tells what it has set up. `signal` is looked at between the steps; whatever was started until then is ended again. */
-export const openStage = async ({ io, cli, folder, signal }) => {
+/**
+ * Tells what it has set up. `repository`: {beside (folders of ours by their place beside Lodash), script (of the rehearsal)}. `signal` is
+ * looked at between the steps; whatever was started until then is ended again.
+ */
+export const openStage = async ({ io, cli, folder, repository, signal }) => {
   const tell = (what, where) => signal.aborted || io.out(`  ${what.padEnd(15)}  ${where}`);
   const endings = [];
   const close = async () => {
@@ -29,11 +32,11 @@ export const openStage = async ({ io, cli, folder, signal }) => {
     if (failures.length > 0) throw failures[0];
   };
   try {
-    const fileCount = await makeRepository(folder.repo);
+    const fileCount = await makeRepository(folder.repo, repository.beside);
     tell('repository', `${folder.repo} (${fileCount.toLocaleString('en-US')} files, one commit)`);
     signal.throwIfAborted();
 
-    const rehearsal = await startRehearsal(here('rehearsal.yaml'));
+    const rehearsal = await startRehearsal(here(repository.script));
     endings.push(() => rehearsal.close());
     Object.assign(process.env, { ANTHROPIC_BASE_URL: rehearsal.url, ANTHROPIC_API_KEY: 'none-is-needed' });
 
@@ -59,11 +62,11 @@ export const openStage = async ({ io, cli, folder, signal }) => {
   }
 };
 
-/** The package as npm delivers it, and our jobs beside it; one commit. */
-const makeRepository = async (repo) => {
+/** The package as npm delivers it, and our files beside it; one commit. */
+const makeRepository = async (repo, beside) => {
   await mkdir(repo);
   await cp(dirname(lodashManifest), repo, { recursive: true });
-  await cp(here('jobs'), join(repo, 'jobs'), { recursive: true });
+  for (const [place, from] of Object.entries(beside)) await cp(here(from), join(repo, place), { recursive: true });
   const git = (...args) => execFileSync('git', args, { cwd: repo, encoding: 'utf8' });
   git('init', '--quiet', '--initial-branch=main');
   git('config', 'user.name', 'Emend demo');

@@ -117,7 +117,7 @@ export const closingLines = (ended, { dir, home }) => {
   return [
     'Server, worker and rehearsal have ended; the Temporal UI is gone with them. What they did is kept:',
     ...table([
-      ...ended.map(({ number, stepKey }) => [`  to see job ${number}`, `${emend} show ${stepKey.slice(0, 8)}`]),
+      ...ended.map(({ name, stepKey }) => [`  to see ${name}`, `${emend} show ${stepKey.slice(0, 8)}`]),
       ['  to have the UI back', `${emend} dev`],
       ['  to remove all of it', `rm -r ${quoted(dir)}`],
     ]),
