@@ -1,5 +1,6 @@
 /** Carries a proposal over to the files as they are now: a clean merge goes back to review as a new proposal. */
 import { readFile } from 'node:fs/promises';
+import type { Finding } from '../shared/formats.js';
 import type { RebaseInput, RebaseResult } from '../shared/protocol.js';
 import { checkVersion } from '../shared/versions.js';
 import { inspectTarget } from '../workspace/files.js';
@@ -8,8 +9,9 @@ import type { Proposal, ProposalFile } from '../workspace/types.js';
 import type { ActivityScope } from './boundary.js';
 import { conflictWords } from './conflict-words.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { getJson } from './snapshot.js';
+import { judge } from './judge.js';
 import { sealProposal } from './sealing.js';
+import { getJson, getSnapshot } from './snapshot.js';
 
 export const rebase =
   (dependencies: ActivityDependencies) =>
@@ -40,7 +42,18 @@ async function merge(
     else files.push(moved);
   }
   if (conflicts.length > 0) return { v: 1, outcome: 'conflict', conflicts };
-  const sealing = { stepKey: input.stepKey, files, moves: proposal.moves, findings: [], rungs: [], protected: [] };
+  const guarded = await guard(dependencies, input, { files, moves: proposal.moves }, signal);
+  const refused = guarded.findings.filter(({ severity }) => severity === 'refuse');
+  if (refused.length > 0)
+    return {
+      v: 1,
+      outcome: 'conflict',
+      conflicts: refused.map(({ path, guard: name, message }) => ({
+        path,
+        why: `together with what was saved meanwhile the guard ${name} refuses it: ${message} regenerate or take_theirs`,
+      })),
+    };
+  const sealing = { stepKey: input.stepKey, files, moves: proposal.moves, rungs: [], ...guarded };
   const sealed = await sealProposal(dependencies, sealing, signal);
   if (sealed === null) return { v: 1, outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.
@@ -49,6 +62,21 @@ async function merge(
     outcome: 'sealed',
     proposal: { ...sealed, mustAsk: [...sealed.mustAsk, 'files changed after the proposal'] },
   };
+}
+
+/** A clean merge of lines may still make what a guard looks for: the same function added on both sides, brackets that no longer match. */
+async function guard(
+  dependencies: ActivityDependencies,
+  { snapshot: ref }: RebaseInput,
+  { files, moves }: Pick<Proposal, 'files' | 'moves'>,
+  signal: AbortSignal,
+): Promise<{ readonly findings: readonly Finding[]; readonly protected: readonly string[] }> {
+  // A workflow that began before it was passed on; a person looks at every merge.
+  if (ref === undefined) return { findings: [], protected: [] };
+  const snapshot = await getSnapshot(dependencies.blobs, ref);
+  const changes = files.filter(({ by }) => by === 'model');
+  const findings = await judge(dependencies, { snapshot, changes, moves }, signal);
+  return { findings, protected: snapshot.config.protected };
 }
 
 async function mergeFile(

@@ -8,13 +8,13 @@ import type { SealInput, SealResult } from '../shared/protocol.js';
 import { runCommand } from '../workspace/runner.js';
 import type { ActivityScope } from './boundary.js';
 import { changedByHand, stagedFiles } from './by-hand.js';
-import { acceptedResults, latestByPath, type Accepted, type FileChange } from './chain.js';
+import { acceptedResults, latestByPath, type FileChange } from './chain.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { judge } from './judge.js';
 import { pinnedChanges } from './pinned.js';
-import { diffInput } from './propose-accepted.js';
 import { sealProposal, type Sealing } from './sealing.js';
 import { putRefusal } from './refusals.js';
-import { getSnapshot, guardSettings, type Snapshot } from './snapshot.js';
+import { getSnapshot, type Snapshot } from './snapshot.js';
 
 export const seal =
   (dependencies: ActivityDependencies) =>
@@ -33,7 +33,9 @@ export const seal =
     const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
-    const found = await judge(dependencies, { snapshot, changes: formatted, results }, scope.signal);
+    const moves = results.flatMap((result) => result.moves);
+    // The formatter may have changed the bytes since the answer was judged.
+    const found = await judge(dependencies, { snapshot, changes: formatted, moves }, scope.signal);
     const judged = [...pinned.findings, ...found.map((finding) => ofPersons(finding, pinned.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
     if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(dependencies, refused) };
@@ -43,7 +45,7 @@ export const seal =
         ...formatted.map((change) => ({ ...change, by: 'model' as const })),
         ...byHand.flatMap((change) => (change === null ? [] : [change])),
       ],
-      moves: results.flatMap((result) => result.moves).filter(({ from, to }) => !out.has(from) && !out.has(to)),
+      moves: moves.filter(({ from, to }) => !out.has(from) && !out.has(to)),
       findings: judged,
       rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
       protected: snapshot.config.protected,
@@ -55,29 +57,6 @@ export const seal =
 /** What would refuse an answer of the model is shown where a person chose: asking the model again would not mend it. */
 const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>
   finding.severity === 'refuse' && inPart.has(finding.path) ? { ...finding, severity: 'ask' } : finding;
-
-/** Guards look at the sealed bytes once more: the formatter may have changed them since the answer was judged. */
-async function judge(
-  { blobs, edits }: ActivityDependencies,
-  {
-    snapshot,
-    changes,
-    results,
-  }: { readonly snapshot: Snapshot; readonly changes: readonly FileChange[]; readonly results: readonly Accepted[] },
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
-  const moved = new Map(results.flatMap((result) => result.moves).map(({ from, to }) => [to, from]));
-  const movedAway = new Set(moved.values());
-  const guarded = changes.filter((change) => !movedAway.has(change.path));
-  const files = await Promise.all(
-    guarded.map(async (change) => {
-      const encoding = encodings.get(change.path) ?? null;
-      return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
-    }),
-  );
-  return edits.run('guards', { files, ...(await guardSettings(blobs, snapshot)) }, signal);
-}
 
 async function refusals({ blobs }: ActivityDependencies, findings: readonly Finding[]) {
   const paths = [...new Set(findings.map((finding) => finding.path))];

@@ -418,6 +418,8 @@ export interface RebaseInput extends ActivityBase {
   readonly files: readonly string[] | null;
   readonly exclude: readonly string[];
   readonly decision: number;
+  /** What guards go by; absent in workflows of 0.1.0 and earlier, whose rebased proposals are not guarded again. */
+  readonly snapshot?: BlobRef;
 }
 export type RebaseResult =
   | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: SealedProposal }

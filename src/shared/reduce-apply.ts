@@ -140,11 +140,16 @@ function askConflict(
   return { ...told, conflictAt: at, ask: { reason, message, files, subject: null } };
 }
 
-/** What was found in the edit, and the rungs it needed, hold for the edit carried over: the reviewer sees them again. */
+/**
+ * What was found in the edit, and the rungs it needed, hold for the edit carried over: the reviewer sees them again, with the lines of
+ * the merged file where its guard found them there, too.
+ */
 function withEarlierFindings(proposal: SealedProposal, earlier: SealedProposal | null): SealedProposal {
   if (earlier === null) return proposal;
   const paths = new Set(proposal.files.map((file) => file.path));
-  const findings = [...earlier.findings.filter((finding) => paths.has(finding.path)), ...proposal.findings];
+  const again = new Set(proposal.findings.map(({ guard, path }) => `${guard} ${path}`));
+  const still = earlier.findings.filter(({ guard, path }) => paths.has(path) && !again.has(`${guard} ${path}`));
+  const findings = [...still, ...proposal.findings];
   return { ...proposal, findings, rungs: [...new Set([...earlier.rungs, ...proposal.rungs])] };
 }
 

@@ -185,6 +185,7 @@ class Step {
               ...base,
               workspace,
               proposal: this.proposal(),
+              snapshot: this.snapshot(),
               files: this.state.rebaseFiles,
               exclude: leftOut(this.state).exclude,
               decision: this.state.approvalNumber,
