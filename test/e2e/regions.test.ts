@@ -15,6 +15,7 @@ const block = (n: number): string =>
   `/** Number ${n}. */\nexport function f${n}(input: number): number {\n  const a = input + ${n};\n  const b = a * 2;\n` +
   `  const c = b - 1;\n  if (c > ${n}) {\n    return c;\n  }\n  return a;\n}\n`;
 const BIG = Array.from({ length: FUNCTIONS }, (_, n) => block(n)).join('');
+const NOTE = 'Two more of them, please.';
 const lineOf = (n: number): number => n * 10 + 4;
 
 const job = (front: string): string =>
@@ -36,7 +37,7 @@ const tripled = (...functions: number[]): string =>
 const ladder = async (s: Scene, run: Parameters<Scene['events']>[0]): Promise<readonly string[]> =>
   (await s.events(run)).flatMap((event) => (event.type === 'ladder' ? [event.to] : []));
 
-test('a file of 5,000 lines is edited in regions after truncations', async () => {
+test('a file of 5,000 lines is edited in regions after truncations, over a kill between two of them, and revised', async () => {
   const part = (index: number, count: number, answer: string, times?: number) => ({
     name: `part ${index} of ${count}`,
     match: {
@@ -51,6 +52,11 @@ test('a file of 5,000 lines is edited in regions after truncations', async () =>
       v: 1,
       enforce_max_tokens: true,
       rules: [
+        ...[edit(3, 4), structured([]), edit(200), edit(300), edit(498, 499)].map((answer, i) => ({
+          name: `revised ${i + 1}`,
+          match: { contains: [NOTE, `This call is for part ${i + 1}:`] },
+          answer,
+        })),
         part(1, 4, edit(3)),
         // Too long once more, so this region is cut in two.
         part(2, 4, LONG),
@@ -64,12 +70,18 @@ test('a file of 5,000 lines is edited in regions after truncations', async () =>
       ],
     },
   ));
-  await s.worker();
+  // Region 1 is answered and its worker gone before the workflow hears of it.
+  const dying = await s.worker('propose:after:3');
   const limits = 'limits: { outputBudget_tokens: 128, maxOutputBudget_tokens: 256, maxTotalChunks: 20 }';
-  const run = await s.start('big.md', job(`target_files: [big.ts]\napproval: auto\n${limits}`));
-  const result = await s.end(run, 240);
-  expect(result).toMatchObject({ outcome: 'applied', files: ['big.ts'] });
-  expect(s.read('big.ts')).toBe(tripled(3, 200, 300, 499));
+  const run = await s.start('big.md', job(`target_files: [big.ts]\n${limits}`));
+  await dying.exited;
+  expect(dying.fired()).toBe(true);
+  await s.worker();
+  const first = await s.settle(run, 240);
+  expect(first.status).toMatchObject({ decision: { reason: 'approval' }, usage: { calls: 9, unknownCalls: 0 } });
+  expect(first.proposal?.files).toMatchObject([{ path: 'big.ts', added: 4, removed: 4 }]);
+  const asked = s.rehearsal.requests().map(({ rule }) => rule);
+  expect(asked.filter((rule) => rule === 'part 1 of 4')).toHaveLength(1);
   const steps = await ladder(s, run);
   expect(steps).toEqual([
     'output budget 256 tokens',
@@ -84,6 +96,21 @@ test('a file of 5,000 lines is edited in regions after truncations', async () =>
   for (const step of steps.slice(1)) expect(Number(/lines (\d+)/.exec(step)?.[1]) % 10).toBe(1);
   const refused = (await s.events(run)).filter((event) => event.type === 'answer_refused');
   expect(refused).toMatchObject([{ outcome: 'refused', message: expect.stringContaining('unseen_lines') }]);
+
+  // A revision is asked for in the same regions, and no region that was answered is used for it.
+  await s.answer(run, 'revise', { note: NOTE });
+  const revised = await s.settle(run, 240);
+  expect(revised.proposal?.files).toMatchObject([{ path: 'big.ts', added: 6, removed: 6 }]);
+  expect(
+    s.rehearsal
+      .requests()
+      .slice(asked.length)
+      .map(({ rule }) => rule),
+  ).toEqual([1, 2, 3, 4, 5].map((part) => `revised ${part}`));
+  expect(s.read('big.ts')).toBe(BIG);
+  await s.answer(run, 'approve');
+  expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['big.ts'] });
+  expect(s.read('big.ts')).toBe(tripled(3, 4, 200, 300, 498, 499));
   await check(s, run.live!.workflowId, 'edit-step-applied-regions');
 }, 300_000);
 
