@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { transpile } from '../support/transpile.js';
 import { emendCommand, leaseOf } from './ends.js';
-import { scene, whole, type Scene } from './support.js';
+import { scene, structured, whole, type Scene } from './support.js';
 
 const twice = (n: number): string => `function twice() {\n  return ${n};\n}\n`;
 const BEFORE = 'const a = 1;\n\nconst b = 2;\n\nconst c = 3;\n';
@@ -32,11 +32,30 @@ const edit = (path: string, content: string) => ({
 });
 const AUTO = 'approval: auto';
 
+/** Only where a language is known may an answer name a definition. */
+const OFFER = 'A whole definition may be named instead of lines';
+const OFFERS = [
+  {
+    name: 'named',
+    match: { contains: ['- named.js', OFFER] },
+    answer: structured([
+      { type: 'replace', file_path: 'named.js', at: { symbol: 'twice' }, content: twice(4) },
+      { type: 'replace', file_path: 'named.js', at: { symbol: 'c' }, content: 'const c = 4;\n' },
+    ]),
+  },
+  { name: 'offered', match: { contains: ['- plain.txt', OFFER] }, answer: structured([]) },
+  {
+    name: 'plain',
+    match: { contains: '- plain.txt' },
+    answer: structured([{ type: 'append', file_path: 'plain.txt', content: 'two\n' }]),
+  },
+];
+
 let s: Scene;
 beforeAll(async () => {
   const files = Object.fromEntries(Object.keys(ANSWERS).map((path) => [path, BEFORE]));
   const rules = Object.entries(ANSWERS).map(([path, content]) => edit(path, content));
-  s = await scene({ ...files, 'p.txt': 'old\n' }, rules);
+  s = await scene({ ...files, 'p.txt': 'old\n', 'named.js': ONCE, 'plain.txt': 'one\n' }, [...OFFERS, ...rules]);
   await s.worker();
 }, 60_000);
 afterAll(() => s.close());
@@ -76,6 +95,16 @@ test('note, ask and refuse of a guard in emend.yaml: goes through, waits for a p
     { outcome: 'refused', message: expect.stringContaining('doubled_block') },
     { outcome: 'refused' },
   ]);
+}, 120_000);
+
+test('a definition may be named where the language is known, and only there', async () => {
+  const named = await start('named.js', AUTO, 'format: structured-edit');
+  const plain = await start('plain.txt', AUTO, 'format: structured-edit');
+  for (const run of [named, plain]) expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+  expect(s.read('named.js')).toBe((twice(4) + BEFORE).replace('const c = 3', 'const c = 4'));
+  expect(s.read('plain.txt')).toBe('one\ntwo\n');
+  const rules = s.rehearsal.requests().map(({ rule }) => rule);
+  expect(rules.filter((rule) => ['named', 'offered', 'plain'].includes(rule ?? '')).sort()).toEqual(['named', 'plain']);
 }, 120_000);
 
 test('what a person saved and the proposal make a function stand twice: the merge is guarded again', async () => {
