@@ -17,6 +17,7 @@ import type { ProcessIdentity } from './apply-process.js';
 import { isOpen } from './apply-record.js';
 import type { ClosedRecord, Driver, RecordState, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { asDiskProblem } from './sys-put.js';
+import { errnoOf } from './sys.js';
 import type { Sys } from './sys.js';
 import type { BlobStore, FileConflict } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
@@ -109,7 +110,8 @@ export const settleOpen = async (
 
 /**
  * Carries the record to its end. Writes nothing where `makePlan` finds conflicts. `failed`: reverted. Throws ProblemError where
- * neither forward nor back was possible: the record stays open, and the next attempt or recovery goes on with it.
+ * neither forward nor back was possible: the record stays open, and the next attempt or recovery goes on with it; and `busy` where
+ * others took it over too often.
  */
 export const transact = async (
   context: TransactContext,
@@ -119,14 +121,16 @@ export const transact = async (
 ): Promise<Transacted> => {
   const deadline = performance.now() + context.patience_ms;
   const passed = new Set<string>();
+  let longest_ms: number = STORE_BOUNDS.attemptPoll_ms;
   for (let generations = 0; generations < STORE_BOUNDS.applyGenerations;) {
     const state = await record.load();
     if (state.closed !== null) return { outcome: 'closed', closed: state.closed };
     if (isOpen(state)) {
-      // Whoever came after our generation lives, though it may look dead from here (in another container): let it pass first.
+      // Whoever came after our generation lives, though it may look dead from here (in another container): let it pass first, for
+      // longer than a generation takes on this disk, or the two would revert each other for ever.
       if (generations > 0 && !passed.has(state.plan?.token ?? '')) {
         passed.add(state.plan?.token ?? '');
-        await sleep(Math.random() * STORE_BOUNDS.attemptPoll_ms * generations);
+        await untilPassed(record, state, (0.5 + Math.random()) * longest_ms * generations);
         continue;
       }
       if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline)
@@ -135,6 +139,7 @@ export const transact = async (
       continue;
     }
     generations++;
+    const began = performance.now();
     const made = await makePlan((state.plan?.generation ?? 0) + 1);
     if (!made.ok) {
       // Another attempt may have been half-way through these very files: what it comes to is our outcome too.
@@ -146,11 +151,22 @@ export const transact = async (
     const refused = await tryToCommit(context, record, made);
     if (refused !== null) return { outcome: 'failed', problem: refused };
     await settleOpen(context, record, await record.load(), attempt);
+    longest_ms = Math.max(longest_ms, performance.now() - began);
   }
   return fail(
     'busy',
     `The record ${record.name} was taken over ${STORE_BOUNDS.applyGenerations} times; other attempts are at work.`,
   );
+};
+
+/** Waits until the open generation has come to an end or another is open, at most so long. */
+const untilPassed = async (record: TransactionRecord, seen: RecordState, wait_ms: number): Promise<void> => {
+  const until = performance.now() + Math.min(wait_ms, STORE_BOUNDS.attemptPatience_ms);
+  for (let left_ms = wait_ms; left_ms > 0; left_ms = until - performance.now()) {
+    await sleep(Math.min(left_ms, STORE_BOUNDS.attemptPoll_ms));
+    const state = await record.load();
+    if (!isOpen(state) || state.plan?.token !== seen.plan?.token) return;
+  }
 };
 
 /**
@@ -180,6 +196,8 @@ const tryToCommit = async (
       await takeBack(sys, plan).catch(() => undefined);
       return true;
     });
+    // A late clearing of an earlier generation takes directories away that are still empty: the next generation makes them again.
+    if (plan.generation > 1 && errnoOf(error) === 'ENOENT') return null;
     // Where another attempt took over and cleared our files away, its outcome is what counts.
     return ours ? problemOf(error, plan.workspace) : null;
   }

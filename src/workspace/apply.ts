@@ -1,6 +1,6 @@
 /** The apply engine: lease, check, transaction, outcome. See design 4.8; apply-transact.ts and apply-forward.ts hold the protocol. */
 import { join } from 'node:path';
-import { fail, problem } from '../shared/problems.js';
+import { fail, problem, ProblemError } from '../shared/problems.js';
 import { isStepKey } from '../shared/refs.js';
 import { checkVersion } from '../shared/versions.js';
 import { again, outcomeOf, undone } from './apply-again.js';
@@ -166,6 +166,8 @@ const openOrFailed = async (
 ) => {
   const state = await record.load();
   if (state.closed !== null) return { outcome: 'closed', closed: state.closed } as const;
+  // Others are at work on this record: they may write yet, under the lease that this attempt would end.
+  if (error instanceof ProblemError && error.problem.code === 'busy') throw error;
   if (state.plan === null || !isOpen(state)) return failedAt(error, root);
   // Without a verdict nothing goes forward, and only the attempt that planned, which ends here, could have asked for one.
   if (state.verdict === 'committed' || state.plan.attempt !== attempt) throw error;

@@ -1,5 +1,6 @@
 /** Two attempts at one record: at once, and one that sleeps through everything and wakes up late. */
 import * as fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { ProcessIdentity } from '../../src/workspace/apply-process.js';
 import { ownProcess } from '../../src/workspace/apply-process.js';
@@ -14,15 +15,18 @@ import type { Scene } from './apply-scene.js';
 /** A process that other engines take for dead, whatever it does. */
 const DEAD: ProcessIdentity = { boot: 'another-boot', pid: 1, started: '1' };
 
-const dithering = (random: () => number): Sys => {
-  const wait = async (): Promise<void> => {
+const WRITES = /^(writeExclusive|copyExclusive|append|fsyncDir)$/;
+/** `disk_ms`: what a write takes at most. */
+const dithering = (random: () => number, disk_ms = 0): Sys => {
+  const wait = async (name: string): Promise<void> => {
     for (let turns = Math.floor(random() * 6); turns > 0; turns--)
       await new Promise((resolve) => setImmediate(resolve));
+    if (disk_ms > 0 && WRITES.test(name)) await sleep(random() * disk_ms);
   };
   const entries = Object.entries(realSys).map(([name, call]) => [
     name,
     async (...args: unknown[]) => {
-      await wait();
+      await wait(name);
       return (call as (...a: unknown[]) => Promise<unknown>)(...args);
     },
   ]);
@@ -30,23 +34,67 @@ const dithering = (random: () => number): Sys => {
 };
 
 describe('at once', () => {
+  const both = async (round: number, disk_ms = 0): Promise<void> => {
+    const scene = await makeScene(mixedFiles(6));
+    const random = randomFrom(seed + round);
+    const engines = [DEAD, { ...DEAD, pid: 2 }].map((process) =>
+      scene.engine({ process, patience_ms: 0, sys: dithering(random, disk_ms) }),
+    );
+    const outcomes = await Promise.all(engines.map((engine) => engine.apply(scene.request)));
+    await scene.engine().recover();
+    const applied = { outcome: 'applied', files: scene.request.files };
+    expect({ round, outcomes }).toMatchObject({ round, outcomes: [applied, applied] });
+    expect({ round, sides: [...new Set(sidesOf(scene))] }).toEqual({ round, sides: ['new'] });
+    expect({ round, left: leftovers(scene.workspace) }).toEqual({ round, left: [] });
+    scene.remove();
+  };
   const rounds = Array.from({ length: 400 }, (_, i) => i);
   test('two attempts that each take the other for dead: both applied, nothing left over', async () => {
-    for (const round of sampled('two at once', rounds, drawn(6, 100), [], WHOLE)) {
-      const scene = await makeScene(mixedFiles(6));
-      const random = randomFrom(seed + round);
-      const engines = [DEAD, { ...DEAD, pid: 2 }].map((process) =>
-        scene.engine({ process, patience_ms: 0, sys: dithering(random) }),
-      );
-      const outcomes = await Promise.all(engines.map((engine) => engine.apply(scene.request)));
-      const still = scene.engine();
-      await still.recover();
-      expect({ round, outcomes: outcomes.map((o) => o.outcome) }).toEqual({ round, outcomes: ['applied', 'applied'] });
-      expect({ round, sides: [...new Set(sidesOf(scene))] }).toEqual({ round, sides: ['new'] });
-      expect({ round, left: leftovers(scene.workspace) }).toEqual({ round, left: [] });
-      scene.remove();
-    }
+    for (const round of sampled('two at once', rounds, drawn(6, 100), [], WHOLE)) await both(round);
   }, 600_000);
+
+  test('on a slow disk, too, where a generation takes longer than they wait at first', async () => {
+    for (const round of rounds.slice(0, drawn(1, 8))) await both(round, 60);
+  }, 600_000);
+
+  test('a directory that the clearing of an earlier generation takes away late is made again', async () => {
+    const scene = await makeScene([{ path: 'made/here/a.txt', before: null, after: 'new\n' }]);
+    const isTemp = (path: string): boolean => path.includes('/made/here/') && path.endsWith('.tmp');
+    const failsAt = async (path: string) => {
+      if (isTemp(path)) throw errnoError('EIO', 'write', path);
+      return Promise.resolve();
+    };
+    const dies: Sys = {
+      ...realSys,
+      writeExclusive: async (path, bytes, file) => {
+        await failsAt(path);
+        return realSys.writeExclusive(path, bytes, file);
+      },
+      unlink: failsAt,
+      rmdir: (path) => Promise.reject(errnoError('EIO', 'rmdir', path)),
+    };
+    await scene
+      .engine({ sys: dies, process: DEAD })
+      .apply(scene.request)
+      .catch(() => undefined);
+    expect(fs.existsSync(scene.at('made/here'))).toBe(true);
+    let taken = 0;
+    const sys: Sys = {
+      ...realSys,
+      writeExclusive: (path, bytes, file) => {
+        if (isTemp(path) && taken === 0) {
+          taken++;
+          fs.rmdirSync(scene.at('made/here'));
+        }
+        return realSys.writeExclusive(path, bytes, file);
+      },
+    };
+    expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
+    expect(taken).toBe(1);
+    expect(sidesOf(scene)).toEqual(['new']);
+    expect(leftovers(scene.workspace)).toEqual([]);
+    scene.remove();
+  });
 
   test('two attempts in live processes: the second waits for the first', async () => {
     const scene = await makeScene(mixedFiles(4));
