@@ -1,12 +1,12 @@
 /** What the calls of a split step must agree on: one call, whose answer goes into every chunk's prompt. Without it the step goes on. */
 import { inputBudget, modelEntry } from '../job/models.js';
-import { buildBriefRequest, readBrief } from '../model/prompt/brief.js';
+import { closeBriefPrompt, readBrief } from '../model/prompt/brief.js';
 import { route } from '../model/route.js';
 import type { BriefInput, BriefResult } from '../shared/protocol.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel } from './model-call.js';
-import { loadTargets, references } from './references.js';
+import { bytesOf, loadTargets, references } from './references.js';
 import { currentSnapshot, putText } from './snapshot.js';
 
 export const brief =
@@ -36,15 +36,16 @@ export const brief =
           const files = await loadTargets(blobs, snapshot.targets);
           const entry = modelEntry(snapshot.config, snapshot.model);
           const budget = inputBudget(snapshot.limits, entry, outputBudget_tokens);
-          return buildBriefRequest({
+          const listed = {
             instructions,
             rules,
             hints,
             model: snapshot.model,
             outputBudget_tokens,
             inputBudget_tokens: budget,
-            files,
-          });
+            files: files.map(bytesOf),
+          };
+          return closeBriefPrompt(await dependencies.edits.run('brief', listed, scope.signal));
         },
       },
       scope,

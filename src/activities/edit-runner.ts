@@ -102,6 +102,10 @@ const WORDS: Record<EditWorkKind, string> = {
   guards: 'checking the result',
   merge: 'merging with the file as it is now',
   outline: 'listing the definitions',
+  regions: 'cutting the file into regions',
+  describe: 'reading the file',
+  prompt: 'listing the files for a request',
+  brief: 'listing the files for a request',
   diff: 'drawing the diff',
 };
 

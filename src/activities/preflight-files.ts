@@ -1,13 +1,11 @@
 /** Files as preflight keeps them: bytes in the blob store, facts in the snapshot. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeFile } from '../edits/text.js';
 import { encodingOf } from '../job/encodings.js';
 import type { ProjectConfig } from '../job/types.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail } from '../shared/problems.js';
 import { eolForNewFile, inspectTarget } from '../workspace/files.js';
-import { sha256 } from '../workspace/hash.js';
 import type { ActivityDependencies } from './dependencies.js';
 import type { SnapshotTarget, TextRef } from './snapshot.js';
 
@@ -28,8 +26,9 @@ export async function snapshotTarget(options: {
   readonly limits: Limits;
   /** Existing files of the workspace, asked for only where a file is new: it ends its lines as those beside it do. */
   readonly siblings: () => Promise<readonly string[]>;
+  readonly signal: AbortSignal;
 }): Promise<SizedTarget> {
-  const { dependencies, workspace, path, config, limits } = options;
+  const { dependencies, workspace, path, config, limits, signal } = options;
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
@@ -39,14 +38,14 @@ export async function snapshotTarget(options: {
   const target = found.value;
   const bytes = await readFile(target.realPath);
   const encoding = encodingOf(config, path);
-  const facts = describeFile(bytes, encoding);
+  const facts = await dependencies.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
   if (facts.binary) fail('target_binary', `${path} is a binary file (it holds a NUL): it cannot be edited as text`);
   const ref = await dependencies.blobs.put(bytes);
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
     path: target.target,
     base: { ref, mode: target.mode },
-    sha: sha256(bytes),
+    sha: ref.slice('sha256:'.length),
     bytes: bytes.length,
     lines: facts.lines,
     encoding: encoding ?? null,
@@ -61,8 +60,9 @@ export async function textRefs(options: {
   readonly paths: readonly string[];
   readonly limits: Limits;
   readonly jobPath: string | null;
+  readonly signal: AbortSignal;
 }): Promise<readonly TextRef[]> {
-  const { dependencies, workspace, paths, limits, jobPath } = options;
+  const { dependencies, workspace, paths, limits, jobPath, signal } = options;
   const refs: TextRef[] = [];
   for (const path of new Set(paths)) {
     const found = await inspectTarget(workspace, path, null);
@@ -78,7 +78,8 @@ export async function textRefs(options: {
     if (found.value.bytes > most)
       fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
     const bytes = await readFile(found.value.realPath);
-    if (describeFile(bytes).binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
+    const { binary } = await dependencies.edits.run('describe', { path, bytes, encoding: null }, signal);
+    if (binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
     refs.push({ path, ref: await dependencies.blobs.put(bytes) });
   }
   return refs;

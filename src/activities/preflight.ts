@@ -16,6 +16,7 @@ import type { PreflightInput, PreflightResult, TestPlan } from '../shared/protoc
 import { checkVersion } from '../shared/versions.js';
 import { listWorkspaceFiles } from '../workspace/files.js';
 import { repositoryOf } from '../workspace/git.js';
+import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { readTextFile, snapshotTarget, textRefs } from './preflight-files.js';
 import { chooseTargets } from './preflight-targets.js';
@@ -26,11 +27,11 @@ const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}
 
 export const preflight =
   (dependencies: ActivityDependencies) =>
-  async (input: PreflightInput): Promise<PreflightResult> => {
+  async (input: PreflightInput, { signal }: Pick<ActivityScope, 'signal'>): Promise<PreflightResult> => {
     const key = recordKey(input.stepKey, input.snapshotNumber);
     const recorded = await dependencies.records.get(key);
     if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
-    const computed = await compute(dependencies, input).catch((error: unknown): PreflightResult => {
+    const computed = await compute(dependencies, input, signal).catch((error: unknown): PreflightResult => {
       // What the job or the files say wrongly is an outcome; a full disk or a missing blob is not.
       if (error instanceof ProblemError && !['disk', 'blob_lost', 'home_unusable'].includes(error.problem.code))
         return { v: 1, outcome: 'refused', problem: error.problem };
@@ -62,7 +63,11 @@ async function readJob(
   return { job: job.value, config: config.value };
 }
 
-async function compute(dependencies: ActivityDependencies, input: PreflightInput): Promise<PreflightResult> {
+async function compute(
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+  signal: AbortSignal,
+): Promise<PreflightResult> {
   const { blobs } = dependencies;
   const { workspace } = input;
   const { job, config } = await readJob(dependencies, input);
@@ -108,7 +113,7 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
   let listed: Promise<readonly string[]> | null = null;
   const siblings = () => (listed ??= listWorkspaceFiles(workspace).then(({ files }) => files));
   const sized = await Promise.all(
-    wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits: asked, siblings })),
+    wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits: asked, siblings, signal })),
   );
   const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
   const level = complexity([...sized, ...kept]);
@@ -138,13 +143,21 @@ async function compute(dependencies: ActivityDependencies, input: PreflightInput
     model,
     complexity: level,
     limits,
-    context: await textRefs({ dependencies, workspace, paths: job.contextFiles, limits, jobPath: input.jobPath }),
+    context: await textRefs({
+      dependencies,
+      workspace,
+      paths: job.contextFiles,
+      limits,
+      jobPath: input.jobPath,
+      signal,
+    }),
     rules: await textRefs({
       dependencies,
       workspace,
       paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
       limits,
       jobPath: null,
+      signal,
     }),
     targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
     fileList: [],

@@ -1,5 +1,5 @@
 /** A file that is edited in regions: which lines a call is for, what it is shown of the rest, and what follows it. */
-import { joinOperations, operationsOf, type Region, splitRegion } from '../edits/regions.js';
+import { joinOperations, operationsOf, type Region } from '../edits/regions.js';
 import type { Json } from '../edits/structured-edit-json.js';
 import type { Outline } from '../edits/syntax.js';
 import { MODEL_BOUNDS } from '../shared/bounds.js';
@@ -7,7 +7,7 @@ import { BOUNDS } from '../shared/limits.js';
 import type { LadderStep, LinesAsked, ProposeInput, RegionPart } from '../shared/protocol.js';
 import type { BlobStore } from '../workspace/types.js';
 import type { ActivityDependencies } from './dependencies.js';
-import type { LoadedTarget } from './references.js';
+import { bytesOf, type LoadedTarget } from './references.js';
 import { getJson, putJson } from './snapshot.js';
 
 /** Kept as a blob: the regions of one file, in its order. */
@@ -95,9 +95,9 @@ export async function regionAfter(
 
 export const outlineOf = (
   { edits }: ActivityDependencies,
-  { path, text }: LoadedTarget,
+  target: LoadedTarget,
   signal: AbortSignal,
-): Promise<Outline> => edits.run('outline', { path, lines: text?.lines ?? [] }, signal);
+): Promise<Outline> => edits.run('outline', bytesOf(target), signal);
 
 /** In the place of `exhausted`: the file in regions, or the region in two. Null: it is too short for that. */
 export async function regionsNext(
@@ -107,14 +107,9 @@ export async function regionsNext(
   outputBudget_tokens: number,
   signal: AbortSignal,
 ): Promise<LadderStep | null> {
-  const lines = target.text?.lines ?? [];
-  const range: Region = region?.range ?? [1, lines.length];
   const parts = region === null ? BOUNDS.regionsFirst : 2;
-  if (range[1] - range[0] + 1 < 2 * BOUNDS.region_lines) return null;
-  const outline = await outlineOf(dependencies, target, signal);
-  const starts = outline.kind === 'read' ? outline.symbols.map((symbol) => symbol.lead + 1) : [];
-  const isBlank = (line: number): boolean => lines[line - 1]?.trim() === '';
-  const cut = splitRegion(range, parts, BOUNDS.region_lines, starts, isBlank);
+  const wanted = { file: bytesOf(target), range: region?.range ?? null, parts };
+  const cut = await dependencies.edits.run('regions', wanted, signal);
   if (cut.length < 2) return null;
   const index = region?.part.index ?? 0;
   const regions = region === null ? cut : region.regions.toSpliced(index, 1, ...cut);

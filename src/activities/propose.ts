@@ -5,7 +5,7 @@ import { renderReasons } from '../edits/index.js';
 import { joinOperations } from '../edits/regions.js';
 import type { AnswerOutcome, Edited, OfferedFile } from '../edits/types.js';
 import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../job/models.js';
-import { buildEditRequest } from '../model/prompt/edit.js';
+import { closeEditPrompt } from '../model/prompt/edit.js';
 import { nextRung } from '../model/prompt/ladder.js';
 import { slotKey } from '../model/slot-key.js';
 import type { ProposeInput, ProposeResult, StepUsage } from '../shared/protocol.js';
@@ -28,7 +28,7 @@ import {
   wantedNext,
 } from './propose-regions.js';
 import { putRefusal, readRefusal } from './refusals.js';
-import { loadTargets, references, type LoadedTarget } from './references.js';
+import { bytesOf, loadTargets, references, type LoadedTarget } from './references.js';
 import { currentSnapshot, getText, guardSettings, putJson, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../syntax/index.js';
 import { MODEL_BOUNDS } from '../shared/bounds.js';
@@ -121,7 +121,7 @@ async function buildPrompt(
   const { blobs } = dependencies;
   const shown = await references(blobs, snapshot);
   const results = await acceptedResults(blobs, input.accepted, MODEL_BOUNDS.acceptedShown_results);
-  return buildEditRequest({
+  const listed = {
     ...shown,
     model: wanted.model,
     format: input.format,
@@ -131,7 +131,7 @@ async function buildPrompt(
       modelEntry(snapshot.config, wanted.model),
       wanted.outputBudget_tokens,
     ),
-    files: targets,
+    files: targets.map(bytesOf),
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: await acceptedDiffs(
       dependencies,
@@ -146,7 +146,13 @@ async function buildPrompt(
     symbols: targets.some((target) => languageOf(target.path) !== null),
     wantedLines: await loadWanted(blobs, input),
     ...(region === null ? {} : { region: await shownRegion(dependencies, targets, region, signal) }),
-  });
+  };
+  const prompt = await dependencies.edits.run('prompt', listed, signal);
+  return closeEditPrompt(
+    prompt,
+    input.format,
+    targets.map((target) => target.path),
+  );
 }
 
 /** What a call for a region is shown of the rest of its file. */

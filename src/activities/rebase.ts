@@ -7,7 +7,6 @@ import { inspectTarget } from '../workspace/files.js';
 import { canonicalJson, sha256 } from '../workspace/hash.js';
 import type { Proposal, ProposalFile } from '../workspace/types.js';
 import type { ActivityScope } from './boundary.js';
-import { conflictWords } from './conflict-words.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { judge } from './judge.js';
 import { sealProposal } from './sealing.js';
@@ -99,6 +98,6 @@ async function mergeFile(
     };
   const [start, proposed] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
   const merged = await edits.run('merge', { base: start, ours: now, theirs: proposed }, signal);
-  if (merged.outcome === 'conflict') return { path: file.path, why: conflictWords(merged.regions, now, proposed) };
+  if (merged.outcome === 'conflict') return { path: file.path, why: merged.why };
   return { ...file, base, result: { ref: await blobs.put(merged.bytes), mode: file.result.mode } };
 }

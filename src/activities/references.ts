@@ -1,7 +1,6 @@
 /** What every prompt of a step shows beside the files: instructions, rules, hints, context. */
-import { decodeFile } from '../edits/text.js';
-import type { Text } from '../edits/types.js';
 import type { BlobStore } from '../workspace/types.js';
+import type { FileBytes } from './edit-work.js';
 import { getText, type Snapshot, type SnapshotTarget, type TextRef } from './snapshot.js';
 
 const readAll = (blobs: BlobStore, refs: readonly TextRef[]) =>
@@ -16,16 +15,15 @@ export async function references(blobs: BlobStore, snapshot: Snapshot) {
   return { instructions, rules, context, hints: snapshot.hints };
 }
 
-export interface LoadedTarget extends SnapshotTarget {
-  readonly content: Uint8Array | null;
-  readonly text: Text | null;
-}
+/** A target with its base's bytes. */
+export type LoadedTarget = SnapshotTarget & { readonly content: Uint8Array | null };
 
 export const loadTargets = (blobs: BlobStore, targets: readonly SnapshotTarget[]): Promise<readonly LoadedTarget[]> =>
   Promise.all(
-    targets.map(async (target) => {
-      const content = target.base === null ? null : await blobs.get(target.base.ref);
-      const decoded = content === null ? null : decodeFile(content, target.encoding ?? undefined);
-      return { ...target, content, text: decoded?.ok === true ? decoded.text : null };
-    }),
+    targets.map(async (target) => ({
+      ...target,
+      content: target.base === null ? null : await blobs.get(target.base.ref),
+    })),
   );
+
+export const bytesOf = ({ path, content, encoding }: LoadedTarget): FileBytes => ({ path, bytes: content, encoding });

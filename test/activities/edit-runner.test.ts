@@ -1,8 +1,11 @@
 /** Large edits in a thread of their own: same results, bounded, and never a crash of the worker. */
+import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createEditRunner } from '../../src/activities/edit-runner.js';
+import type { PromptInput } from '../../src/activities/edit-work.js';
 import type { ApplyAnswerInput } from '../../src/edits/types.js';
+import { LIMITS } from '../../src/shared/limits.js';
 import { transpile } from '../support/transpile.js';
 
 let thread: ReturnType<typeof transpile>;
@@ -95,3 +98,86 @@ test('a cancelled activity ends its thread and is no engine failure', async () =
   stop.abort(new Error('cancelled by a person'));
   await expect(running).rejects.toThrow('cancelled by a person');
 });
+
+const TASK = 'Make `value777777` the sum of two values.';
+const prompt = (bytes: Uint8Array): PromptInput => ({
+  model: 'm',
+  format: 'structured-edit',
+  outputBudget_tokens: 1000,
+  inputBudget_tokens: 20_000,
+  files: [{ path: 'a.txt', bytes, encoding: null }],
+  instructions: TASK,
+  rules: [],
+  hints: [],
+  context: [],
+  brief: null,
+  accepted: [],
+  note: null,
+  refusal: null,
+  allowDelete: false,
+  mayCreateUnder: [],
+});
+
+test('requests, descriptions and regions: a thread gives what the calling thread gives', async () => {
+  const bytes = Buffer.from(lines(5_000, 'the last line'));
+  const file = { path: 'a.ts', bytes, encoding: null };
+  const [here, there] = await Promise.all(
+    [Infinity, 0].map(async (inline_bytes) => {
+      const runner = createEditRunner({ entry: entry(), inline_bytes });
+      return {
+        prompt: await runner.run('prompt', prompt(bytes), never()),
+        brief: await runner.run('brief', prompt(bytes), never()),
+        description: await runner.run('describe', file, never()),
+        regions: await runner.run('regions', { file, range: null, parts: 3 }, never()),
+      };
+    }),
+  );
+  expect(there).toEqual(here);
+  expect(here).toMatchObject({ description: { lines: 5_001, finalNewline: false }, regions: { length: 3 } });
+  expect([...(here?.prompt.seen.keys() ?? [])]).toEqual(['a.txt']);
+  expect(here?.prompt.open.blocks.map(({ text }) => text).join('')).toMatch(/^5001:\w{3}\| the last line$/m);
+});
+
+/** Milliseconds that the main thread has had a processor: what others do on the machine does not count. Elsewhere than on Linux the clock. */
+const cpu_ms = (): number => {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    return performance.now();
+  }
+};
+
+/** Of work that takes longer the design wants a thread. */
+const BLOCK_ms = 100;
+/** The longest time that the thread was busy between two turns of its loop. */
+const longestBlock_ms = async (work: () => Promise<unknown>): Promise<number> => {
+  let longest = 0;
+  let before = cpu_ms();
+  const timer = setInterval(() => {
+    const now = cpu_ms();
+    longest = Math.max(longest, now - before);
+    before = now;
+  }, 1);
+  await work();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  clearInterval(timer);
+  return longest;
+};
+
+test('a file at its size limit is read and listed without holding up the calling thread', async () => {
+  const line = (n: number): string => `const value${n} = compute(${n}, 'a line of usual length');\n`;
+  const bytes = Buffer.alloc(LIMITS.maxFile_bytes.default ?? 0, '\n');
+  for (let n = 0, at = 0; at < bytes.length; n++) at += bytes.write(line(n), at);
+  const runner = createEditRunner({ entry: entry() });
+  const longest: Record<string, number> = {};
+  longest.describe = await longestBlock_ms(() =>
+    runner.run('describe', { path: 'a.txt', bytes, encoding: null }, never()),
+  );
+  longest.prompt = await longestBlock_ms(async () => {
+    const { open } = await runner.run('prompt', prompt(bytes), never());
+    expect(open.blocks.map(({ text }) => text).join('')).toContain('| const value777777 =');
+  });
+  process.stdout.write(`longest block at ${bytes.length} bytes: ${JSON.stringify(longest)} ms\n`);
+  for (const [what, block_ms] of Object.entries(longest))
+    expect({ what, block_ms, short: block_ms < BLOCK_ms }).toMatchObject({ what, short: true });
+}, 120_000);

@@ -21,6 +21,15 @@ interface RequestParts {
   readonly parts: readonly Part[];
 }
 
+/** A request but its last block, as plain data: it can be made in another thread. */
+export interface OpenRequest {
+  readonly model: string;
+  readonly outputBudget_tokens: number;
+  readonly system: string;
+  readonly blocks: readonly TextBlock[];
+  readonly estimated_tokens: number;
+}
+
 /** A request without its nonce: `request(nonce)` appends the last block, which alone holds the nonce. */
 export interface BuiltRequest {
   readonly request: (nonce: string) => ModelRequest;
@@ -29,10 +38,7 @@ export interface BuiltRequest {
   readonly estimatedInput_tokens: number;
 }
 
-export function requestWith(
-  { model, outputBudget_tokens, system, parts }: RequestParts,
-  tail: (nonce: string) => string,
-): BuiltRequest {
+export function openRequest({ parts, ...rest }: RequestParts): OpenRequest {
   const told = parts.filter((part) => part.text.trim() !== '');
   let marks = 1;
   const blocks = told.map((part): TextBlock => {
@@ -40,15 +46,30 @@ export function requestWith(
     if (marked) marks += 1;
     return { type: 'text', text: part.text, ...(marked ? { cache_control: { type: 'ephemeral' as const } } : {}) };
   });
+  const estimated_tokens = estimateTokens(haystackOf(rest.system, blocks));
+  return { ...rest, blocks, estimated_tokens };
+}
+
+const haystackOf = (system: string, blocks: readonly TextBlock[]): string =>
+  [system, ...blocks.map((block) => block.text)].join('\n');
+
+/** With its last block, by the nonce. */
+export function closeRequest(
+  { model, outputBudget_tokens, system, blocks, estimated_tokens }: OpenRequest,
+  tail: (nonce: string) => string,
+): BuiltRequest {
   const request = (nonce: string): ModelRequest => ({
     model,
     max_tokens: outputBudget_tokens,
     system: [{ type: 'text', text: system, cache_control: { type: 'ephemeral' } }],
     messages: [{ role: 'user', content: [...blocks, { type: 'text', text: tail(nonce) }] }],
   });
-  const haystack = [system, ...told.map((part) => part.text)].join('\n');
-  return { request, haystack, estimatedInput_tokens: estimateTokens(haystack) + estimateTokens(tail(SAMPLE_NONCE)) };
+  const estimatedInput_tokens = estimated_tokens + estimateTokens(tail(SAMPLE_NONCE));
+  return { request, haystack: haystackOf(system, blocks), estimatedInput_tokens };
 }
+
+export const requestWith = (parts: RequestParts, tail: (nonce: string) => string): BuiltRequest =>
+  closeRequest(openRequest(parts), tail);
 
 /** Content between fences longer than any run of backticks in it, so that it cannot end early. */
 export function fenced(content: string): string {

@@ -5,8 +5,8 @@
 import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/listing.js';
 import type { Format } from '../../shared/formats.js';
-import { bounded, fenced, requestWith, SAMPLE_NONCE, section } from './blocks.js';
-import type { BuiltRequest } from './blocks.js';
+import { bounded, closeRequest, fenced, openRequest, SAMPLE_NONCE, section } from './blocks.js';
+import type { BuiltRequest, OpenRequest } from './blocks.js';
 import { FORMS } from './forms/index.js';
 import type { Allowed, Form } from './forms/form.js';
 import { rulesText, showReferences } from './references.js';
@@ -56,17 +56,36 @@ export interface PromptRegion {
   /** What the regions before have changed; '' for nothing. */
   readonly diff: string;
 }
-export interface EditRequest extends BuiltRequest {
+interface Showed {
   /** Ranges shown of files that are not shown whole, for `OfferedFile.seen`. */
   readonly seen: ReadonlyMap<string, readonly LineRange[]>;
   /** Context files left out because they do not fit the input budget. */
   readonly omittedContext: readonly string[];
 }
+export interface EditRequest extends BuiltRequest, Showed {}
+/** The same without its last block, as plain data. */
+export interface EditPrompt extends Showed {
+  readonly open: OpenRequest;
+}
 
 /** Of what rules and task leave of the input budget, this part is the files' before context files get any. */
 const FILES_SHARE = 0.6;
 
-export function buildEditRequest(input: EditPromptInput): EditRequest {
+export const buildEditRequest = (input: EditPromptInput): EditRequest =>
+  closeEditPrompt(
+    editPrompt(input),
+    input.format,
+    input.files.map((file) => file.path),
+  );
+
+/** `paths`: of the files offered. */
+export const closeEditPrompt = (
+  { open, ...showed }: EditPrompt,
+  format: Format,
+  paths: readonly string[],
+): EditRequest => ({ ...closeRequest(open, (nonce) => FORMS[format].tail(nonce, paths)), ...showed });
+
+export function editPrompt(input: EditPromptInput): EditPrompt {
   const form = FORMS[input.format];
   const allowed: Allowed = {
     deletions: input.allowDelete,
@@ -77,9 +96,9 @@ export function buildEditRequest(input: EditPromptInput): EditRequest {
   const rules = rulesText(input.rules, input.hints);
   const task = taskText(input);
   const paths = input.files.map((file) => file.path);
-  const tail = (nonce: string): string => form.tail(nonce, paths);
 
-  const fixed_tokens = [system, rules, task, tail(SAMPLE_NONCE)].reduce((sum, text) => sum + estimateTokens(text), 0);
+  const fixed = [system, rules, task, form.tail(SAMPLE_NONCE, paths)];
+  const fixed_tokens = fixed.reduce((sum, text) => sum + estimateTokens(text), 0);
   const free_tokens = Math.max(MODEL_BOUNDS.editFiles_tokens, input.inputBudget_tokens - fixed_tokens);
   const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file), 0);
   const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);
@@ -92,20 +111,17 @@ export function buildEditRequest(input: EditPromptInput): EditRequest {
     wanted: input.wantedLines ?? new Map<string, readonly LineRange[]>(),
   });
 
-  const built = requestWith(
-    {
-      model: input.model,
-      outputBudget_tokens: input.outputBudget_tokens,
-      system,
-      parts: [
-        { text: rules + section('Files for reference (not to be edited)', references.text), cached: true },
-        { text: section('Files to edit', shown.text), cached: true },
-        { text: task },
-      ],
-    },
-    tail,
-  );
-  return { ...built, seen: shown.seen, omittedContext: references.omitted };
+  const open = openRequest({
+    model: input.model,
+    outputBudget_tokens: input.outputBudget_tokens,
+    system,
+    parts: [
+      { text: rules + section('Files for reference (not to be edited)', references.text), cached: true },
+      { text: section('Files to edit', shown.text), cached: true },
+      { text: task },
+    ],
+  });
+  return { open, seen: shown.seen, omittedContext: references.omitted };
 }
 
 const systemText = (
