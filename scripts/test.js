@@ -18,8 +18,16 @@ const LIMIT_MS = (long ? 55 : 22) * 60_000;
 const STAGE_MS = 5 * 60_000;
 const CHAOS_MS = 5 * 60_000;
 const CHAOS_LONG_MS = 20 * 60_000;
-/** EMEND_SEED brings back what a seeded test or the chaos drew. */
-const seeded = process.env.EMEND_SEED === undefined ? [] : ['--seed', process.env.EMEND_SEED];
+/** From the commit: another one for each change, the same one for whoever runs that commit again. EMEND_SEED draws another sample. */
+const seedOfCommit = () => {
+  try {
+    const head = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    return parseInt(head.slice(0, 7), 16);
+  } catch {
+    return Math.floor(Math.random() * 2 ** 28);
+  }
+};
+const seed = process.env.EMEND_SEED ?? String(seedOfCommit());
 const left = () => Math.max(1_000, LIMIT_MS - (Date.now() - started));
 
 /** Everything that the tests put into the temporary directory lies here, so that it can be found and removed afterwards. */
@@ -32,7 +40,9 @@ const testEnvironment = () => {
   const kept = /^EMEND_(TEMPORAL|TEST)_|^EMEND_(SEED|FUZZ_SEED|FUZZ_RUNS|WHOLE)$/;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)));
   return {
+    EMEND_FUZZ_SEED: seed,
     ...env,
+    EMEND_SEED: seed,
     TMPDIR: scratch,
     EMEND_TEST_RUN: scratch,
     ...(long ? { EMEND_LONG: '1', EMEND_REST: '1' } : { EMEND_SHORT: '1' }),
@@ -109,9 +119,9 @@ const packed = () => {
   return missing.length + stray.length;
 };
 
-/** Faults of all kinds against real processes; each draws its own seed and prints it. */
+/** Faults of all kinds against real processes. */
 const chaos = () =>
-  run(process.execPath, [join(root, 'scripts', 'chaos.js'), '--kills', long ? '50' : '3', ...seeded], {
+  run(process.execPath, [join(root, 'scripts', 'chaos.js'), '--kills', long ? '50' : '3', '--seed', seed], {
     cwd: root,
     env: testEnvironment(),
     timeout_ms: Math.min(long ? CHAOS_LONG_MS : CHAOS_MS, left()),
@@ -143,6 +153,7 @@ const stages = [
 
 const total = { passed: 0, failed: 0 };
 endWithSignals(cleanUp);
+console.log(`Samples are drawn with EMEND_SEED=${seed}.`);
 // A stage that cannot go on ends the process: what was counted so far is said all the same.
 process.on('exit', (code) => {
   if (code !== 0 && total.failed === 0) total.failed = 1;

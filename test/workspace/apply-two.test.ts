@@ -50,11 +50,11 @@ describe('at once', () => {
   };
   const rounds = Array.from({ length: 400 }, (_, i) => i);
   test('two attempts that each take the other for dead: both applied, nothing left over', async () => {
-    for (const round of sampled('two at once', rounds, drawn(6, 100), [], WHOLE)) await both(round);
+    for (const round of sampled('two at once', rounds, drawn(6, 60), [], WHOLE)) await both(round);
   }, 600_000);
 
   test('on a slow disk, too, where a generation takes longer than they wait at first', async () => {
-    for (const round of rounds.slice(0, drawn(1, 8))) await both(round, 60);
+    for (const round of rounds.slice(0, drawn(1, 4))) await both(round, 60);
   }, 600_000);
 
   test('a directory that the clearing of an earlier generation takes away late is made again', async () => {
@@ -160,7 +160,7 @@ describe('an attempt that sleeps at some system call while another finishes', ()
     'then wakes up after $name: nothing changes',
     async ({ name, act }) => {
       const { steps, critical } = await walk();
-      for (const at of sampled(`asleep, ${name}`, steps, drawn(2, 40), spread(critical, 12), WHOLE)) {
+      for (const at of sampled(`asleep, ${name}`, steps, drawn(2, 25), spread(critical, 12), WHOLE)) {
         const scene = await makeScene(files);
         let wake = (): void => undefined;
         const woken = new Promise<void>((resolve) => (wake = resolve));
@@ -196,7 +196,7 @@ describe('an attempt that sleeps at some system call while another finishes', ()
 
   test('and never wakes up: its files are swept by recovery, and put back what it took too late', async () => {
     const { steps, critical } = await walk();
-    for (const at of sampled('asleep for ever', steps, drawn(2, 40), spread(critical, 12), WHOLE)) {
+    for (const at of sampled('asleep for ever', steps, drawn(2, 25), spread(critical, 12), WHOLE)) {
       const scene = await makeScene(files);
       let fellAsleep = (): void => undefined;
       const asleep = new Promise<void>((resolve) => (fellAsleep = resolve));

@@ -1,6 +1,6 @@
 /**
  * Attempts that wake up late: after the step has gone on, was rolled back, or has ended. Whatever they were about to do, they write
- * nothing, commit nothing, and end no lease that was taken after theirs. EMEND_LONG=1 puts them to sleep at every system call.
+ * nothing, commit nothing, and end no lease that was taken after theirs. EMEND_WHOLE=1 puts them to sleep at every system call.
  */
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -13,7 +13,7 @@ import { createLeaseKeeper } from '../../src/workspace/lease.js';
 import { storePaths } from '../../src/workspace/store.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyEngine, ApplyOutcome, CommitRequest, LeaseHolder } from '../../src/workspace/types.js';
-import { sampled, spread } from '../support/seeded.js';
+import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, mixedFiles, sidesOf, snapshot, STEP } from './apply-scene.js';
 import type { Scene } from './apply-scene.js';
@@ -110,7 +110,7 @@ describe('a late attempt', () => {
       // The calls around the point of no return are those on the verdict.
       const critical = count.stepsAbout((path) => path.includes('verdict-'));
       expect(critical.length).toBeGreaterThan(2);
-      for (const at of sampled(name, steps, 4, spread(critical, 12))) {
+      for (const at of sampled(name, steps, drawn(4, 60), spread(critical, 12), WHOLE)) {
         const scene = (open = await prepare());
         let wake = (): void => undefined;
         const woken = new Promise<void>((resolve) => (wake = resolve));
