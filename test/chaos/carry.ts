@@ -5,9 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readJobFile } from '../../src/client/job-file.js';
 import type { ResolvedRun } from '../../src/client/resolve-run.js';
 import { showRun } from '../../src/client/show-run.js';
+import { planOfPath, startPlan } from '../../src/client/start-plan.js';
 import { startStep } from '../../src/client/start-step.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import type { Answer, DecisionPoint, PauseReason } from '../../src/shared/decisions.js';
+import type { StepStatus } from '../../src/shared/protocol.js';
 import type { Carrier } from './jobs.js';
 import type { Acts, Kind } from './kind.js';
 import { again, answer } from './person.js';
@@ -22,12 +24,12 @@ export interface Planned {
 }
 export interface Carried {
   readonly planned: Planned;
-  /** Null: it could not be started. */
-  readonly stepKey: string | null;
+  /** Of its run; of a plan that was started again, of each. Empty: it could not be started. */
+  readonly stepKeys: readonly string[];
   /** Temporal's word for how its last run ended; null: it did not, in time. */
   readonly status: string | null;
-  readonly rounds: number;
-  readonly pauses: readonly PauseReason[];
+  /** What was asked, in order, by the stepKey of the run that asked: a plan's phases have their own. */
+  readonly asked: ReadonlyMap<string, readonly PauseReason[]>;
   /** Evidence that the fault fired; null: it did not. */
   readonly fired: string | null;
   readonly trouble: string | null;
@@ -73,24 +75,24 @@ export const carry = async (world: World, planned: Planned): Promise<Carried> =>
   const begun = Date.now();
   const acts = kind.acts({ world, carrier, random });
   acts.beforeStart?.();
-  const walk = { rounds: 0, pauses: [] as PauseReason[], status: null as string | null };
-  let stepKey: string | null = null;
+  const walk: Walk = { stepKeys: [], asked: new Map(), status: null, last: new Map() };
   let trouble: string | null = null;
   try {
-    stepKey = await begin(world, carrier);
+    const stepKey = await begin(world, carrier);
+    walk.stepKeys.push(stepKey);
     const run = await known(world, stepKey);
     const ended = new AbortController();
     const beside = acts.afterStart?.(run, ended.signal) ?? Promise.resolve();
     // Heard below; until then it must not count as unheard.
     beside.catch(() => undefined);
-    await through(world, planned, acts, stepKey, walk, begun + RUN_MS);
+    await through(world, planned, acts, walk, begun + RUN_MS);
     ended.abort();
     await Promise.race([beside, sleep(ACTS_MS, undefined, { ref: false })]);
   } catch (error) {
     trouble = error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
   const seconds = (Date.now() - begun) / 1000;
-  return { planned, stepKey, ...walk, fired: acts.fired(), trouble, seconds };
+  return { planned, ...walk, fired: acts.fired(), trouble, seconds };
 };
 
 /** A person tries again while no server answers. */
@@ -107,7 +109,17 @@ const patiently = async <T>(what: string, act: () => Promise<T | null>): Promise
   throw new Error(`${what}: no server for a minute`);
 };
 
-const begin = async (world: World, { name, workspace, job }: Carrier): Promise<string> => {
+/** Starts the carrier's job or plan; its stepKey. */
+export const begin = async (world: World, carrier: Carrier): Promise<string> => {
+  const { name, workspace, job, plan, traits } = carrier;
+  if (plan !== null) {
+    const file = await planOfPath(workspace, plan.path);
+    const { approval } = traits;
+    return patiently(
+      `start of ${name}`,
+      async () => (await startPlan(world.emend, { plan: file, approval, options: {} })).stepKey,
+    );
+  }
   const dir = join(world.dir, 'jobs');
   mkdirSync(dir, { recursive: true });
   const path = join(dir, `${name}.md`);
@@ -119,40 +131,60 @@ const known = (world: World, stepKey: string): Promise<ResolvedRun> =>
   patiently(`look at ${stepKey}`, () => again(world, stepKey));
 
 interface Walk {
-  rounds: number;
-  pauses: PauseReason[];
+  stepKeys: string[];
+  asked: Map<string, PauseReason[]>;
   status: string | null;
+  /** The decision that each run was seen at last. */
+  last: Map<string, string>;
 }
 
 /** Looks, answers, looks again, until the run has ended for good. */
-const through = async (world: World, planned: Planned, acts: Acts, stepKey: string, walk: Walk, until: number) => {
-  let last: string | null = null;
+const through = async (world: World, planned: Planned, acts: Acts, walk: Walk, until: number) => {
   while (Date.now() < until) {
     await sleep(LOOK_MS);
-    const run = await again(world, stepKey);
+    const run = await again(world, walk.stepKeys.at(-1) ?? '');
     if (run?.live == null) continue;
     if (!run.live.open) {
-      if ((await acts.afterEnd?.(run)) === true) continue;
+      const goesOn = (await acts.afterEnd?.(run)) ?? false;
+      if (typeof goesOn === 'string') walk.stepKeys.push(goesOn);
+      if (goesOn !== false) continue;
       walk.status = run.live.status;
       return;
     }
-    const point = await pointOf(world, run);
-    if (point === null) continue;
-    const seen = `${run.live.runId} ${point.id} ${Object.keys(point.answered).length}`;
-    if (seen !== last) {
-      walk.rounds += 1;
-      walk.pauses.push(point.reason);
-    }
-    last = seen;
-    if (await acts.onDecision?.(point, run)) continue;
-    await usual(world, planned, point, run, walk.rounds);
+    const status = await statusOf(world, run);
+    if (status === null) continue;
+    await settle(world, planned, acts, walk, { run, point: status.decision });
+    // Phases are runs of their own, and ask for themselves.
+    for (const phase of status.plan?.phases ?? [])
+      if (phase.status === 'running' && phase.run !== null) {
+        const child = await again(world, phase.run);
+        if (child?.live?.open !== true) continue;
+        const point = (await statusOf(world, child))?.decision ?? null;
+        await settle(world, planned, acts, walk, { run: child, point });
+      }
   }
 };
 
-const pointOf = async (world: World, run: ResolvedRun): Promise<DecisionPoint | null> => {
+interface Asking {
+  readonly run: ResolvedRun;
+  /** Null: it asks nothing. */
+  readonly point: DecisionPoint | null;
+}
+const settle = async (world: World, planned: Planned, acts: Acts, walk: Walk, { run, point }: Asking) => {
+  if (point === null) return;
+  const asked = walk.asked.get(run.stepKey) ?? [];
+  walk.asked.set(run.stepKey, asked);
+  const seen = `${run.live?.runId ?? ''} ${point.id} ${Object.keys(point.answered).length}`;
+  if (seen !== walk.last.get(run.stepKey)) asked.push(point.reason);
+  walk.last.set(run.stepKey, seen);
+  if (await acts.onDecision?.(point, run)) return;
+  await usual(world, planned, point, run, asked.length);
+};
+
+const statusOf = async (world: World, run: ResolvedRun): Promise<StepStatus | null> => {
   try {
     const view = await showRun(world.emend, run, { full: false });
-    return view.source === 'run' ? view.status.decision : null;
+    return view.source === 'run' ? view.status : null;
   } catch (error) {
     if (error instanceof ProblemError) return null;
     throw error;

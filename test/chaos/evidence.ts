@@ -2,7 +2,8 @@
 import type { LedgerRow, StepResult, StepUsage } from '../../src/shared/protocol.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import type { LeaseHolder } from '../../src/workspace/types.js';
-import type { End } from './kind.js';
+import type { End, PlanEnd } from './kind.js';
+import type { PlannedPhase } from './plans.js';
 import type { Given, Save } from './world.js';
 
 /** One application or rollback, from the record on disk. Hashes are sha-256 in hex; null: absent. */
@@ -49,6 +50,8 @@ export interface FoundStep {
   readonly pauses: readonly string[];
   /** The run has been reset: its log is that of its last run. */
   readonly reset: boolean;
+  /** A phase that was committed in a worktree, and its plan ended before the merge: the branch is gone. */
+  readonly dropped: boolean;
   readonly result: StepResult | null;
   readonly ledger: readonly LedgerRow[];
   readonly events: readonly StepEvent[];
@@ -69,6 +72,39 @@ export interface FoundStep {
   readonly slots: readonly FoundSlot[];
   /** Workflow tasks that failed for anything but a worker's death. */
   readonly taskFailures: readonly string[];
+}
+/** One run of a plan; its phases' runs are steps. */
+export interface FoundPlanRun {
+  readonly stepKey: string;
+  readonly status: string | null;
+  readonly outcome: string | null;
+  readonly reset: boolean;
+  readonly pauses: readonly string[];
+  readonly events: readonly StepEvent[];
+  readonly archived: Pick<FoundStep['archived'], 'status' | 'outcome' | 'deciders'>;
+  readonly phases: readonly {
+    /** As the commits name it: `p2`. */
+    readonly id: string;
+    readonly number: number;
+    readonly status: string;
+    /** stepKeys of its runs. */
+    readonly runs: readonly string[];
+  }[];
+  readonly taskFailures: readonly string[];
+}
+export interface FoundPlan {
+  readonly carrier: string;
+  readonly kind: string;
+  readonly ends: readonly PlanEnd[];
+  readonly workspace: string;
+  /** The document's path, and its bytes at the beginning, with what a person wrote into it since. */
+  readonly document: string;
+  readonly text: string;
+  readonly phases: readonly PlannedPhase[];
+  /** Oldest first. */
+  readonly runs: readonly FoundPlanRun[];
+  /** Worktrees, branches and records of theirs that are still there. */
+  readonly left: readonly string[];
 }
 export interface FoundCommit {
   readonly id: string;
@@ -99,6 +135,7 @@ export interface FoundRequest {
 }
 export interface Evidence {
   readonly steps: readonly FoundStep[];
+  readonly plans: readonly FoundPlan[];
   readonly workspaces: readonly FoundWorkspace[];
   readonly requests: readonly FoundRequest[];
   readonly saves: readonly Save[];

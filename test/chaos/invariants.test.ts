@@ -1,14 +1,24 @@
 /** Each invariant passes sound findings and catches what is planted in them: a chaos run that cannot fail proves nothing. */
 import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import type { Evidence, FoundCall, FoundRecord, FoundStep, FoundWorkspace } from './evidence.js';
+import type {
+  Evidence,
+  FoundCall,
+  FoundPlan,
+  FoundPlanRun,
+  FoundRecord,
+  FoundStep,
+  FoundWorkspace,
+} from './evidence.js';
 import { INVARIANTS } from './invariants/index.js';
 import { sha256, unexplained } from './invariants/files.js';
 import { carrierOf, savedBy } from './jobs.js';
+import { planCarrierOf } from './plans.js';
 
 const WORKSPACE = '/w';
 const KEY = 'a'.repeat(32);
 const carrier = carrierOf('c01', WORKSPACE, {
+  plan: 'none',
   files: 2,
   named: true,
   tests: 'none',
@@ -81,6 +91,7 @@ const step: FoundStep = {
   rounds: 1,
   pauses: ['approval'],
   reset: false,
+  dropped: false,
   result,
   ledger: [row(A), row(B)],
   events: [{ type: 'decided', decision: '1-aaaaaaaa-p1', answer: 'approve', files: 2, by, seq: 1, at: 1 }],
@@ -102,6 +113,7 @@ const workspace: FoundWorkspace = {
 };
 const sound: Evidence = {
   steps: [step],
+  plans: [],
   workspaces: [workspace],
   requests: [
     { n: 1, at: 500, body: asked(NONCE) },
@@ -157,6 +169,86 @@ const lease = {
   headRef: null,
 } as const;
 
+// A plan of three phases, two of them side by side, that has come to its end.
+const PLAN_WORKSPACE = '/p';
+const PLAN = 'b'.repeat(32);
+const planCarrier = planCarrierOf('c02', PLAN_WORKSPACE, { ...carrier.traits, plan: 'waves' });
+const document = planCarrier.plan!;
+const phaseKeys = document.phases.map(({ number }) => `${PLAN}-p${number}-1`);
+const marked = (text: string, n: number, marker = 'COMPLETED'): string =>
+  document.phases
+    .slice(0, n)
+    .reduce((now, { number, name }) => now.replace(`${number}: ${name}\n`, `${number}: ${name} [${marker}]\n`), text)
+    .split('\n### ')
+    .map((part, i) => (i > 0 && i <= n && marker === 'COMPLETED' ? part.replaceAll('[ ]', '[x]') : part))
+    .join('\n### ');
+const PROGRESS = '\n## Implementation Progress\n\n**Date**: 2026-01-01\n';
+const atTheEnd = marked(document.text, 3) + PROGRESS;
+const phaseAt = (number: number, status = 'completed') => ({
+  id: `p${number}`,
+  number,
+  status,
+  runs: [`${PLAN}-p${number}-1`],
+});
+const planRun: FoundPlanRun = {
+  stepKey: PLAN,
+  status: 'COMPLETED',
+  outcome: 'completed',
+  reset: false,
+  pauses: [],
+  events: [1, 2].map((phase) => ({ type: 'phase_merged', phase, commit: `9${phase}`, seq: phase, at: phase })),
+  archived: { status: 'COMPLETED', outcome: 'completed', deciders: [] },
+  phases: [1, 2, 3].map((number) => phaseAt(number)),
+  taskFailures: [],
+};
+const plan: FoundPlan = {
+  carrier: 'c02',
+  kind: 'SIGKILL in a merge',
+  ends: ['completed'],
+  workspace: PLAN_WORKSPACE,
+  document: document.path,
+  text: document.text,
+  phases: document.phases,
+  runs: [planRun],
+  left: [],
+};
+const codeOf = (n: number) => {
+  const path = planCarrier.paths[n - 1]!;
+  return { id: `c${n}`, steps: [phaseKeys[n - 1]!], changed: { [path]: at(planCarrier.wanted, path) } };
+};
+const mergeOf = (n: number) => ({ id: `9${n}`, steps: [`${PLAN}-p${n}-g11`], changed: {} });
+const markCommit = (n: number) => ({
+  id: `a${n}`,
+  steps: [`${PLAN}-p${n}-m1`],
+  changed: { [document.path]: marked(document.text, n) + PROGRESS, 'summaries/002_partial.md': '' },
+});
+const planCommits = [
+  codeOf(1),
+  codeOf(2),
+  mergeOf(1),
+  mergeOf(2),
+  markCommit(1),
+  markCommit(2),
+  codeOf(3),
+  markCommit(3),
+];
+const planWorkspace: FoundWorkspace = {
+  ...workspace,
+  path: PLAN_WORKSPACE,
+  files: { ...planCarrier.wanted, [document.path]: atTheEnd },
+  commits: planCommits,
+};
+const withPlan = (change: Partial<FoundPlan>, found: Partial<FoundWorkspace> = {}): Evidence => ({
+  ...sound,
+  plans: [{ ...plan, ...change }],
+  workspaces: [workspace, { ...planWorkspace, ...found }],
+});
+const withRun = (change: Partial<FoundPlanRun>, found: Partial<FoundWorkspace> = {}): Evidence =>
+  withPlan({ runs: [{ ...planRun, ...change }] }, found);
+const withDocument = (text: string, change: Partial<FoundPlan> = {}): Evidence =>
+  withPlan(change, { files: { ...planWorkspace.files, [document.path]: text } });
+const without = (id: string) => ({ commits: planCommits.filter((commit) => commit.id !== id) });
+
 /** By a part of the invariant's name: findings that it must not let pass. */
 const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
   'no file is partial': [
@@ -182,6 +274,39 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withWorkspace({ commits: [{ ...workspace.commits[0]!, changed: { other: 'x' } }] }),
     withWorkspace({ commits: [{ ...workspace.commits[0]!, changed: { [A]: at(carrier.base, A) } }] }),
     withStep({ result: { ...result, outcome: 'skipped', commit: null } }),
+  ],
+  'each phase of a plan': [
+    withPlan({}, without('c2')),
+    withPlan({}, without('a3')),
+    withPlan({}, without('91')),
+    withPlan({}, { commits: [...planCommits, { ...codeOf(3), id: 'c4' }] }),
+    withPlan({}, { commits: [...planCommits, { ...markCommit(1), id: 'a4', steps: [`${PLAN}-p1-m2`] }] }),
+    withPlan({}, { commits: [...planCommits, { ...mergeOf(1), id: '94', steps: [`${PLAN}-p1-g12`] }] }),
+    // The mark in the commit of code, and code in the commit of the mark.
+    withPlan({}, { commits: [{ ...codeOf(1), changed: { [document.path]: atTheEnd } }, ...planCommits.slice(1)] }),
+    withPlan({}, { commits: planCommits.map((c) => (c.id === 'a1' ? { ...c, changed: codeOf(1).changed } : c)) }),
+    withRun({ phases: [phaseAt(1), phaseAt(2), phaseAt(3, 'pending')] }),
+    withRun({ phases: [phaseAt(1), phaseAt(2), phaseAt(3, 'skipped')] }),
+    withDocument(marked(document.text, 2) + PROGRESS),
+    withDocument(atTheEnd.replace('[COMPLETED]', '[COMPLETED] [COMPLETED]')),
+    withDocument(atTheEnd.replace('[x]', '[ ]')),
+    withDocument(marked(document.text, 3, 'SKIPPED')),
+  ],
+  "a plan's document": [
+    withDocument(atTheEnd.replace('Look at it   ', 'Look at it')),
+    withDocument(atTheEnd.replace('their own\tlist', 'their own list')),
+    withDocument(atTheEnd.replace('\n\n', '\n')),
+    withDocument(''),
+    withDocument(atTheEnd, { text: document.text.replace('list\n', 'list\n* a note\n') }),
+  ],
+  'no worktree, branch': [withPlan({ left: ['branch refs/heads/emend/x/p1-1'] })],
+  'every plan ends': [
+    withRun({ outcome: 'incomplete' }),
+    withRun({ status: null, outcome: null }),
+    withRun({ pauses: ['engine_failed'] }),
+    withRun({ archived: { ...planRun.archived, status: null } }),
+    withRun({ archived: { ...planRun.archived, outcome: 'aborted' } }),
+    withPlan({ runs: [planRun, { ...planRun, stepKey: 'd'.repeat(32) }] }),
   ],
   'every answer that was taken': [
     withStep({ events: [] }),
@@ -231,9 +356,13 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withWorkspace({ fsck: ['broken'] }),
     withWorkspace({ status: [` M ${A}`] }),
     withWorkspace({ status: ['?? stray'] }),
+    withPlan({}, { status: [` M ${document.path}`] }),
     withStep({ records: [{ ...record, open: true }] }),
   ],
-  'no workflow task failed': [withStep({ taskFailures: ['nondeterminism'] })],
+  'no workflow task failed': [
+    withStep({ taskFailures: ['nondeterminism'] }),
+    withRun({ taskFailures: ['nondeterminism'] }),
+  ],
   'no process ended': [{ ...sound, strange: ['a worker ended by itself'] }],
   'every planned fault fired': [{ ...sound, faults: [{ ...sound.faults[0]!, fired: null }] }],
 };
@@ -249,6 +378,28 @@ describe('invariants', () => {
     const missed = (PLANTED[key!] ?? []).map((evidence) => violations(evidence).length > 0);
     expect(missed).toEqual(missed.map(() => true));
     expect(missed.length).toBeGreaterThan(0);
+  });
+
+  test('a plan that came to its end passes them all, and so does one that was cut short', () => {
+    const aborted = { outcome: 'aborted', archived: { ...planRun.archived, outcome: 'aborted' } };
+    const cut = withPlan(
+      {
+        ends: ['aborted'],
+        // The second was merged and not marked any more, the third never begun.
+        runs: [{ ...planRun, ...aborted, phases: [phaseAt(1), phaseAt(2), { ...phaseAt(3, 'pending'), runs: [] }] }],
+      },
+      {
+        commits: planCommits.slice(0, 5),
+        files: { ...planWorkspace.files, [document.path]: marked(document.text, 1) + PROGRESS },
+      },
+    );
+    const saved = { kind: 'saves a note into the plan', text: document.text.replace('list\n', 'list\n* a note\n') };
+    const noted = withPlan(saved, {
+      status: [` M ${document.path}`],
+      files: { ...planWorkspace.files, [document.path]: atTheEnd.replace('list\n', 'list\n* a note\n') },
+    });
+    for (const evidence of [withPlan({}), cut, noted])
+      expect(INVARIANTS.flatMap(({ violations }) => violations(evidence))).toEqual([]);
   });
 
   test('a call that came to its end after the sums were taken counts as it stood then', () => {

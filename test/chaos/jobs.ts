@@ -3,12 +3,16 @@
  * file names its file and number, so that whatever is found later in a file says where it came from.
  */
 import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
+import type { PlanDocument } from './plans.js';
 
 export type RehearsalRule = RehearsalScript['rules'][number];
 export type ModelFault = NonNullable<RehearsalRule['fault']>;
 
 /** What a kind of fault asks of the job that carries it. */
 export interface Traits {
+  /** `phases` and `waves`: the carrier is a plan, each phase of which changes a file (plans.ts). */
+  readonly plan: 'none' | 'phases' | 'waves';
+  /** A plan has one phase more, of one file each. */
   readonly files: 1 | 2;
   /** False: a model picks the files. */
   readonly named: boolean;
@@ -28,10 +32,14 @@ export interface Carrier {
   readonly traits: Traits;
   readonly paths: readonly string[];
   readonly job: string;
+  /** Null: the job is a step's. */
+  readonly plan: PlanDocument | null;
   readonly rules: readonly RehearsalRule[];
   /** Bytes of each file before anything, and as the model wants it in the end. */
   readonly base: Readonly<Record<string, string>>;
   readonly wanted: Readonly<Record<string, string>>;
+  /** Other files that its repository begins with. */
+  readonly more: Readonly<Record<string, string>>;
 }
 
 /** Lines of a file; the model changes two of them to the same version, people save another. */
@@ -87,7 +95,7 @@ const testOf = (name: string, { tests }: Traits, path: string): string | null =>
   }
 };
 
-const rulesOf = (name: string, traits: Traits, paths: readonly string[]): RehearsalRule[] => {
+export const answersTo = (name: string, traits: Traits, paths: readonly string[]): RehearsalRule[] => {
   const answer = (path: string, version: string): string =>
     traits.format === 'whole-file' ? wholeFile(path, edited(path, version)) : blocks(path, version);
   const shown = (path: string, ...more: string[]) => ({ contains: [`- ${path}`, ...more] });
@@ -127,11 +135,15 @@ const rulesOf = (name: string, traits: Traits, paths: readonly string[]): Rehear
   ];
 };
 
+/** Bytes of each file before anything, and as the model wants it in the end. */
+export const filesOf = (paths: readonly string[], version: string): Pick<Carrier, 'base' | 'wanted'> => ({
+  base: Object.fromEntries(paths.map((path) => [path, content(path)])),
+  wanted: Object.fromEntries(paths.map((path) => [path, edited(path, version)])),
+});
+
 export const carrierOf = (name: string, workspace: string, traits: Traits): Carrier => {
   const paths = ['a.txt', 'b.txt'].slice(0, traits.files).map((file) => `${name}/${file}`);
   const test = testOf(name, traits, paths[0]!);
-  const wantedVersion = traits.tests === 'fails first' ? '2' : '1';
-  const each = <T>(of: (path: string) => T): Record<string, T> => Object.fromEntries(paths.map((p) => [p, of(p)]));
   const job = [
     '---',
     ...(traits.named ? [`target_files: [${paths.join(', ')}]`] : []),
@@ -151,8 +163,9 @@ export const carrierOf = (name: string, workspace: string, traits: Traits): Carr
     traits,
     paths,
     job,
-    rules: rulesOf(name, traits, paths),
-    base: each((path) => content(path)),
-    wanted: each((path) => edited(path, wantedVersion)),
+    plan: null,
+    rules: answersTo(name, traits, paths),
+    ...filesOf(paths, traits.tests === 'fails first' ? '2' : '1'),
+    more: {},
   };
 };

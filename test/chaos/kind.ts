@@ -18,8 +18,8 @@ export interface Acts {
   afterStart?(run: ResolvedRun, ended: AbortSignal): Promise<void>;
   /** True: the decision is dealt with here; false: the person answers as usual. */
   onDecision?(point: DecisionPoint, run: ResolvedRun): Promise<boolean>;
-  /** True: the run goes on (it was reset). */
-  afterEnd?(run: ResolvedRun): Promise<boolean>;
+  /** True: the run goes on (it was reset). A stepKey: the plan goes on in another run. */
+  afterEnd?(run: ResolvedRun): Promise<boolean | string>;
   /** Where it fired; null: it has not. */
   fired(): string | null;
 }
@@ -27,7 +27,17 @@ export interface Acts {
  * `committed`: as if nothing had happened. `changed`: committed, with a person's lines or another version in it. Else how it ends; a
  * stop that came too late may find it committed. `unchanged`: a person's save has the edit in it already.
  */
-export type End = 'committed' | 'changed' | 'unchanged' | 'skipped' | 'aborted' | 'cancelled' | 'terminated';
+export type End =
+  | 'committed'
+  | 'changed'
+  | 'unchanged'
+  | 'skipped'
+  | 'aborted'
+  | 'cancelled'
+  | 'terminated'
+  /** A phase's commit that went with the worktree of a plan that was aborted. */
+  | 'dropped';
+export type PlanEnd = 'completed' | 'incomplete' | 'aborted' | 'cancelled';
 
 export interface Kind {
   readonly name: string;
@@ -35,5 +45,7 @@ export interface Kind {
   readonly bag: 'kill' | 'other';
   readonly traits?: Partial<Traits>;
   readonly ends?: readonly End[];
+  /** Of the carrier's plan; `ends` are then those of its phases. Default: completed. */
+  readonly planEnds?: readonly PlanEnd[];
   acts(scene: Scene): Acts;
 }

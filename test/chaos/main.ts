@@ -9,10 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { carry, type Carried, type Planned } from './carry.js';
 import type { Evidence } from './evidence.js';
-import { gatherRequests, gatherStep, gatherWorkspace } from './gather.js';
+import { gatherRequests, gatherWorkspace } from './gather.js';
+import { gatherCarried } from './gather-runs.js';
 import { carrierOf, type Traits } from './jobs.js';
 import { KINDS } from './kinds/index.js';
 import { emend } from './person.js';
+import { planCarrierOf } from './plans.js';
 import { randomOf } from './random.js';
 import { carriedLine, firedLines, judged, scheduleLines } from './report.js';
 import { alternately, draw } from './schedule.js';
@@ -51,6 +53,7 @@ const makePlan = (dir: string, kills: number, seed: number, only: string): Plan 
     const name = `c${String(i + 1).padStart(2, '0')}`;
     const own = randomOf(seed, name);
     const drawn: Traits = {
+      plan: 'none',
       files: own.chance(0.3) ? 2 : 1,
       named: true,
       tests: own.pick(['none', 'pass']),
@@ -58,17 +61,16 @@ const makePlan = (dir: string, kills: number, seed: number, only: string): Plan 
       format: own.pick(['whole-file', 'search-replace']),
       fault: null,
     };
-    const workspace = join(dir, `repo ${workspaceOf(i)}`);
-    return {
-      n: i + 1,
-      kind,
-      carrier: carrierOf(name, workspace, {
-        ...drawn,
-        ...(kind.traits?.tests === 'fails first' ? { files: 1 as const } : {}),
-        ...kind.traits,
-      }),
-      random: own,
+    const traits = {
+      ...drawn,
+      ...(kind.traits?.tests === 'fails first' ? { files: 1 as const } : {}),
+      ...kind.traits,
     };
+    const carrier =
+      traits.plan === 'none'
+        ? carrierOf(name, join(dir, `repo ${workspaceOf(i)}`), traits)
+        : planCarrierOf(name, join(dir, `repo of ${name}`), { ...traits, plan: traits.plan });
+    return { n: i + 1, kind, carrier, random: own };
   });
   return { planned, notPlanned: [...(killed?.notPlanned ?? []), ...(others?.notPlanned ?? [])] };
 };
@@ -92,14 +94,13 @@ const gather = async ({ world, requestsFile }: Stage, carried: readonly Carried[
   // What sleeps is awake by now; attempts that were given up come to their end.
   await sleep(4_000);
   const workspaces = [...new Set(carried.map(({ planned }) => planned.carrier.workspace))];
-  const steps = (await Promise.all(carried.map((each) => gatherStep(world, each)))).filter((step) => step !== null);
-  const started = carried.filter(({ stepKey }) => stepKey !== null).length;
-  if (steps.length !== started) throw new Error(`${started} steps were started, ${steps.length} are known`);
+  const found = await Promise.all(carried.map((each) => gatherCarried(world, each)));
   await world.workers.close();
   const recovered = await emend(world, world.dir, 'recover');
   world.note(`emend recover: exit code ${recovered.code}; ${recovered.out.trim().split('\n').join(' | ')}`);
   return {
-    steps,
+    steps: found.flatMap(({ steps }) => steps),
+    plans: found.flatMap(({ plans }) => plans),
     workspaces: await Promise.all(workspaces.map((path) => gatherWorkspace(world, path))),
     requests: gatherRequests(requestsFile),
     saves: world.saves,

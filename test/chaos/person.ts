@@ -5,7 +5,7 @@ import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync
 import { dirname, join } from 'node:path';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { decide } from '../../src/client/decide.js';
-import { resolveRun } from '../../src/client/resolve-run.js';
+import { withLive } from '../../src/client/resolve-run.js';
 import type { ResolvedRun } from '../../src/client/resolve-run.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import type { Answer, DecisionPoint } from '../../src/shared/decisions.js';
@@ -120,7 +120,8 @@ export const save = (world: World, carrier: Carrier, path: string, how: HowToSav
 /** Until it works: the server may be away just then. */
 export const again = async (world: World, stepKey: string): Promise<ResolvedRun | null> => {
   try {
-    const run = await resolveRun(world.emend, stepKey);
+    // By its whole key: no list is asked for.
+    const run = await withLive(world.emend, stepKey, null);
     return run.live === null ? null : run;
   } catch (error) {
     if (error instanceof ProblemError) return null;

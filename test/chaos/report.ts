@@ -21,11 +21,11 @@ export const scheduleLines = (planned: readonly Planned[]): string[] => [
   ),
 ];
 
-export const carriedLine = ({ planned, status, fired, trouble, seconds, pauses }: Carried): string =>
+export const carriedLine = ({ planned, status, fired, trouble, seconds, asked }: Carried): string =>
   [
     `${planned.carrier.name} ${planned.kind.name}: ${(status ?? 'no end').toLowerCase()} after ${seconds.toFixed(1)} s`,
     fired ?? 'DID NOT FIRE',
-    ...(pauses.length === 0 ? [] : [`asked: ${pauses.join(', ')}`]),
+    ...(asked.size === 0 ? [] : [`asked: ${[...asked.values()].flat().join(', ')}`]),
     ...(trouble === null ? [] : [`TROUBLE: ${trouble}`]),
   ].join('; ');
 

@@ -22,8 +22,8 @@ const makeRepository = (workspace: string, carriers: readonly Carrier[]): void =
   git('config', 'user.name', 'Chaos');
   git('config', 'user.email', 'chaos@example.org');
   git('config', 'gc.auto', '0');
-  for (const { base } of carriers)
-    for (const [path, text] of Object.entries(base)) {
+  for (const { base, more } of carriers)
+    for (const [path, text] of Object.entries({ ...base, ...more })) {
       mkdirSync(dirname(join(workspace, path)), { recursive: true });
       writeFileSync(join(workspace, path), text);
     }
@@ -86,7 +86,20 @@ export const setStage = async (
     await workers.start();
     const emend = await openEmend({ env: { ...process.env, ...env } });
     closers.push(() => emend.close());
-    const world: World = { dir, home, env, emend, rehearsal, server, workers, traps, saves: [], given: [], note };
+    const world: World = {
+      dir,
+      home,
+      env,
+      emend,
+      rehearsal,
+      server,
+      workers,
+      traps,
+      saves: [],
+      given: [],
+      notes: new Map(),
+      note,
+    };
     return { world, requestsFile, close };
   } catch (error) {
     await close();

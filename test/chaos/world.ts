@@ -38,6 +38,8 @@ export interface World {
   readonly traps: Traps;
   readonly saves: Save[];
   readonly given: Given[];
+  /** Lines that a person wrote into the document of a plan, by carrier. */
+  readonly notes: Map<string, string>;
   note(line: string): void;
 }
 

@@ -1,6 +1,6 @@
 /** Invariants about the bytes of files: whole, explained, and none of a person's lost. */
 import { createHash } from 'node:crypto';
-import type { Evidence, FoundStep, FoundWorkspace } from '../evidence.js';
+import type { Evidence, FoundPlan, FoundStep, FoundWorkspace } from '../evidence.js';
 import { LINES, MODEL_LINES, PERSON_LINE } from '../jobs.js';
 import type { Save } from '../world.js';
 import type { Invariant } from './judge.js';
@@ -110,14 +110,16 @@ export const isWanted = (wanted: string, found: string | undefined): boolean => 
 
 export const nothingIsLeft: Invariant = {
   name: 'no temporary or lock file is left, no transaction is open, git is sound',
-  violations: ({ steps, workspaces }) => [
+  violations: ({ steps, plans, workspaces }) => [
     ...workspaces.flatMap(({ path, files, locks, fsck, status }) => [
       ...Object.keys(files)
         .filter((name) => /(^|\/)\.(emend|person)-/.test(name))
         .map((name) => `${path} ${name} is left`),
       ...locks.map((name) => `${path} .git/${name} is left`),
       ...fsck.map((said) => `${path} git fsck: ${said}`),
-      ...status.filter((line) => !expectedStatus(line, path, steps)).map((line) => `${path} git status: ${line}`),
+      ...status
+        .filter((line) => !expectedStatus(line, path, [...steps, ...plans]))
+        .map((line) => `${path} git status: ${line}`),
     ]),
     ...steps.flatMap(({ carrier, records }) =>
       records.filter(({ open }) => open).map(({ name }) => `${carrier}: transaction ${name} is open`),
@@ -126,8 +128,10 @@ export const nothingIsLeft: Invariant = {
 };
 
 /** Only a person's uncommitted save may show in `git status`. */
-const expectedStatus = (line: string, workspace: string, steps: readonly FoundStep[]): boolean => {
+const expectedStatus = (line: string, workspace: string, all: readonly (FoundStep | FoundPlan)[]): boolean => {
   const path = line.slice(3);
-  const step = steps.find((each) => each.workspace === workspace && each.paths.includes(path));
-  return line.startsWith(' M ') && step?.kind.startsWith('saves') === true;
+  const saved = all.find(
+    (each) => each.workspace === workspace && ('document' in each ? each.document === path : each.paths.includes(path)),
+  );
+  return line.startsWith(' M ') && saved?.kind.startsWith('saves') === true;
 };

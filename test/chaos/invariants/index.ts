@@ -2,6 +2,7 @@
 import { everyCallIsJournaled, paidOnce, unknownCallsShown } from './calls.js';
 import { filesAreWhole, nothingIsLeft, savesAreKept, stepsAreWhole } from './files.js';
 import type { Invariant } from './judge.js';
+import { documentsAreKept, phasesLandOnce, plansEndAsTheyShould, worktreesAreGone } from './plans.js';
 import {
   appliedOnce,
   committedOnce,
@@ -20,12 +21,16 @@ export const INVARIANTS: readonly Invariant[] = [
   savesAreKept,
   appliedOnce,
   committedOnce,
+  phasesLandOnce,
+  documentsAreKept,
+  worktreesAreGone,
   decisionsKept,
   paidOnce,
   everyCallIsJournaled,
   unknownCallsShown,
   toldTheSame,
   endsAsItShould,
+  plansEndAsTheyShould,
   leasesAreFree,
   nothingIsLeft,
   workflowsReplay,

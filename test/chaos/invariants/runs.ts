@@ -46,7 +46,7 @@ export const committedOnce: Invariant = {
   violations: (evidence) =>
     evidence.steps.flatMap((step) => {
       const commits = workspaceOf(evidence, step)?.commits.filter(({ steps }) => steps.includes(step.stepKey)) ?? [];
-      const isCommitted = step.result?.outcome === 'committed';
+      const isCommitted = step.result?.outcome === 'committed' && !step.dropped;
       if (commits.length !== (isCommitted ? 1 : 0))
         return [`${step.carrier} (${step.result?.outcome ?? step.status ?? 'open'}): ${commits.length} commits`];
       const [commit] = commits;
@@ -75,9 +75,9 @@ export const committedOnce: Invariant = {
 
 export const decisionsKept: Invariant = {
   name: 'every answer that was taken is in the run and in the archive, once; none that was refused',
-  violations: ({ steps, given }) =>
+  violations: ({ steps, plans, given }) =>
     given.flatMap((one) => {
-      const step = steps.find(({ stepKey }) => stepKey === one.stepKey);
+      const step = [...steps, ...plans.flatMap(({ runs }) => runs)].find(({ stepKey }) => stepKey === one.stepKey);
       if (step === undefined || one.by === 'signal') return [];
       const told = `${one.carrier}: ${one.by} answered ${one.answer} to ${one.decision}, was told "${one.told}"`;
       const mine = step.events.filter(
@@ -95,8 +95,8 @@ export const decisionsKept: Invariant = {
     }),
 };
 
-const endOf = ({ status, result }: FoundStep): string =>
-  result?.outcome ?? (status === null ? 'open' : status.toLowerCase());
+const endOf = ({ status, result, dropped }: FoundStep): string =>
+  dropped ? 'dropped' : (result?.outcome ?? (status === null ? 'open' : status.toLowerCase()));
 
 export const endsAsItShould: Invariant = {
   name: 'every run ends as its faults allow, soon enough, with the files that belong to that end',
@@ -119,7 +119,7 @@ export const endsAsItShould: Invariant = {
             .filter((path) => !isWanted(step.wanted[path] ?? '', files[path]))
             .map((path) => `${about}: ${path} is not as the model wanted it`),
         );
-      if (['aborted', 'cancelled', 'terminated', 'skipped'].includes(end))
+      if (['aborted', 'cancelled', 'terminated', 'skipped', 'dropped'].includes(end))
         found.push(
           ...step.paths
             .filter((path) => (files[path] ?? '').includes('edited, '))
@@ -153,7 +153,7 @@ export const toldTheSame: Invariant = {
         found.push(`${carrier}: commit ${result?.commit ?? 'none'}, in the archive ${archived.commit ?? 'none'}`);
       if (String(result?.files ?? []) !== String(archived.files))
         found.push(`${carrier}: files ${String(result?.files)}, in the archive ${String(archived.files)}`);
-      if (result?.outcome === 'committed') {
+      if (result?.outcome === 'committed' && !step.dropped) {
         const changed = step.paths.filter((path) => (files[path] ?? '').includes('edited, '));
         if (String([...result.files].sort()) !== String(changed))
           found.push(`${carrier}: it says ${String(result.files)}, the tree has ${String(changed)}`);
@@ -173,8 +173,10 @@ export const leasesAreFree: Invariant = {
 
 export const workflowsReplay: Invariant = {
   name: 'no workflow task failed',
-  violations: ({ steps }) =>
-    steps.flatMap(({ carrier, taskFailures }) => taskFailures.map((said) => `${carrier}: ${said}`)),
+  violations: ({ steps, plans }) =>
+    [...steps, ...plans.flatMap(({ carrier, runs }) => runs.map((run) => ({ carrier, ...run })))].flatMap(
+      ({ carrier, taskFailures }) => taskFailures.map((said) => `${carrier}: ${said}`),
+    ),
 };
 
 export const processesBehave: Invariant = {

@@ -14,7 +14,13 @@ type Place = (scene: Scene) => Trap['at'];
 type Does = Trap['does'];
 
 /** A trap for whichever step comes first; the carrier is one that comes there for sure. */
-const trapped = (name: string, activity: string | null, at: Place, does: Does, traits: Partial<Traits> = {}): Kind => ({
+export const trapped = (
+  name: string,
+  activity: string | null,
+  at: Place,
+  does: Does,
+  traits: Partial<Traits> = {},
+): Kind => ({
   name,
   bag: 'kill',
   traits,
@@ -40,7 +46,7 @@ const trapped = (name: string, activity: string | null, at: Place, does: Does, t
   },
 });
 
-const anyCall =
+export const anyCall =
   (most: number, rest: { only?: readonly string[]; path?: string; strict?: true } = {}, least = 1): Place =>
   ({ random }) => ({ moment: 'call', n: random.whole(least, most), ...rest });
 /** While an answer arrives: the first append makes its log, the second has the stream's first event. */
@@ -49,8 +55,8 @@ const streaming = (least: number): Place =>
 const soon =
   (most_ms: number): Place =>
   ({ random }) => ({ moment: 'delay', ms: random.whole(0, most_ms) });
-const KILL: Does = { kind: 'kill' };
-const STOP: Does = { kind: 'stop' };
+export const KILL: Does = { kind: 'kill' };
+export const STOP: Does = { kind: 'stop' };
 
 /** Done from outside at a random moment while the carrier is under way. */
 const outside = (name: string, most_ms: number, act: (scene: Scene) => Promise<string>): Kind => ({

@@ -1,0 +1,134 @@
+/** Kinds that happen to a plan: while a phase of it runs, is marked or merged, and what a person does to it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { planOfPath, tellPlan } from '../../../src/client/start-plan.js';
+import { phaseKey } from '../../../src/shared/refs.js';
+import { begin } from '../carry.js';
+import type { Traits } from '../jobs.js';
+import type { Acts, Kind, Scene } from '../kind.js';
+import { answer } from '../person.js';
+import { withNote } from '../plans.js';
+import type { ArmedTrap } from '../traps.js';
+import { anyCall, KILL, STOP, trapped } from './processes.js';
+
+const PHASES: Partial<Traits> = { plan: 'phases' };
+const WAVES: Partial<Traits> = { plan: 'waves' };
+
+/** In one of the activities of the second phase's own run, wherever it is then. */
+const inPhase: Kind = {
+  name: 'SIGKILL in a phase of a plan',
+  bag: 'kill',
+  traits: PHASES,
+  acts: ({ world, random }: Scene): Acts => {
+    let trap: ArmedTrap | null = null;
+    return {
+      afterStart: (run) => {
+        trap = world.traps.arm('in a phase', {
+          activity: random.pick(['preflight', 'propose', 'seal', 'apply', 'commit']),
+          stepKey: phaseKey(run.stepKey, 'p2', 1),
+          at: { moment: 'call', n: random.whole(1, 40) },
+          does: KILL,
+        });
+        return Promise.resolve();
+      },
+      fired: () => trap?.sprung()?.where ?? null,
+    };
+  },
+};
+
+const person = (kind: Omit<Kind, 'bag'>): Kind => ({ bag: 'other', ...kind });
+
+const stops = person({
+  name: 'stops a plan after a phase, then runs it again',
+  traits: PHASES,
+  acts: ({ world, carrier, random }: Scene): Acts => {
+    let fired: string | null = null;
+    return {
+      afterStart: async (run) => {
+        await sleep(random.whole(0, 2_000));
+        const plan = await planOfPath(carrier.workspace, carrier.plan?.path ?? '');
+        for (let tries = 0; fired === null && tries < 60; tries++) {
+          const heard = await tellPlan(world.emend, plan, 'stop', 'chaos').catch(() => false);
+          if (heard) fired = run.stepKey.slice(0, 8);
+          else await sleep(500);
+        }
+      },
+      // It ends `stopped` once, where the wish came in time; what is left is the work of another run.
+      afterEnd: async (run) => (run.stepKey.slice(0, 8) === fired ? begin(world, carrier) : false),
+      fired: () => fired,
+    };
+  },
+});
+
+const aborts = person({
+  name: 'aborts a plan',
+  traits: { ...WAVES, tests: 'slow' },
+  ends: ['committed', 'aborted', 'cancelled', 'dropped'],
+  planEnds: ['aborted', 'completed'],
+  acts: ({ world, carrier, random }: Scene): Acts => {
+    let fired: string | null = null;
+    return {
+      afterStart: async (run) => {
+        await sleep(random.whole(500, 8_000));
+        for (let tries = 0; fired === null && tries < 60; tries++) {
+          const told = await answer(world, carrier, run, { answer: 'abort', decision: '' }).catch(() => null);
+          if (told !== null && told !== 'unclear') fired = told;
+          else await sleep(500);
+        }
+      },
+      fired: () => fired,
+    };
+  },
+});
+
+const skips = person({
+  name: 'skips a phase of a plan',
+  traits: PHASES,
+  ends: ['committed', 'skipped'],
+  planEnds: ['incomplete'],
+  acts: ({ world, carrier }: Scene): Acts => {
+    let fired: string | null = null;
+    return {
+      onDecision: async (point, run) => {
+        if (point.reason !== 'approval' || !run.stepKey.includes('-p1-')) return false;
+        const told = await answer(world, carrier, run, { answer: 'skip', decision: point.id });
+        if (told !== 'unclear' && told !== 'refused') fired = `${point.id}: ${told}`;
+        return true;
+      },
+      fired: () => fired,
+    };
+  },
+});
+
+/** At an approval: the plan waits for its phase then, and writes nothing. */
+const writes = person({
+  name: 'saves a note into the plan while it runs',
+  traits: WAVES,
+  acts: ({ world, carrier }: Scene): Acts => ({
+    onDecision: (point) => {
+      if (point.reason !== 'approval' || carrier.plan === null || world.notes.has(carrier.name))
+        return Promise.resolve(false);
+      const path = join(carrier.workspace, carrier.plan.path);
+      const note = `noted by a person of ${carrier.name}  `;
+      writeFileSync(path, withNote(readFileSync(path, 'utf8'), note));
+      world.notes.set(carrier.name, note);
+      return Promise.resolve(false);
+    },
+    fired: () => world.notes.get(carrier.name) ?? null,
+  }),
+});
+
+export const planKinds: readonly Kind[] = [
+  inPhase,
+  trapped('SIGKILL while a phase is marked', 'markPhase', anyCall(60), KILL, PHASES),
+  trapped('SIGKILL while a worktree is made', 'prepareWorktree', anyCall(12), KILL, WAVES),
+  trapped('SIGKILL in a merge', 'mergePhase', anyCall(60), KILL, WAVES),
+  trapped('SIGKILL while a worktree is removed', 'removeWorktree', anyCall(12), KILL, WAVES),
+  trapped('SIGSTOP in a merge', 'mergePhase', anyCall(60), STOP, WAVES),
+  trapped('SIGSTOP while a phase is marked', 'markPhase', anyCall(60), STOP, PHASES),
+  stops,
+  aborts,
+  skips,
+  writes,
+];
