@@ -119,17 +119,29 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     return worktree;
   };
 
+  /** Temp files of records that a worker died over, and directories that are empty now: its removal may have died after its record. */
+  const sweep = async (plan: string, name: string): Promise<void> => {
+    const dir = dirOf(plan);
+    for (const left of (await orNull(sys.readdir(dir))) ?? [])
+      if (left.startsWith(`${checked(name)}.`)) await unlinkIfThere(sys, join(dir, left));
+    const trees = worktreesDir(home);
+    for (const empty of [join(trees, plan), trees, dir])
+      await orNull(sys.rmdir(empty), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+  };
+
   const remove = async (plan: string, name: string): Promise<RemovedWorktree | null> => {
     const worktree = await read(plan, name);
-    if (worktree === null) return null;
+    if (worktree === null) {
+      await sweep(plan, name);
+      return null;
+    }
     const holder = (await isThere(join(worktree.path, '.git'))) ? await readLease(worktree.workspace) : null;
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
     await clear(sys, worktree);
     const dropped = await dropBranch(worktree);
     for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));
-    for (const dir of [dirname(worktree.path), dirname(dirname(worktree.path)), dirOf(plan)])
-      await orNull(sys.rmdir(dir), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+    await sweep(plan, name);
     return { name, branch: worktree.branch, dropped };
   };
 

@@ -70,6 +70,29 @@ test('made beside the home, on its own branch at the base; the same again; remov
   expect(await keeper().list(PLAN)).toEqual([]);
 });
 
+test('what a worker left that died while it noted or removed a worktree goes with it', async () => {
+  const before = await traces();
+  await make();
+  const records = join(home, 'worktrees', PLAN);
+  await writeFile(join(records, 'p1-1.made.json.TMP-4711-0123456789ab'), '{');
+  // Another of the plan's: only its own remove takes what is its.
+  await make('p1-10');
+  const beside = join(records, 'p1-10.ready.json.TMP-4711-0123456789ab');
+  await writeFile(beside, '{');
+  await keeper().remove(PLAN, 'p1-1');
+  expect(existsSync(beside)).toBe(true);
+  await keeper().remove(PLAN, 'p1-10');
+  expect(await traces()).toEqual(before);
+
+  const tree = await make();
+  for (const name of await readdir(records)) await rm(join(records, name));
+  await rm(tree.path, { recursive: true });
+  await rm(join(repo.dir, '.git', 'worktrees'), { recursive: true });
+  gitIn(repo.dir, 'update-ref', '-d', tree.branch);
+  expect(await keeper().remove(PLAN, 'p1-1')).toBeNull();
+  expect(await traces()).toEqual(before);
+});
+
 test('commits that no other branch holds are told when the branch goes', async () => {
   const tree = await make();
   await writeFile(join(tree.path, 'b.txt'), 'b\n');
