@@ -30,6 +30,7 @@ module.exports = {
     only('temporal-port', '^src/temporal/', ['^src/shared/', '^src/workspace/']),
     only('client-arrows', '^src/client/', [
       '^src/shared/',
+      '^src/edits/',
       '^src/job/',
       '^src/plan/',
       '^src/plan-files/',
@@ -37,13 +38,18 @@ module.exports = {
       '^src/workspace/',
       '^src/temporal/',
     ]),
-    only('web-arrows', '^src/web/', ['^src/shared/', '^src/client/']),
+    only('web-arrows', '^src/web/', ['^src/shared/', '^src/edits/', '^src/client/']),
     {
       name: 'page-as-types',
-      comment: 'the page runs in a browser: of the rest it uses types, and what `shared` says of answers',
+      comment:
+        'the page runs in a browser: of the rest it uses types, what `shared` says of answers, and what `edits` reads in a sealed diff',
       severity: 'error',
       from: { path: '^src/web/page/' },
-      to: { path: '^src/', pathNot: '^src/(web/page|shared)/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^src/',
+        pathNot: '^src/(web/page|shared)/|^src/edits/(sealed-diff|unified-diff-names|need-name)[.]ts$',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     only('workflows-arrows', '^src/workflows/', ['^src/shared/', '^src/activities/']),
     {

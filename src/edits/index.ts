@@ -10,6 +10,7 @@ export { guardFindings } from './guards.js';
 export type { GuardedFile, GuardOptions } from './guards.js';
 export { LISTING_LEGEND, lineCheck, listing } from './listing.js';
 export { windowedListing } from './listing-windows.js';
+export { neededName } from './need-name.js';
 export { applyAnswer } from './outcome.js';
 export { renderReasons } from './outcome-words.js';
 export { checkPath } from './paths.js';

@@ -3,7 +3,7 @@
  * lines with no line between them that stays; changes are numbered from 1 within a file, in the order of the diff. It is the smallest part
  * of a proposal that a person can take. Lines end at LF only. For our own diffs: what a model writes is read by unified-diff-parse.ts.
  */
-import { readName } from './unified-diff-names.js';
+import { readGitLine, readName } from './unified-diff-names.js';
 
 /** Base lines [b0, b1) become result lines [r0, r1); 0-based. */
 export interface DiffChange {
@@ -100,14 +100,16 @@ const readHunk = (
 const IN_COMMENT =
   /^# (?:Binary files )?(?:a\/(.+)|\/dev\/null) (?:->|and) (?:b\/(.+)|\/dev\/null)(?: differ$|: not UTF-8, )/;
 
-/** The path after the change; the path before it where the file is deleted. */
+/** The path after the change; the path before it where the file is deleted. Where only the mode changes the first line alone names it. */
 const pathOf = (header: readonly string[]): string => {
   const named = (prefix: string): string | null => {
     const line = header.find((text) => text.startsWith(prefix));
-    return line === undefined ? null : readName(line.slice(prefix.length));
+    if (line === undefined) return null;
+    const rest = line.slice(prefix.length);
+    return prefix === 'diff --git ' ? (readGitLine(rest)?.to.slice(2) ?? null) : readName(rest);
   };
   const comment = IN_COMMENT.exec(header[0] ?? '');
   if (comment !== null) return comment[2] ?? comment[1] ?? '';
   const sides = [named('+++ '), named('--- ')].filter((name) => name !== null && name !== '/dev/null');
-  return sides[0]?.slice(2) ?? named('rename to ') ?? '';
+  return sides[0]?.slice(2) ?? named('rename to ') ?? named('diff --git ') ?? '';
 };

@@ -4,11 +4,13 @@ import { z } from 'zod';
 import { decide } from '../client/decide.js';
 import type { DecideOptions } from '../client/decide.js';
 import { listRuns } from '../client/list-runs.js';
+import { proposalNeeds } from '../client/proposal-needs.js';
 import { proposalTexts } from '../client/proposal-texts.js';
 import { resolveRun } from '../client/resolve-run.js';
 import type { ResolvedRun } from '../client/resolve-run.js';
 import { diffText, showRun } from '../client/show-run.js';
 import type { Emend } from '../client/types.js';
+import { readSealedDiff } from '../edits/index.js';
 import { ANSWER_MEANS } from '../shared/decisions.js';
 import type { Answer } from '../shared/decisions.js';
 import { BOUNDS } from '../shared/limits.js';
@@ -37,6 +39,8 @@ const DECIDE = z.strictObject({
   files: z.array(z.string().min(1).max(4_096)).max(1_000).optional(),
   note: z.string().max(BOUNDS.note_bytes).optional(),
   set: z.record(z.string().max(100), z.union([z.number(), z.string().max(10_000)])).optional(),
+  /** Numbers of changes, by path; the run says whether the proposal has them. */
+  select: z.record(z.string().min(1).max(4_096), z.array(z.int()).max(BOUNDS.selectedChanges)).optional(),
 });
 
 const keyOf = (text: string | undefined): StepKey =>
@@ -60,13 +64,14 @@ const decideRoute: Route = async ({ request, response, person, source }, [key]) 
   const given = DECIDE.safeParse(await readJson(request));
   if (!given.success) return fail('usage', `The answer is not as it should be: ${z.prettifyError(given.error)}`);
   const emend = await source();
-  const { decision, answer, files, note, set } = given.data;
+  const { decision, answer, files, note, set, select } = given.data;
   const options: DecideOptions = {
     decision,
     answer,
     ...(files === undefined ? {} : { files }),
     ...(note === undefined ? {} : { note }),
     ...(set === undefined ? {} : { set }),
+    ...(select === undefined ? {} : { select }),
     by: { name: person, from: 'web' },
   };
   sendJson(response, await decide(emend, await runOf(emend, key), options));
@@ -118,6 +123,16 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[]
       const emend = await source();
       const proposal = await proposalOf(emend, await runOf(emend, key), id);
       sendJson(response, await proposalTexts(emend, proposal, url.searchParams.get('path') ?? ''));
+    },
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/needs\/([0-9a-f]{64})$/,
+    async ({ response, source }, [key, id]) => {
+      const emend = await source();
+      const proposal = await proposalOf(emend, await runOf(emend, key), id);
+      const sections = readSealedDiff(await diffText(emend, proposal));
+      sendJson(response, await proposalNeeds(emend, proposal, sections));
     },
   ],
   ['POST', /^\/api\/runs\/([^/]+)\/decide$/, decideRoute],

@@ -24,6 +24,11 @@ const GREET =
   Array.from({ length: 40 }, (_, i) => `// line ${i + 1}`).join('\n') +
   "\nexport const greet = (name) => 'hello ' + name;\n";
 const GREETED = GREET.replace("'hello ' + name", "'good day, ' + name");
+/** Three hunks: the first brings a name, the third uses it. */
+const PARTS = Array.from({ length: 40 }, (_, i) => `// line ${i + 1}\n`).join('');
+const PARTED = PARTS.replace('// line 2\n', 'export const shout = (t) => t;\n')
+  .replace('// line 20\n', '// twenty\n')
+  .replace('// line 38\n', 'export const loud = shout(1);\n');
 /** A name and a content that are HTML and script: what runs of them sets the title. */
 const EVIL = 'src/<img src=x onerror=document.title=1>.js';
 const MARKUP = '</pre></script><script>document.title=1</script><img src=x onerror="document.title=1">';
@@ -39,6 +44,7 @@ inBrowser('the review page', () => {
       {
         'src/greet.js': GREET,
         'src/skip.js': 'let a = 1;\n',
+        'src/parts.js': PARTS,
         'src/held.js': 'let h = 1;\n',
         'src/bad.js': 'let x = 1;\n',
         [EVIL]: evil('b'),
@@ -49,6 +55,7 @@ inBrowser('the review page', () => {
         replanned({ action: 'update_tasks', phase: 1, add: ['Migrate what is there'] }),
         ...PHASES.map((phase) => answerFor(phase)),
         { name: 'greet', match: { contains: '- src/greet.js' }, answer: whole({ 'src/greet.js': GREETED }) },
+        { name: 'parts', match: { contains: '- src/parts.js' }, answer: whole({ 'src/parts.js': PARTED }) },
         { name: 'skip', match: { contains: '- src/skip.js' }, answer: whole({ 'src/skip.js': 'let a = 2;\n' }) },
         {
           name: 'held',
@@ -157,6 +164,40 @@ inBrowser('the review page', () => {
     });
     expect((await s.end(run)).outcome).toBe('committed');
     expect(s.git('show', `HEAD:${EVIL}`)).toBe(evil('plain'));
+  });
+
+  test('takes part of a file by keys: what it needs is flagged, the part is shown anew and approved by its own hash', async () => {
+    const run = await s.start('jobs/parts.md', job('Say it louder', 'src/parts.js'));
+    await s.settle(run);
+    await visit({ colorScheme: 'light' }, async (page) => {
+      await open(page, /Say it louder/);
+      await page.getByText('needs hunk 1 (shout)', { exact: true }).waitFor();
+      // Leaves the first, takes the second, and takes the third by mouse.
+      for (const key of ['n', 'l', 't']) await page.keyboard.press(key);
+      await page.getByText('needs hunk 1 (shout), which you left out').waitFor();
+      await page.getByRole('group', { name: 'Verdict on hunk 3' }).getByRole('button', { name: 'Take' }).click();
+      await page.getByText('2 of 3 hunks').waitFor();
+      await picture(page, 'parts-light');
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Send …' }).click();
+      await page.getByText('hunk 3 of src/parts.js needs hunk 1 (shout), which you left out').waitFor();
+      await page.getByRole('button', { name: 'Not yet' }).click();
+      // The other way round: what is used is taken, the middle is left.
+      for (const key of ['p', 'p', 't', 'l']) await page.keyboard.press(key);
+      const first = await page.getByText(/^Proposal [0-9a-f]{8}:/).innerText();
+      await page.getByRole('button', { name: 'Send …' }).click();
+      expect(await page.getByText('which you left out').count()).toBe(0);
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      const part = page.getByText(/^Proposal [0-9a-f]{8}: 1 file, \+2 -2/);
+      await part.waitFor();
+      expect(await part.innerText()).not.toBe(first);
+      await page.getByRole('button', { name: 'Approve all' }).click();
+      await page.getByRole('button', { name: 'Send …' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByText(/approve by ada \(web\)/).waitFor();
+    });
+    expect((await s.end(run)).outcome).toBe('committed');
+    expect(s.git('show', 'HEAD:src/parts.js')).toBe(PARTED.replace('// twenty', '// line 20'));
   });
 
   test('two people on one decision: the second sees what the first decided; then the list is right for both', async () => {

@@ -67,7 +67,7 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'workspace-port': { bad: 'src/workspace/bad.ts', text: uses('../model/x.js') },
   'activities-arrows': { bad: 'src/activities/bad.ts', text: uses('../temporal/x.js') },
   'temporal-port': { bad: 'src/temporal/bad.ts', text: uses('../client/x.js') },
-  'client-arrows': { bad: 'src/client/bad.ts', text: uses('../edits/x.js') },
+  'client-arrows': { bad: 'src/client/bad.ts', text: uses('../syntax/x.js') },
   'web-arrows': { bad: 'src/web/bad.ts', text: uses('../workspace/x.js') },
   'page-as-types': { bad: 'src/web/page/bad.ts', text: uses('../../client/x.js') },
   'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/x.js') },

@@ -55,4 +55,17 @@ describe('requestsOf', () => {
     expect(missingIn(sent)).toContain('constructor');
     expect(missingIn([])).not.toBeNull();
   });
+
+  test('a part goes last, as changes by path; of files that have an answer nothing is sent', () => {
+    const verdicts = new Map<string, Verdict>([
+      ['a', 'select'],
+      ['b', 'approve'],
+      ['c', 'select'],
+    ]);
+    const parts = { a: [1, 3], c: [2] };
+    expect(requestsOf(decision(['a', 'b', 'c'], { c: 'approve' }), verdicts, '', [], parts)).toEqual([
+      { decision: '1-abc-def', answer: 'approve', files: ['b'] },
+      { decision: '1-abc-def', answer: 'select', select: { a: [1, 3] } },
+    ]);
+  });
 });

@@ -1,11 +1,11 @@
 /** What a review goes through: the files of the open decision with their part of the sealed diff, and which hunk needs which. */
+import { proposalNeeds } from '../../client/proposal-needs.js';
 import { diffText } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
-import { changeNeeds, readSealedDiff, wordsOf } from '../../edits/index.js';
-import type { ChangeNeed, DiffSection } from '../../edits/index.js';
+import { readSealedDiff } from '../../edits/index.js';
+import type { ChangeNeed } from '../../edits/index.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import type { SealedProposal } from '../../shared/protocol.js';
-import type { Proposal } from '../../workspace/types.js';
 import type { ReviewFile } from './walk.js';
 
 export interface Review {
@@ -34,24 +34,7 @@ export const loadReview = async (
       const section = sections.find((each) => each.path === path);
       return { path, section, changes, whole: whole.has(path) };
     });
-  return { decision, proposal, diff, files, needs: await needsOf(emend, proposal, sections) };
-};
-
-/** Only a warning hangs on it: where a base is not in reach, nothing is said. */
-const needsOf = async (
-  { blobs }: Emend,
-  proposal: SealedProposal,
-  sections: readonly DiffSection[],
-): Promise<readonly ChangeNeed[]> => {
-  try {
-    const { files } = JSON.parse(new TextDecoder().decode(await blobs.get(proposal.ref))) as Proposal;
-    const bases = new Map<string, ReadonlySet<string>>();
-    for (const { path, base } of files)
-      if (base !== null) bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
-    return changeNeeds(sections, (path) => bases.get(path) ?? null);
-  } catch {
-    return [];
-  }
+  return { decision, proposal, diff, files, needs: await proposalNeeds(emend, proposal, sections) };
 };
 
 /** Number of the hunk that a change stands in, as the review and `emend diff` count them; 0: in none. */

@@ -1,4 +1,5 @@
 /** What a review says: prompts, help, warnings, the summary. Pure. */
+import { neededName } from '../../edits/index.js';
 import type { ChangeNeed } from '../../edits/index.js';
 import { count, plain } from '../render/text.js';
 import { hunkOf } from './load.js';
@@ -41,11 +42,8 @@ export const needLines = (review: Review, walk: Walk): readonly string[] => {
   return [...new Set(lines)].map(plain);
 };
 
-const nameOf = (review: Review, { user, needs }: ChangeNeed): string => {
-  const hunk = hunkOf(review, needs.path, needs.n);
-  const where = needs.path === user.path ? '' : ` of ${needs.path}`;
-  return hunk === 0 ? needs.path : `hunk ${hunk}${where}`;
-};
+const nameOf = (review: Review, need: ChangeNeed): string =>
+  neededName(need, hunkOf(review, need.needs.path, need.needs.n));
 
 /** What was taken and uses a name that only something left out brings. */
 export const missedLines = (review: Review, walk: Walk): readonly string[] => {

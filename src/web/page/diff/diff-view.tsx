@@ -5,9 +5,11 @@ import type { SealedProposal } from '../../../shared/protocol.js';
 import type { DiffFile, DiffLine } from '../model/parse-diff.js';
 import { spotKey } from '../model/rows.js';
 import type { Row, Spot } from '../model/rows.js';
+import type { HunkNeed, HunkVerdict, Said } from '../model/parts.js';
 import type { Verdict } from '../model/requests.js';
 import { CommentBox } from './comment-box.js';
 import { FileHead } from './file-head.js';
+import { HunkHead } from './hunk-head.js';
 import { LineText } from './line-text.js';
 import type { Tokens } from './tokens.js';
 import { useVirtual } from './virtual.js';
@@ -29,12 +31,16 @@ export interface DiffViewProps {
   /** Answers that the run has already. */
   readonly answered: Readonly<Record<string, string>>;
   readonly canAnswer: boolean;
+  /** What was said of the hunks of a file; null: it is taken whole or not at all. */
+  readonly parts: (file: DiffFile) => Said | null;
+  readonly needs: readonly HunkNeed[];
   readonly comments: ReadonlyMap<string, string>;
   readonly editing: string | null;
   readonly tokens: Tokens;
   /** The file at the upper edge has changed. */
   readonly onAt: (row: number) => void;
   readonly onVerdict: (path: string, verdict: Verdict | null) => void;
+  readonly onHunk: (file: DiffFile, hunk: number, said: HunkVerdict | null) => void;
   readonly onFold: (path: string) => void;
   readonly onUnfold: (path: string, gap: number) => void;
   readonly onSpot: (spot: Spot, quoted: string) => void;
@@ -45,7 +51,7 @@ export interface DiffViewProps {
 const LINE_px = 20;
 const GUESS: Record<Row['kind'], number> = {
   file: 52,
-  hunk: 26,
+  hunk: 34,
   fold: 30,
   line: LINE_px,
   pair: LINE_px,
@@ -117,7 +123,7 @@ const RowView = (props: DiffViewProps & { readonly row: Row }) => {
     case 'file':
       return <FileHead file={file} {...props} />;
     case 'hunk':
-      return <div class="hunk">{row.text}</div>;
+      return <HunkHead file={file} hunk={row.hunk} text={row.text} {...props} />;
     case 'fold':
       return (
         <button

@@ -3,7 +3,7 @@ import type { Verdict } from '../model/requests.js';
 import type { DiffFile } from '../model/parse-diff.js';
 import type { DiffViewProps } from './diff-view.js';
 
-const VERDICTS: readonly (readonly [Verdict, string])[] = [
+const VERDICTS: readonly (readonly [Exclude<Verdict, 'select'>, string])[] = [
   ['approve', 'Approve'],
   ['skip', 'Skip'],
   ['revise', 'Revise'],
@@ -11,7 +11,7 @@ const VERDICTS: readonly (readonly [Verdict, string])[] = [
 
 type FileHeadProps = Pick<
   DiffViewProps,
-  'proposal' | 'verdicts' | 'answered' | 'canAnswer' | 'folded' | 'onFold' | 'onVerdict' | 'onSpot'
+  'proposal' | 'parts' | 'verdicts' | 'answered' | 'canAnswer' | 'folded' | 'onFold' | 'onVerdict' | 'onSpot'
 > & { readonly file: DiffFile };
 
 export const FileHead = ({ file, ...props }: FileHeadProps) => {
@@ -41,6 +41,12 @@ export const FileHead = ({ file, ...props }: FileHeadProps) => {
         </span>
       )}
       {sealed?.by === 'person' && <span class="tag">changed by hand</span>}
+      {verdict === 'select' && (
+        <span class="tag select">
+          {[...(props.parts(file) ?? new Map()).values()].filter((word) => word === 'take').length} of{' '}
+          {file.hunks.length} hunks
+        </span>
+      )}
       <span class="spring" />
       {answered !== undefined && <span class="tag">{answered} recorded</span>}
       {answered === undefined && props.canAnswer && (

@@ -1,7 +1,8 @@
-/**
- * Reads the combined diff (git-style, see edits/diff.ts) into files, hunks and lines. Lines of a hunk are counted by its header, so that
- * content which looks like a header stays content. Pure.
- */
+/** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine reads it; here its lines get their numbers. Pure. */
+import { readName } from '../../../edits/unified-diff-names.js';
+import { readSealedDiff } from '../../../edits/sealed-diff.js';
+import type { DiffHunk, DiffSection } from '../../../edits/sealed-diff.js';
+
 export type Sign = ' ' | '+' | '-';
 
 export interface DiffLine {
@@ -19,6 +20,8 @@ export interface Hunk {
   readonly afterStart: number;
   readonly afterLines: number;
   readonly lines: readonly DiffLine[];
+  /** Numbers of its changes, as an answer `select` names them. */
+  readonly changes: readonly number[];
 }
 export interface DiffFile {
   readonly path: string;
@@ -33,139 +36,44 @@ export interface DiffFile {
   readonly notes: readonly string[];
 }
 
-interface Draft {
-  path: string;
-  movedFrom: string | null;
-  isNew: boolean;
-  isDeleted: boolean;
-  oldMode: string | null;
-  newMode: string | null;
-  hunks: Hunk[];
-  notes: string[];
-}
-const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
-const ESCAPES: Record<string, number> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 };
+export const parseDiff = (diff: string): readonly DiffFile[] => readSealedDiff(diff).map(fileOf);
 
-/** A path as git quotes it: `"a/b\303\244c"`, bytes of UTF-8 in octal. */
-const unquote = (name: string): string => {
-  if (!name.startsWith('"')) return name.replace(/\t$/, '');
-  const bytes: number[] = [];
-  const inner = name.slice(1, name.lastIndexOf('"'));
-  const encoder = new TextEncoder();
-  for (let i = 0; i < inner.length; i++) {
-    const char = inner[i] ?? '';
-    if (char !== '\\') {
-      const point = inner.codePointAt(i) ?? 0;
-      bytes.push(...encoder.encode(String.fromCodePoint(point)));
-      if (point > 0xffff) i++;
-      continue;
-    }
-    const octal = /^[0-7]{3}/.exec(inner.slice(i + 1, i + 4));
-    if (octal) {
-      bytes.push(parseInt(octal[0], 8));
-      i += 3;
-    } else {
-      bytes.push(ESCAPES[inner[i + 1] ?? ''] ?? inner.charCodeAt(i + 1));
-      i += 1;
-    }
-  }
-  return new TextDecoder().decode(Uint8Array.from(bytes));
-};
-
-const side = (name: string): string | null => {
-  const path = unquote(name);
-  return path === '/dev/null' ? null : path.replace(/^[ab]\//, '');
-};
-
-/** `diff --git a/x b/x` of a file without hunks: both names are the same. */
-const headerPath = (rest: string): string => {
-  if (rest.startsWith('"')) return unquote(rest.slice(0, rest.indexOf('"', 1) + 1)).replace(/^a\//, '');
-  return rest.slice(0, (rest.length - 1) / 2).replace(/^a\//, '');
-};
-
-export const parseDiff = (diff: string): readonly DiffFile[] => {
-  const lines = diff.split('\n');
-  const files: Draft[] = [];
-  let file: Draft | null = null;
-  const begin = (path: string): Draft => {
-    const made: Draft = {
-      path,
-      movedFrom: null,
-      isNew: false,
-      isDeleted: false,
-      oldMode: null,
-      newMode: null,
-      hunks: [],
-      notes: [],
-    };
-    files.push(made);
-    return made;
-  };
-  for (let at = 0; at < lines.length;) {
-    const line = lines[at] ?? '';
-    at += 1;
-    if (line.startsWith('# ')) {
-      // The part of a file whose bytes a diff cannot say; its names are in its first line.
-      const named = /^# (?:Binary files )?(\S.*?) (?:->|and) (.*?)(?:: not UTF-8| differ)/.exec(line);
-      if (named) {
-        const path = side(named[2] ?? '') ?? side(named[1] ?? '') ?? '';
-        if (file?.path !== path) file = begin(path);
-      }
-      file?.notes.push(line.slice(2));
-      continue;
-    }
-    if (line.startsWith('diff --git ')) {
-      file = begin(headerPath(line.slice(11)));
-      continue;
-    }
-    if (file === null) continue;
-    const hunk = HUNK.exec(line);
-    if (hunk) {
-      const read = readHunk(lines, at, hunk);
-      file.hunks.push(read.hunk);
-      at = read.next;
-    } else readHeader(file, line);
-  }
-  return files.map(({ oldMode, newMode, ...rest }) => ({
-    ...rest,
+const fileOf = ({ path, header, hunks }: DiffSection): DiffFile => {
+  const after = (words: string): string | null =>
+    header.find((line) => line.startsWith(words))?.slice(words.length) ?? null;
+  const [from, oldMode, newMode] = [after('rename from '), after('old mode '), after('new mode ')];
+  return {
+    path,
+    movedFrom: from === null ? null : readName(from),
+    isNew: after('new file mode ') !== null,
+    isDeleted: after('deleted file mode ') !== null,
     mode: oldMode !== null && newMode !== null && oldMode !== newMode ? `${oldMode} -> ${newMode}` : null,
-  }));
+    hunks: hunks.map(hunkOf),
+    notes: header.filter((line) => line.startsWith('# ')).map((line) => line.slice(2)),
+  };
 };
 
-const readHeader = (file: Draft, line: string): void => {
-  const [, word, rest = ''] =
-    /^(---|\+\+\+|rename from|rename to|old mode|new mode|new file mode|deleted file mode) (.*)$/.exec(line) ?? [];
-  if (word === '---') file.path = side(rest) ?? file.path;
-  if (word === '+++') file.path = side(rest) ?? file.path;
-  if (word === 'rename from') file.movedFrom = unquote(rest);
-  if (word === 'rename to') file.path = unquote(rest);
-  if (word === 'old mode') file.oldMode = rest;
-  if (word === 'new mode') file.newMode = rest;
-  if (word === 'new file mode') file.isNew = true;
-  if (word === 'deleted file mode') file.isDeleted = true;
-};
-
-const readHunk = (
-  lines: readonly string[],
-  from: number,
-  [, bs, bl = '1', as, al = '1']: RegExpExecArray,
-): { readonly hunk: Hunk; readonly next: number } => {
-  const [beforeStart, beforeLines, afterStart, afterLines] = [Number(bs), Number(bl), Number(as), Number(al)];
-  const found: DiffLine[] = [];
-  let [before, after, at] = [beforeStart, afterStart, from];
-  while (at < lines.length) {
-    const line = lines[at] ?? '';
-    const last = found.at(-1);
-    if (line.startsWith('\\ ') && last !== undefined) found[found.length - 1] = { ...last, noEnd: true };
-    else if (before >= beforeStart + beforeLines && after >= afterStart + afterLines) break;
-    else {
-      const sign = line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' ';
-      const text = line.slice(1);
-      found.push({ sign, text, before: sign === '+' ? null : before, after: sign === '-' ? null : after });
-      if (sign !== '+') before += 1;
-      if (sign !== '-') after += 1;
+const hunkOf = ({ oldStart, newStart, lines: raw, changes }: DiffHunk): Hunk => {
+  const lines: DiffLine[] = [];
+  let [before, after] = [oldStart, newStart];
+  for (const line of raw) {
+    const last = lines.at(-1);
+    if (line.startsWith('\\')) {
+      if (last !== undefined) lines[lines.length - 1] = { ...last, noEnd: true };
+      continue;
     }
-    at += 1;
+    const sign = line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' ';
+    lines.push({
+      ...{ sign, text: line.slice(1) },
+      before: sign === '+' ? null : before,
+      after: sign === '-' ? null : after,
+    });
+    if (sign !== '+') before += 1;
+    if (sign !== '-') after += 1;
   }
-  return { hunk: { beforeStart, beforeLines, afterStart, afterLines, lines: found }, next: at };
+  return {
+    ...{ beforeStart: oldStart, beforeLines: before - oldStart, afterStart: newStart, afterLines: after - newStart },
+    lines,
+    changes: changes.map(({ n }) => n),
+  };
 };

@@ -1,8 +1,9 @@
 /** What is sent of a review: verdicts by file, and comments as the instructions of a revision. Pure. */
-import type { Answer, DecisionPoint } from '../../../shared/decisions.js';
+import type { Answer, DecisionPoint, Selection } from '../../../shared/decisions.js';
 import type { Spot } from './rows.js';
 
-export type Verdict = 'approve' | 'skip' | 'revise';
+/** `select`: some of its hunks, by their own verdicts. */
+export type Verdict = 'approve' | 'skip' | 'revise' | 'select';
 export interface Comment {
   readonly spot: Spot;
   /** The line that it is about, as shown. */
@@ -15,6 +16,7 @@ export interface Request {
   readonly files?: readonly string[];
   readonly note?: string;
   readonly set?: Readonly<Record<string, number | string>>;
+  readonly select?: Selection;
 }
 
 const QUOTED_chars = 200;
@@ -39,17 +41,19 @@ export const openPaths = (decision: DecisionPoint): readonly string[] =>
 
 /**
  * One request a verdict, and for files to be revised each its own note: general words first, then what was said of that file's lines.
- * Files without a verdict are left open.
+ * Files without a verdict are left open. What is taken in part (`parts`) goes last: with it the run seals a new proposal.
  */
 export const requestsOf = (
   decision: DecisionPoint,
   verdicts: ReadonlyMap<string, Verdict>,
   general: string,
   comments: readonly Comment[],
+  parts: Selection = {},
 ): readonly Request[] => {
   const open = openPaths(decision);
   const of = (verdict: Verdict): readonly string[] => open.filter((path) => verdicts.get(path) === verdict);
   const note = general.trim();
+  const selected = Object.entries(parts).filter(([path]) => of('select').includes(path));
   const simple = (['approve', 'skip'] as const).flatMap((answer): readonly Request[] => {
     const files = of(answer);
     return files.length === 0 ? [] : [{ decision: decision.id, answer, files, ...(note === '' ? {} : { note }) }];
@@ -65,6 +69,9 @@ export const requestsOf = (
   return [
     ...simple,
     ...[...byNote].map(([text, files]): Request => ({ decision: decision.id, answer: 'revise', files, note: text })),
+    ...(selected.length === 0
+      ? []
+      : [{ decision: decision.id, answer: 'select', select: Object.fromEntries(selected) } as const]),
   ];
 };
 

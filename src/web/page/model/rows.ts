@@ -139,7 +139,7 @@ const fileRows = (
   file.hunks.forEach((hunk, h) => {
     const start = hunk.afterLines === 0 ? hunk.afterStart + 1 : hunk.afterStart;
     if (!file.isNew && !file.isDeleted) gap(h, next, start - 1, shift);
-    add(`hunk:${h}`, { kind: 'hunk', hunk: h, text: hunkText(hunk) });
+    add(`hunk:${h}`, { kind: 'hunk', hunk: h, text: hunkText(hunk, h, file.hunks.length) });
     if (input.layout === 'split') for (const [before, now] of pairsOf(hunk)) both(before, now, h);
     else {
       const others = partners(hunk);
@@ -155,8 +155,12 @@ const fileRows = (
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-const hunkText = (hunk: Hunk): string =>
-  `lines ${hunk.beforeStart}-${Math.max(hunk.beforeStart, hunk.beforeStart + hunk.beforeLines - 1)} become ${hunk.afterStart}-${Math.max(hunk.afterStart, hunk.afterStart + hunk.afterLines - 1)}`;
+/** Its number as `emend review`, `--hunk` and "needs hunk 1" count. */
+const hunkText = ({ beforeStart, beforeLines, afterStart, afterLines }: Hunk, index: number, of: number): string => {
+  const range = (start: number, count: number): string => `${start}-${Math.max(start, start + count - 1)}`;
+  const number = of > 1 ? `hunk ${index + 1}/${of}: ` : '';
+  return `${number}lines ${range(beforeStart, beforeLines)} become ${range(afterStart, afterLines)}`;
+};
 
 const visibleLines = (file: DiffFile): ReadonlySet<number> => {
   const lines = new Set<number>();

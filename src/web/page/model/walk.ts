@@ -47,3 +47,14 @@ export const searchRows = (
   }
   return null;
 };
+
+/** A row as a screen reader says it. */
+export const spoken = (row: Row | undefined, file: DiffFile | undefined): string => {
+  if (row === undefined) return '';
+  if (row.kind === 'file') return `file ${file?.path ?? ''}`;
+  if (row.kind === 'hunk') return row.text;
+  const line = lineOf(row);
+  if (line === null) return '';
+  const word = line.sign === '+' ? 'added' : line.sign === '-' ? 'removed' : 'unchanged';
+  return `${word} line ${line.after ?? line.before ?? ''}: ${line.text.slice(0, 300)}`;
+};

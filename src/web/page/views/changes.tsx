@@ -7,14 +7,16 @@ import type { DiffHandle } from '../diff/diff-view.js';
 import { useTokens } from '../diff/tokens.js';
 import { useKeys } from '../hooks.js';
 import type { DiffFile } from '../model/parse-diff.js';
+import type { HunkVerdict } from '../model/parts.js';
 import { openPaths } from '../model/requests.js';
 import type { Verdict } from '../model/requests.js';
-import { lineOf, nextRow, searchRows } from '../model/walk.js';
+import { lineOf, nextRow, searchRows, spoken } from '../model/walk.js';
 import { rowsOf, spotKey } from '../model/rows.js';
 import type { Layout, Row, Spot } from '../model/rows.js';
 import { FileList } from './file-list.js';
 import { SendBar } from './send-bar.js';
 import { SendDialog } from './send-dialog.js';
+import { useParts } from './use-parts.js';
 import { useReview } from './use-review.js';
 import { useUnfolded } from './use-unfolded.js';
 
@@ -32,6 +34,7 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
   const approval = decision?.reason === 'approval' ? decision : null;
   const answered = decision?.answered ?? NOTHING_ANSWERED;
   const review = useReview(proposal.id);
+  const parts = useParts(view, proposal, files, approval, review);
   const { texts, unfolded, unfold } = useUnfolded(view.stepKey, proposal.id);
   const [layout, setLayout] = useState<Layout>(() =>
     (localStorage.getItem(LAYOUT) ?? (innerWidth > WIDE_px ? 'split' : 'unified')) === 'split' ? 'split' : 'unified',
@@ -84,6 +87,13 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
   };
   const verdict = (path: string | undefined, wanted: Verdict | null): void => {
     if (path !== undefined && open.includes(path)) review.setVerdict([path], wanted);
+  };
+  const hunkVerdict = (word: HunkVerdict): void => {
+    const row = rows[here];
+    const hunk = row === undefined || !('hunk' in row) ? 0 : row.hunk;
+    if (file === undefined || hunk < 0 || !open.includes(file.path) || parts.of(file) === null) return;
+    review.setHunk(file, hunk, word);
+    go(nextRow(rows, here, 1, isHunk));
   };
   const all = (wanted: Verdict): void => {
     review.setVerdict(
@@ -157,6 +167,12 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
     },
     r: () => {
       verdict(file?.path, 'revise');
+    },
+    t: () => {
+      hunkVerdict('take');
+    },
+    l: () => {
+      hunkVerdict('leave');
     },
     u: () => {
       verdict(file?.path, null);
@@ -233,6 +249,9 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
           verdicts={review.verdicts}
           answered={answered}
           canAnswer={approval !== null}
+          parts={parts.of}
+          needs={parts.needs}
+          onHunk={review.setHunk}
           comments={review.texts}
           editing={editing === null ? null : spotKey(editing.spot)}
           tokens={tokens}
@@ -263,6 +282,7 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
           decision={approval}
           verdicts={review.verdicts}
           comments={review.comments}
+          parts={parts}
           onClose={() => {
             setSending(false);
           }}
@@ -273,14 +293,4 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
       )}
     </section>
   );
-};
-
-const spoken = (row: Row | undefined, file: DiffFile | undefined): string => {
-  if (row === undefined) return '';
-  if (row.kind === 'file') return `file ${file?.path ?? ''}`;
-  if (row.kind === 'hunk') return row.text;
-  const line = lineOf(row);
-  if (line === null) return '';
-  const word = line.sign === '+' ? 'added' : line.sign === '-' ? 'removed' : 'unchanged';
-  return `${word} line ${line.after ?? line.before ?? ''}: ${line.text.slice(0, 300)}`;
 };

@@ -4,6 +4,7 @@ import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decide, Refused } from '../api.js';
 import { missingIn, openPaths, requestsOf } from '../model/requests.js';
 import type { Comment, Verdict } from '../model/requests.js';
+import type { Parts } from './use-parts.js';
 import { count } from './words.js';
 
 interface SendDialogProps {
@@ -11,6 +12,7 @@ interface SendDialogProps {
   readonly decision: DecisionPoint;
   readonly verdicts: ReadonlyMap<string, Verdict>;
   readonly comments: readonly Comment[];
+  readonly parts: Parts;
   readonly onClose: () => void;
   readonly onSent: () => void;
 }
@@ -19,9 +21,10 @@ const MEANS: Record<Verdict, string> = {
   approve: 'applied as shown',
   skip: 'left as it was',
   revise: 'asked for again, with your comments',
+  select: 'what you took becomes a new proposal, shown to you once more; the rest is left out',
 };
 
-export const SendDialog = ({ stepKey, decision, verdicts, comments, onClose, onSent }: SendDialogProps) => {
+export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClose, onSent }: SendDialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null);
   const [note, setNote] = useState('');
   const [busy, setBusy] = useState(false);
@@ -29,7 +32,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, onClose, onS
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  const requests = requestsOf(decision, verdicts, note, comments);
+  const requests = requestsOf(decision, verdicts, note, comments, parts.selection);
   const missing = missingIn(requests);
   const open = openPaths(decision);
   const left = open.filter((path) => !verdicts.has(path)).length;
@@ -47,7 +50,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, onClose, onS
     <dialog ref={dialog} class="send" aria-labelledby="send-title" onClose={onClose}>
       <h2 id="send-title">Send your verdicts</h2>
       <ul>
-        {(['approve', 'skip', 'revise'] as const).map((verdict) => {
+        {(['approve', 'skip', 'revise', 'select'] as const).map((verdict) => {
           const files = open.filter((path) => verdicts.get(path) === verdict);
           return files.length === 0 ? null : (
             <li key={verdict}>
@@ -85,6 +88,13 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, onClose, onS
             }}
           />
         </label>
+        {parts.missed.length > 0 && (
+          <ul class="box warn">
+            {parts.missed.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        )}
         {comments.length > 0 && (
           <p class="quiet">{count(comments.length, 'comment')} go with the files that are revised.</p>
         )}
