@@ -8,7 +8,6 @@ import { parseJob } from '../job/job.js';
 import { resolveLimits, totalChunks } from '../job/limits.js';
 import { fitLimits, formatsOf, modelEntry, mostOutput_tokens } from '../job/models.js';
 import type { Job, ProjectConfig } from '../job/types.js';
-import { priceBy } from '../model/price.js';
 import { route } from '../model/route.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail, problem, type Problem } from '../shared/problems.js';
@@ -18,6 +17,7 @@ import { listWorkspaceFiles } from '../workspace/files.js';
 import { repositoryOf } from '../workspace/git.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { estimateEdits, type Estimate } from './estimate.js';
 import { readTextFile, snapshotTarget, textRefs } from './preflight-files.js';
 import { chooseTargets } from './preflight-targets.js';
 import { testPlan } from './preflight-tests.js';
@@ -162,7 +162,12 @@ async function compute(
     targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
     fileList: [],
   };
-  const estimate = estimateOf(snapshot, targets, split.shouldSplit);
+  const estimate = estimateEdits(
+    config,
+    model,
+    targets.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
+    split.shouldSplit,
+  );
   return {
     v: 1,
     outcome: 'ready',
@@ -226,33 +231,12 @@ async function earlierTargets(
   return [];
 }
 
-const PROMPT_tokens = 1_500;
-/** What an answer costs per file where only the change is said; a guess on the high side, told as an estimate. */
-const CHANGE_tokens = 1_500;
-
-function estimateOf(
-  snapshot: Snapshot,
-  targets: readonly SnapshotTarget[],
-  split: boolean,
-): Extract<PreflightResult, { outcome: 'ready' }>['estimate'] {
-  const chunks = split ? targets.length : 1;
-  const bytes = (files: readonly SnapshotTarget[]): number => files.reduce((sum, file) => sum + file.bytes, 0);
-  const whole = targets.filter((target) => target.format === 'whole-file');
-  const input_tokens = Math.ceil(chunks * PROMPT_tokens + bytes(targets) / 3.5);
-  const output_tokens = Math.ceil(bytes(whole) / 3.5 + (targets.length - whole.length) * CHANGE_tokens);
-  const usd = priceBy(snapshot.config.models)(snapshot.model, {
-    input: input_tokens,
-    output: output_tokens,
-    cacheRead: 0,
-    cacheWrite: 0,
-  });
-  return { chunks, input_tokens, output_tokens, usd };
-}
-
-function overEstimate(estimate: ReturnType<typeof estimateOf>, limits: Limits, files: number): string[] {
+function overEstimate(estimate: Estimate, limits: Limits, files: number): string[] {
   const over: string[] = [];
   const chunks = totalChunks(limits, files);
   if (estimate.chunks > chunks) over.push(`${estimate.chunks} edit calls are planned; maxTotalChunks is ${chunks}`);
+  if (limits.budget_calls !== null && estimate.chunks > limits.budget_calls)
+    over.push(`${estimate.chunks} edit calls are planned; budget_calls is ${limits.budget_calls}`);
   const tokens = estimate.input_tokens + estimate.output_tokens;
   if (limits.budget_tokens !== null && tokens > limits.budget_tokens)
     over.push(`about ${tokens} tokens are expected; budget_tokens is ${limits.budget_tokens}`);

@@ -63,8 +63,8 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
     .option('--report-scope-drift <text>', 'work that the plan does not hold; taken up before the first phase')
     .option('--dev', 'start what is missing (server, worker) for as long as this command runs')
     .option('--wait', 'wait through decisions that somebody answers elsewhere')
-    .option('--yes', 'approve every proposal here')
-    .option('--set <limit=value>', 'set a limit of the run and its phases; again and again', collect, [])
+    .option('--yes', 'approve the estimate (within budgets) and every proposal here')
+    .option('--set <limit=value>', 'set a budget of the plan, or a limit of its phases; again and again', collect, [])
     .option('--hint <text>', 'goes into the prompts of this run; again and again', collect, [])
     .addOption(json())
     .action(async (path: string, flags: object) => {

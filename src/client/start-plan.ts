@@ -68,7 +68,7 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
     ...(more.approval === undefined ? {} : { approval: more.approval }),
     hints: more.hints ?? [],
     searchAttributes: await runs.searchAttributes(),
-    options: { phase: null, mode: 'auto', forceReplan: false, drift: null, ...more.options },
+    options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'ask', ...more.options },
   };
   return startPlanRun(emend, plan.workflowId, input);
 };

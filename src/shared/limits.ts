@@ -38,6 +38,7 @@ export const LIMITS = {
   inputBudget_tokens: limit(150_000, 'tokens', 256, 10_000_000, 'estimated input tokens of one call'),
   budget_tokens: limit(null, 'tokens', 1, 1e12, 'input and output tokens of the run'),
   budget_usd: limit(null, 'US dollars', 0, 1e9, 'money of the run, by the price table'),
+  budget_calls: limit(null, 'calls', 1, 1_000_000, 'model calls of the run'),
   wallClock_s: limit(null, 'seconds', 1, 1e9, 'time of the run, pauses for a person not counted'),
   maxFailedVerifications: limit(3, 'verifications', 1, 20, 'failed verifications before a person is asked'),
   testTimeout_s: limit(600, 'seconds', 1, 86_400, 'time of one verification'),

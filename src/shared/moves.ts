@@ -2,6 +2,7 @@
  * The next move of an edit step, from its state alone. The workflow performs it and folds what came of it into the state
  * (reducer.ts); nothing here knows a file, a model or a clock other than the workflow's own.
  */
+import type { Limits } from './limits.js';
 import type { PauseReason } from './decisions.js';
 import type { PinnedFiles } from './protocol.js';
 import type { BlobRef } from './refs.js';
@@ -72,6 +73,10 @@ function limitReached(state: StepState, now: number): Move | null {
       waiting,
       'budget_usd',
     );
+  // A run that began under an earlier version does not know it.
+  const budget_calls = (limits as Partial<Limits>).budget_calls ?? null;
+  if (budget_calls !== null && usage.calls >= budget_calls)
+    return pause('budget', `${usage.calls} model calls used; budget_calls is ${budget_calls}`, waiting, 'budget_calls');
   const seconds = (now - state.startedAt - state.pausedFor_ms) / 1000;
   if (limits.wallClock_s !== null && seconds >= limits.wallClock_s)
     return pause(

@@ -92,6 +92,8 @@ export interface StepResult {
   readonly problem: Problem | null;
   /** Of a plan. */
   readonly plan?: PlanProgress;
+  /** Time that it waited for people; absent in results of earlier builds. */
+  readonly pausedFor_ms?: number;
   /** With `tests_failed`. */
   readonly failure?: VerificationFailure;
 }

@@ -82,6 +82,7 @@ export const resultOf = (state: StepState): StepResult => ({
   proposalId: state.proposal?.id ?? null,
   verification: state.verification,
   problem: state.problem,
+  pausedFor_ms: state.pausedFor_ms,
   ...(state.failure === undefined || state.outcome !== 'tests_failed' ? {} : { failure: state.failure }),
 });
 

@@ -13,6 +13,7 @@ import {
   ParentClosePolicy,
   startChild,
 } from '@temporalio/workflow';
+import { budgetsLeft } from '../shared/plan/budget.js';
 import type { EndedPhase } from '../shared/plan/phase-end.js';
 import type { PhaseEntry, PhaseId, PlanActivities, PlanInput, PlanState } from '../shared/plan/types.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS, type EditStepInput, type StepResult } from '../shared/protocol.js';
@@ -32,8 +33,10 @@ const key = {
 export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): string =>
   `emend-phase-${phaseKey(stepKey, phase, run)}`;
 
-function inputOf({ input, plan }: PlanState, phase: PhaseEntry): EditStepInput {
-  const { queues, timings, overrides, hints, searchAttributes } = input;
+function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
+  const { input, plan } = state;
+  const { queues, timings, hints, searchAttributes } = input;
+  const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
   if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
   return {
     v: 1,

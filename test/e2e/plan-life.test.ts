@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { resolveRun, showRun } from '../../src/client/index.js';
+import { planOfPath, resolveRun, showRun, startPlan } from '../../src/client/index.js';
 import { check } from './check-history.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
@@ -66,3 +66,26 @@ long(
   },
   300_000,
 );
+
+test('an estimate is asked about before anything is paid for; a budget that is used up asks, and raised it goes on', async () => {
+  const two = PHASES.slice(0, 2);
+  const s = (open = await scene(
+    { 'plans/010_demo.md': planText(two) },
+    two.map((phase) => answerFor(phase)),
+  ));
+  await s.worker();
+  const plan = await planOfPath(s.repo, 'plans/010_demo.md');
+  const { stepKey } = await startPlan(s.emend, { plan, approval: 'auto', overrides: { budget_calls: 1 } });
+  const run = await resolveRun(s.emend, stepKey);
+  const estimate = (await s.settle(run)).status.decision;
+  expect(estimate).toMatchObject({ reason: 'estimate', accepts: ['continue', 'abort'] });
+  expect(estimate?.message).toContain('2 phases: about 2 model calls');
+  expect(estimate?.message).toContain('about 2 model calls are expected; budget_calls is 1');
+  expect(s.rehearsal.requests()).toHaveLength(0);
+  await s.answer(run, 'continue', { decision: estimate?.id ?? '' });
+  const budget = (await s.settle(run, 100)).status.decision;
+  expect(budget).toMatchObject({ reason: 'budget', subject: 'budget_calls' });
+  expect(s.rehearsal.requests()).toHaveLength(1);
+  await s.answer(run, 'retry', { decision: budget?.id ?? '' });
+  expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed', usage: { calls: 2 } });
+}, 240_000);

@@ -53,7 +53,7 @@ export const startDemo = async (
   const plan = await planOfPath(s.repo, 'plans/010_demo.md');
   const { stepKey } = await startPlan(s.emend, {
     plan,
-    options: rest,
+    options: { estimate: 'approved', ...rest },
     ...(approval === undefined ? {} : { approval }),
   });
   return resolveRun(s.emend, stepKey);

@@ -129,7 +129,7 @@ const CREATES = /\b(add|create|write|new|introduce|implement|scaffold)\b/i;
  * Files that the phase names: those that are there are edited. One that is not is made where it has a folder or a line that speaks of
  * making it, and an extension that sources have; anything else is only talked about.
  */
-async function filesOf(
+export async function filesOf(
   workspace: string,
   named: readonly string[],
   text: string,

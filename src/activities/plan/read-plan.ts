@@ -1,6 +1,7 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
 import { parseConfig } from '../../job/config.js';
 import { resolveLimits } from '../../job/limits.js';
+import type { ProjectConfig } from '../../job/types.js';
 import { readPlan as readFiles } from '../../plan-files/read.js';
 import type { ReadPlan } from '../../plan-files/read.js';
 import { reportOf, tasksOf } from '../../plan/report.js';
@@ -18,6 +19,7 @@ import type {
   ReadyPlan,
 } from '../../shared/plan/types.js';
 import { fail, ProblemError, ProblemsError } from '../../shared/problems.js';
+import type { Limits } from '../../shared/limits.js';
 import { checkVersion } from '../../shared/versions.js';
 import { dirtyPaths } from '../../workspace/files.js';
 import { repositoryOf } from '../../workspace/git.js';
@@ -28,6 +30,8 @@ import { testPlan } from '../preflight-tests.js';
 import { putJson } from '../snapshot.js';
 import { wantsSecondScore } from '../../plan/second-score.js';
 import type { PlanSettings } from './advice.js';
+import { estimatePhase } from './estimate.js';
+import { filesOf } from './phase-job.js';
 import { pathsOfPlan } from './plan-paths.js';
 
 export const readPlan =
@@ -81,9 +85,13 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
   const ids = idsOf(report.phases, input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
-  const phases = report.phases.map((phase, index) =>
+  const read = report.phases.map((phase, index) =>
     phaseReading(phase, plan.tree.phases[index], ids[index] ?? '', idOf, texts),
   );
+  const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
+  // Said before anything is paid for, so with the first reading.
+  const phases =
+    input.reading > 1 ? read : await estimated(plan, input.workspace, { config: config.value, limits }, read, texts);
   return {
     v: 1,
     outcome: 'ready',
@@ -94,7 +102,7 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     declared: report.declared,
     waves: report.waves.map(({ subWaves }) => subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? ''))),
     thresholds: plan.thresholds.values,
-    limits: resolveLimits(config.value, { limits: {} }, input.overrides),
+    limits,
     approval: input.approval ?? config.value.approval,
     // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
     test: await testPlan(dependencies, workspace, config.value.test ?? 'auto'),
@@ -102,9 +110,27 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     settings: await putJson(dependencies.blobs, {
       v: 1,
       config: config.value,
-      limits: resolveLimits(config.value, { limits: {} }, input.overrides),
+      limits,
     } satisfies PlanSettings),
   };
+}
+
+async function estimated(
+  plan: ReadPlan,
+  workspace: string,
+  { config, limits }: { readonly config: ProjectConfig; readonly limits: Limits },
+  phases: readonly PhaseReading[],
+  texts: PhaseTexts,
+): Promise<readonly PhaseReading[]> {
+  const own = new Set(pathsOfPlan(plan, workspace));
+  const done: PhaseReading[] = [];
+  for (const phase of phases) {
+    const { files: named = [], text = '' } = texts.phases[phase.id] ?? {};
+    const files = await filesOf(workspace, named, text, own);
+    const wanted = { files, text, category: phase.category, second: phase.second === true };
+    done.push({ ...phase, estimate: await estimatePhase(workspace, config, limits, wanted) });
+  }
+  return done;
 }
 
 /** The marks are committed: of a file that is in no commit nothing but the marks could not be. */

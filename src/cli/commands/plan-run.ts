@@ -48,6 +48,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
         mode: flags.sequential === true ? 'sequential' : flags.waves === true ? 'waves' : 'auto',
         forceReplan: flags.forceReplan === true,
         drift: flags.reportScopeDrift ?? null,
+        estimate: flags.yes === true ? 'approved' : 'ask',
       },
     });
     return follow(io, emend, plan, step, flags, signal);

@@ -65,6 +65,7 @@ export function applyPlanDecision(state: PlanState, request: DecisionRequest, no
 function settle(state: PlanState, open: DecisionPoint, request: DecisionRequest, now: number): PlanState {
   const { asked } = state;
   if (open.reason === 'test_command') return settleTestCommand(state, open, request);
+  if (open.reason === 'estimate') return { ...state, estimateAsked: null };
   if (open.reason === 'plan_changed') return settleChanged(state, request.answer === 'take_new');
   // On the merged tree: kept as it is, or mended by hand and tested again.
   if (open.reason === 'tests_failed') return request.answer === 'keep' ? { ...state, stage: 'marking' } : state;

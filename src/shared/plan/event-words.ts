@@ -1,11 +1,14 @@
 /** What a plan tells of itself, in a line each: for the terminal, the report and the page. Pure. */
 import { shownKey } from '../refs.js';
 import { count } from '../text.js';
+import { estimateText } from './budget.js';
 import type { PlanEventBody } from './events.js';
 import { ruleEventText } from './rule-words.js';
 
 export const planEventText = (event: PlanEventBody): string => {
   switch (event.type) {
+    case 'plan_estimated':
+      return `estimate for ${estimateText(event.phases, event, event.over)}`;
     case 'plan_started':
       return `plan of ${count(event.phases, 'phase')}, ${event.done} done, ${event.mode}: ${event.waves.map((wave) => wave.join(', ')).join(' | ')}`;
     case 'phase_started':

@@ -1,5 +1,5 @@
 /** What a plan tells of itself: its seven steps a phase, failures, pauses and its end. `phase` is the number in the document. */
-import type { PhaseMarker, PlanOutcome } from './types.js';
+import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './types.js';
 
 export type PlanEventBody =
   | {
@@ -9,6 +9,13 @@ export type PlanEventBody =
       readonly mode: 'sequential' | 'waves';
       readonly waves: readonly (readonly number[])[];
     }
+  | ({
+      readonly type: 'plan_estimated';
+      /** Still to be done. */
+      readonly phases: number;
+      /** Budgets that it is over, in words. */
+      readonly over: readonly string[];
+    } & PhaseEstimate)
   // step 1: read and scored, before the phase begins
   | {
       readonly type: 'phase_started';

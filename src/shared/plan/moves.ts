@@ -1,7 +1,7 @@
 /** What a plan does next, from its state alone. */
 import { busyWait_ms } from '../moves.js';
 import type { Pause } from '../state.js';
-import { tokensOf } from '../usage.js';
+import { budgetReached } from './budget.js';
 import { groupOf, inWaves, isDone, phaseOf, unmarkedOf } from './state.js';
 import { dueBefore } from './revising.js';
 import type { PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
@@ -52,25 +52,9 @@ const toMerge = (state: PlanState): PhaseId | null =>
 const endOf = (state: PlanState): PlanOutcome =>
   state.phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
 
-/** Reaching a limit of the whole plan is asked before the next phase begins. */
-function limitReached({ limits, usage, startedAt, pausedFor_ms }: PlanState, now: number): Pause | null {
-  const used = [
-    ['budget_tokens', tokensOf(usage), 'tokens'],
-    ['budget_usd', usage.usd ?? 0, 'US dollars'],
-    ['wallClock_s', Math.round((now - startedAt - pausedFor_ms) / 1000), 's'],
-  ] as const;
-  for (const [name, value, unit] of used) {
-    const limit = limits?.[name] ?? null;
-    if (limit !== null && value >= limit)
-      return {
-        reason: 'budget',
-        message: `${value} ${unit} used by the plan; ${name} is ${limit}`,
-        files: [],
-        subject: name,
-      };
-  }
-  return null;
-}
+/** Asked once, before the first phase begins. */
+const estimateWanted = ({ estimateAsked }: PlanState): Pause | null =>
+  estimateAsked == null ? null : { reason: 'estimate', message: estimateAsked, files: [], subject: null };
 
 /** `long`: the history of the run should not grow any further. */
 export function nextPlanMove(state: PlanState, now: number, long: boolean): PlanMove {
@@ -87,7 +71,7 @@ export function nextPlanMove(state: PlanState, now: number, long: boolean): Plan
       if (group.length === 0) return { kind: 'close', outcome: endOf(state) };
       if (state.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
       if (state.pausedBy !== null) return { kind: 'await_resume' };
-      const pause = limitReached(state, now);
+      const pause = estimateWanted(state) ?? budgetReached(state, now);
       if (pause !== null) return { kind: 'pause', pause };
       const { planRun_groups: most } = state.input.timings as Partial<typeof state.input.timings>;
       return state.groups > 0 && (long || state.groups >= (most ?? Infinity))

@@ -19,7 +19,10 @@ const isPassed = ({ verification }: StepResult): boolean =>
 
 export function onPhaseEnded(before: PlanState, { phase: id, result, how }: EndedPhase, now: number): PlanState {
   const { number } = phaseOf(before, id);
-  const state = result === null ? before : { ...before, usage: addUsage(before.usage, result.usage) };
+  const state =
+    result === null
+      ? before
+      : { ...before, usage: addUsage(before.usage, result.usage), pausedFor_ms: pausedFor(before, result) };
   const ended = withPhase(state, id, { result, job: null });
   if (result?.outcome === 'committed' && result.commit !== null) {
     const { commit } = result;
@@ -57,6 +60,10 @@ export const left = (
   const told = withPhase({ ...state, revising: null }, id, { status: as, why, marked: false });
   return settled(emit(told, now, { type: 'phase_left', phase: phaseOf(state, id).number, as, why }));
 };
+
+/** Time in which a phase waits for a person is not the plan's; where others run beside it, it passes for them. */
+const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult): number =>
+  pausedFor_ms + (group.length === 1 ? (result.pausedFor_ms ?? 0) : 0);
 
 /** Every phase of the group has ended: mark them, or ask about the first that failed. */
 function settled(state: PlanState): PlanState {

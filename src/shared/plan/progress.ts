@@ -1,4 +1,5 @@
 /** What a plan's status says beside what every run's does: phases, waves, scores, limits. For queries and results. Pure. */
+import type { Limits } from '../limits.js';
 import { phaseKey } from '../refs.js';
 import { tokensOf } from '../usage.js';
 import { inWaves } from './state.js';
@@ -30,6 +31,7 @@ export const progressOfPlan = (state: PlanState): PlanProgress => ({
     ...{ startedAt: state.startedAt, pausedFor_ms: state.pausedFor_ms, used_tokens: tokensOf(state.usage) },
     budget_tokens: state.limits?.budget_tokens ?? null,
     budget_usd: state.limits?.budget_usd ?? null,
+    budget_calls: (state.limits as Partial<Limits> | null)?.budget_calls ?? null,
     wallClock_s: state.limits?.wallClock_s ?? null,
   },
   pausedBy: state.pausedBy,

@@ -1,5 +1,6 @@
 /** What a reading of the plan's documents does to the state. */
 import { cut, emit } from '../transitions.js';
+import { estimateOfPlan, estimateText, overBudgets } from './budget.js';
 import { closePlan, inWaves, isDone } from './state.js';
 import type { PhaseEntry, PhaseReading, PlanState, ReadPlanResult, ReadyPlan } from './types.js';
 
@@ -62,7 +63,19 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     mode: inWaves(read) ? 'waves' : 'sequential',
     waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
   });
-  return phases.every(isDone) ? told : askTests(told);
+  return phases.every(isDone) ? told : askTests(estimated(told, now));
+}
+
+/** Said in any case; a person is asked where a policy does not speak for them, and where it is over a budget. */
+function estimated(state: PlanState, now: number): PlanState {
+  const { estimate: wanted } = state.input.options;
+  if (wanted === undefined) return state;
+  const estimate = estimateOfPlan(state);
+  const over = overBudgets(state.limits, estimate);
+  const phases = state.phases.filter((phase) => !isDone(phase)).length;
+  const told = emit(state, now, { type: 'plan_estimated', phases, ...estimate, over });
+  if (over.length === 0 && (wanted === 'approved' || state.plan?.approval === 'auto')) return told;
+  return { ...told, estimateAsked: cut(estimateText(phases, estimate, over)) };
 }
 
 /** A command that was found and not configured runs only where a person said so; once a plan, and when what defines it changes. */

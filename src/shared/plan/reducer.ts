@@ -85,6 +85,8 @@ export type PlanFact =
 const answersOf = (reason: PauseReason, asked: PhaseId | null): readonly Answer[] => {
   // On the merged tree there is no last proposal: what is there stays, or a person mends it and the tests run again.
   if (reason === 'tests_failed') return ['keep', 'manual'];
+  // Of a whole plan: the phases that are to be left out are said in its document.
+  if (reason === 'estimate') return ['continue'];
   const answers: readonly Answer[] = ANSWERS_BY_REASON[reason];
   return answers.filter((answer) => asked !== null || (answer !== 'manual' && answer !== 'skip'));
 };

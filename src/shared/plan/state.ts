@@ -21,6 +21,7 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   worktrees: [],
   baseTested: false,
   mergedTested: true,
+  estimateAsked: null,
   testAnswered: false,
   testCommands: [],
   rememberTest: null,

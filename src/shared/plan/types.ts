@@ -22,6 +22,8 @@ export interface PlanOptions {
   readonly forceReplan: boolean;
   /** What a person reports as out of the plan's scope (`--report-scope-drift`). */
   readonly drift: string | null;
+  /** Is a person asked about the estimate before the first phase? `approved`: only where it is over a budget. Absent (earlier versions): never. */
+  readonly estimate?: 'ask' | 'approved';
 }
 export interface PlanInput {
   readonly v: 1;
@@ -57,6 +59,13 @@ export interface PhaseScore {
   /** Each threshold that the phase is above, in words; empty: none. */
   readonly above: readonly string[];
 }
+export interface PhaseEstimate {
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Null: the price of a model is not known. */
+  readonly usd: number | null;
+}
 /** A phase as one reading of the documents found it. */
 export interface PhaseReading {
   readonly id: PhaseId;
@@ -69,6 +78,8 @@ export interface PhaseReading {
   readonly tasks: { readonly total: number; readonly done: number };
   readonly score: PhaseScore;
   readonly category: PhaseCategory;
+  /** What it is expected to take; absent where it was read later than first. */
+  readonly estimate?: PhaseEstimate;
   /** A model's second score is wanted, by the rules of the build that read it. */
   readonly second?: boolean;
   /** sha-256 of name and text without marks of tasks and markers, first 16 hex digits: changes when a person changes what is to be done. */
@@ -253,6 +264,8 @@ export interface PlanState {
   /** The tests pass where the group began; and, after merges, on the merged tree. */
   readonly baseTested: boolean;
   readonly mergedTested: boolean;
+  /** The estimate, in words, as long as a person is to be asked about it. */
+  readonly estimateAsked?: string | null;
   readonly testAnswered: boolean;
   readonly testCommands: readonly string[];
   readonly rememberTest: string | null;
@@ -464,6 +477,8 @@ export interface PlanProgress {
 }
 /** The limits of the plan as a whole (null: none), and what counts for them beside `usage.usd`. */
 export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd'> {
+  /** Absent: a worker of an earlier build. */
+  readonly budget_calls?: number | null;
   readonly wallClock_s: number | null;
   readonly used_tokens: number;
   /** Workflow time, ms since the epoch. Time that passed while the plan waited for a person does not count. */

@@ -66,6 +66,7 @@ export const usedOf = (status: StepStatus, now: number): readonly Used[] => {
   return [
     of('Tokens', budget.used_tokens, budget.budget_tokens, (n) => count(n, 'token')),
     of('Money', usage.usd, budget.budget_usd, (n) => `$${n.toFixed(4)}`),
+    of('Model calls', usage.calls, budget.budget_calls ?? null, (n) => count(n, 'call')),
     of('Time without pauses', seconds, budget.wallClock_s, durationText),
   ];
 };

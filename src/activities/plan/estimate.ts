@@ -1,0 +1,72 @@
+/** What a phase is expected to take if nothing fails: its edit calls, and what comes before them. */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chooseFormat, complexity, splitDecision } from '../../job/format-choice.js';
+import { formatsOf } from '../../job/models.js';
+import type { ProjectConfig } from '../../job/types.js';
+import { route } from '../../model/route.js';
+import type { Limits } from '../../shared/limits.js';
+import type { PhaseCategory, PhaseEstimate } from '../../shared/plan/types.js';
+import { addUsage, NO_USAGE } from '../../shared/usage.js';
+import { estimateEdits, priceOf, tokensOfBytes } from '../estimate.js';
+
+/** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
+const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
+/** Where no file is named: one of this size is edited. */
+const UNNAMED_bytes = 8_192;
+
+export interface PhaseToEstimate {
+  readonly files: { readonly there: readonly string[]; readonly fresh: readonly string[] };
+  readonly text: string;
+  readonly category: PhaseCategory;
+  /** A model scores it too. */
+  readonly second: boolean;
+}
+
+export async function estimatePhase(
+  workspace: string,
+  config: ProjectConfig,
+  limits: Limits,
+  phase: PhaseToEstimate,
+): Promise<PhaseEstimate> {
+  const there = await Promise.all(phase.files.there.map((path) => sizeOf(join(workspace, path), limits)));
+  const fresh = phase.files.fresh.map(() => ({ bytes: 0, lines: 0, isNew: true }));
+  const named = [...there, ...fresh];
+  const sizes = named.length > 0 ? named : [{ bytes: UNNAMED_bytes, lines: 0, isNew: false }];
+  const level = complexity(sizes);
+  const category = phase.category === 'code' ? null : phase.category;
+  const { model } = route({ ...config, limits }, { category, complexity: level, jobModel: null });
+  const job = { mode: null, format: null, outputFiles: [], outputDir: null };
+  const formats = formatsOf(config, model);
+  const files = sizes.map((size) => ({
+    ...size,
+    format: chooseFormat({ ...size, job, config: { formats }, limits }).format,
+  }));
+  const split = splitDecision({
+    mode: null,
+    complexity: level,
+    formats: files.map(({ format }) => format),
+    limits,
+  }).shouldSplit;
+  const edits = estimateEdits(config, model, files, split);
+  const small = [named.length === 0, split && files.length > 1, phase.second].filter(Boolean).length;
+  // Each call is told what the phase asks for.
+  const asked = { input_tokens: edits.chunks * tokensOfBytes(Buffer.byteLength(phase.text)), output_tokens: 0 };
+  const parts = [
+    { calls: edits.chunks, ...edits },
+    { calls: 0, ...asked, usd: priceOf(config, model, asked) },
+    ...Array.from({ length: small }, () => ({ calls: 1, ...SMALL_CALL, usd: priceOf(config, model, SMALL_CALL) })),
+  ];
+  const { calls, input_tokens, output_tokens, usd } = parts
+    .map((part) => ({ ...NO_USAGE, ...part }))
+    .reduce(addUsage, NO_USAGE);
+  return { calls, input_tokens, output_tokens, usd };
+}
+
+/** Lines count only for files that may be answered whole or as a diff; what is larger is not read. */
+async function sizeOf(path: string, limits: Limits) {
+  const { size } = await stat(path);
+  const large = size > (limits.maxBytesDiff ?? Infinity);
+  const lines = large ? 0 : (await readFile(path, 'latin1')).split('\n').length - 1;
+  return { bytes: size, lines, isNew: false };
+}

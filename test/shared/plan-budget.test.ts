@@ -1,0 +1,142 @@
+/** Budgets over a whole plan, by its own moves and reducer: the estimate before it begins, each limit reached, what a phase may use. */
+import { describe, expect, test } from '@jest/globals';
+import { LIMITS, TIMINGS, type LimitName, type Limits, type Timings } from '../../src/shared/limits.js';
+import { budgetsLeft } from '../../src/shared/plan/budget.js';
+import { nextPlanMove } from '../../src/shared/plan/moves.js';
+import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
+import { initialPlan } from '../../src/shared/plan/state.js';
+import type { PhaseReading, PlanInput, PlanState, ReadyPlan } from '../../src/shared/plan/types.js';
+import { queueNames, type StepResult } from '../../src/shared/protocol.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
+import { blob } from './world.js';
+
+const none = Object.fromEntries(Object.entries(LIMITS).map(([name, spec]) => [name, spec.default])) as Limits;
+const inputOf = (estimate?: 'ask' | 'approved'): PlanInput => ({
+  ...{ v: 1, stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+  queues: queueNames('t', 'h'),
+  timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
+  ...{ overrides: {}, hints: [], searchAttributes: false },
+  options: {
+    ...{ phase: null, mode: 'auto', forceReplan: false, drift: null },
+    ...(estimate === undefined ? {} : { estimate }),
+  },
+});
+/** Three phases, of which the first is done already; each is expected to take two calls and 3,000 tokens. */
+const planOf = (limits: Partial<Limits>, approval: 'ask' | 'auto', declared = false): ReadyPlan => {
+  const phases = [1, 2, 3].map((number): PhaseReading => ({
+    ...{ id: `p${number}`, number, name: `N${number}`, marker: number === 1 ? 'completed' : null, expanded: false },
+    ...{ dependsOn: [], tasks: { total: 1, done: 0 }, category: 'code', text: `t${number}` },
+    score: { score: 1, keywords: {}, tasks: 0, files: 0, tests: 0, above: [] },
+    estimate: { calls: 2, input_tokens: 2_000, output_tokens: 1_000, usd: 0.5 },
+  }));
+  return {
+    ...{ v: 1, outcome: 'ready', title: 'Demo', hash: 'h', level: 0, phases, declared, approval },
+    waves: declared ? [[['p1', 'p2', 'p3']]] : [[['p1']], [['p2']], [['p3']]],
+    thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
+    limits: { ...none, ...limits },
+    ...{ test: { commands: [], found: null }, texts: blob('texts') },
+  };
+};
+const fold = (state: PlanState, ...facts: readonly PlanFact[]): PlanState =>
+  facts.reduce((folded, fact) => reducePlan(folded, fact, 0), state);
+const read = (plan: ReadyPlan, estimate?: 'ask' | 'approved'): PlanState =>
+  fold(initialPlan(inputOf(estimate), 0), { type: 'plan_read', result: plan });
+const answered = (state: PlanState, answer: string, set?: Partial<Record<LimitName, number>>): PlanState => {
+  const by = { name: 'x', from: 'cli' };
+  const request = { v: 1, decision: state.decision?.id, answer, requestId: answer, by, set };
+  return fold(state, { type: 'decided', request: request as never });
+};
+/** Opens the decision that the next move asks for. */
+const asked = (state: PlanState, now = 0): PlanState => {
+  const move = nextPlanMove(state, now, false);
+  if (move.kind !== 'pause') throw new Error(`no pause, but ${move.kind}`);
+  return fold(state, { type: 'paused', pause: move.pause });
+};
+/** The second phase runs, changes nothing and is marked. */
+const ended = (state: PlanState, usage: Partial<StepResult['usage']>, pausedFor_ms = 0): PlanState => {
+  const plan = planOf({}, 'auto');
+  const result: StepResult = {
+    ...{ v: 1, stepKey: 'k', outcome: 'unchanged', files: [], wasSplit: false, commit: null, proposalId: null },
+    ...{ verification: null, problem: null, pausedFor_ms, usage: { ...NO_USAGE, ...usage } },
+  };
+  return fold(
+    state,
+    { type: 'begun', group: ['p2'] },
+    { type: 'job_made', phase: 'p2', result: { v: 1, outcome: 'ready', job: blob('j'), path: 'j', title: 't' } },
+    { type: 'phases_started', phases: ['p2'] },
+    { type: 'phase_ended', ended: { phase: 'p2', result, how: '' } },
+    { type: 'phase_marked', phase: 'p2', result: { v: 1, outcome: 'marked', commit: null, files: [] } },
+    { type: 'checkpointed', result: { v: 1, path: 'c' } },
+    { type: 'plan_read', result: { ...plan, phases: plan.phases.map((each) => ({ ...each, marker: 'incomplete' })) } },
+  );
+};
+
+describe('the estimate before the first phase', () => {
+  const over = { budget_calls: 3 };
+  test.each([
+    ['ask', 'ask', {}, true],
+    ['ask', 'auto', {}, false],
+    ['approved', 'ask', {}, false],
+    ['ask', 'auto', over, true],
+    ['approved', 'ask', over, true],
+    ['ask', 'auto', { budget_tokens: 5_999 }, true],
+    ['ask', 'auto', { budget_tokens: 6_000 }, false],
+    ['ask', 'auto', { budget_usd: 0.99 }, true],
+    // A run of an earlier version goes on as it did.
+    [undefined, 'ask', over, false],
+  ] as const)('estimate: %s, approval: %s, limits %j: asked %s', (estimate, approval, limits, isAsked) => {
+    const state = read(planOf(limits, approval), estimate);
+    expect(nextPlanMove(state, 0, false).kind).toBe(isAsked ? 'pause' : 'begin');
+    const told = state.events.filter(({ type }) => type === 'plan_estimated');
+    expect(told).toHaveLength(estimate === undefined ? 0 : 1);
+  });
+
+  test('counts what is still to be done, says what it is over, and is asked once', () => {
+    const state = asked(read(planOf(over, 'ask'), 'ask'));
+    expect(state.decision).toMatchObject({ reason: 'estimate', accepts: ['continue', 'abort'] });
+    expect(state.decision?.message).toBe(
+      '2 phases: about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if none fails; ' +
+        'about 4 model calls are expected; budget_calls is 3',
+    );
+    const on = answered(state, 'continue', { budget_calls: 9 });
+    expect(on.limits?.budget_calls).toBe(9);
+    expect(nextPlanMove(on, 0, false)).toEqual({ kind: 'begin', group: ['p2'] });
+  });
+});
+
+describe('a budget over the whole plan', () => {
+  test.each([
+    ['budget_tokens', 1_000, { input_tokens: 600, output_tokens: 300, cacheRead_tokens: 100 }, 0, '1000 tokens'],
+    ['budget_usd', 2, { usd: 2.5 }, 0, '2.5 US dollars'],
+    ['budget_calls', 3, { calls: 3 }, 0, '3 model calls'],
+    ['wallClock_s', 60, {}, 61_000, '61 s'],
+  ] as const)(
+    '%s: reached, it asks before the next phase; retry raises it by as much again',
+    (name, limit, usage, now, words) => {
+      const state = ended(read(planOf({ [name]: limit }, 'auto')), usage);
+      const open = asked(state, now);
+      expect(open.decision).toMatchObject({ reason: 'budget', subject: name, accepts: ['retry', 'abort'] });
+      expect(open.decision?.message).toBe(`${words} used by the plan; ${name} is ${limit}`);
+      const raised = answered(open, 'retry');
+      expect(raised.limits?.[name]).toBe(2 * limit);
+      expect(nextPlanMove(raised, now, false)).toEqual({ kind: 'begin', group: ['p3'] });
+      const little = answered(open, 'retry', { [name]: 1 });
+      expect(nextPlanMove(little, now, false).kind).toBe('pause');
+    },
+  );
+
+  test('time in which a phase waited for a person is not used', () => {
+    const state = ended(read(planOf({ wallClock_s: 60 }, 'auto')), {}, 30_000);
+    expect(nextPlanMove(state, 89_000, false).kind).toBe('begin');
+    expect(nextPlanMove(state, 90_000, false).kind).toBe('pause');
+  });
+
+  test('a phase may use what is left; phases side by side share it', () => {
+    const limits = { budget_tokens: 1_001, budget_usd: 2, budget_calls: 5, wallClock_s: 60 };
+    const one = { ...read(planOf(limits, 'auto')), usage: { ...NO_USAGE, calls: 2, input_tokens: 200, usd: 1 } };
+    expect(budgetsLeft(one, 10_000)).toEqual({ budget_tokens: 801, budget_usd: 1, budget_calls: 3, wallClock_s: 50 });
+    const two = fold(one, { type: 'begun', group: ['p2', 'p3'] }, { type: 'phases_started', phases: ['p2', 'p3'] });
+    expect(budgetsLeft(two, 10_000)).toEqual({ budget_tokens: 400, budget_usd: 0.5, budget_calls: 1, wallClock_s: 50 });
+    expect(budgetsLeft(read(planOf({}, 'auto')), 0)).toEqual({});
+  });
+});
