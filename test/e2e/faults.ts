@@ -102,21 +102,39 @@ export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResul
   const left = s.git('status', '--porcelain', '--ignored').trim().split('\n');
   expect(left.filter((line) => !asleep || !line.endsWith('.keep'))).toEqual(['?? job.md']);
   expect(await leaseOf(s)).toBeNull();
-  expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['wrong', 'a', 'b']);
-  const { usage, outcome, commit } = result;
-  expect({ outcome, calls: usage.calls, unknown: usage.unknownCalls }).toEqual({
-    outcome: 'committed',
-    calls: 3,
-    unknown: 0,
-  });
-  expect(s.git('rev-parse', 'HEAD').trim()).toBe(commit);
+  expect(s.git('rev-parse', 'HEAD').trim()).toBe(result.commit);
+  await expectPaidOnce(s, run, result);
+  return s.git('rev-parse', 'HEAD').trim();
+}
+
+/**
+ * Each answer is recorded once and none is asked for again once it is there. A call that a heartbeat time-out cut off on the way (a busy
+ * machine looks like a dead worker) may be followed by one more, and is told: as unknown where the server had begun to answer.
+ */
+async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: StepResult): Promise<void> {
   const journal = createDiskJournal({
     dir: storePaths(s.home).slots,
     model: createAnthropicModel({ env: s.env, streamIdle_ms: 1000 }),
     slotLease_ms: 1000,
     heartbeat_ms: 1000,
   });
-  // Each of the answers is recorded once.
-  expect((await journal.calls(run.stepKey)).map(({ state }) => state)).toEqual(['answered', 'answered', 'answered']);
-  return s.git('rev-parse', 'HEAD').trim();
+  const calls = await journal.calls(run.stepKey);
+  const cutOff = calls.filter(({ state }) => state !== 'answered');
+  const unknown = cutOff.filter(({ state }) => state === 'unknown').length;
+  const answered = calls.filter(({ state }) => state === 'answered').map(({ slot }) => slot);
+  expect({ answered: answered.length, slots: new Set(calls.map(({ slot }) => slot)).size }).toEqual({
+    answered: 3,
+    slots: 3,
+  });
+  expect(new Set(answered).size).toBe(3);
+  expect(cutOff.filter(({ state }) => state === 'open')).toEqual([]);
+  expect({ outcome, calls: usage.calls, unknown: usage.unknownCalls }).toEqual({
+    outcome: 'committed',
+    calls: 3 + unknown,
+    unknown,
+  });
+  const rules = s.rehearsal.requests().map(({ rule }) => rule);
+  expect(rules.length).toBeLessThanOrEqual(calls.length);
+  if (cutOff.length === 0) expect(rules).toEqual(['wrong', 'a', 'b']);
+  else process.stdout.write(`cut off and asked again: ${JSON.stringify(cutOff.map(({ state }) => state))}\n`);
 }

@@ -60,8 +60,8 @@ test('gone, then empty, then back: the decision says so, no home is made, the ru
   expect(gone.message).toContain('Put the directory back');
   expect(existsSync(s.home)).toBe(false);
   expect(await attemptsOf(s, run, 'apply')).toEqual([ATTEMPTS]);
-  // Nobody who only looks makes a home either.
-  for (const command of LOOKING) {
+  // Nobody who only looks makes a home either. With a store apart (a cluster) there are runs to see from a home that is new.
+  for (const command of s.env.EMEND_STORE === undefined ? LOOKING : []) {
     const said = await emendCommand(s, ...command);
     expect({ command, said }).toMatchObject({ said: { code: 1, out: '' } });
     expect(said.err).toContain(`${s.home} cannot be Emend's home: there is no home`);
