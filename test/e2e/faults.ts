@@ -113,7 +113,7 @@ export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResul
  */
 async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: StepResult): Promise<void> {
   const journal = createDiskJournal({
-    dir: storePaths(s.home).slots,
+    dir: storePaths(s.store).slots,
     model: createAnthropicModel({ env: s.env, streamIdle_ms: 1000 }),
     slotLease_ms: 1000,
     heartbeat_ms: 1000,

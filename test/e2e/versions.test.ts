@@ -34,7 +34,7 @@ test('a record, a run’s input, an answer and an activity’s result with v 2',
 
   // A record that a newer worker left: read by preflight.
   const run = await s.start('job.md', JOB);
-  const record = join(s.home, 'records/steps', run.stepKey, 'preflight-1.json');
+  const record = join(s.store, 'records/steps', run.stepKey, 'preflight-1.json');
   mkdirSync(dirname(record), { recursive: true });
   writeFileSync(record, JSON.stringify({ v: 2, outcome: 'ready', snapshot: { moved: true } }));
   const worker = await buildWorker(s, TODAY, { later: 'seal' });
