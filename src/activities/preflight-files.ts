@@ -6,6 +6,7 @@ import type { ProjectConfig } from '../job/types.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail } from '../shared/problems.js';
 import { eolForNewFile, inspectTarget } from '../workspace/files.js';
+import { errnoOf } from '../workspace/sys.js';
 import type { ActivityDependencies } from './dependencies.js';
 import type { SnapshotTarget, TextRef } from './snapshot.js';
 
@@ -14,7 +15,7 @@ export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudg
 /** A text file of the workspace, or null where there is none. */
 export const readTextFile = (workspace: string, path: string): Promise<string | null> =>
   readFile(join(workspace, path), 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return null;
+    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return null;
     throw error;
   });
 

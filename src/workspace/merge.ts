@@ -61,7 +61,7 @@ export interface MergeParts {
   readonly lockWait_ms?: number;
 }
 
-/** Expected failures are outcomes; `stillOurs` throws where this attempt was given up. */
+/** Expected failures are outcomes; `failed` with `busy` where `stillOurs` threw, as this attempt was given up: to be tried again. */
 export async function mergeInto(parts: MergeParts, request: MergeRequest, stillOurs: StillOurs): Promise<MergeOutcome> {
   const { engine } = parts;
   try {

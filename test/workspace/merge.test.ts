@@ -5,6 +5,9 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
+import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import { mergePhase } from '../../src/activities/plan/worktree.js';
+import { fail } from '../../src/shared/problems.js';
 import { createApplyEngine } from '../../src/workspace/apply.js';
 import { checkMergeable } from '../../src/workspace/merge-tree.js';
 import { mergeInto } from '../../src/workspace/merge.js';
@@ -232,4 +235,33 @@ describe('an attempt that dies', () => {
     expect(await repo.status()).toBe('');
     expect(await merge(theirs, { stepKey: `f${KEY.slice(1)}` })).toMatchObject({ outcome: 'merged', parent: head });
   });
+});
+
+test('an attempt that stood still, wherever it did, fails to be tried again; the next one merges once', async () => {
+  const theirs = await phase();
+  const attempt = (stillOurs: () => void) =>
+    mergePhase({ engine, blobs } as unknown as ActivityDependencies)(
+      {
+        ...{ v: 1, stepKey: KEY, log: [], workspace: repo.dir, planPath: 'plans/010_demo', run: 1, commit: theirs },
+        ...{ workflowId: 'emend-plan-x', namespace: 'default', phase: { id: 'p2', number: 2, name: 'Core' } },
+      },
+      { signal: new AbortController().signal, stillOurs, owner: undefined as never },
+    );
+  let stood = 0;
+  for (let at = 1; ; at++) {
+    let checks = 0;
+    const outcome = await attempt(() => {
+      if (++checks === at) fail('busy', 'This attempt stood still for 4000 ms: another may have taken its place.');
+    }).catch((error: unknown) => error);
+    if (checks < at) {
+      expect(outcome).toMatchObject({ outcome: 'merged' });
+      break;
+    }
+    stood += 1;
+    expect(outcome).toMatchObject({ problem: { code: 'busy' } });
+  }
+  expect(stood).toBeGreaterThan(2);
+  expect((await repo.line('rev-list', '--merges', '--count', 'HEAD')).trim()).toBe('1');
+  expect(await repo.line('status', '--porcelain')).toBe('');
+  expect(await engine.readLease(repo.dir)).toBeNull();
 });

@@ -8,7 +8,7 @@ import type {
   RemoveWorktreeInput,
   RemoveWorktreeResult,
 } from '../../shared/plan/types.js';
-import { fail } from '../../shared/problems.js';
+import { fail, ProblemError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { repositoryOf } from '../../workspace/git.js';
 import { mergeInto } from '../../workspace/merge.js';
@@ -69,6 +69,8 @@ export const mergePhase =
         case 'dirty':
           return { v: 1, outcome: 'failed', why: merged.files.map(({ path, why }) => `${path}: ${why}`).join('; ') };
         case 'failed':
+          // An attempt that stood still is no failure of the merge, and a lock may be gone: the next one tries again.
+          if (merged.problem.code === 'busy') throw new ProblemError(merged.problem);
           return { v: 1, outcome: 'failed', why: merged.problem.message };
         // Somebody moved the branch meanwhile: a merge of its own into what is there now.
         case 'moved':
