@@ -23,6 +23,7 @@ const NAMES = [
     'crash-more',
     'demo-plan',
     'dev-version',
+    'doc-commands',
     'held',
     'histories',
     'hook-staged',

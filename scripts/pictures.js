@@ -17,7 +17,10 @@ const RUN_MS = 90_000;
 const terminal = async (repo) => {
   const line = 'emend run jobs/small-files.md';
   const words = [process.execPath, join(root, 'dist', 'client.js'), ...line.split(' ').slice(1)];
-  const steps = JSON.stringify([['quit: leave it waiting', ''], ['> ', 'a\r']]);
+  const steps = JSON.stringify([
+    ['quit: leave it waiting', ''],
+    ['> ', 'a\r'],
+  ]);
   const driver = join(root, 'test', 'support', 'terminal.py');
   const { stdout } = await promisify(execFile)('python3', [driver, String(COLUMNS), steps, ...words], {
     cwd: repo,

@@ -55,12 +55,18 @@ const bash = (dir, env) =>
 
 const carryOut = async (dir) => {
   if (bin === undefined) await linkCommand(join(dir, 'bin'));
-  await writeFile(join(dir, 'gitconfig'), '[user]\nname = Ada\nemail = ada@example.org\n[init]\ndefaultBranch = main\n');
+  await writeFile(
+    join(dir, 'gitconfig'),
+    '[user]\nname = Ada\nemail = ada@example.org\n[init]\ndefaultBranch = main\n',
+  );
   if (real) return bash(dir, environment(dir, {}));
   const { startRehearsal } = await import('../dist/src/model/rehearsal/server.js');
   const rehearsal = await startRehearsal(join(root, 'demo', 'tutorial', 'rehearsal.yaml'));
   try {
-    return await bash(dir, environment(dir, { ANTHROPIC_BASE_URL: rehearsal.url, ANTHROPIC_API_KEY: 'none-is-needed' }));
+    return await bash(
+      dir,
+      environment(dir, { ANTHROPIC_BASE_URL: rehearsal.url, ANTHROPIC_API_KEY: 'none-is-needed' }),
+    );
   } finally {
     await rehearsal.close();
   }

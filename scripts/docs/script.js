@@ -43,17 +43,19 @@ told() { # LINE TEXT COMMAND...: in the background until the end of all; goes on
 }
 `;
 
-const expected = (command) => Number(/#.*\bexit code (\d+)/.exec(command)?.[1] ?? 0);
+/** The exit code that a comment names. */
+export const expectedExit = (command) => Number(/#.*\bexit code (\d+)/.exec(command)?.[1] ?? 0);
 const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 const withRun = (command) => command.replaceAll(/\bRUN\b(?=[^#]*(?:#|$))/g, '"$(last_run)"');
 
-/** A line is a command, but for those inside a here-document, which go with the line that opens it. */
+/** A line is a command; a line after `\`, and a here-document up to its end, belong to the one before. */
 export const commandsOf = (text) => {
   const commands = [];
   let end = null;
   for (const line of text.trimEnd().split('\n')) {
-    if (end === null) commands.push(line);
-    else commands[commands.length - 1] += `\n${line}`;
+    const goesOn = end !== null || commands.at(-1)?.endsWith('\\') === true;
+    if (goesOn) commands.push(`${commands.pop()}\n${line}`);
+    else commands.push(line);
     if (end === null) end = /<<'?(\w+)'?/.exec(line)?.[1] ?? null;
     else if (line === end) end = null;
   }
@@ -62,7 +64,7 @@ export const commandsOf = (text) => {
 
 const shown = (command) => `echo ${quoted(`$ ${command.split('\n')[0]}`)}`;
 const run = (command, line) => {
-  const code = expected(command);
+  const code = expectedExit(command);
   const text = withRun(command);
   if (code === 0) return `${shown(command)}\n${text}`;
   return `${shown(command)}\nset +e\n${text}\ncode=$?\nset -e\n[ "$code" = ${code} ] || fail ${line} "exit code $code instead of ${code}"`;
@@ -77,9 +79,7 @@ export const scriptOf = (markdown) => {
       if (until === undefined && words !== '') throw new Error(`line ${line}: unknown: ${words}`);
       const commands = commandsOf(text).filter((command) => !command.includes('…'));
       return commands.map((command) =>
-        until === undefined
-          ? run(command, line)
-          : `${shown(command)}\ntold ${line} ${quoted(until)} ${command}`,
+        until === undefined ? run(command, line) : `${shown(command)}\ntold ${line} ${quoted(until)} ${command}`,
       );
     });
   return `${HEAD}\n${parts.join('\n')}\n`;

@@ -1,0 +1,92 @@
+/** Every command in README and docs is run by a test or listed with the reason why not; those inside sentences are ones that there are. */
+import { existsSync, readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { describe, expect, test } from '@jest/globals';
+import { buildProgram } from '../../src/cli/program.js';
+import { fakeIo } from '../cli/io.js';
+import { docCommands, DOCUMENTS, LISTED, runnerOf } from './commands.js';
+
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+
+const COMMAND = /^(\$ )?([A-Z_]+=\S+ )?(emend|npm|npx|docker|temporal|git|ollama) [a-z-]/;
+
+describe('commands in blocks', () => {
+  test('each has somebody who runs it, or a reason why nobody does', () => {
+    const commands = docCommands();
+    expect(commands.length).toBeGreaterThan(60);
+    const unlisted = commands.filter((each) => runnerOf(each) === undefined);
+    expect(unlisted.map(({ file, line, command }) => `${file}:${line}: ${command}`)).toEqual([]);
+    expect(runnerOf({ file: 'README.md', command: 'emend fly' })).toBeUndefined();
+  });
+
+  test('what is listed stands somewhere, and whoever shall run it is there', () => {
+    const commands = docCommands();
+    const shown = commands.map(({ command }) => command.split('\n')[0]);
+    expect(LISTED.filter((command) => !shown.includes(command))).toEqual([]);
+    const by = commands.flatMap((each) => {
+      const runner = runnerOf(each);
+      return runner !== undefined && 'by' in runner ? [runner.by] : [];
+    });
+    expect(by.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  test('none stands in a block of another kind, where nobody would look for it', () => {
+    const strays = DOCUMENTS.flatMap((file) => {
+      let inside: string | null = null;
+      return readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => {
+          const fence = /^```(\w*)/.exec(line)?.[1];
+          if (fence !== undefined) inside = inside === null ? fence : null;
+          return inside !== null && inside !== 'bash' && COMMAND.test(line);
+        })
+        .map((line) => `${file}: ${line}`);
+    });
+    expect(strays).toEqual([]);
+  });
+});
+
+/** The command that the words name, and what is left of them. */
+const find = (program: Command, words: readonly string[]): Command | null => {
+  const [first = '', ...rest] = words;
+  const found = program.commands.find((each) => each.name() === first);
+  if (found === undefined) return null;
+  return found.commands.length > 0 && rest.length > 0 && /^[a-z]+$/.test(rest[0] ?? '') ? find(found, rest) : found;
+};
+
+describe('commands in sentences', () => {
+  const said = DOCUMENTS.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/`((?:emend|npm run) [^`\n]+)`/g)].map(([, text]) => ({
+      file,
+      text: (text ?? '').split(' && ')[0] ?? '',
+    })),
+  );
+
+  test('those of emend name a command and only flags that it has', () => {
+    const program = buildProgram(fakeIo(), () => undefined);
+    const wrong = said
+      .filter(({ text }) => text.startsWith('emend '))
+      .filter(({ text }) => {
+        // `pause|resume PLAN`: the first stands for all.
+        const words = text
+          .replace(/^emend /, '')
+          .replaceAll(/\|[\w|]+/g, '')
+          .split(' ');
+        if (words[0] === 'help' || words[0]?.startsWith('--') === true) return false;
+        const command = find(program, words);
+        const flags = (text.match(/(?<= )--[a-z-]+/g) ?? []).filter((flag) => flag !== '--help');
+        return command === null || flags.some((flag) => !command.options.some(({ long }) => long === flag));
+      });
+    expect(wrong).toEqual([]);
+    expect(find(program, ['plan', 'check'])?.name()).toBe('check');
+    expect(find(program, ['fly'])).toBeNull();
+  });
+
+  test('those of npm are scripts of package.json', () => {
+    const wrong = said.flatMap(({ file, text }) => {
+      const name = /^npm run (?:--silent )?([\w:-]+)/.exec(text)?.[1];
+      return name === undefined || name in scripts ? [] : [`${file}: ${text}`];
+    });
+    expect(wrong).toEqual([]);
+  });
+});

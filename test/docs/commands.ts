@@ -1,0 +1,114 @@
+/**
+ * Every shell command that README and docs show in a block, and who runs it. A new one must be listed here, else a test fails.
+ *
+ *   here   test/e2e/doc-commands.test.ts runs it as it stands, on the scene that the word names; words for a person to fill in replaced
+ *   by     that test, script or stage runs it
+ *   not    why nothing does
+ */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { commandsOf, shellFences } from '../../scripts/docs/script.js';
+
+/** `approval`: a run waits for it; `refused`: a run waits for attempts_exhausted; `serves`: it goes on until it is told to end. */
+export type Given = 'nothing' | 'approval' | 'refused' | 'serves';
+export type Runner = { readonly here: Given } | { readonly by: string } | { readonly not: string };
+
+export interface DocCommand {
+  readonly file: string;
+  readonly line: number;
+  /** Without its comment. */
+  readonly command: string;
+  /** As it stands. */
+  readonly text: string;
+}
+
+const documents = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.startsWith('decisions'))
+    .map((name) => join(dir, name));
+export const DOCUMENTS: readonly string[] = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...documents('docs')];
+
+const withoutComment = (text: string): string => text.replace(/\s+#\s.*$/m, '').trim();
+
+export const docCommands = (): readonly DocCommand[] =>
+  DOCUMENTS.flatMap((file) =>
+    shellFences(readFileSync(file, 'utf8')).flatMap(({ text, line }) =>
+      commandsOf(text).map((command) => ({ file, line, command: withoutComment(command), text: command })),
+    ),
+  );
+
+const TUTORIAL: Runner = { by: 'test/e2e/doc-commands.test.ts' };
+const FILL_IN: Runner = { not: 'sets a key of yours' };
+const NO_DOCKER: Runner = { not: 'no Docker engine here; test/temporal/operations.test.ts reads the file' };
+const NO_OLLAMA: Runner = { not: 'no Ollama here' };
+const NO_CLOUD: Runner = { not: 'no account of Temporal Cloud here' };
+const MEASURE: Runner = { not: 'minutes of measuring, done by hand for docs/measures.md' };
+const MODEL: Runner = { not: 'hours with a real model; its parts: test/e2e/exam.test.ts' };
+const DOCTOR_MODEL: Runner = { by: 'test/cli/doctor-model.test.ts' };
+
+/** Of all documents but the tutorial, which is run as a whole. */
+const RUNNERS: Readonly<Record<string, Runner>> = {
+  'npm ci': { by: '.ci/run' },
+  'npm test': { by: '.ci/run' },
+  'npm run demo': { by: 'test/e2e/demo.test.ts' },
+  'npm run chaos -- --kills 10 --seed 7': { by: 'scripts/test.js' },
+  'git show': { here: 'nothing' },
+
+  'export ANTHROPIC_API_KEY=…': FILL_IN,
+  'export ANTHROPIC_API_KEY=sk-ant-…': FILL_IN,
+  'emend dev': TUTORIAL,
+  'emend worker': { here: 'serves' },
+  'emend web': { here: 'serves' },
+  'emend rehearse script.yaml --port 8077': { here: 'serves' },
+  'emend doctor': { here: 'nothing' },
+  'emend run jobs/polite.md': { here: 'nothing' },
+  'emend run jobs/polite.md --dev --policy review.yaml --quiet': { here: 'nothing' },
+  'ANTHROPIC_BASE_URL=http://127.0.0.1:8077 emend run job.md --dev': { here: 'nothing' },
+  'emend diff RUN && emend approve RUN': { here: 'approval' },
+  'emend decide RUN ANSWER': { here: 'approval' },
+  'emend decide RUN ANSWER --decision ID': { here: 'approval' },
+  'emend decide RUN ANSWER --file src/a.ts': { here: 'approval' },
+  'emend decide RUN revise --note "keep the old name"': { here: 'approval' },
+  'emend decide RUN retry --set outputBudget_tokens=32768 --set model=claude-opus-4-5': { here: 'refused' },
+  'emend recover': { here: 'nothing' },
+  'emend recover --undo RUN': { by: 'test/e2e/terminated.test.ts' },
+  'emend recover --keep RUN': { by: 'test/e2e/stop.test.ts' },
+
+  'temporal operator namespace create --namespace emend --retention 30d': { here: 'nothing' },
+  'temporal workflow signal --workflow-id emend-e049afb04d332cd9 --name approve --input \'{"decision": "1-69b1d504-639076ba"}\'':
+    { here: 'approval' },
+  'temporal workflow signal --workflow-id emend-e049afb04d332cd9 --name decide --input \\': { here: 'approval' },
+  'temporal workflow update execute --workflow-id emend-e049afb04d332cd9 --name decide --input \\': {
+    here: 'approval',
+  },
+
+  'emend doctor --model claude-sonnet-4-5': DOCTOR_MODEL,
+  'emend doctor --model qwen3-coder': DOCTOR_MODEL,
+  'export ANTHROPIC_BASE_URL=http://localhost:11434 ANTHROPIC_AUTH_TOKEN=ollama': NO_OLLAMA,
+  'OLLAMA_CONTEXT_LENGTH=32768 ollama serve': NO_OLLAMA,
+  'ollama pull qwen3-coder': NO_OLLAMA,
+  'export TEMPORAL_PROFILE=cloud ANTHROPIC_API_KEY=sk-ant-…': NO_CLOUD,
+
+  'npm run bench:step -- --only time --only rate --rounds 12 --rate-rounds 4 --steps 30': MEASURE,
+  'npm run bench:step -- --only actions': MEASURE,
+  'npm run bench:step -- --only history': MEASURE,
+  'npm run bench:edits -- --rounds 3': MEASURE,
+  'npm run first-commit': MEASURE,
+  'ANTHROPIC_BASE_URL=http://127.0.0.1:11434 npm run exam:model -- --model qwen2.5-coder --small --format auto,search-replace':
+    MODEL,
+  'npm run exam:model -- --small --config exam/small-model.yaml --format auto --limit-minutes 12 --model qwen2.5-coder-1.5b-instruct':
+    MODEL,
+
+  'export EMEND_WORKSPACE=/path/to/your/repository ANTHROPIC_API_KEY=… POSTGRES_PASSWORD=…': NO_DOCKER,
+  'export EMEND_UID=$(id -u) EMEND_GID=$(id -g)': NO_DOCKER,
+  'docker compose up --build --detach --wait': NO_DOCKER,
+  'docker compose exec worker emend doctor': NO_DOCKER,
+  'docker compose exec worker emend run jobs/first.md': NO_DOCKER,
+  'docker compose kill --signal SIGKILL temporal postgresql && docker compose up --detach --wait && docker compose exec worker emend list':
+    NO_DOCKER,
+};
+
+/** Undefined: nobody is named. Commands of several lines go by their first. */
+export const runnerOf = ({ file, command }: Pick<DocCommand, 'file' | 'command'>): Runner | undefined =>
+  file === 'docs/tutorial.md' ? TUTORIAL : RUNNERS[command.split('\n')[0] ?? ''];
+export const LISTED: readonly string[] = Object.keys(RUNNERS);

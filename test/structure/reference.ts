@@ -1,0 +1,68 @@
+/** docs/reference.md, made from the sources: commands from the command line itself, events from their types, reasons from their table. */
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import ts from 'typescript';
+import { buildProgram } from '../../src/cli/program.js';
+import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
+import { fakeIo } from '../cli/io.js';
+
+const HEAD = `# Reference
+
+Made by \`npm run reference\` from the sources; a test holds it to them. The rest of the reference: [the command line and its exit codes](cli.md), [job files](jobs.md), [configuration](configuration.md),
+[plans](plans.md), [formats](formats.md), [settings of the machinery](operations.md#settings-of-the-machinery), [the edit engine as a library](library.md).
+`;
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+const table = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [heads, heads.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+
+const commandRows = (command: Command, before = 'emend'): string[][] =>
+  command.commands.flatMap((each) => {
+    const name = `${before} ${each.name()}`;
+    const given = each.registeredArguments.map((arg) => (arg.required ? `<${arg.name()}>` : `[${arg.name()}]`));
+    const flags = each.options.map((option) => `\`${option.flags}\``).join(', ');
+    const own = each.commands.length > 0 ? [] : [[`\`${[name, ...given].join(' ')}\``, each.description(), flags]];
+    return [...own, ...commandRows(each, name)];
+  });
+
+/** Type literals of a union, with the text of their fields. */
+const eventRows = (path: string, union: string): string[][] => {
+  const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2022, true);
+  const found = file.statements.find(
+    (each): each is ts.TypeAliasDeclaration => ts.isTypeAliasDeclaration(each) && each.name.text === union,
+  );
+  if (found === undefined || !ts.isUnionTypeNode(found.type)) throw new Error(`no union ${union} in ${path}`);
+  return found.type.types.filter(ts.isTypeLiteralNode).map((each) => {
+    const fields = each.members.filter(ts.isPropertySignature).map((member) => {
+      const mark = member.questionToken === undefined ? '' : '?';
+      return [`${member.name.getText()}${mark}`, member.type?.getText().replaceAll(/\breadonly /g, '') ?? ''] as const;
+    });
+    const type = fields.find(([name]) => name === 'type')?.[1] ?? '';
+    const others = fields.filter(([name]) => name !== 'type').map(([name, of]) => `\`${name}: ${of}\``);
+    return [`\`${type.replaceAll("'", '')}\``, others.join(', ')];
+  });
+};
+
+export const reference = (): string => {
+  const reasons = Object.entries(ANSWERS_BY_REASON).map(([reason, answers]) => [
+    `\`${reason}\``,
+    [...answers, 'abort'].map((answer) => `\`${answer}\``).join(', '),
+  ]);
+  const answers = Object.entries(ANSWER_MEANS).map(([answer, means]) => [`\`${answer}\``, means]);
+  return [
+    HEAD,
+    '## Commands\n',
+    table(['command', 'what it does', 'flags'], commandRows(buildProgram(fakeIo(), () => undefined))),
+    '\n## Events\n',
+    '`emend events RUN --json` prints one a line, each with `seq` (rises by one) and `at` (ms since the epoch). Of a job:\n',
+    table(['type', 'fields'], eventRows('src/shared/events.ts', 'EventBody')),
+    '\nOf a plan:\n',
+    table(['type', 'fields'], eventRows('src/shared/plan/events.ts', 'PlanEventBody')),
+    '\n## Reasons of decisions, and their answers\n',
+    'What each means: [decision-points.md](decision-points.md). What usually helps: [troubleshooting.md](troubleshooting.md).\n',
+    table(['reason', 'answers'], reasons),
+    '',
+    table(['answer', 'what it does'], answers),
+    '',
+  ].join('\n');
+};
