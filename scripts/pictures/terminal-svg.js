@@ -30,7 +30,7 @@ const styleAfter = (style, codes) =>
   }, style);
 
 /** Lines of cells `{ character, style }`. Throws at a control sequence that it does not know. */
-export const screenOf = (output, columns) => {
+const screenOf = (output, columns) => {
   const lines = [[]];
   let [row, column, style] = [0, 0, PLAIN_STYLE];
   const put = (character) => {

@@ -8,11 +8,15 @@ import { expectedExit } from '../../scripts/docs/script.js';
 import { docCommands, runnerOf, type DocCommand, type Given } from '../docs/commands.js';
 import { scene, whole, type Scene } from './support.js';
 
+const TUTORIAL = 'docs/tutorial.md';
 const BAD = 'I would rather not say.';
-const JOB = (files: string): string =>
-  `---\ntarget_files: [${files}]\ncommit: true\n---\n# Greet politely\n\nSay good day.\n`;
+const JOB = (file: string): string =>
+  `---\ntarget_files: [${file}]\ncommit: true\n---\n# Greet politely\n\nSay good day.\n`;
 const GREET = "export const greet = (name) => 'hello ' + name;\n";
 const GREETED = GREET.replace('hello', 'good day');
+
+/** One for each run that is to wait, so that none finds its change made already. */
+const OWN = Array.from({ length: 20 }, (_, i) => `src/own-${i + 1}.js`);
 
 let s: Scene;
 let bin = '';
@@ -22,6 +26,7 @@ beforeAll(async () => {
       'src/greet.js': GREET,
       'src/a.ts': 'const a = 1;\n',
       'src/bad.js': 'let x = 1;\n',
+      ...Object.fromEntries(OWN.map((path) => [path, GREET])),
       'jobs/polite.md': JOB('src/greet.js'),
       'job.md': JOB('src/greet.js'),
       'review.yaml': `v: 1\npaths: ["docs/**"]\n`,
@@ -30,6 +35,7 @@ beforeAll(async () => {
     [
       { name: 'greet', match: { contains: '- src/greet.js' }, answer: whole({ 'src/greet.js': GREETED }) },
       { name: 'a', match: { contains: '- src/a.ts' }, answer: whole({ 'src/a.ts': 'const a = 2;\n' }) },
+      ...OWN.map((path) => ({ name: path, match: { contains: `- ${path}\n` }, answer: whole({ [path]: GREETED }) })),
       { name: 'bad', match: { contains: '- src/bad.js' }, answer: BAD },
     ],
   );
@@ -63,6 +69,7 @@ const shell = (text: string): Promise<Ended> =>
     });
   });
 
+const READY = /127\.0\.0\.1:\d+|worker ready/;
 /** Ended as soon as it has said where it is. */
 const serve = (text: string): Promise<Ended> =>
   new Promise((resolve) => {
@@ -70,12 +77,13 @@ const serve = (text: string): Promise<Ended> =>
     let said = '';
     const hear = (more: Buffer): void => {
       said += more.toString();
-      if (/127\.0\.0\.1:\d+|worker ready/.test(said)) child.kill('SIGTERM');
+      if (READY.test(said)) child.kill('SIGTERM');
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    child.once('close', (code) => {
-      resolve({ code: code ?? 1, said });
+    child.once('close', (code, signal) => {
+      // The signal may come before it listens for one.
+      resolve({ code: signal === 'SIGTERM' ? 0 : (code ?? 1), said });
     });
   });
 
@@ -87,9 +95,9 @@ const placeholders = async (
 ): Promise<readonly (readonly [string | RegExp, string])[]> => {
   if (given !== 'approval' && given !== 'refused') return [];
   const reason = given === 'approval' ? 'approval' : 'attempts_exhausted';
-  const files = given === 'refused' ? 'src/bad.js' : command.includes('src/a.ts') ? 'src/a.ts' : 'src/greet.js';
-  count += 1;
-  const run = await s.start(`jobs/own-${count}.md`, JOB(files));
+  const own = OWN[count++] ?? '';
+  const file = given === 'refused' ? 'src/bad.js' : command.includes('src/a.ts') ? 'src/a.ts' : own;
+  const run = await s.start(`jobs/own-${count}.md`, JOB(file));
   const { status } = await s.settle(run);
   expect({ command, reason: status.decision?.reason }).toEqual({ command, reason });
   return [
@@ -101,7 +109,11 @@ const placeholders = async (
   ];
 };
 
-const here = docCommands().flatMap((each): readonly (readonly [string, DocCommand, Given])[] => {
+/** One that stands in several documents is run once. */
+const unlike = docCommands().filter(
+  ({ command }, at, all) => all.findIndex((other) => other.command === command && other.file !== TUTORIAL) === at,
+);
+const here = unlike.flatMap((each): readonly (readonly [string, DocCommand, Given])[] => {
   const runner = runnerOf(each);
   return runner !== undefined && 'here' in runner
     ? [[`${each.file}:${each.line}: ${each.command}`, each, runner.here]]
@@ -121,6 +133,7 @@ describe('commands of README and docs', () => {
       const { code, said } = given === 'serves' ? await serve(typed) : await shell(typed);
       const expected = expectedExit(text) || (WAITS.test(command) ? 3 : 0);
       expect({ typed, code, said }).toMatchObject({ code: expected });
+      if (given === 'serves') expect(said).toMatch(READY);
     },
     60_000,
   );
