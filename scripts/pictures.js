@@ -131,7 +131,8 @@ const makePictures = async (dir) => {
   const folder = await openFolder();
   useOwnSettings(folder);
   try {
-    const stage = await openStage({ io, cli, folder, signal: new globalThis.AbortController().signal });
+    const repository = { beside: { jobs: 'jobs' }, script: 'rehearsal.yaml' };
+    const stage = await openStage({ io, cli, folder, repository, signal: new globalThis.AbortController().signal });
     try {
       const pathOf = (name) => join(dir, name);
       await mkdir(dir, { recursive: true });

@@ -51,6 +51,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm ci': { by: '.ci/run' },
   'npm test': { by: '.ci/run' },
   'npm run demo': { by: 'test/e2e/demo.test.ts' },
+  'npm run demo:plan': { by: 'test/e2e/demo-plan.test.ts' },
   'npm run chaos -- --kills 10 --seed 7': { by: 'scripts/test.js' },
   'git show': { here: 'nothing' },
 
