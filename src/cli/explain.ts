@@ -3,6 +3,7 @@ import { EXIT, problem, ProblemError, PROBLEMS } from '../shared/problems.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
 import { exitOfProblem } from './exit-codes.js';
 import type { Io } from './io.js';
+import { jsonText } from './json.js';
 import { redact } from '../workspace/runner-env.js';
 import { plain } from './render/text.js';
 
@@ -60,7 +61,9 @@ export const reportError = (io: Io, error: unknown, json: boolean): ExitCode => 
   io.err(show(explanation(explained)));
   if (json)
     io.out(
-      show(JSON.stringify({ error: { ...explained.problems[0], problems: explained.problems }, exit: explained.exit })),
+      show(
+        jsonText('error', { error: { ...explained.problems[0], problems: explained.problems }, exit: explained.exit }),
+      ),
     );
   if ((io.env.EMEND_DEBUG ?? '') !== '' && error instanceof Error && error.stack !== undefined)
     io.err(show(error.stack));

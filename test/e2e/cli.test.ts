@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { resolveRun } from '../../src/client/index.js';
 import { fakeIo, type FakeIo } from '../cli/io.js';
+import { printedFaults } from '../support/json-schema.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -35,6 +36,9 @@ const emend = async (s: Scene, exit: number, args: string[], more: Typed = {}): 
   const io = ioOf(s, more);
   const found = await main(args, io);
   expect({ args, exit: found, ...io.printed }).toMatchObject({ exit });
+  // Flags that do not go together are told before anything is read: on stderr alone.
+  if (args.includes('--json') && (found !== 2 || io.printed.out !== ''))
+    expect(printedFaults(args, io.printed.out)).toEqual([]);
   return io.printed;
 };
 const json = (printed: FakeIo['printed']) => JSON.parse(printed.out) as Record<string, never>;
@@ -73,6 +77,18 @@ describe('without a terminal', () => {
       .split('\n')
       .map((text) => (JSON.parse(text) as { type: string }).type);
     expect(types).toContain('committed');
+    // Whatever is asked of it now keeps to its schema (`emend` looks).
+    for (const args of [
+      ['show', run],
+      ['diff', run],
+      ['watch', run],
+      ['report', run],
+      ['stats'],
+      ['stats', run],
+      ['list'],
+    ])
+      await emend(s, 0, [...args, '--json']);
+    for (const args of [['recover'], ['gc', '--dry-run'], ['doctor']]) await emend(s, 0, [...args, '--json']);
     expect((await emend(s, 0, ['show', run])).out).toMatch(/committed 1 file as [0-9a-f]{12}/);
     expect(s.git('log', '-1', '--format=%s').trim()).toBe('Greet politely');
     await emend(s, 2, ['approve', run]);

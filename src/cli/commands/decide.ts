@@ -12,6 +12,7 @@ import { nearestWord } from '../../job/words.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { jsonText } from '../json.js';
 import { plain } from '../render/text.js';
 import { decisionSettings } from '../settings.js';
 import { hunkSelection } from '../review/hunk-flags.js';
@@ -40,7 +41,7 @@ export const decide = (io: Io, run: string, written: string, flags: DecideFlags)
       ...part,
       ...(flags.note === undefined ? {} : { note: flags.note }),
     });
-    io.out(flags.json === true ? JSON.stringify(result) : sentence(result, shownKey(resolved.stepKey)));
+    io.out(flags.json === true ? jsonText('decide', result) : sentence(result, shownKey(resolved.stepKey)));
     return EXIT.done;
   });
 };

@@ -5,6 +5,7 @@ import { runDiff } from '../../client/show-run.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { findingText } from '../render/decision.js';
 import { printDiff } from '../render/diff.js';
 import { withEmend } from '../with-emend.js';
@@ -16,7 +17,7 @@ export const diff = (io: Io, run: string, options: { readonly json?: true }): Pr
   withEmend(io, async (emend) => {
     const resolved = await resolveRun(emend, run);
     const found = await runDiff(emend, resolved);
-    if (options.json === true) io.out(JSON.stringify(found, null, 2));
+    if (options.json === true) printJson(io, 'diff', found);
     else if (found === null)
       io.err(
         `Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`,

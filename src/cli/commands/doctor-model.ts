@@ -10,6 +10,7 @@ import { orNull } from '../../workspace/sys-put.js';
 import { realSys } from '../../workspace/sys.js';
 import { join } from 'node:path';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { line, plain, table } from '../render/text.js';
 import { checkModelSettings } from '../services.js';
 import { hearInterrupt } from '../until-interrupted.js';
@@ -39,7 +40,7 @@ export const doctorModel = async (io: Io, name: string | true, asJson: boolean):
   } finally {
     interrupt.off();
   }
-  if (asJson) io.out(JSON.stringify({ v: 1, model, trials }, null, 2));
+  if (asJson) printJson(io, 'doctor --model', { v: 1, model, trials });
   else sayAdvice(io, model, trials);
   return trials.some(({ works }) => works) ? EXIT.done : EXIT.unavailable;
 };

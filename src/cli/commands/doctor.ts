@@ -2,6 +2,7 @@ import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { doctor as examine } from '../../temporal/doctor.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
 
 /** Exit code 7 where something is missing: what a run needs is not there. */
@@ -9,7 +10,7 @@ export const doctor = async (io: Io, options: { readonly json?: true }): Promise
   const checks = await examine(io.env);
   const exit = checks.every((check) => check.ok) ? EXIT.done : EXIT.unavailable;
   if (options.json === true) {
-    io.out(JSON.stringify(checks, null, 2));
+    printJson(io, 'doctor', checks);
     return exit;
   }
   const rows = table(checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]));

@@ -7,6 +7,7 @@ import type { StepEvent } from '../../shared/events.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { jsonText } from '../json.js';
 import { showLiveText } from '../live-text.js';
 import { isOfKind } from '../../shared/plan/event-kinds.js';
 import type { EventKind } from '../../shared/plan/event-kinds.js';
@@ -64,7 +65,7 @@ const printAfter = async (
     const page = await runEvents(emend, run, last);
     for (const event of page)
       if (flags.kind === undefined || isOfKind(event, flags.kind))
-        io.out(flags.json === true ? JSON.stringify(event) : textLine(event));
+        io.out(flags.json === true ? jsonText('events', event) : textLine(event));
     const next = page.at(-1)?.seq ?? last;
     if (next === last) return last;
     last = next;

@@ -4,6 +4,7 @@ import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { count } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
 
@@ -34,7 +35,7 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
     const all = [...found.steps.flatMap((step) => step.files), ...found.blobs, ...found.temps];
     const would = { files: all.length, bytes: all.reduce((sum, file) => sum + file.bytes, 0) };
     const { files, bytes } = dry ? would : await removeGarbage(found);
-    if (flags.json === true) io.out(JSON.stringify({ v: 1, removed: !dry, files, bytes, ...found }, null, 2));
+    if (flags.json === true) printJson(io, 'gc', { v: 1, removed: !dry, files, bytes, ...found });
     else if (all.length === 0) io.out('Nothing to remove.');
     else {
       io.out(`${dry ? 'Would remove' : 'Removed'} ${count(files, 'file')}, ${count(bytes, 'byte')}:`);

@@ -6,6 +6,7 @@ import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { createApplyEngine } from '../../workspace/apply.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { heldLines, releasedLine } from '../render/holds.js';
 import { transactionLines } from '../render/transactions.js';
 import { line, table } from '../render/text.js';
@@ -18,7 +19,7 @@ export const list = (io: Io, options: { readonly json?: true }): Promise<ExitCod
     const holds = await settleHolds(emend, ARCHIVES.list);
     const found = await listRuns(emend);
     if (options.json === true) {
-      io.out(JSON.stringify({ ...found, transactions, holds: holds.held, released: holds.released }, null, 2));
+      printJson(io, 'list', { ...found, transactions, holds: holds.held, released: holds.released });
       return EXIT.done;
     }
     for (const text of transactionLines(transactions)) io.err(text);

@@ -9,6 +9,7 @@ import type { PlanTree } from '../../plan/tree.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { readPlan, refuseFaults } from '../../plan-files/read.js';
 import type { ReadPlan } from '../../plan-files/read.js';
 import { writePlan } from '../plan-write.js';
@@ -49,7 +50,7 @@ export const changePlan = async (
   for (const target of targets) tree = changed(plan, tree, verb, target);
   const files = await writePlan(io, plan, { ok: true, place: tree.place, files: tree.files });
   const done = verb === 'expand' ? 'expanded' : 'collapsed';
-  if (flags.json === true) io.out(JSON.stringify({ v: 1, verb, kind, parts: targets, files }, null, 2));
+  if (flags.json === true) printJson(io, 'plan expand', { v: 1, verb, kind, parts: targets, files });
   else {
     for (const target of targets) io.out(`${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`);
     for (const { path: file, change } of files) io.out(plain(`  ${change.padEnd(6)}  ${file}`));

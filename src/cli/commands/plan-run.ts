@@ -12,6 +12,7 @@ import { exitOfFollowed } from '../exit-codes.js';
 import { followPlan } from '../follow-plan.js';
 import type { FollowedPlan } from '../follow-plan.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { decisionLines } from '../render/decision.js';
 import { line, plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
@@ -89,7 +90,7 @@ const follow = async (
     signal,
   });
   const exit = exitOfFollowed(followed);
-  if (json) io.out(JSON.stringify({ v: 1, ...step, link, ...followed, exit }));
+  if (json) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
   else tell(io, shown, followed);
   return exit;
 };

@@ -7,6 +7,7 @@ import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { viewLines } from '../render/view.js';
 import { withEmend } from '../with-emend.js';
 
@@ -25,7 +26,7 @@ const wish =
           `No run of ${plan.planPath} is open.`,
           `Start one with: emend plan run ${plan.planPath}`,
         );
-      if (flags.json === true) io.out(JSON.stringify({ v: 1, workflowId: plan.workflowId, wish: name }));
+      if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId: plan.workflowId, wish: name });
       else io.out(`${plan.planPath}: ${said}`);
       return EXIT.done;
     });
@@ -43,7 +44,7 @@ export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     const plan = await planOfPath(io.cwd, path);
     const view = await showRun(emend, await resolveRun(emend, plan.workflowId));
-    if (flags.json === true) io.out(JSON.stringify(view, null, 2));
+    if (flags.json === true) printJson(io, 'plan status', view);
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
     return EXIT.done;
   });

@@ -4,6 +4,7 @@ import type { PlanReport } from '../../plan/report.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { readPlan, refuseFaults } from '../../plan-files/read.js';
 import { checkLines, scoreLines, showLines } from '../render/plan.js';
 
@@ -17,7 +18,7 @@ const command =
     const plan = await readPlan(io.cwd, path);
     const report = reportOf(plan.tree, plan.thresholds, plan.show);
     refuseFaults(report.faults);
-    if (flags.json === true) io.out(JSON.stringify(report, null, 2));
+    if (flags.json === true) printJson(io, 'plan check', report);
     else for (const line of lines(report, io)) io.out(line);
     return EXIT.done;
   };

@@ -11,6 +11,7 @@ import { hostId } from '../../workspace/home.js';
 import { endDeadHolds } from '../../workspace/local-holder.js';
 import type { RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { heldLines, releasedLine } from '../render/holds.js';
 import { count, plain } from '../render/text.js';
 import { transactionLines } from '../render/transactions.js';
@@ -35,7 +36,7 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     if (asked !== undefined)
       return settle(io, emend, holds.held, asked, flags.undo === undefined ? 'keep' : 'undo', flags.json === true);
     if (flags.json === true)
-      io.out(JSON.stringify({ v: 1, transactions, holds: holds.held, released: holds.released }, null, 2));
+      printJson(io, 'recover', { v: 1, transactions, holds: holds.held, released: holds.released });
     else tell(io, transactions, holds);
     return exitOf(transactions);
   });
@@ -71,7 +72,7 @@ const settle = async (
   const hold = fitting[0] ?? (await holdAgain(emend, await resolveRun(emend, run)));
   if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
   const done = await endHold(emend, hold, how);
-  if (json) io.out(JSON.stringify({ v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done }, null, 2));
+  if (json) printJson(io, 'recover --undo', { v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done });
   else {
     io.out(
       how === 'undo'

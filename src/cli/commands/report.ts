@@ -12,7 +12,9 @@ import type { ExitCode } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/refs.js';
 import { redact } from '../../workspace/runner-env.js';
 import type { Io } from '../io.js';
+import { jsonText } from '../json.js';
 import { plain } from '../render/text.js';
+import type { ReportTexts } from '../report/document.js';
 import { reportDocument } from '../report/document.js';
 import { renderHtml } from '../report/html.js';
 import { renderMarkdown } from '../report/markdown.js';
@@ -46,7 +48,7 @@ const rendered = (facts: ReportFacts, texts: Parameters<typeof reportDocument>[1
   const made = reportDocument(facts, texts);
   return flags.html === true ? renderHtml(made) : renderMarkdown(made);
 };
-const jsonOf = (facts: ReportFacts, texts: object): string => `${JSON.stringify({ ...facts, ...texts }, null, 2)}\n`;
+const jsonOf = (facts: ReportFacts, texts: ReportTexts): string => `${jsonText('report', { ...facts, ...texts })}\n`;
 
 const missing = (error: unknown): null => {
   if (error instanceof ProblemError) return null;

@@ -13,6 +13,8 @@ import { exitOfFollowed } from '../exit-codes.js';
 import { followRun } from '../follow-run.js';
 import type { Followed } from '../follow-run.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
+import type { RunOutcome } from '../json.js';
 import { decisionLines } from '../render/decision.js';
 import { line, plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
@@ -104,7 +106,7 @@ const follow = async (
   });
   const exit = exitOfFollowed(followed);
   if (annotated) await annotate(io, emend, resolved, followed);
-  if (json) io.out(JSON.stringify({ v: 1, ...step, link, ...outcomeOf(followed), exit }));
+  if (json) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
   else tell(io, shown, followed, flags.dev === true);
   const result = followed.kind === 'closed' ? followed.closed.result : null;
   if (publishing !== null && result !== null) {
@@ -130,7 +132,7 @@ const publishingOf = async (io: Io, { push, remote, draftPr }: RunFlags): Promis
   return publishing;
 };
 
-const outcomeOf = (followed: Followed): object => {
+const outcomeOf = (followed: Followed): RunOutcome => {
   switch (followed.kind) {
     case 'closed':
       return { state: 'closed', ...followed.closed };

@@ -4,13 +4,14 @@ import { showRun } from '../../client/show-run.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { viewLines } from '../render/view.js';
 import { withEmend } from '../with-emend.js';
 
 export const show = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     const view = await showRun(emend, await resolveRun(emend, run));
-    if (options.json === true) io.out(JSON.stringify(view, null, 2));
+    if (options.json === true) printJson(io, 'show', view);
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
     return EXIT.done;
   });

@@ -12,18 +12,13 @@ import type { PlanStats, Ratio } from '../../plan/stats.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
-import type { StepUsage } from '../../shared/protocol.js';
 import { addUsage } from '../../shared/usage.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
+import type { PhaseCost } from '../json.js';
 import { statsLines } from '../render/run-stats.js';
 import { table } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
-
-interface PhaseCost {
-  readonly phase: number;
-  readonly runs: number;
-  readonly usage: StepUsage;
-}
 
 export interface StatsFlags {
   readonly since?: string;
@@ -40,14 +35,12 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const told = statsOf(runs);
     const phases = run === undefined ? null : await costs(emend, runs[0] ?? []);
     if (flags.json === true)
-      io.out(
-        JSON.stringify({
-          v: 1,
-          ...told,
-          ...(phases === null ? {} : { costs: phases }),
-          ...(steps === null ? {} : { steps }),
-        }),
-      );
+      printJson(io, 'stats', {
+        v: 1,
+        ...told,
+        ...(phases === null ? {} : { costs: phases }),
+        ...(steps === null ? {} : { steps }),
+      });
     else
       for (const text of [
         ...(steps === null ? [] : [...statsLines(steps), '']),

@@ -9,6 +9,7 @@ import { isLocal } from '../../workspace/local-holder.js';
 import { realSys } from '../../workspace/sys.js';
 import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { failBusy } from '../patch/busy.js';
 import { localWorkspace, openLocal } from '../patch/open-local.js';
 import type { Local } from '../patch/open-local.js';
@@ -22,7 +23,7 @@ interface UndoFlags {
 }
 
 /** The JSON of `emend undo --json`; docs/cli.md describes it. */
-interface UndoReport {
+export interface UndoReport {
   readonly v: 1;
   readonly outcome: 'undone' | 'would_undo' | 'nothing' | 'touched' | 'committed' | 'partly_undone';
   readonly workspace: string;
@@ -45,7 +46,7 @@ export const undo = async (io: Io, flags: UndoFlags): Promise<ExitCode> => {
   for (const line of transactionLines(local.recovered)) io.err(line);
   if (!check) await local.freeDead(workspace);
   const report = await undoLast(local, workspace, check);
-  if (flags.json === true) io.out(JSON.stringify(report, null, 2));
+  if (flags.json === true) printJson(io, 'undo', report);
   else for (const line of undoLines(report)) io.out(line);
   return report.exit;
 };

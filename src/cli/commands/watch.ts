@@ -13,6 +13,7 @@ import { shownKey } from '../../shared/refs.js';
 import { exitOfClosed } from '../exit-codes.js';
 import { notify, notifyCommand } from '../headless/notify.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import { line } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
 
@@ -85,18 +86,16 @@ const teller = (io: Io, json: boolean, command: string | null): Tell => {
     const run = shownKey(stepKey);
     const open = decision === null ? null : { id: decision.id, reason: decision.reason };
     if (json)
-      io.out(
-        JSON.stringify({
-          v: 1,
-          at: new Date().toISOString(),
-          stepKey,
-          state,
-          doing,
-          job: status.jobPath,
-          decision: open,
-          note,
-        }),
-      );
+      printJson(io, 'watch', {
+        v: 1,
+        at: new Date().toISOString(),
+        stepKey,
+        state,
+        doing,
+        job: status.jobPath,
+        decision: open,
+        note,
+      });
     else {
       const what = decision === null ? (note ?? doing) : `${decision.reason}: emend review ${run}`;
       io.out(

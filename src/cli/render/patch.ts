@@ -6,6 +6,7 @@ import type { AnswerFormat, Finding } from '../../shared/formats.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
+import { printJson } from '../json.js';
 import type { PatchedFile } from '../patch/seal-answer.js';
 import { printDiff } from './diff.js';
 import { count, plain, table } from './text.js';
@@ -49,7 +50,7 @@ export const printPatch = async (
   { check, json }: { readonly check: boolean; readonly json: boolean },
 ): Promise<void> => {
   if (json) {
-    io.out(JSON.stringify(report, null, 2));
+    printJson(io, 'patch', report);
     return;
   }
   if (check) await printDiff(io, report.diff, report.workspace);

@@ -1,0 +1,148 @@
+/**
+ * Generates docs/reference/json.schema.json from the types of src/cli/json.ts, as TypeScript resolves them: what `--json` prints, by
+ * command. `--check` writes nothing and ends with 1 where the file is not what the types say.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import ts from 'typescript';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const SOURCE = join(root, 'src', 'cli', 'json.ts');
+const TARGET = join(root, 'docs', 'reference', 'json.schema.json');
+
+const programOf = () => {
+  const path = join(root, 'tsconfig.build.json');
+  const { config } = ts.readConfigFile(path, ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  return ts.createProgram([SOURCE], { ...options, noEmit: true });
+};
+
+const schemaOf = (program) => {
+  const checker = program.getTypeChecker();
+  const defs = new Map();
+  const names = new Map();
+  const wordsOf = (symbol) => ts.displayPartsToString(symbol?.getDocumentationComment(checker) ?? []).trim();
+  const described = (schema, symbol) => {
+    const words = wordsOf(symbol);
+    return words === '' ? schema : { ...schema, description: words };
+  };
+
+  /** Types that have a name of their own stand once, in `$defs`. */
+  const named = (type) => {
+    if (names.has(type)) return { $ref: `#/$defs/${names.get(type)}` };
+    const symbol = type.aliasSymbol ?? type.symbol;
+    const generic = (type.aliasTypeArguments ?? (type.isUnion() ? [] : checker.getTypeArguments(type))).length > 0;
+    const body = () => (type.isUnion() ? unionOf(type.types) : objectOf(type));
+    const plain = symbol !== undefined && !generic && !symbol.name.startsWith('__') && isOurs(symbol);
+    if (!plain) return body();
+    const taken = new Set(names.values());
+    let name = symbol.name;
+    for (let n = 2; taken.has(name); n += 1) name = `${symbol.name}${n}`;
+    names.set(type, name);
+    defs.set(name, {});
+    defs.set(name, described(body(), symbol));
+    return { $ref: `#/$defs/${name}` };
+  };
+  const isOurs = (symbol) =>
+    (symbol.declarations ?? []).some((each) => each.getSourceFile().fileName.startsWith(join(root, 'src')));
+
+  const objectOf = (type) => {
+    const properties = {};
+    const required = [];
+    for (const property of checker.getPropertiesOfType(type)) {
+      const optional = (property.flags & ts.SymbolFlags.Optional) !== 0;
+      const own = checker.getTypeOfSymbol(property);
+      // What may be undefined is left out when it is written down.
+      properties[property.name] = described(convert(optional ? withoutUndefined(own) : own), property);
+      if (!optional) required.push(property.name);
+    }
+    const index = checker.getIndexInfoOfType(type, ts.IndexKind.String);
+    return {
+      type: 'object',
+      ...(Object.keys(properties).length === 0 ? {} : { properties }),
+      ...(required.length === 0 ? {} : { required: required.sort() }),
+      ...(index === undefined ? {} : { additionalProperties: convert(index.type) }),
+    };
+  };
+  const withoutUndefined = (type) =>
+    type.isUnion() && type.types.some((each) => each.flags & ts.TypeFlags.Undefined)
+      ? { union: type.types.filter((each) => !(each.flags & ts.TypeFlags.Undefined)) }
+      : type;
+
+  const unionOf = (types) => {
+    const parts = types.filter((each) => !(each.flags & ts.TypeFlags.Undefined));
+    const literals = parts.filter(
+      (each) => each.isLiteral() || each.flags & (ts.TypeFlags.BooleanLiteral | ts.TypeFlags.Null),
+    );
+    const others = parts.filter((each) => !literals.includes(each));
+    const values = literals.map((each) =>
+      each.isLiteral() ? each.value : each.flags & ts.TypeFlags.Null ? null : checker.typeToString(each) === 'true',
+    );
+    const bool = values.includes(true) && values.includes(false);
+    const rest = values.filter((value) => value !== null && !(bool && typeof value === 'boolean'));
+    const schemas = [
+      ...(bool ? [{ type: 'boolean' }] : []),
+      ...(rest.length === 0
+        ? []
+        : [rest.length === 1 ? { const: rest[0] } : { enum: rest.sort((a, b) => (a < b ? -1 : 1)) }]),
+      ...others.map(convert),
+      ...(values.includes(null) ? [{ type: 'null' }] : []),
+    ];
+    return schemas.length === 1 ? schemas[0] : { anyOf: schemas };
+  };
+
+  const convert = (type) => {
+    if (type.union !== undefined) return unionOf(type.union);
+    const { flags } = type;
+    if (flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return {};
+    if (type.isUnion())
+      return type.aliasSymbol === undefined || type.types.length < 8 ? unionOf(type.types) : named(type);
+    if (type.isLiteral() || flags & (ts.TypeFlags.BooleanLiteral | ts.TypeFlags.Null)) return unionOf([type]);
+    if (flags & (ts.TypeFlags.String | ts.TypeFlags.TemplateLiteral)) return { type: 'string' };
+    if (flags & ts.TypeFlags.Number) return { type: 'number' };
+    if (checker.isTupleType(type)) {
+      const items = checker.getTypeArguments(type).map(convert);
+      return { type: 'array', prefixItems: items, minItems: items.length, maxItems: items.length };
+    }
+    if (checker.isArrayType(type)) return { type: 'array', items: convert(checker.getTypeArguments(type)[0]) };
+    // A string or number with a brand: the brand is for the compiler alone.
+    if (type.isIntersection()) {
+      const base = type.types.find((each) => each.flags & (ts.TypeFlags.String | ts.TypeFlags.Number));
+      return base === undefined ? objectOf(type) : convert(base);
+    }
+    if (flags & ts.TypeFlags.Object) return named(type);
+    throw new Error(`no schema for ${checker.typeToString(type)}`);
+  };
+
+  const file = program.getSourceFile(SOURCE);
+  const outputs = checker
+    .getExportsOfModule(checker.getSymbolAtLocation(file))
+    .find(({ name }) => name === 'JsonOutputs');
+  const commands = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(outputs));
+  const properties = Object.fromEntries(
+    commands.map((command) => [command.name, described(convert(checker.getTypeOfSymbol(command)), command)]),
+  );
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'What `emend COMMAND --json` prints, by command',
+    description:
+      'Generated by scripts/json-schema.js. Fields may be added; none goes away or changes its meaning without another `v`.',
+    type: 'object',
+    properties,
+    $defs: Object.fromEntries([...defs].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+};
+
+const style = await resolveConfig(TARGET);
+const text = await format(JSON.stringify(schemaOf(programOf())), { ...style, parser: 'json' });
+if (process.argv.includes('--check')) {
+  if (text !== (await readFile(TARGET, 'utf8').catch(() => ''))) {
+    console.error('docs/reference/json.schema.json is not what src/cli/json.ts says: node scripts/json-schema.js');
+    process.exit(1);
+  }
+} else {
+  await mkdir(dirname(TARGET), { recursive: true });
+  await writeFile(TARGET, text);
+}

@@ -1,0 +1,122 @@
+/**
+ * What `--json` prints, by command: one type for each, and the one way out. docs/reference/json.schema.json is generated from these types
+ * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
+ */
+import type { DecideResult } from '../client/decide.js';
+import type { Removed, Garbage } from '../client/garbage.js';
+import type { HoldEnded, ReleasedHold, StaleHold } from '../client/leases.js';
+import type { RunList } from '../client/list-runs.js';
+import type { ReportFacts } from '../client/report-facts.js';
+import type { RunStats } from '../client/run-stats.js';
+import type { RunView } from '../client/show-run.js';
+import type { StartedStep } from '../client/start-step.js';
+import type { ClosedRun } from '../client/types.js';
+import type { FormatTrial } from '../model/try-formats.js';
+import type { PlanReport } from '../plan/report.js';
+import type { PlanStats } from '../plan/stats.js';
+import type { DecisionPoint } from '../shared/decisions.js';
+import type { StepEvent } from '../shared/events.js';
+import type { ExitCode, Problem } from '../shared/problems.js';
+import type { RunState, SealedProposal, StepStatus, StepUsage } from '../shared/protocol.js';
+import type { Check } from '../temporal/doctor.js';
+import type { RecoveredTransaction } from '../workspace/types.js';
+import type { UndoReport } from './commands/undo.js';
+import type { FollowedPlan } from './follow-plan.js';
+import type { Io } from './io.js';
+import type { WrittenFile } from './plan-write.js';
+import type { PatchReport } from './render/patch.js';
+
+interface Begun extends StartedStep {
+  readonly v: 1;
+  /** Address in the Temporal UI; null where none is known. */
+  readonly link: string | null;
+  readonly exit: ExitCode;
+}
+export type RunOutcome =
+  | ({ readonly state: 'closed' } & ClosedRun)
+  | {
+      readonly state: 'waiting';
+      readonly decision: DecisionPoint | null;
+      readonly status: StepStatus;
+      /** What a policy said; empty without one. */
+      readonly why: readonly string[];
+    }
+  | { readonly state: 'no_worker'; readonly message: string }
+  | { readonly state: 'interrupted' };
+interface Recovered {
+  readonly transactions: readonly RecoveredTransaction[];
+  readonly holds: readonly StaleHold[];
+  readonly released: readonly ReleasedHold[];
+}
+/** What a plan's phase cost. */
+export interface PhaseCost {
+  readonly phase: number;
+  readonly runs: number;
+  readonly usage: StepUsage;
+}
+
+export interface JsonOutputs {
+  readonly error: {
+    readonly error: Partial<Problem> & { readonly problems: readonly Problem[] };
+    readonly exit: ExitCode;
+  };
+  readonly run: Begun & RunOutcome;
+  readonly list: RunList & Recovered;
+  readonly show: RunView;
+  /** Null: the run has no proposal. */
+  readonly diff: { readonly proposal: SealedProposal; readonly diff: string } | null;
+  /** One a line. */
+  readonly events: StepEvent;
+  /** One a line. */
+  readonly watch: {
+    readonly v: 1;
+    readonly at: string;
+    readonly stepKey: string;
+    readonly state: RunState;
+    readonly doing: string;
+    readonly job: string;
+    readonly decision: Pick<DecisionPoint, 'id' | 'reason'> | null;
+    readonly note: string | null;
+  };
+  readonly report: ReportFacts & { readonly diff: string | null; readonly outputs: readonly (string | null)[] };
+  readonly stats: { readonly v: 1; readonly costs?: readonly PhaseCost[]; readonly steps?: RunStats } & PlanStats;
+  /** `approve`, `skip`, `retry`, `revise` and `abort` too. */
+  readonly decide: DecideResult;
+  readonly patch: PatchReport;
+  readonly undo: UndoReport;
+  readonly doctor: readonly Check[];
+  readonly 'doctor --model': { readonly v: 1; readonly model: string; readonly trials: readonly FormatTrial[] };
+  readonly recover: { readonly v: 1 } & Recovered;
+  /** `--keep` too. */
+  readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & HoldEnded;
+  readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Garbage;
+  /** `plan score` and `plan show` too. */
+  readonly 'plan check': PlanReport;
+  /** `plan collapse` too. */
+  readonly 'plan expand': {
+    readonly v: 1;
+    readonly verb: 'expand' | 'collapse';
+    readonly kind: 'phase' | 'stage';
+    readonly parts: readonly { readonly phase: number; readonly stage: number | null; readonly why: string | null }[];
+    readonly files: readonly WrittenFile[];
+  };
+  readonly 'plan run': Begun & FollowedPlan;
+  /** `plan resume`, `plan stop` and `plan drift` too. */
+  readonly 'plan pause': {
+    readonly v: 1;
+    readonly workflowId: string;
+    readonly wish: 'pause' | 'resume' | 'stop' | 'drift';
+  };
+  readonly 'plan status': RunView;
+}
+export type JsonCommand = keyof JsonOutputs;
+
+/** The commands that print one object a line, or one that others read line by line. */
+const IN_A_LINE: readonly JsonCommand[] = ['run', 'plan run', 'events', 'watch', 'decide', 'stats', 'plan pause'];
+
+export const jsonText = <C extends JsonCommand>(command: C, value: JsonOutputs[C]): string =>
+  JSON.stringify(value, null, IN_A_LINE.includes(command) ? undefined : 2);
+
+export const printJson = <C extends JsonCommand>(io: Pick<Io, 'out'>, command: C, value: JsonOutputs[C]): void => {
+  io.out(jsonText(command, value));
+};

@@ -1,0 +1,61 @@
+/** The schemas of `--json`: they are what the types say, they refuse what is not as they say, and real outputs keep to them. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import { main } from '../../src/cli/main.js';
+import { hostId } from '../../src/workspace/home.js';
+import { COMMANDS, faultsOf, printedFaults } from '../support/json-schema.js';
+import { fakeIo } from './io.js';
+
+const temp = () => mkdtemp(join(tmpdir(), 'emend-json-'));
+const PLAN = '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
+
+test('docs/reference/json.schema.json is what the types of src/cli/json.ts say', async () => {
+  await promisify(execFile)(process.execPath, ['scripts/json-schema.js', '--check']);
+}, 120_000);
+
+test.each([
+  ['list', 0],
+  ['stats', 0],
+  ['recover', 0],
+  ['doctor', 7],
+  ['show abcdef', 7],
+  ['diff abcdef', 7],
+  ['run job.md', 2],
+  ['undo', 0],
+  ['patch answer.txt --check', 0],
+  ['patch nothing.txt', 2],
+  ['plan check plan.md', 0],
+  ['plan score plan.md', 0],
+  ['plan show plan.md', 0],
+  ['plan expand phase plan.md 1', 0],
+  ['plan expand phase plan.md 9', 2],
+] as const)('emend %s --json', async (line, exit) => {
+  const cwd = await temp();
+  await writeFile(join(cwd, 'plan.md'), PLAN);
+  await writeFile(join(cwd, 'a.js'), 'let a = 1;\n');
+  await writeFile(join(cwd, 'answer.txt'), '--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-let a = 1;\n+let a = 2;\n');
+  const env = { EMEND_HOME: join(await temp(), 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' };
+  await hostId(env.EMEND_HOME);
+  const io = fakeIo({ cwd, env: { ...env, HOME: cwd, PATH: process.env.PATH } });
+  const args = [...line.split(' '), '--json'];
+  const found = await main(args, io);
+  if (found !== exit) throw new Error(`ended with ${found}: ${io.printed.err}`);
+  expect(printedFaults(args, io.printed.out)).toEqual([]);
+});
+
+test('the schemas can refuse: a field that is missing, and one of another type', () => {
+  const sent = { outcome: 'sent', decision: '1-a', message: 'm', via: 'signal' };
+  expect(faultsOf('decide', sent)).toEqual([]);
+  for (const name of Object.keys(sent)) {
+    expect(faultsOf('decide', { ...sent, [name]: undefined })).not.toEqual([]);
+    expect(faultsOf('decide', { ...sent, [name]: 7 })).not.toEqual([]);
+  }
+  // Fields may be added.
+  expect(faultsOf('decide', { ...sent, more: 1 })).toEqual([]);
+  expect(faultsOf('events', { seq: 1, at: 2, type: 'no_such_event' })).not.toEqual([]);
+  expect(COMMANDS.length).toBeGreaterThan(20);
+});

@@ -1,0 +1,54 @@
+/** Holds what a command printed with `--json` against docs/reference/json.schema.json. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+interface Schemas {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly $defs: Readonly<Record<string, object>>;
+}
+const schemas = JSON.parse(readFileSync('docs/reference/json.schema.json', 'utf8')) as Schemas;
+export const COMMANDS = Object.keys(schemas.properties);
+
+/** Commands that print what another one prints. */
+const ALIKE: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(['approve', 'skip', 'retry', 'revise', 'abort'].map((name) => [name, 'decide'])),
+  ...Object.fromEntries(['plan score', 'plan show'].map((name) => [name, 'plan check'])),
+  ...Object.fromEntries(['plan resume', 'plan stop', 'plan drift'].map((name) => [name, 'plan pause'])),
+  'plan collapse': 'plan expand',
+};
+const IN_LINES = ['events', 'watch'];
+
+const commandOf = (args: readonly string[]): string => {
+  const [first = '', second = ''] = args;
+  if (first === 'recover' && (args.includes('--undo') || args.includes('--keep'))) return 'recover --undo';
+  if (first === 'doctor' && args.includes('--model')) return 'doctor --model';
+  const name = first === 'plan' ? `plan ${second}` : first;
+  return ALIKE[name] ?? name;
+};
+
+const kept = new Map<string, z.ZodType>();
+const readerOf = (command: string): z.ZodType => {
+  const found = kept.get(command);
+  if (found !== undefined) return found;
+  const schema = schemas.properties[command];
+  if (schema === undefined) throw new Error(`docs/reference/json.schema.json has no ${command}`);
+  const made = z.fromJSONSchema({ ...schema, $defs: schemas.$defs } as Parameters<typeof z.fromJSONSchema>[0]);
+  kept.set(command, made);
+  return made;
+};
+
+export const faultsOf = (command: string, value: unknown): readonly string[] => {
+  const read = readerOf(command).safeParse(value);
+  return read.success ? [] : [`${command}: ${z.prettifyError(read.error)}`];
+};
+
+/** `out`: of `emend ...args`; one document, or one a line. An error has a schema of its own. Empty: all is as documented. */
+export const printedFaults = (args: readonly string[], out: string): readonly string[] => {
+  const command = commandOf(args);
+  const texts = IN_LINES.includes(command) ? out.trim().split('\n').filter(Boolean) : [out];
+  return texts.flatMap((text) => {
+    const value: unknown = JSON.parse(text);
+    const isError = typeof value === 'object' && value !== null && 'error' in value;
+    return faultsOf(isError ? 'error' : command, value);
+  });
+};
