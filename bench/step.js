@@ -9,19 +9,21 @@ import { table } from './numbers.js';
 import { startProbe } from './probe.js';
 import { actions } from './sections/actions.js';
 import { history } from './sections/history.js';
+import { plan } from './sections/plan.js';
 import { rate } from './sections/rate.js';
 import { time } from './sections/time.js';
 import { openStage } from './stage.js';
 
-const SECTIONS = { time, rate, actions, history };
+const SECTIONS = { time, rate, actions, history, plan };
 
 const USAGE = `npm run bench:step -- [options]
   --only NAME     a section (again and again): ${Object.keys(SECTIONS).join(', ')}; default: all
   --rounds N      rounds of the time section (30)
   --steps N       steps at once in the rate section (50), --rate-rounds N (8)
-  --files N       files of the largest step in the history section (500)`;
+  --files N       files of the largest step in the history section (500)
+  --phases N      phases of the plan in the plan section (200)`;
 
-const numbers = { rounds: '30', steps: '50', 'rate-rounds': '8', files: '500' };
+const numbers = { rounds: '30', steps: '50', 'rate-rounds': '8', files: '500', phases: '200' };
 
 const readOptions = () => {
   const options = Object.fromEntries(
@@ -38,7 +40,13 @@ const readOptions = () => {
   return {
     help: values.help === true,
     only: values.only ?? Object.keys(SECTIONS),
-    settings: { rounds: of('rounds'), steps: of('steps'), rateRounds: of('rate-rounds'), files: of('files') },
+    settings: {
+      rounds: of('rounds'),
+      steps: of('steps'),
+      rateRounds: of('rate-rounds'),
+      files: of('files'),
+      phases: of('phases'),
+    },
   };
 };
 

@@ -10,7 +10,15 @@ export const EXPECTED = fileURLToPath(new URL('plan/expected', import.meta.url))
 /** Folders of the repository whose every file is compared. */
 const FOLDERS = ['plans', 'summaries'];
 /** Of phases side by side these come in an order of their own. */
-const TOLD = ['second_score', 'phase_failed', 'trigger_checked', 'replan_triggered', 'replanned', 'plan_finished'];
+const TOLD = [
+  'second_score',
+  'phase_failed',
+  'phase_fallback',
+  'trigger_checked',
+  'replan_triggered',
+  'replanned',
+  'plan_finished',
+];
 
 /**
  * Map of name -> text: each commit of the branch with what it changed, what the plan's run tells of scores, failures and replans, every

@@ -76,6 +76,7 @@ const PLAN = {
   tasks: threshold('a number of tasks from 0 to 1000').optional(),
   fileReferences: threshold('a number of files from 0 to 1000').optional(),
   replanLimit: threshold('a number of replans from 0 to 1000').optional(),
+  fallbackModel: text('the name of a model, as text that is not empty').optional(),
 };
 
 const SETUP = 'a command, as text that is not empty';
@@ -111,7 +112,7 @@ const SHAPE = {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
   requireCompleteSentinel: flag,
-  plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences and replanLimit' }),
+  plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
   worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;

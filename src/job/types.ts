@@ -81,7 +81,10 @@ export interface ProjectConfig {
   /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };
   /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */
-  readonly plan?: Partial<Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>>;
+  readonly plan?: Partial<Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>> & {
+    /** Asked after a phase's tests failed; absent: another format is. */
+    readonly fallbackModel?: string;
+  };
   readonly limits: Partial<Record<LimitName, number>>;
 }
 

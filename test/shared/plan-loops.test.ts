@@ -40,12 +40,14 @@ interface Counts {
   proposals: number;
   limits: number;
   moves: number;
+  /** Of the plan: one, and one more each time it goes on in a new one. */
+  runs: number;
 }
 
 class World {
   phases: { id: string; name: string; tasks: number }[];
   next: number;
-  readonly counts: Counts = { edits: 0, reports: 0, proposals: 0, limits: 0, moves: 0 };
+  readonly counts: Counts = { edits: 0, reports: 0, proposals: 0, limits: 0, moves: 0, runs: 1 };
   private n = 0;
   readonly fate: Fate;
   readonly merged: string[] = [];
@@ -195,6 +197,11 @@ async function drive(
         fold({ type: 'decided', request });
         break;
       }
+      case 'continue':
+        // The same plan in a new run.
+        world.counts.runs += 1;
+        state = { ...state, groups: 0 };
+        break;
       case 'close':
         fold({ type: 'closed', outcome: move.outcome });
         break;
@@ -404,4 +411,19 @@ test('whatever happens, it ends: 100 plans of chance', async () => {
     expect(world.counts.edits).toBeLessThan(400);
     for (const { replans } of state.phases) expect(replans).toBeLessThanOrEqual(LIMIT);
   }
+});
+
+test('a plan of 200 phases comes to its end in two runs, with as many moves for each phase as any other', async () => {
+  const passing: Fate = {
+    signature: () => null,
+    proposes: () => 'nothing',
+    decides: () => 'abort',
+    passes: () => true,
+  };
+  const [few, many] = [await drive(passing, 10), await drive(passing, 200)];
+  expect(many.state).toMatchObject({ outcome: 'completed' });
+  expect(many.world.counts).toMatchObject({ edits: 200, runs: 2 });
+  const perPhase = ({ state, world: { counts } }: typeof few): number =>
+    Math.round((counts.moves - counts.runs) / state.phases.length);
+  expect(perPhase(many)).toBe(perPhase(few));
 });

@@ -29,27 +29,9 @@ export async function estimatePhase(
   limits: Limits,
   phase: PhaseToEstimate,
 ): Promise<PhaseEstimate> {
-  const there = await Promise.all(phase.files.there.map((path) => sizeOf(join(workspace, path), limits)));
-  const fresh = phase.files.fresh.map(() => ({ bytes: 0, lines: 0, isNew: true }));
-  const named = [...there, ...fresh];
-  const sizes = named.length > 0 ? named : [{ bytes: UNNAMED_bytes, lines: 0, isNew: false }];
-  const level = complexity(sizes);
-  const category = phase.category === 'code' ? null : phase.category;
-  const { model } = route({ ...config, limits }, { category, complexity: level, jobModel: null });
-  const job = { mode: null, format: null, outputFiles: [], outputDir: null };
-  const formats = formatsOf(config, model);
-  const files = sizes.map((size) => ({
-    ...size,
-    format: chooseFormat({ ...size, job, config: { formats }, limits }).format,
-  }));
-  const split = splitDecision({
-    mode: null,
-    complexity: level,
-    formats: files.map(({ format }) => format),
-    limits,
-  }).shouldSplit;
+  const { named, model, files, split } = await editsOf(workspace, config, limits, phase);
   const edits = estimateEdits(config, model, files, split);
-  const small = [named.length === 0, split && files.length > 1, phase.second].filter(Boolean).length;
+  const small = [!named, split && files.length > 1, phase.second].filter(Boolean).length;
   // Each call is told what the phase asks for.
   const asked = { input_tokens: edits.chunks * tokensOfBytes(Buffer.byteLength(phase.text)), output_tokens: 0 };
   const parts = [
@@ -62,6 +44,31 @@ export async function estimatePhase(
     .reduce(addUsage, NO_USAGE);
   return { calls, input_tokens, output_tokens, usd };
 }
+
+/** The files that a phase edits by the project's rules: their sizes and formats, and the model that is asked. */
+export async function editsOf(
+  workspace: string,
+  config: ProjectConfig,
+  limits: Limits,
+  { files: wanted, category: named }: Pick<PhaseToEstimate, 'files' | 'category'>,
+) {
+  const there = await Promise.all(wanted.there.map((path) => sizeOf(join(workspace, path), limits)));
+  const fresh = wanted.fresh.map(() => ({ bytes: 0, lines: 0, isNew: true }));
+  const known = [...there, ...fresh];
+  const sizes = known.length > 0 ? known : [{ bytes: UNNAMED_bytes, lines: 0, isNew: false }];
+  const level = complexity(sizes);
+  const category = named === 'code' ? null : named;
+  const { model } = route({ ...config, limits }, { category, complexity: level, jobModel: null });
+  const on = formatsOf(config, model);
+  const files = sizes.map((size) => ({
+    ...size,
+    ...chooseFormat({ ...size, job: NO_POLICY, config: { formats: on }, limits }),
+  }));
+  const formats = files.map(({ format }) => format);
+  const split = splitDecision({ mode: null, complexity: level, formats, limits }).shouldSplit;
+  return { named: known.length > 0, model, files, on, split };
+}
+const NO_POLICY = { mode: null, format: null, outputFiles: [], outputDir: null } as const;
 
 /** Lines count only for files that may be answered whole or as a diff; what is larger is not read. */
 async function sizeOf(path: string, limits: Limits) {

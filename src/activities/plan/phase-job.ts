@@ -11,6 +11,7 @@ import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { approvalKey } from '../preflight-tests.js';
 import { getJson, getText, putText } from '../snapshot.js';
+import { fallbackOf } from './fallback.js';
 import { pathsOfPlan } from './plan-paths.js';
 
 export const makePhaseJob =
@@ -59,11 +60,13 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
   const files = await filesOf(input.workspace, asked.files, asked.text, own);
   const title = `Phase ${phase.number}: ${phase.name}`;
   const report = input.report === null ? null : await getText(blobs, input.report);
+  const fallback = input.failure === null ? null : await fallbackOf(input, files);
   const failure = input.failure === null ? null : await failureText(dependencies, input.failure);
   const front = [
     '---',
     ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
     ...(files.fresh.length === 0 ? [] : [`new_files: ${JSON.stringify(files.fresh)}`]),
+    ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
     `commit: ${JSON.stringify(commitMessage(title, input))}`,
@@ -81,7 +84,10 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
     ...(report === null ? [] : [`## Debugging report\n\n${report}`]),
   ];
   const job = await putText(blobs, `${front.join('\n')}\n${body.join('\n\n')}\n`);
-  return { v: 1, outcome: 'ready', job, path: `${planPath}-phase-${phase.number}.md`, title };
+  return {
+    ...{ v: 1, outcome: 'ready', job, path: `${planPath}-phase-${phase.number}.md`, title },
+    ...(fallback === null ? {} : { fallback: `${fallback.key} ${fallback.value}` }),
+  };
 }
 
 const PROMPTS: Record<PhaseCategory, string> = {

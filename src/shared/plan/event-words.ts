@@ -17,6 +17,8 @@ export const planEventText = (event: PlanEventBody): string => {
       return `Phase ${event.phase}: complexity ${event.score} (${event.method}; threshold ${event.threshold}${event.expanded ? ', expanded' : ''})${event.above.length === 0 ? '' : `: ${event.above.join(', ')}`}`;
     case 'phase_editing':
       return `Phase ${event.phase}: editing (emend show ${shownKey(event.child)})`;
+    case 'phase_fallback':
+      return `Phase ${event.phase}: asked again in another way: ${event.to}`;
     case 'phase_tested':
       return `Phase ${event.phase}: ${event.outcome === 'no_tests' ? 'no tests were run' : `tests: ${event.outcome}`}`;
     case 'phase_committed':

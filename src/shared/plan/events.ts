@@ -35,6 +35,8 @@ export type PlanEventBody =
     }
   // step 2: its edit step; 3: tests; 4: commit
   | { readonly type: 'phase_editing'; readonly phase: number; readonly run: number; readonly child: string }
+  /** After a failed attempt it is asked for in another way: `format unified-diff`, `model NAME`. */
+  | { readonly type: 'phase_fallback'; readonly phase: number; readonly to: string }
   | { readonly type: 'phase_tested'; readonly phase: number; readonly outcome: string }
   | { readonly type: 'phase_committed'; readonly phase: number; readonly commit: string }
   | {

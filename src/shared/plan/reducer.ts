@@ -138,6 +138,17 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
   }, state);
 }
 
+function onJob(
+  state: PlanState,
+  id: PhaseId,
+  { job, path, title, fallback }: Extract<PhaseJobResult, { outcome: 'ready' }>,
+  now: number,
+): PlanState {
+  const made = withPhase(state, id, { job: { ref: job, path, title } });
+  const { number: phase } = phaseOf(state, id);
+  return fallback === undefined ? made : emit(made, now, { type: 'phase_fallback', phase, to: fallback });
+}
+
 function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
   const phase = phaseOf(state, id);
   const free = { ...state, busyTries: 0, waiting: false };
@@ -189,8 +200,7 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return onBegun(state, fact.group, now);
     case 'job_made': {
       const { result } = fact;
-      if (result.outcome === 'ready')
-        return withPhase(state, fact.phase, { job: { ref: result.job, path: result.path, title: result.title } });
+      if (result.outcome === 'ready') return onJob(state, fact.phase, result, now);
       const message = cut(result.problem.message);
       return { ...state, asked: fact.phase, ask: { reason: 'engine_failed', message, files: [], subject: null } };
     }

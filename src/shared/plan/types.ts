@@ -334,7 +334,15 @@ export interface PhaseJobInput extends PlanActivityBase {
   readonly failure: PhaseFailure | null;
 }
 export type PhaseJobResult =
-  | { readonly v: 1; readonly outcome: 'ready'; readonly job: BlobRef; readonly path: string; readonly title: string }
+  | {
+      readonly v: 1;
+      readonly outcome: 'ready';
+      readonly job: BlobRef;
+      readonly path: string;
+      readonly title: string;
+      /** After a failed attempt: the other model or format that is asked, in words. */
+      readonly fallback?: string;
+    }
   | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
 
 export interface PrepareWorktreeInput extends PlanActivityBase {
