@@ -51,7 +51,7 @@ test('SIGKILL at named points inside propose, apply, rollback and commit: one ou
 }, 1_800_000);
 
 // The engine's own tests kill at every system call (test/crash/apply-kill.test.ts); here they are met through a run.
-// Too long for every run, and not yet seen to pass whole (docs/issue-4.md): EMEND_WHOLE=1.
+// Thirteen minutes on a loaded machine (docs/issue-4.md): EMEND_WHOLE=1.
 const long = WHOLE ? test : test.skip;
 long(
   'SIGKILL before every eighth system call of apply and rollback, archive and lease among them',
