@@ -20,6 +20,7 @@ export const sizeFault = (format: AnswerFormat, answer: string): Reason | null =
 };
 
 const hasMore = (text: string, what: string, most: number): boolean => {
+  if (text.length <= most * what.length) return false;
   let count = 0;
   for (let at = text.indexOf(what); at >= 0 && count <= most; at = text.indexOf(what, at + what.length)) count += 1;
   return count > most;

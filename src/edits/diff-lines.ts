@@ -1,7 +1,8 @@
 /**
  * Line diff with a bounded cost. (1) Common lines at both ends are taken off. (2) The rest goes to jsdiff, which finds a shortest edit
- * of up to `EDIT_BOUNDS.diffEdits` lines. (3) Past that, lines that stand once on both sides are anchors (the longest run of them in order), and
- * step 1 is done between anchors: n log n, whatever the input. The outcome depends on the two sides alone.
+ * of up to `EDIT_BOUNDS.diffEdits` lines. (3) Past that, step 2 is done window by window, as long as the windows stay alike: linear.
+ * (4) What is left then: lines that stand once on both sides are anchors (the longest run of them in order), and step 1 is done between
+ * anchors: n log n, whatever the input. The outcome depends on the two sides alone.
  */
 import { diffArrays } from 'diff';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
@@ -13,9 +14,11 @@ type Stretch = readonly [b0: number, b1: number, r0: number, r1: number];
 export const lineOrigins = (base: readonly string[], result: readonly string[]): number[] => {
   const origins = new Array<number>(result.length).fill(-1);
   if (haveNothingInCommon(base, result)) return origins;
-  const [b0, b1, r0, r1] = trimCommon(base, result, [0, base.length, 0, result.length], origins);
-  if (b0 === b1 || r0 === r1) return origins;
-  if (shortestEdit(base.slice(b0, b1), result.slice(r0, r1), b0, r0, origins)) return origins;
+  const trimmed = trimCommon(base, result, [0, base.length, 0, result.length], origins);
+  const [left, right] = [base.slice(trimmed[0], trimmed[1]), result.slice(trimmed[2], trimmed[3])];
+  if (left.length === 0 || right.length === 0) return origins;
+  if (shortestEdit(left, right, trimmed[0], trimmed[2], origins)) return origins;
+  const [b0, b1, r0, r1] = byWindows(base, result, trimmed, origins);
   let before: readonly [number, number] = [b0, r0];
   for (const [b, r] of [...anchors(base, result, [b0, b1, r0, r1]), [b1, r1] as const]) {
     trimCommon(base, result, [before[0], b, before[1], r], origins);
@@ -55,6 +58,44 @@ const shortestEdit = (base: string[], result: string[], b0: number, r0: number, 
     else for (let n = 0; n < change.count; n += 1) origins[r++] = b++;
   }
   return true;
+};
+
+const { diffWindow_lines, diffWindowEdits, diffWindowKept_lines } = EDIT_BOUNDS;
+
+/**
+ * A window of each side is compared, and what lies before the end of its last longer kept run is settled; the next windows begin there.
+ * Each settles a quarter of itself or is the last, so the cost is linear. What is left when the two sides are no longer alike is returned.
+ */
+const byWindows = (
+  base: readonly string[],
+  result: readonly string[],
+  stretch: Stretch,
+  origins: number[],
+): Stretch => {
+  let [b0, , r0] = stretch;
+  const [, b1, , r1] = stretch;
+  while (b0 < b1 && r0 < r1) {
+    const left = base.slice(b0, Math.min(b1, b0 + diffWindow_lines));
+    const right = result.slice(r0, Math.min(r1, r0 + diffWindow_lines));
+    const changes = diffArrays(left, right, { maxEditLength: diffWindowEdits });
+    if (changes === undefined) break;
+    const kept: (readonly [b: number, r: number, count: number])[] = [];
+    let [b, r] = [0, 0];
+    for (const { removed, added, count } of changes) {
+      if (!removed && !added) kept.push([b, r, count]);
+      if (!added) b += count;
+      if (!removed) r += count;
+    }
+    const isLast = b0 + left.length === b1 && r0 + right.length === r1;
+    const end = kept.findLastIndex(([, , count]) => isLast || count >= diffWindowKept_lines);
+    const [endB = 0, endR = 0, count = 0] = kept[end] ?? [];
+    if (!isLast && Math.min(endB, endR) + count < diffWindow_lines / 4) break;
+    for (const [keptB, keptR, lines] of kept.slice(0, end + 1))
+      for (let i = 0; i < lines; i += 1) origins[r0 + keptR + i] = b0 + keptB + i;
+    if (isLast) return [b1, b1, r1, r1];
+    [b0, r0] = [b0 + endB + count, r0 + endR + count];
+  }
+  return [b0, b1, r0, r1];
 };
 
 /** Pairs [base, result] of lines that stand once on each side, rising on both. */

@@ -43,39 +43,32 @@ export const findMarker = (format: AnswerFormat, answer: string, nonce: string |
 };
 
 const findLineMarker = (firstLine: RegExp, answer: string, nonce: string | undefined): FoundMarker => {
-  const lines = answer.split('\n');
   const notes: Reason[] = [];
-  let end = lastTextLine(lines, lines.length);
-  const first = lines.findIndex((line) => firstLine.test(line) || MARKER.test(line));
-  const begin = first < 0 ? 0 : first;
-  const fenceLine = lastTextLine(lines, begin) - 1;
-  const opening = OPENING_FENCE.exec(lines[fenceLine] ?? '')?.[1];
-  if (lines.slice(0, begin).some((line, at) => line.trim() !== '' && (at !== fenceLine || opening === undefined)))
+  const begin = firstLineWhere(answer, (line) => firstLine.test(line) || MARKER.test(line)) ?? 0;
+  const fence = lastTextLine(answer, begin);
+  const opening = OPENING_FENCE.exec(fence?.text ?? '')?.[1];
+  if (answer.slice(0, opening === undefined ? begin : fence?.start).trim() !== '')
     notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
 
-  let closed = opening === undefined;
-  let text = end;
-  if (opening !== undefined && text > begin && closes(lines[text - 1], opening)) {
-    closed = true;
-    end = text - 1;
-    text = lastTextLine(lines, end);
+  let last = lastTextLine(answer, answer.length, begin);
+  /** Where the line begins that is no longer of the body; null: all is. */
+  let end: number | null = null;
+  if (opening !== undefined && closes(last?.text, opening)) {
+    end = last?.start ?? begin;
+    last = lastTextLine(answer, end, begin);
   }
-  const match = text > begin ? MARKER.exec(lines[text - 1] ?? '') : null;
-  if (match === null) {
+  let closed = opening === undefined || end !== null;
+  const match = MARKER.exec(last?.text ?? '');
+  if (last === null || match === null) {
     notes.push({ code: 'marker_missing', message: `The answer does not end in its last line ${expected(nonce)}.` });
-    return {
-      body: lines.slice(begin, closed && opening !== undefined ? end : undefined).join('\n'),
-      marker: 'missing',
-      openFence: !closed,
-      notes,
-    };
+    return { body: linesOf(answer, begin, end), marker: 'missing', openFence: !closed, notes };
   }
   // White-space lines before the marker stay: the last context line of a diff may be a blank one.
-  end = text - 1;
-  text = lastTextLine(lines, end);
-  if (opening !== undefined && !closed && text > begin && closes(lines[text - 1], opening)) {
+  end = last.start;
+  last = lastTextLine(answer, end, begin);
+  if (opening !== undefined && !closed && closes(last?.text, opening)) {
     closed = true;
-    end = text - 1;
+    end = last?.start ?? begin;
   }
   const right = match[1] === nonce;
   if (!right)
@@ -84,7 +77,7 @@ const findLineMarker = (firstLine: RegExp, answer: string, nonce: string | undef
       message: `The last line is not ${expected(nonce)}, with the code of this request.`,
     });
   return {
-    body: lines.slice(begin, end).join('\n'),
+    body: linesOf(answer, begin, end),
     marker: right ? 'right' : 'wrong',
     counts: { files: Number(match[2]), edits: Number(match[3]) },
     openFence: !closed,
@@ -95,9 +88,33 @@ const findLineMarker = (firstLine: RegExp, answer: string, nonce: string | undef
 const expected = (nonce: string | undefined): string =>
   `\`EMEND-COMPLETE ${nonce === undefined ? '' : `${nonce} `}<files> <edits>\``;
 
-/** Number of lines up to the last that holds more than white space, of the first `count`. */
-const lastTextLine = (lines: readonly string[], count: number): number => {
-  let last = count;
-  while (last > 0 && (lines[last - 1] ?? '').trim() === '') last -= 1;
-  return last;
+interface AnswerLine {
+  /** Offset of its first character. */
+  readonly start: number;
+  readonly text: string;
+}
+
+/** Offset of the first line that `is` says so of. */
+const firstLineWhere = (answer: string, is: (line: string) => boolean): number | null => {
+  for (let start = 0; start <= answer.length; ) {
+    const stop = answer.indexOf('\n', start);
+    const end = stop < 0 ? answer.length : stop;
+    if (is(answer.slice(start, end))) return start;
+    start = end + 1;
+  }
+  return null;
 };
+
+/** The last line before `upTo`, where a line begins, that holds more than white space; null: none from `from` on. */
+const lastTextLine = (answer: string, upTo: number, from = 0): AnswerLine | null => {
+  const last = answer.slice(0, upTo).trimEnd().length;
+  if (last === 0) return null;
+  const start = answer.lastIndexOf('\n', last - 1) + 1;
+  if (start < from) return null;
+  const stop = answer.indexOf('\n', last);
+  return { start, text: answer.slice(start, stop < 0 ? answer.length : stop) };
+};
+
+/** The lines from `begin` to that before the one at `end`, the last without its end; null: to the end of the answer. */
+const linesOf = (answer: string, begin: number, end: number | null): string =>
+  end === null ? answer.slice(begin) : answer.slice(begin, Math.max(begin, end - 1));

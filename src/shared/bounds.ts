@@ -323,6 +323,12 @@ export const EDIT_BOUNDS = bounds({
   windowPlaces: 12,
   // Differences up to which two texts are compared in one piece.
   diffEdits: 1_000,
+  // Past that they are compared by windows of so many lines,
+  diffWindow_lines: 1_024,
+  // with so many differences in one at most,
+  diffWindowEdits: 128,
+  // each up to the last run of so many equal lines.
+  diffWindowKept_lines: 3,
   // Most edits replace a few lines by others: no diff need be made. False where nobody looked.
   diffFew_lines: 8,
   // Shorter repeats (closing brackets, `break`) are everyday code.
