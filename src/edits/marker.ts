@@ -96,7 +96,7 @@ interface AnswerLine {
 
 /** Offset of the first line that `is` says so of. */
 const firstLineWhere = (answer: string, is: (line: string) => boolean): number | null => {
-  for (let start = 0; start <= answer.length; ) {
+  for (let start = 0; start <= answer.length;) {
     const stop = answer.indexOf('\n', start);
     const end = stop < 0 ? answer.length : stop;
     if (is(answer.slice(start, end))) return start;

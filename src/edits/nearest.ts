@@ -1,14 +1,17 @@
 /** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
 import { EDIT_BOUNDS } from '../shared/bounds.js';
+import { characterName } from './text.js';
 
 /** In which way two lines differ, the mildest first. */
 export type Dimension =
   | 'line end'
+  | 'spaces that are no blanks'
+  | 'look-alike characters'
   | 'white space at the line end'
   | 'indentation'
   | 'white space'
   | 'letter case'
-  | 'look-alike characters'
+  | 'letter case and look-alike characters'
   | 'text'
   | 'end of file';
 
@@ -26,18 +29,23 @@ export interface Nearest {
   } | null;
 }
 
+/** No-break spaces and other spaces of their own width, and characters of no width. */
+const SPACES: readonly (readonly [RegExp, string])[] = [
+  [/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, ' '],
+  [/[\u200b-\u200d\u2060\ufeff]/g, ''],
+];
 const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
+  ...SPACES,
   [/[\u2018\u2019\u201a\u201b\u2032\u00b4]/g, "'"],
   [/[\u201c\u201d\u201e\u201f\u2033]/g, '"'],
   [/[\u2010-\u2015\u2212]/g, '-'],
-  [/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, ' '],
   [/\u2026/g, '...'],
-  [/[\u200b-\u200d\u2060\ufeff]/g, ''],
 ];
 
 /** Typographic characters as the plain ones that they look like. */
-export const foldLookalikes = (text: string): string =>
-  LOOKALIKES.reduce((folded, [pattern, plain]) => folded.replace(pattern, plain), text);
+export const foldLookalikes = (text: string): string => fold(text, LOOKALIKES);
+const fold = (text: string, by: typeof LOOKALIKES): string =>
+  by.reduce((folded, [pattern, plain]) => folded.replace(pattern, plain), text);
 
 const squeeze = (line: string): string => line.trim().replace(/\s+/g, ' ');
 const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCase();
@@ -45,12 +53,29 @@ const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCas
 /** How `found` differs from `expected`; both are lines without their ends and are not equal. */
 export const dimensionOf = (expected: string, found: string): Dimension => {
   if (expected.replace(/\r+$/, '') === found.replace(/\r+$/, '')) return 'line end';
+  if (fold(expected, SPACES) === fold(found, SPACES)) return 'spaces that are no blanks';
+  if (foldLookalikes(expected) === foldLookalikes(found)) return 'look-alike characters';
   if (expected.trimEnd() === found.trimEnd()) return 'white space at the line end';
   if (expected.trim() === found.trim()) return 'indentation';
   if (expected.replace(/\s+/g, '') === found.replace(/\s+/g, '')) return 'white space';
   if (squeeze(expected).toLowerCase() === squeeze(found).toLowerCase()) return 'letter case';
-  if (loose(expected) === loose(found)) return 'look-alike characters';
+  if (squeeze(foldLookalikes(expected)) === squeeze(foldLookalikes(found))) return 'look-alike characters';
+  if (loose(expected) === loose(found)) return 'letter case and look-alike characters';
   return 'text';
+};
+
+/** The dimension with what cannot be seen: which typographic characters and special spaces each side has that the other has not. */
+export const differs = (expected: string, found: string, dimension = dimensionOf(expected, found)): string => {
+  const own = (of: string, other: string): string[] =>
+    [...new Set(of)].filter((c) => c > '\x7f' && foldLookalikes(c) !== c && !other.includes(c)).map(characterName);
+  const sides = [
+    ['the file has', own(found, expected)],
+    ['the answer has', own(expected, found)],
+  ] as const;
+  const told = sides.flatMap(([who, names]) =>
+    names.length === 0 ? [] : [`${who} ${names.slice(0, EDIT_BOUNDS.charactersNamed).join(', ')}`],
+  );
+  return told.length === 0 ? dimension : `${dimension} (${told.join('; ')})`;
 };
 
 const compareAt = (text: readonly string[], wanted: readonly string[], start: number): Nearest => {
@@ -133,5 +158,5 @@ export const describeNearest = (near: Nearest | null): string => {
   if (first === null) return `It stands at line ${near.line}.`;
   const at = near.line + first.index;
   const found = first.found === null ? 'the file ends' : `found ${quoted(first.found)}`;
-  return `The nearest place is line ${near.line}; line ${at} differs in ${first.dimension}: expected ${quoted(first.expected)}, ${found}.`;
+  return `The nearest place is line ${near.line}; line ${at} differs in ${first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension)}: expected ${quoted(first.expected)}, ${found}.`;
 };

@@ -6,12 +6,15 @@
  *
  * with the marker's keys `complete` and `nonce` last. `old_string` is any part of the text as the edits before left it, with LF as line
  * end whatever the file has, and must stand there exactly once, or with `replace_all` at least once. An empty one creates a file that
- * does not exist. An edit whose two strings are the same is skipped. Rung: earlier_block. Edits, for the marker: edits.
+ * does not exist. An edit whose two strings are the same is skipped. Rungs: earlier_block; without `replace_all` trailing_space and
+ * lookalikes (string-replace-loose.ts); CRLF and LF are the same anyway. Edits, for the marker: edits.
  */
+import type { Rung } from '../shared/formats.js';
 import { lookUp } from './paths.js';
 import { rungOn } from './locate-levels.js';
 import { describeNearest, nearest } from './nearest.js';
 import { isJsonObject, type Json, readJson } from './structured-edit-json.js';
+import { carried, loosePlaces } from './string-replace-loose.js';
 import { answerLines } from './text.js';
 import type { FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
@@ -94,6 +97,8 @@ const readEdits = (body: string): readonly StringEdit[] | Reading => {
 interface Draft {
   text: string | null;
   made: readonly (readonly [number, number])[];
+  /** How often a rung was looked for. */
+  loose: number;
 }
 
 const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading => {
@@ -112,6 +117,7 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
     const draft = drafts.get(path) ?? {
       text: base === null ? null : joined(base.lines, base.ends.at(-1) ?? ''),
       made: [],
+      loose: 0,
     };
     drafts.set(path, draft);
     const fault = applyOne(edit, draft, (rung, line) => rungs.push({ rung, path, index: edit.index, line }), context);
@@ -133,7 +139,7 @@ type Fault = { readonly code: string; readonly message: string } | null;
 const applyOne = (
   edit: StringEdit,
   draft: Draft,
-  used: (rung: 'earlier_block', line: number) => void,
+  used: (rung: Rung, line: number) => void,
   { options }: FormatContext,
 ): Fault => {
   const { old, now, all } = edit;
@@ -151,14 +157,25 @@ const applyOne = (
   if (text === null)
     return { code: 'target_absent', message: 'The file does not exist. Leave `old_string` empty to create it.' };
   if (old === now) return { code: 'no_change', message: '`old_string` and `new_string` are the same.' };
-  const places: number[] = [];
+  const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
+  let places: number[] = [];
+  let [quoted, put] = [old, now];
   for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + (all ? old.length : 1))) {
     places.push(at);
     if (!all && places.length > EDIT_BOUNDS.placesTold) break;
   }
-  const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
-  const [first] = places;
-  if (first === undefined) {
+  // A rung is used in one place only, so not for all of them.
+  const seeks = places.length === 0 && !all && draft.loose < EDIT_BOUNDS.looseStrings;
+  if (seeks) draft.loose += 1;
+  const loose = seeks ? loosePlaces(text, old, options.rungs, EDIT_BOUNDS.placesTold + 1) : null;
+  if (loose !== null) {
+    const [[from, to] = [0, 0]] = loose.places;
+    places = loose.places.map(([at]) => at);
+    quoted = text.slice(from, to);
+    put = carried(old, quoted, now);
+    if (places.length === 1) used(loose.rung, lineOf(from));
+  }
+  if (places.length === 0) {
     const near = describeNearest(nearest(text.split('\n'), answerLines(old)));
     return {
       code: 'find_absent',
@@ -172,7 +189,7 @@ const applyOne = (
       message: `\`old_string\` stands in several places: at lines ${lines}${places.length > EDIT_BOUNDS.placesTold ? ' and more' : ''}. Quote more of the text round it until it stands once, or say \`"replace_all": true\`.`,
     };
   }
-  const onMade = places.find((at) => draft.made.some((made) => needs(at, at + old.length, made)));
+  const onMade = places.find((at) => draft.made.some((made) => needs(at, at + quoted.length, made)));
   if (onMade !== undefined) {
     if (!rungOn('earlier_block', options.rungs))
       return {
@@ -182,7 +199,7 @@ const applyOne = (
       };
     used('earlier_block', lineOf(onMade));
   }
-  replaceAt(draft, text, places, edit);
+  replaceAt(draft, text, places, { old: quoted, now: put });
   return null;
 };
 
@@ -200,7 +217,12 @@ const sameEnds = (a: string, b: string): [head: number, tail: number] => {
   return [head, tail];
 };
 
-const replaceAt = (draft: Draft, text: string, places: readonly number[], { old, now }: StringEdit): void => {
+const replaceAt = (
+  draft: Draft,
+  text: string,
+  places: readonly number[],
+  { old, now }: Pick<StringEdit, 'old' | 'now'>,
+): void => {
   const parts: string[] = [];
   const fresh: [number, number][] = [];
   const [head, tail] = sameEnds(old, now);

@@ -7,6 +7,7 @@
 import { checkAt } from './listing.js';
 import type { LineIndex } from './lines.js';
 import { LineChain } from './locate.js';
+import { type Level, levelBetween, LEVELS } from './locate-levels.js';
 import type { Operation, QuotedLine } from './structured-edit-operations.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
@@ -53,23 +54,26 @@ export const claimOf = (operation: Operation, count: number): Claim => {
   return { from: start.line - 1, length, checks, bareEnds: !covered, held: startHeld && endHeld, before, after };
 };
 
-/** Does all that is quoted stand at `from`? true: with other white space at line ends; false: exactly; null: no. */
-export const holdsAt = (claim: Claim, lines: LineIndex, from: number): boolean | null => {
+/** How alike all that is quoted is to what stands at `from`: the loosest level that a line of a context needs; null: it does not stand there. */
+export const holdsAt = (claim: Claim, lines: LineIndex, from: number): Level | null => {
   for (const { offset, quoted } of claim.checks) if (checkAt(lines, from + offset + 1) !== quoted.check) return null;
   const before = holdsContext(claim.before, lines, from - claim.before.length);
   const after = holdsContext(claim.after, lines, from + claim.length);
-  return before === null || after === null ? null : before || after;
+  return before === null || after === null ? null : looser(before, after);
 };
 
-export const holdsContext = (context: readonly string[], lines: LineIndex, from: number): boolean | null => {
-  let loose = false;
+const looser = (a: Level, b: Level): Level => (LEVELS.indexOf(a) < LEVELS.indexOf(b) ? b : a);
+
+export const holdsContext = (context: readonly string[], lines: LineIndex, from: number): Level | null => {
+  let loosest: Level = 'exact';
   for (const [i, wanted] of context.entries()) {
     const found = lines.line(from + i);
     if (found === wanted) continue;
-    if (found?.trimEnd() !== wanted.trimEnd()) return null;
-    loose = true;
+    const level = found === undefined ? undefined : levelBetween(found, wanted);
+    if (level === undefined) return null;
+    loosest = looser(loosest, level);
   }
-  return loose;
+  return loosest;
 };
 
 /** Contexts that are more than blank lines. */
@@ -146,7 +150,7 @@ export class ClaimFinder {
       if (places.length === 2) break;
       const inReach = from !== claim.from && Math.abs(from - claim.from) <= reach;
       if (inReach && from >= 0 && from + claim.length <= this.#lines.length)
-        if (holdsAt(claim, this.#lines, from) === false) places.push(from);
+        if (holdsAt(claim, this.#lines, from) === 'exact') places.push(from);
     }
     return places;
   }

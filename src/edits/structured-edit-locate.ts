@@ -7,8 +7,8 @@ import type { Rung } from '../shared/formats.js';
 import { isKnownBase } from './known-base.js';
 import type { LineIndex } from './lines.js';
 import { checkAt } from './listing.js';
-import { rungOn } from './locate-levels.js';
-import { describeNearest, dimensionOf, nearest } from './nearest.js';
+import { LEVELS, levelsOn, rungOn } from './locate-levels.js';
+import { describeNearest, differs, nearest } from './nearest.js';
 import { type Claim, claimOf, holdsAt, holdsContext, isOneCheck, ClaimFinder } from './structured-edit-claims.js';
 import type { AnyOperation, Operation } from './structured-edit-operations.js';
 import type { ApplyOptions, Reason, UsedRung } from './types.js';
@@ -65,10 +65,15 @@ export class OperationLocator {
       rungs,
     });
 
-    const loose = holdsAt(claim, lines, claim.from);
-    if (loose !== null) {
-      const rungs: UsedRung[] = loose ? [rung('trailing_space', claim.from)] : [];
-      if (loose && !allowed('trailing_space')) return { ok: false, reason: mismatch(claim, operation, lines, path) };
+    const level = holdsAt(claim, lines, claim.from);
+    if (level !== null) {
+      // A looser rung that is on takes in what a stricter one that is off would.
+      const used =
+        level === 'exact'
+          ? level
+          : levelsOn(this.#options.rungs).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
+      if (used === undefined) return { ok: false, reason: mismatch(claim, operation, lines, path, [], level as Rung) };
+      const rungs: UsedRung[] = used === 'exact' ? [] : [rung(used, claim.from)];
       const doubt = this.#doubt(claim);
       if (doubt === null) return place(claim.from, rungs);
       if (allowed('unchecked_lines')) return place(claim.from, [...rungs, rung('unchecked_lines', claim.from)]);
@@ -108,6 +113,8 @@ const mismatch = (
   lines: LineIndex,
   path: string,
   drifted: readonly number[] = [],
+  /** All of it stands there, but for what this rung would allow. */
+  off?: Rung,
 ): Reason => {
   const at = { path, index: operation.index };
   const repeated =
@@ -128,7 +135,7 @@ const mismatch = (
       message: `The ${operation.type} quotes ${line}:${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`,
     };
   }
-  const beforeFails = holdsContext(claim.before, lines, claim.from - claim.before.length) !== false;
+  const beforeFails = holdsContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';
   const [key, wanted, from] = beforeFails
     ? (['context_before', claim.before, claim.from - claim.before.length] as const)
     : (['context_after', claim.after, claim.from + claim.length] as const);
@@ -138,11 +145,11 @@ const mismatch = (
   const difference =
     found === undefined
       ? `expected ${clip(expected)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
-      : `line ${from + i + 1} differs in ${dimensionOf(expected, found)}: expected ${clip(expected)}, found ${clip(found)}`;
+      : `line ${from + i + 1} differs in ${differs(expected, found)}: expected ${clip(expected)}, found ${clip(found)}`;
   return {
     code: 'context_mismatch',
     ...at,
-    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`,
+    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated}${off === undefined ? '' : ` The rung \`${off}\`, which takes it for the same, is off.`} Quote the adjacent lines exactly, or number and check from the listing.`,
   };
 };
 

@@ -291,6 +291,8 @@ export const EDIT_BOUNDS = bounds({
   markerTail_chars: 1_000,
   // Edits of one string-replace answer: each passes over the text once more.
   stringEdits: 1_000,
+  // Strings of an answer that are looked for by a rung: each costs a pass over the file.
+  looseStrings: 100,
   // Places of a text that is there several times, named in its refusal.
   placesTold: 50,
   // Findings of new syntax errors in one file.
@@ -321,6 +323,8 @@ export const EDIT_BOUNDS = bounds({
   windowWords: 40,
   // A word that stands more often than this says little about where.
   windowPlaces: 12,
+  // Characters that are named where two lines look alike.
+  charactersNamed: 4,
   // Differences up to which two texts are compared in one piece.
   diffEdits: 1_000,
   // Past that they are compared by windows of so many lines,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { renderReasons } from '../../src/edits/outcome-words.js';
-import { describeNearest, nearest } from '../../src/edits/nearest.js';
+import { describeNearest, differs, nearest } from '../../src/edits/nearest.js';
 
 const text = ['function a() {', '  return 1;', '}', '', 'function b() {', '\treturn 2;', '}'];
 
@@ -19,7 +19,7 @@ test.each<[string, string[], number, object | null]>([
   ],
   ['line end', ['function a() {\r', '  return 1;'], 1, { index: 0, dimension: 'line end' }],
   ['case', ['Function b() {', '\treturn 2;'], 5, { dimension: 'letter case' }],
-  ['look-alikes', ['function b() {', '\treturn\u00a02;'], 5, { dimension: 'white space' }],
+  ['a no-break space', ['function b() {', '\treturn\u00a02;'], 5, { dimension: 'spaces that are no blanks' }],
   ['text', ['function b() {', '\treturn 3;', '}'], 5, { index: 1, dimension: 'text' }],
   ['end of file', ['\treturn 2;', '}', 'more'], 6, { index: 2, found: null, dimension: 'end of file' }],
   ['everything stands there', ['function b() {'], 5, null],
@@ -28,6 +28,18 @@ test.each<[string, string[], number, object | null]>([
   expect(near?.line).toBe(line);
   if (difference === null) expect(near?.firstDifference).toBeNull();
   else expect(near?.firstDifference).toMatchObject(difference);
+});
+
+test.each([
+  ['a\u00a0b', 'a b', 'spaces that are no blanks (the answer has U+00A0)'],
+  ['a b', 'a\u202fb\u200b', 'spaces that are no blanks (the file has U+202F, U+200B)'],
+  ['say("x")', 'say(“x”)', 'look-alike characters (the file has U+201C (“), U+201D (”))'],
+  ['“x”', '"x" ', 'look-alike characters (the answer has U+201C (“), U+201D (”))'],
+  ['Say("x")', 'say(“x")', 'letter case and look-alike characters (the file has U+201C (“))'],
+  ['a  b', 'a b', 'white space'],
+  ['return 1', 'return 2', 'text'],
+])('%j against %j differs in %s', (expected, found, words) => {
+  expect(differs(expected, found)).toBe(words);
 });
 
 test('the hint decides between equal places', () => {

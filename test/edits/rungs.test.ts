@@ -4,6 +4,7 @@ import { applyAnswer } from '../../src/edits/outcome.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { parseConfig } from '../../src/job/config.js';
 import type { AnswerFormat, Rung } from '../../src/shared/formats.js';
+import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
 import { RUNGS } from '../../src/shared/formats.js';
 
 interface Sample {
@@ -84,6 +85,47 @@ const NEEDING: Readonly<Record<Rung, Sample>> = {
   },
 };
 
+/** An insert before line 2 whose context is the line before it. */
+const insert = (context: string): string =>
+  JSON.stringify({
+    operations: [{ type: 'insert', file_path: 'f', line: 2, content: 'x\n', context_before: `${context}\n` }],
+    complete: true,
+  });
+const string = (old: string, now: string): string =>
+  JSON.stringify({ file_path: 'f', old_string: old, new_string: now, complete: true });
+const IN_STRINGS: readonly (readonly [Rung, Sample])[] = [
+  [
+    'trailing_space',
+    {
+      format: 'string-replace',
+      base: 'one  \ntwo\t\nthree\n',
+      answer: string('ne\ntwo\nthr', 'ne\n2\nthr'),
+      result: 'one  \n2\nthree\n',
+    },
+  ],
+  [
+    'lookalikes',
+    {
+      format: 'string-replace',
+      base: 'a\nsay(“hi…”, 1);\n',
+      answer: string('("hi...", 1)', '("hi...", 2)'),
+      result: 'a\nsay(“hi…”, 2);\n',
+    },
+  ],
+];
+/** The same rungs in the contexts of a structured edit; all that is on takes in what is milder. */
+const IN_CONTEXTS: readonly (readonly [Rung, Sample])[] = [
+  [
+    'line_endings',
+    { format: 'structured-edit', base: 'a\r\r\nb\r\n', answer: insert('a'), result: 'a\r\r\nx\r\nb\r\n' },
+  ],
+  ['trailing_space', { format: 'structured-edit', base: 'a  \nb\n', answer: insert('a'), result: 'a  \nx\nb\n' }],
+  [
+    'lookalikes',
+    { format: 'structured-edit', base: 'say(“hi”)\nb\n', answer: insert('say("hi")'), result: 'say(“hi”)\nx\nb\n' },
+  ],
+];
+
 /** As `propose` passes them: the settings of the resolved configuration. */
 const run = ({ format, base, answer }: Sample, yaml: string): AnswerOutcome => {
   const config = parseConfig(yaml, 'emend.yaml');
@@ -102,8 +144,13 @@ const expectUsed = (outcome: AnswerOutcome, rung: Rung, result: string): void =>
   expect(outcome.rungs.map((used) => used.rung)).toEqual([rung]);
 };
 
-describe.each(Object.keys(RUNGS) as Rung[])('%s', (rung) => {
-  const sample = NEEDING[rung];
+const SAMPLES = [
+  ...Object.keys(RUNGS).map((rung) => [rung as Rung, NEEDING[rung as Rung]] as const),
+  ...IN_CONTEXTS,
+  ...IN_STRINGS,
+];
+
+describe.each(SAMPLES)('%s', (rung, sample) => {
   test('on: used, and shown', () => {
     expectUsed(run(sample, `rungs: { ${rung}: true }\n`), rung, sample.result);
   });
@@ -112,10 +159,39 @@ describe.each(Object.keys(RUNGS) as Rung[])('%s', (rung) => {
     const others = rung === 'line_endings' ? ', trailing_space: false' : '';
     const outcome = run(sample, `rungs: { ${rung}: false${others} }\n`);
     expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ path: 'f' }] });
+    if (IN_CONTEXTS.some(([, own]) => own === sample))
+      expect(outcome).toMatchObject({ reasons: [{ message: expect.stringContaining(`The rung \`${rung}\``) }] });
   });
   test(`unsaid: ${RUNGS[rung].default ? 'on' : 'off'}`, () => {
     const outcome = run(sample, '');
     if (RUNGS[rung].default) expectUsed(outcome, rung, sample.result);
     else expect(outcome.outcome).toBe('refused');
+  });
+});
+
+describe('rungs of string-replace', () => {
+  test('are looked for so often in an answer, then it is refused', () => {
+    const count = EDIT_BOUNDS.looseStrings + 1;
+    const lines = Array.from({ length: count }, (_, i) => `line${i}.`);
+    const edits = lines.map((line) => ({ old_string: `${line}\n`, new_string: `${line}${line}\n` }));
+    const answer = JSON.stringify({ file_path: 'f', edits, complete: true });
+    const base = lines.map((line) => `${line} \n`).join('');
+    const outcome = run({ format: 'string-replace', base, answer, result: '' }, '');
+    expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'find_absent', index: count - 1 }] });
+  });
+  const ON = 'rungs: { lookalikes: true }\n';
+  test.each([
+    ['two places at a rung', 'x \ny\nx\t\ny\n', string('x\ny', 'z'), 'find_repeated'],
+    ['a place that begins inside of what one character stands for', 'a…b\n', string('.b', 'c'), 'find_absent'],
+    ['a place that ends inside of it', 'a…b\n', string('a.', 'c'), 'find_absent'],
+    [
+      'all places',
+      'x \ny\n',
+      string('x\ny', 'z').replace('"complete"', '"replace_all":true,"complete"'),
+      'find_absent',
+    ],
+  ])('%s: refused', (_name, base, answer, code) => {
+    const outcome = run({ format: 'string-replace', base, answer, result: '' }, ON);
+    expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code }] });
   });
 });
