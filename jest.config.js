@@ -29,6 +29,7 @@ const NAMES = [
     'hook-staged',
     'inputs',
     'ledger',
+    'plan-left',
     'plan-replan',
     'reasons-commit',
   ],

@@ -228,6 +228,7 @@ async function tellHolds(endedRuns: EndedRuns, logger: Logger): Promise<void> {
   if (holds.note !== null) logger.warn(`Not every held workspace was looked at: ${holds.note}`);
   for (const { stepKey, workspace, ended, because } of holds.released)
     logger.warn({ stepKey, workspace, ended, because }, 'released the workspace of an ended run');
+  for (const worktree of holds.worktrees) logger.warn(worktree, 'looked at a worktree of an ended plan');
   for (const { stepKey, workspace, ended, files } of holds.held)
     logger.warn({ stepKey, workspace, ended, files }, 'an ended run still holds a workspace: see `emend recover`');
 }

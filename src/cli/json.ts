@@ -3,6 +3,7 @@
  * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
  */
 import type { DecideResult } from '../client/decide.js';
+import type { EndedWorktree } from '../client/ended-worktrees.js';
 import type { Removed, Garbage } from '../client/garbage.js';
 import type { HoldEnded, ReleasedHold, StaleHold } from '../client/leases.js';
 import type { RunList } from '../client/list-runs.js';
@@ -86,7 +87,7 @@ export interface JsonOutputs {
   readonly undo: UndoReport;
   readonly doctor: readonly Check[];
   readonly 'doctor --model': { readonly v: 1; readonly model: string; readonly trials: readonly FormatTrial[] };
-  readonly recover: { readonly v: 1 } & Recovered;
+  readonly recover: { readonly v: 1; readonly worktrees: readonly EndedWorktree[] } & Recovered;
   /** `--keep` too. */
   readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & HoldEnded;
   readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Garbage;

@@ -59,6 +59,7 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
     )
     .option('--waves', 'phases of a wave side by side; the default where a phase declares dependencies')
     .option('--auto', 'approve each phase by policy, as `approval: auto` does')
+    .option('--restart', 'go by the markers of the document alone, whatever an earlier run left')
     .option('--force-replan', 'replan past the limit: the counter of the phase begins anew')
     .option('--report-scope-drift <text>', 'work that the plan does not hold; taken up before the first phase')
     .option('--dev', 'start what is missing (server, worker) for as long as this command runs')

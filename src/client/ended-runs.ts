@@ -9,6 +9,8 @@ import { ProblemError } from '../shared/problems.js';
 import { OUR_WORKFLOWS } from './our-workflows.js';
 import type { LeaseHolder, RunStanding } from '../workspace/types.js';
 import { noteClosed } from './close-archive.js';
+import { settleWorktrees } from './ended-worktrees.js';
+import type { EndedWorktree } from './ended-worktrees.js';
 import { ARCHIVES, settleHolds } from './leases.js';
 import type { Holds } from './leases.js';
 import { openEmend } from './open.js';
@@ -19,8 +21,8 @@ import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 export interface EndedRuns {
   standingOf(holder: LeaseHolder): Promise<RunStanding>;
-  /** Keeps in the archive how cut-off runs ended, and releases or names the workspaces that ended runs hold. Null: it was closed. */
-  sweep(): Promise<Holds | null>;
+  /** Keeps in the archive how cut-off runs ended, releases or names the workspaces that ended runs hold, removes what worktrees ended plans left. Null: it was closed. */
+  sweep(): Promise<(Holds & { readonly worktrees: readonly EndedWorktree[] }) | null>;
   /** Waits at most `wait_ms` for the end of the newest run of a workflow id; `open` too where no server answers. */
   endOf(workflowId: string, wait_ms: number, signal: AbortSignal): Promise<AwaitPhaseResult>;
   close(): Promise<void>;
@@ -48,10 +50,12 @@ export const askEndedRuns = (env: Readonly<Record<string, string | undefined>>):
       try {
         const emend = await open();
         await noteEnded(emend);
-        return await settleHolds(emend, ARCHIVES.workerStart);
+        const holds = await settleHolds(emend, ARCHIVES.workerStart);
+        return { ...holds, worktrees: await settleWorktrees(emend) };
       } catch (error) {
         if (closed) return null;
-        if (error instanceof ProblemError) return { held: [], released: [], note: error.problem.message };
+        if (error instanceof ProblemError)
+          return { held: [], released: [], worktrees: [], note: error.problem.message };
         throw error;
       }
     },

@@ -16,6 +16,7 @@ export { listRuns } from './list-runs.js';
 export { openEmend } from './open.js';
 export { resolveRun } from './resolve-run.js';
 export { diffText, runDiff, runEvents, showRun } from './show-run.js';
+export { lastCheckpointed, runOfPlan } from './plan-runs.js';
 export { planOfPath, startPlan, tellPlan } from './start-plan.js';
 export { startStep } from './start-step.js';
 export { waitForRun, watchRun } from './watch-run.js';

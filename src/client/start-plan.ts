@@ -8,6 +8,7 @@ import { fail, problem, ProblemsError } from '../shared/problems.js';
 import { PLAN_SIGNALS } from '../shared/protocol.js';
 import { repositoryOf } from '../workspace/git.js';
 import { newStepKey, planIdOf } from './ids.js';
+import { lastCheckpointed } from './plan-runs.js';
 import { needRuns } from './need-runs.js';
 import { freeId, startPlanRun, type StartedStep } from './start-step.js';
 import type { Emend } from './types.js';
@@ -56,6 +57,7 @@ export interface StartPlanOptions {
 /** Throws as `startStep` does. */
 export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOptions): Promise<StartedStep> => {
   const runs = needRuns(emend);
+  const left = await lastCheckpointed(emend, plan);
   const input: PlanInput = {
     v: 1,
     stepKey: newStepKey(),
@@ -69,6 +71,7 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
     hints: more.hints ?? [],
     searchAttributes: await runs.searchAttributes(),
     options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'ask', ...more.options },
+    ...(left === null ? {} : { left }),
   };
   return startPlanRun(emend, plan.workflowId, input);
 };

@@ -64,6 +64,16 @@ export const STORE_BOUNDS = bounds({
   markTries: 5,
   // Digits in the names of checkpoints.
   checkpointDigits: 6,
+  // A younger one is gone on from without asking, where nothing else speaks against it.
+  checkpointFresh_ms: 7 * 24 * 3_600_000,
+  // Its age is told in days.
+  day_ms: 24 * 3_600_000,
+  // Commits of a plan's phases and marks that are looked through for what an earlier run left,
+  planCommits: 10_000,
+  // readings of one run that are looked for its last,
+  planReadings: 10_000,
+  // and archives, newest first, that are looked through for the plan's newest checkpoint.
+  checkpointArchives: 1_000,
   // A checkout of a large repository; longer than this is a disk that does not answer.
   worktreeAdd_s: 1_800,
   // Kept output of its checkout and set-up.

@@ -9,6 +9,7 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  patched,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
@@ -94,6 +95,10 @@ class Plan {
               known: this.state.phases.map(({ id, name, number }) => ({ id, name, number })),
               overrides: input.overrides,
               approval: input.approval ?? null,
+              // Who says where to begin goes on from nothing.
+              ...(reading === 1 && input.options.phase === null && input.options.restart !== true
+                ? { left: { checkpoint: input.left ?? null } }
+                : {}),
             },
           ]),
         }));
@@ -122,12 +127,7 @@ class Plan {
       case 'mark':
         return this.mark(move.phase);
       case 'checkpoint':
-        return this.work('saveCheckpoint', null, 'save the checkpoint', async (base, options) => ({
-          type: 'checkpointed',
-          result: await this.activities.host.saveCheckpoint.executeWithOptions(options, [
-            { ...base, number: this.state.checkpoints + 1, checkpoint: checkpointOf(this.state, Date.now()) },
-          ]),
-        }));
+        return this.checkpoint();
       case 'wait':
         await this.interruptibly(() => condition(() => this.abortRequest !== null, move.ms).then(() => undefined));
         this.fold({ type: 'waited' });
@@ -280,10 +280,21 @@ class Plan {
     }));
   }
 
-  /** A plan that is ended leaves no worktree behind; one that cannot be removed is told. */
+  private async checkpoint(): Promise<void> {
+    return this.work('saveCheckpoint', null, 'save the checkpoint', async (base, options) => ({
+      type: 'checkpointed',
+      result: await this.activities.host.saveCheckpoint.executeWithOptions(options, [
+        { ...base, number: this.state.checkpoints + 1, checkpoint: checkpointOf(this.state, Date.now()) },
+      ]),
+    }));
+  }
+
+  /** A plan that is ended leaves no worktree behind; one that cannot be removed is told. An aborted one leaves what it knew. */
   private async cleanUp(): Promise<void> {
     await CancellationScope.nonCancellable(async () => {
       for (const name of this.state.worktrees) await this.clean(name);
+      if (this.state.outcome === 'aborted' && this.state.plan !== null && patched('checkpoint-of-abort'))
+        await this.checkpoint();
     });
   }
 
@@ -302,7 +313,7 @@ class Plan {
           mark: phase.marks,
           commit: phase.commits.at(-1) ?? null,
           why: phase.why,
-          verification: phase.result?.verification ?? null,
+          verification: phase.result?.verification ?? phase.tests ?? null,
           done: this.state.phases.filter(({ status }) => status === 'completed').length,
           total: this.state.phases.length,
         },

@@ -32,6 +32,7 @@ import { wantsSecondScore } from '../../plan/second-score.js';
 import type { PlanSettings } from './advice.js';
 import { estimatePhase } from './estimate.js';
 import { filesOf } from './phase-job.js';
+import { checkpointOfRun, leftBehind } from './left.js';
 import { pathsOfPlan } from './plan-paths.js';
 
 export const readPlan =
@@ -82,7 +83,8 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
   await refuseUncommitted(plan, input);
   const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
-  const ids = idsOf(report.phases, input.known);
+  const checkpoint = await checkpointOfRun(dependencies, input.left?.checkpoint);
+  const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
   const read = report.phases.map((phase, index) =>
@@ -92,11 +94,14 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
   // Said before anything is paid for, so with the first reading.
   const phases =
     input.reading > 1 ? read : await estimated(plan, input.workspace, { config: config.value, limits }, read, texts);
+  const hash = sha256(canonicalJson(phases.map(({ id, text, dependsOn }) => [id, text, dependsOn]))).slice(0, 16);
+  const left = input.left === undefined ? null : await leftBehind(dependencies, input, checkpoint, { phases, hash });
   return {
     v: 1,
     outcome: 'ready',
     title: report.title ?? plan.place.stem,
-    hash: sha256(canonicalJson(phases.map(({ id, text, dependsOn }) => [id, text, dependsOn]))).slice(0, 16),
+    hash,
+    ...(left === null ? {} : { left }),
     level: levelOf(plan.tree),
     phases,
     declared: report.declared,

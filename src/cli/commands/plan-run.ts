@@ -26,6 +26,7 @@ export interface PlanRunFlags {
   readonly auto?: true;
   readonly forceReplan?: true;
   readonly reportScopeDrift?: string;
+  readonly restart?: true;
   readonly dev?: true;
   readonly wait?: true;
   readonly yes?: true;
@@ -50,6 +51,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
         forceReplan: flags.forceReplan === true,
         drift: flags.reportScopeDrift ?? null,
         estimate: flags.yes === true ? 'approved' : 'ask',
+        ...(flags.restart === true ? { restart: true } : {}),
       },
     });
     return follow(io, emend, plan, step, flags, signal);

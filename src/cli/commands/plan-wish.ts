@@ -1,8 +1,9 @@
 /** `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does. */
 import { loginName } from '../../client/decide.js';
-import { resolveRun } from '../../client/resolve-run.js';
+import { lastCheckpointed, runOfPlan } from '../../client/plan-runs.js';
 import { showRun } from '../../client/show-run.js';
 import { planOfPath, tellPlan } from '../../client/start-plan.js';
+import type { PlanFile } from '../../client/start-plan.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
@@ -10,29 +11,45 @@ import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { viewLines } from '../render/view.js';
 import { withEmend } from '../with-emend.js';
+import { runPlan } from './plan-run.js';
 
 interface Flags {
   readonly json?: true;
 }
 
+type Wish = 'pause' | 'resume' | 'stop' | 'drift';
+
 const wish =
-  (name: 'pause' | 'resume' | 'stop' | 'drift', said: string, text?: string) =>
+  (name: Wish, said: string, text?: string) =>
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
       const plan = await planOfPath(io.cwd, path);
-      if (!(await tellPlan(emend, plan, name, loginName(), text)))
-        return fail(
-          'run_unknown',
-          `No run of ${plan.planPath} is open.`,
-          `Start one with: emend plan run ${plan.planPath}`,
-        );
-      if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId: plan.workflowId, wish: name });
-      else io.out(`${plan.planPath}: ${said}`);
-      return EXIT.done;
+      return (await tellPlan(emend, plan, name, loginName(), text))
+        ? told(io, plan, name, said, flags)
+        : noneOpen(plan);
     });
 
+const noneOpen = ({ planPath }: PlanFile, more = ''): never =>
+  fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: emend plan run ${planPath}`);
+
+const told = (io: Io, plan: PlanFile, name: Wish, said: string, flags: Flags): ExitCode => {
+  if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId: plan.workflowId, wish: name });
+  else io.out(`${plan.planPath}: ${said}`);
+  return EXIT.done;
+};
+
 export const pause = wish('pause', 'pauses before the next phase; emend plan resume goes on');
-export const resume = wish('resume', 'goes on');
+
+/** Where no run is open the plan is started where the last one left it. */
+export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
+  const plan = await planOfPath(io.cwd, path);
+  const isLeft = await withEmend(io, async (emend) =>
+    (await tellPlan(emend, plan, 'resume', loginName())) ? null : (await lastCheckpointed(emend, plan)) !== null,
+  );
+  if (isLeft === null) return told(io, plan, 'resume', 'goes on', flags);
+  if (!isLeft) return noneOpen(plan, ', and none has left a checkpoint');
+  return runPlan(io, path, { set: [], hint: [], ...flags });
+};
 export const stop = wish('stop', 'ends when the phase that is under way is done; emend plan resume takes it back');
 
 export const drift = (io: Io, path: string, text: string, flags: Flags): Promise<ExitCode> =>
@@ -43,7 +60,7 @@ export const drift = (io: Io, path: string, text: string, flags: Flags): Promise
 export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     const plan = await planOfPath(io.cwd, path);
-    const view = await showRun(emend, await resolveRun(emend, plan.workflowId));
+    const view = await showRun(emend, await runOfPlan(emend, plan));
     if (flags.json === true) printJson(io, 'plan status', view);
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
     return EXIT.done;

@@ -1,4 +1,6 @@
 /** `emend recover`: finishes or reverts what a crash left open; with a server it also finds workspaces that ended runs still hold. */
+import { settleWorktrees } from '../../client/ended-worktrees.js';
+import type { EndedWorktree } from '../../client/ended-worktrees.js';
 import { endHold, holdAgain, settleHolds } from '../../client/leases.js';
 import type { Holds, StaleHold } from '../../client/leases.js';
 import { resolveRun } from '../../client/resolve-run.js';
@@ -12,7 +14,7 @@ import { endDeadHolds } from '../../workspace/local-holder.js';
 import type { RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { heldLines, releasedLine } from '../render/holds.js';
+import { heldLines, releasedLine, worktreeLine } from '../render/holds.js';
 import { count, plain } from '../render/text.js';
 import { transactionLines } from '../render/transactions.js';
 import { withEmend } from '../with-emend.js';
@@ -32,12 +34,13 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     const transactions = await engine.recover();
     await endDeadHolds(engine, emend.home, await hostId(emend.home));
     const holds = await settleHolds(emend);
+    const worktrees = await settleWorktrees(emend);
     const asked = flags.undo ?? flags.keep;
     if (asked !== undefined)
       return settle(io, emend, holds.held, asked, flags.undo === undefined ? 'keep' : 'undo', flags.json === true);
     if (flags.json === true)
-      printJson(io, 'recover', { v: 1, transactions, holds: holds.held, released: holds.released });
-    else tell(io, transactions, holds);
+      printJson(io, 'recover', { v: 1, transactions, holds: holds.held, released: holds.released, worktrees });
+    else tell(io, transactions, holds, worktrees);
     return exitOf(transactions);
   });
 };
@@ -47,11 +50,17 @@ const exitOf = (transactions: readonly RecoveredTransaction[]): ExitCode => {
   return transactions.some(({ conflicts }) => conflicts.length > 0) ? EXIT.conflict : EXIT.done;
 };
 
-const tell = (io: Io, transactions: readonly RecoveredTransaction[], { held, released, note }: Holds): void => {
+const tell = (
+  io: Io,
+  transactions: readonly RecoveredTransaction[],
+  { held, released, note }: Holds,
+  worktrees: readonly EndedWorktree[],
+): void => {
   if (transactions.length === 0) io.out('No change was left half done.');
   for (const text of transactionLines(transactions)) io.out(text);
   if (note !== null) io.err(`Whether ended runs still hold a workspace was not looked at in full: ${note}`);
   for (const hold of released) io.out(releasedLine(hold));
+  for (const worktree of worktrees) io.out(worktreeLine(worktree));
   for (const text of held.flatMap(heldLines)) io.out(text);
 };
 

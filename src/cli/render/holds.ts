@@ -1,6 +1,7 @@
 /** Workspaces that ended runs held or still hold. Pure. */
 import { shownKey } from '../../shared/refs.js';
 import type { ReleasedHold, StaleHold } from '../../client/leases.js';
+import type { EndedWorktree } from '../../client/ended-worktrees.js';
 import { count, plain } from './text.js';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 
@@ -29,3 +30,8 @@ export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: Stale
     `  emend recover --keep ${run}   keeps them as they are`,
   ];
 };
+
+export const worktreeLine = ({ plan, name, path, dropped, why }: EndedWorktree): string =>
+  why === null
+    ? `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}`}.`
+    : `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree ${plain(path)} is still there: ${plain(why)}`;

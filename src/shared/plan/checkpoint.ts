@@ -4,10 +4,15 @@ import type { PhaseId, PlanCheckpoint, PlanState } from './types.js';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
+function statusOf({ outcome, phases, pausedBy }: PlanState, allDone: boolean): PlanCheckpoint['status'] {
+  if (outcome !== null) return outcome;
+  if (allDone) return phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
+  return pausedBy === null ? 'in_progress' : 'paused';
+}
+
 export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
   const numberOf = (id: PhaseId): number => state.phases.find((phase) => phase.id === id)?.number ?? 0;
   const open = state.phases.filter((phase) => !isDone(phase));
-  const allDone = state.phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
   const byNumber = <T>(of: (phase: PlanState['phases'][number]) => T): Readonly<Record<string, T>> =>
     Object.fromEntries(state.phases.map((phase) => [String(phase.number), of(phase)]));
   return {
@@ -19,9 +24,10 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     current_phase: open[0]?.number ?? null,
     total_phases: state.phases.length,
     completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
-    status: open.length === 0 ? allDone : state.pausedBy === null ? 'in_progress' : 'paused',
+    status: statusOf(state, open.length === 0),
     tests_passing: state.phases.every(({ status }) => status !== 'incomplete' && status !== 'failed'),
-    last_error: state.failures.at(-1)?.summary ?? null,
+    // What was mended since is no error any more.
+    last_error: open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
     phase_replan_count: byNumber(({ replans }) => replans),
     replan_history: state.replans.map((replan) => ({
       phase: numberOf(replan.phase),
@@ -39,10 +45,17 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
       iteration: failure.run,
       error_type: failure.kind ?? 'unknown',
       timestamp: iso(failure.at),
+      signature: failure.signature,
+      summary: failure.summary,
+      suggestions: failure.suggestions,
     })),
     complexity_evaluations: byNumber(({ complexity }) => complexity),
     last_commit: state.commits.at(-1) ?? null,
     commit_history: state.commits,
     timestamp: iso(now),
+    phases: state.phases.map(({ id, number, name, text, forceSpent }) => ({
+      ...{ id, number, name, text },
+      force_spent: forceSpent,
+    })),
   };
 }

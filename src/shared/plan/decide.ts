@@ -4,7 +4,7 @@ import { isLimitName } from '../judge.js';
 import type { Limits } from '../limits.js';
 import { emit } from '../transitions.js';
 import { left } from './phase-end.js';
-import { settleChanged } from './read.js';
+import { settleChanged, settleLeft } from './read.js';
 import { settleMerge } from './side-by-side.js';
 import { settleRevising } from './revising.js';
 import { phaseOf, withPhase } from './state.js';
@@ -66,6 +66,7 @@ function settle(state: PlanState, open: DecisionPoint, request: DecisionRequest,
   const { asked } = state;
   if (open.reason === 'test_command') return settleTestCommand(state, open, request);
   if (open.reason === 'estimate') return { ...state, estimateAsked: null };
+  if (open.reason === 'resume') return settleLeft(state, request.answer === 'resume', now);
   if (open.reason === 'plan_changed') return settleChanged(state, request.answer === 'take_new');
   // On the merged tree: kept as it is, or mended by hand and tested again.
   if (open.reason === 'tests_failed') return request.answer === 'keep' ? { ...state, stage: 'marking' } : state;

@@ -11,6 +11,8 @@ export const planEventText = (event: PlanEventBody): string => {
       return `estimate for ${estimateText(event.phases, event, event.over)}`;
     case 'plan_started':
       return `plan of ${count(event.phases, 'phase')}, ${event.done} done, ${event.mode}: ${event.waves.map((wave) => wave.join(', ')).join(' | ')}`;
+    case 'checkpoint_taken':
+      return takenText(event);
     case 'phase_started':
       return `Phase ${event.phase}/${event.total}: ${event.name} (${count(event.tasks, 'task')})`;
     case 'complexity_checked':
@@ -53,3 +55,11 @@ export const planEventText = (event: PlanEventBody): string => {
       return ruleEventText(event);
   }
 };
+
+const takenText = ({ run, landed, failures, replans }: Extract<PlanEventBody, { type: 'checkpoint_taken' }>): string =>
+  [
+    run === null ? 'goes on from what was committed' : `goes on from the checkpoint of ${run}`,
+    ...(landed.length === 0 ? [] : [`Phase ${landed.join(', ')} committed, to be marked`]),
+    ...(failures === 0 ? [] : [count(failures, 'failure')]),
+    ...(replans === 0 ? [] : [count(replans, 'replan')]),
+  ].join('; ');

@@ -16,6 +16,15 @@ export type PlanEventBody =
       /** Budgets that it is over, in words. */
       readonly over: readonly string[];
     } & PhaseEstimate)
+  /** What an earlier run left was taken over: phases that it committed, its counts. */
+  | {
+      readonly type: 'checkpoint_taken';
+      /** Null: from commits alone. */
+      readonly run: string | null;
+      readonly landed: readonly number[];
+      readonly failures: number;
+      readonly replans: number;
+    }
   // step 1: read and scored, before the phase begins
   | {
       readonly type: 'phase_started';

@@ -19,7 +19,7 @@ export const progressOfPlan = (state: PlanState): PlanProgress => ({
     scored: { ...phase.score, method: phase.complexity.method, reasoning: phase.complexity.reasoning },
     run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, phase.id, phase.runs),
     commit: phase.commits.at(-1) ?? null,
-    verification: phase.result?.verification ?? null,
+    verification: phase.result?.verification ?? phase.tests ?? null,
     failures: phase.failures.length,
     replans: phase.replans,
     why: phase.why,

@@ -1,8 +1,9 @@
 /** What a reading of the plan's documents does to the state. */
 import { cut, emit } from '../transitions.js';
+import { shownKey } from '../refs.js';
 import { estimateOfPlan, estimateText, overBudgets } from './budget.js';
-import { closePlan, inWaves, isDone } from './state.js';
-import type { PhaseEntry, PhaseReading, PlanState, ReadPlanResult, ReadyPlan } from './types.js';
+import { closePlan, inWaves, isDone, phaseOf, unmarkedOf } from './state.js';
+import type { LeftPlan, PhaseEntry, PhaseReading, PlanState, ReadPlanResult, ReadyPlan } from './types.js';
 
 export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
   if (result.outcome === 'refused') {
@@ -63,8 +64,57 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     mode: inWaves(read) ? 'waves' : 'sequential',
     waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
   });
-  return phases.every(isDone) ? told : askTests(estimated(told, now));
+  if (phases.every(isDone)) return told;
+  if (plan.left === undefined) return askFirst(told, now);
+  return plan.left.why.length === 0 ? settleLeft(told, true, now) : askLeft(told, plan.left);
 }
+
+/** What was left counts only where a person says so. */
+function askLeft(state: PlanState, { why, phases }: LeftPlan): PlanState {
+  const landed = phases.flatMap((left) => (left.landed === null ? [] : [phaseOf(state, left.id)]));
+  const done = landed.map(({ number, name }) => `Phase ${number} (${name})`);
+  const message = cut(
+    [
+      `an earlier run of the plan left ${done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed and not marked`}`,
+      why.join('; '),
+    ].join(': '),
+  );
+  return { ...state, asked: null, ask: { reason: 'resume', message, files: [], subject: null } };
+}
+
+/** `resume`: phases that are committed are done and get their marks, counts go on. `restart`: by the markers alone. */
+export function settleLeft(state: PlanState, resume: boolean, now: number): PlanState {
+  const { left, ...plan } = state.plan ?? {};
+  const known = { ...state, plan: state.plan === null ? null : (plan as ReadyPlan) };
+  return left === undefined || !resume ? askFirst(known, now) : takeLeft(known, left, now);
+}
+
+function takeLeft(state: PlanState, left: LeftPlan, now: number): PlanState {
+  const of = new Map(left.phases.map((phase) => [phase.id, phase]));
+  const phases = state.phases.map((phase): PhaseEntry => {
+    const before = of.get(phase.id);
+    if (before === undefined) return phase;
+    const { replans, forceSpent, failures, complexity, landed } = before;
+    const known = { ...phase, replans, forceSpent, failures };
+    const scored = complexity === null ? known : { ...known, complexity, secondAsked: true };
+    if (landed === null) return scored;
+    const { commit, tests } = landed;
+    return { ...scored, status: 'completed', marked: false, commits: [commit], tests, failures: [] };
+  });
+  const { failures, replans, commits } = left;
+  const taken = { ...state, phases, ...{ failures, replans, commits } };
+  const told = emit(taken, now, {
+    type: 'checkpoint_taken',
+    run: left.run === null ? null : shownKey(left.run),
+    landed: unmarkedOf(taken).map(({ number }) => number),
+    ...{ failures: failures.length, replans: replans.length },
+  });
+  const next: PlanState = unmarkedOf(told).length > 0 ? { ...told, stage: 'marking' } : told;
+  return phases.every(isDone) ? next : askFirst(next, now);
+}
+
+/** What is asked before the first phase begins: a test command that was found, what all of it may cost. */
+const askFirst = (state: PlanState, now: number): PlanState => askTests(estimated(state, now));
 
 /** Said in any case; a person is asked where a policy does not speak for them, and where it is over a budget. */
 function estimated(state: PlanState, now: number): PlanState {

@@ -262,7 +262,8 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return { ...state, waiting: false };
     case 'checkpointed': {
       const number = state.checkpoints + 1;
-      const saved = { ...state, checkpoints: number, stage: 'reading' as const, reading: state.reading + 1, group: [] };
+      const next = { stage: 'reading', reading: state.reading + 1, group: [] } as const;
+      const saved = { ...state, checkpoints: number, ...(state.stage === 'closed' ? {} : next) };
       return emit(saved, now, { type: 'checkpoint_saved', number, path: fact.result.path });
     }
     case 'paused':

@@ -24,6 +24,8 @@ export interface PlanOptions {
   readonly drift: string | null;
   /** Is a person asked about the estimate before the first phase? `approved`: only where it is over a budget. Absent (earlier versions): never. */
   readonly estimate?: 'ask' | 'approved';
+  /** Go by the markers alone, whatever an earlier run left; absent: no. */
+  readonly restart?: boolean;
 }
 export interface PlanInput {
   readonly v: 1;
@@ -41,6 +43,8 @@ export interface PlanInput {
   readonly hints: readonly string[];
   readonly searchAttributes: boolean;
   readonly options: PlanOptions;
+  /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
+  readonly left?: StepKey;
   /** Of a run that goes on where the one before it was (continue-as-new). */
   readonly carried?: { readonly v: 1; readonly state: PlanState; readonly told: number };
 }
@@ -103,6 +107,30 @@ export interface ReadPlanInput {
   readonly known: readonly { readonly id: PhaseId; readonly name: string; readonly number: number }[];
   readonly overrides: Partial<Record<LimitName, number>>;
   readonly approval: 'ask' | 'auto' | null;
+  /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
+  readonly left?: { readonly checkpoint: StepKey | null };
+}
+/** What earlier runs left that the documents do not say. */
+export interface LeftPlan {
+  /** The run whose checkpoint it is; null: it comes from commits alone. */
+  readonly run: StepKey | null;
+  /** Why a person is asked whether it counts; empty: it counts. */
+  readonly why: readonly string[];
+  readonly phases: readonly LeftPhase[];
+  readonly failures: readonly PhaseFailure[];
+  readonly replans: readonly ReplanRecord[];
+  readonly commits: readonly string[];
+}
+export interface LeftPhase {
+  readonly id: PhaseId;
+  /** It is committed and its mark is missing; `tests`: what its commit says of them. Null: it is still to be done, or marked. */
+  readonly landed: { readonly commit: string; readonly tests: 'pass' | 'no_tests' } | null;
+  readonly replans: number;
+  readonly forceSpent: boolean;
+  /** In a row, since it was last replanned. */
+  readonly failures: readonly PhaseFailure[];
+  /** With a model's second score, which is not paid for again; null: there is none, or the phase reads otherwise now. */
+  readonly complexity: ComplexityRecord | null;
 }
 export interface ReadyPlan {
   readonly v: 1;
@@ -124,6 +152,8 @@ export interface ReadyPlan {
   readonly texts: BlobRef;
   /** Configuration for the plan's own model calls (JSON blob). */
   readonly settings?: BlobRef;
+  /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */
+  readonly left?: LeftPlan;
 }
 /** By phase id. */
 export interface PhaseTexts {
@@ -188,6 +218,8 @@ export interface PhaseEntry extends PhaseReading {
   /** How its last child ended; null: none has. */
   readonly result: StepResult | null;
   readonly commits: readonly string[];
+  /** Of a phase that an earlier run committed: what that commit says of its tests. */
+  readonly tests?: 'pass' | 'no_tests';
   /** The document says how it ended. */
   readonly marked: boolean;
   /** Failed verifications since it was last (re)planned. */
@@ -395,7 +427,7 @@ export type MarkPhaseResult =
   | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
   | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
 
-/** The checkpoint, with the seed's field names; a file in the archive (`checkpoint.json` beside the plan's log). */
+/** The checkpoint, with the seed's field names; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
 export interface PlanCheckpoint {
   readonly v: 1;
   readonly workflow_description: 'plan';
@@ -415,6 +447,14 @@ export interface PlanCheckpoint {
   readonly last_commit: string | null;
   readonly commit_history: readonly string[];
   readonly timestamp: string;
+  /** By their ids; absent in checkpoints of Emend before it read them. `text` as in PhaseReading. */
+  readonly phases?: readonly {
+    readonly id: PhaseId;
+    readonly number: number;
+    readonly name: string;
+    readonly text: string;
+    readonly force_spent: boolean;
+  }[];
 }
 export interface CheckpointInput extends PlanActivityBase {
   readonly checkpoint: PlanCheckpoint;

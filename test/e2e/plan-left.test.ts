@@ -1,0 +1,245 @@
+/** What a plan's run leaves behind when it is cut off, and how the next one goes on from it. */
+import { afterEach, expect, test } from '@jest/globals';
+import { existsSync, readdirSync } from 'node:fs';
+import { lastCheckpointed, planOfPath, resolveRun, runOfPlan, showRun } from '../../src/client/index.js';
+import { settleWorktrees } from '../../src/client/ended-worktrees.js';
+import { check } from './check-history.js';
+import { closedOf, emendCommand, eventually, withHandle } from './ends.js';
+import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { scene, type Scene } from './support.js';
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const PHASES: readonly DemoPhase[] = [
+  { name: 'One', file: 'src/one.js' },
+  { name: 'Two', file: 'src/two.js' },
+];
+type Run = Awaited<ReturnType<typeof startDemo>>;
+const terminate = (s: Scene, run: Run): Promise<unknown> => withHandle(s, run, (handle) => handle.terminate('test'));
+const phaseRun = (s: Scene, run: Run, name: string): Promise<Run> =>
+  eventually(
+    `the run of ${name}`,
+    async () => {
+      const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
+      return found?.live == null ? null : found;
+      // Several phases and attempts may come before it.
+    },
+    120,
+  );
+const subjects = (s: Scene): readonly string[] => s.git('log', '--reverse', '--format=%s').trim().split('\n');
+
+test('terminated between commit and mark: the next run finds the commit by its trailer, marks it and pays for nothing twice', async () => {
+  const files = { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' };
+  const s = (open = await scene(
+    files,
+    PHASES.map((phase) => answerFor(phase)),
+  ));
+  const worker = await s.worker('markPhase:before:1');
+  const first = await startDemo(s, { approval: 'auto' });
+  await worker.exited;
+  expect(subjects(s)).toEqual(['base', 'Phase 1: One']);
+  await terminate(s, first);
+  await s.worker();
+  const run = await startDemo(s, { approval: 'auto' });
+  expect(run.stepKey).not.toBe(first.stepKey);
+  expect(await s.end(run, 120)).toMatchObject({ outcome: 'completed', usage: { calls: 1 } });
+  expect(s.rehearsal.requests()).toHaveLength(2);
+  expect(subjects(s).map((subject) => subject.split(' of ')[0])).toEqual([
+    'base',
+    'Phase 1: One',
+    'Mark Phase 1',
+    'Phase 2: Two',
+    'Mark Phase 2',
+  ]);
+  expect((await s.events(run)).find(({ type }) => type === 'checkpoint_taken')).toMatchObject({
+    ...{ run: null, landed: [1], failures: 0, replans: 0 },
+  });
+  const commit = s.git('log', '--format=%h', '--abbrev=12', '--grep=^Phase 1').trim();
+  expect(s.read('summaries/010_partial.md')).toContain(`- Phase 1 (One): completed, commit ${commit}, tests: pass`);
+  expect(s.git('status', '--porcelain')).toBe('');
+  await check(s, run.live!.workflowId, 'plan-completed-from-a-commit');
+
+  // The mark taken away by a person is not simply written again: they are asked, and done over where they say so.
+  s.write('plans/010_demo.md', s.read('plans/010_demo.md').replace('### Phase 2: Two [COMPLETED]', '### Phase 2: Two'));
+  s.git('commit', '-qam', 'Do Phase 2 over');
+  const again = await startDemo(s, { approval: 'auto' });
+  const { decision } = (await s.settle(again)).status;
+  expect(decision).toMatchObject({ reason: 'resume', accepts: ['resume', 'restart', 'abort'] });
+  expect(decision?.message).toContain('Phase 2 (Two) was marked as done by');
+  await check(s, again.live!.workflowId, 'plan-paused-resume');
+  await s.answer(again, 'resume');
+  expect(await s.end(again, 60)).toMatchObject({ outcome: 'completed', usage: { calls: 0 } });
+  expect(s.read('plans/010_demo.md')).toContain('### Phase 2: Two [COMPLETED]');
+}, 240_000);
+
+test('aborted after a failure: its checkpoint is read, a person is asked with the reason, and the failures count on', async () => {
+  const failing = `test: ["test -f src/two.js && { echo 'Error: two is bad'; exit 1; }; true"]\n`;
+  const s = (open = await scene({ 'plans/010_demo.md': planText(PHASES), 'emend.yaml': failing }, [
+    // A report on the failures, a replan: neither can be used, so each attempt that follows asks by itself.
+    { name: 'replan', match: { contains: 'You revise an implementation plan' }, answer: 'No.' },
+    ...PHASES.map((phase) => answerFor(phase)),
+  ]));
+  await s.worker();
+  const plan = await planOfPath(s.repo, 'plans/010_demo.md');
+  expect(await lastCheckpointed(s.emend, plan)).toBeNull();
+  const first = await startDemo(s, { approval: 'auto' });
+  const asking = await phaseRun(s, first, 'p2-3');
+  await s.settle(asking);
+  await s.answer(first, 'abort');
+  expect(await s.end(first)).toMatchObject({ outcome: 'aborted' });
+  expect(await lastCheckpointed(s.emend, plan)).toBe(first.stepKey);
+  expect((await s.emend.archive.kept(first.stepKey, 'checkpoint-')).at(-1)).toMatchObject({
+    status: 'aborted',
+    last_error: expect.stringContaining('two is bad'),
+    test_failure_history: [
+      { phase: 2, iteration: 1 },
+      { phase: 2, iteration: 2 },
+    ],
+  });
+
+  // As a person types it, without a run that is open: started where it was left. Here nobody answers, so it waits.
+  const said = await emendCommand(s, 'plan', 'resume', 'plans/010_demo.md', '--json');
+  expect({ code: said.code, err: said.err }).toEqual({ code: 3, err: '' });
+  const run = await runOfPlan(s.emend, plan);
+  const { decision } = (await showRun(s.emend, run)).status;
+  expect(decision).toMatchObject({ reason: 'resume', accepts: ['resume', 'restart', 'abort'] });
+  expect(decision?.message).toMatch(
+    /an earlier run of the plan left a checkpoint: it was aborted; its last error is not mended: .*two is bad/,
+  );
+  await s.answer(run, 'resume');
+  const two = await phaseRun(s, run, 'p2-1');
+  await s.settle(two);
+  await s.answer(two, 'approve');
+  // The third failure in a row is no first one: no attempt comes before what is to be decided.
+  const events = await eventually(
+    'the judgement',
+    async () => {
+      const all = await s.events(run);
+      return all.some(({ type }) => type === 'phase_failed') ? all : null;
+    },
+    120,
+  );
+  expect(events.find(({ type }) => type === 'checkpoint_taken')).toMatchObject({
+    landed: [],
+    failures: 2,
+    run: first.stepKey.slice(0, 8),
+  });
+  expect(events.find(({ type }) => type === 'phase_failed')).toMatchObject({ phase: 2, run: 1, consecutive: 3 });
+  await s.answer(run, 'abort');
+  await s.end(run);
+  const restarted = await emendCommand(s, 'plan', 'run', 'plans/010_demo.md', '--restart', '--json', '--auto');
+  expect(JSON.parse(restarted.out)).toMatchObject({ started: 'new' });
+  expect(s.git('status', '--porcelain')).toBe('');
+}, 240_000);
+
+const BOTH: readonly DemoPhase[] = [
+  { name: 'One', file: 'src/one.js', dependencies: [] },
+  { name: 'Two', file: 'src/two.js', dependencies: [] },
+];
+/** A person's own worktree and branch, of the names that ours have. */
+const own = (s: Scene): string => {
+  s.git('branch', 'emend/mine');
+  s.git('worktree', 'add', '-q', '-b', 'mine', `${s.repo}-mine`);
+  return `${s.repo}-mine`;
+};
+const expectOwnOnly = (s: Scene, mine: string): void => {
+  expect(s.git('worktree', 'list').trim().split('\n')).toHaveLength(2);
+  expect(existsSync(mine)).toBe(true);
+  expect(s.git('branch', '--format=%(refname:short)').trim().split('\n')).toEqual(['emend/mine', 'main', 'mine']);
+  const dir = `${s.home}-worktrees`;
+  expect(existsSync(dir) ? readdirSync(dir) : []).toEqual([]);
+  expect(s.git('status', '--porcelain')).toBe('');
+};
+/** Phase 1 waits for its approval, Phase 2 stands in its apply. */
+const onePausedOneInApply = async () => {
+  const files = { 'plans/010_demo.md': planText(BOTH), 'emend.yaml': 'test: [node -e 0]\n' };
+  const s = await scene(
+    files,
+    BOTH.map((phase) => answerFor(phase)),
+    // Nobody dies here: a busy machine must not look like a dead worker.
+    { env: { EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000', EMEND_HEARTBEATTIMEOUT_MS: '30000' } },
+  );
+  open = s;
+  const mine = own(s);
+  const worker = await s.worker('apply:hold-before:1');
+  const run = await startDemo(s);
+  const one = await phaseRun(s, run, 'p1-1');
+  const two = await phaseRun(s, run, 'p2-1');
+  for (const each of [one, two]) expect((await s.settle(each)).status.decision?.reason).toBe('approval');
+  await s.answer(two, 'approve');
+  await s.until(() => worker.fired());
+  return { s, mine, worker, run, one, two };
+};
+
+test('cancelled with one phase paused and one in apply: both are taken back, and the worktrees go, and nothing else', async () => {
+  const { s, mine, worker, run, one, two } = await onePausedOneInApply();
+  await withHandle(s, run, (handle) => handle.cancel());
+  worker.go();
+  expect(await closedOf(s, run)).toMatchObject({ status: 'CANCELLED' });
+  expect((await showRun(s.emend, await resolveRun(s.emend, run.stepKey))).status.state).toBe('aborted');
+  for (const each of [one, two])
+    expect((await showRun(s.emend, await resolveRun(s.emend, each.stepKey))).status.state).toBe('aborted');
+  expect(subjects(s)).toEqual(['base']);
+  expectOwnOnly(s, mine);
+}, 240_000);
+
+test('terminated with one phase paused and one in apply: their runs come to their own end; then no worktree is left', async () => {
+  const { s, mine, worker, run, one, two } = await onePausedOneInApply();
+  await terminate(s, run);
+  worker.go();
+  expect(await s.end(two)).toMatchObject({ outcome: 'committed' });
+  // The plan has ended, Phase 1 has not: its worktree is its workspace. The other's goes, and its commit is told.
+  const [gone, ...more] = await settleWorktrees(s.emend);
+  expect(more).toEqual([]);
+  expect(gone).toMatchObject({ name: 'p2-1', outcome: 'removed', dropped: expect.stringMatching(/^[0-9a-f]{40}$/) });
+  expect(s.git('branch', '--list', 'emend/*').trim().split('\n')).toHaveLength(2);
+  expect((await s.show(one)).status.decision?.reason).toBe('approval');
+  await s.answer(one, 'abort');
+  await s.end(one);
+  const said = await emendCommand(s, 'recover');
+  expect(said.out).toContain(`${one.stepKey.slice(0, 8)}-p1-1  its plan has ended; its worktree is removed.`);
+  expectOwnOnly(s, mine);
+  expect(subjects(s)).toEqual(['base']);
+}, 240_000);
+
+test('reset with one phase paused and one in apply: both are found again, each is committed, merged and marked once', async () => {
+  const { s, mine, worker, run, one } = await onePausedOneInApply();
+  const calls = s.rehearsal.requests().length;
+  await withHandle(s, run, async (handle, client) => {
+    const { events } = await handle.fetchHistory();
+    // Before its phases were started: they are met as runs of others.
+    const started = (events ?? []).findIndex(
+      (event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null,
+    );
+    const point = (events ?? [])
+      .slice(0, started)
+      .findLast((event) => event.workflowTaskStartedEventAttributes != null);
+    await client.workflowService.resetWorkflowExecution({
+      namespace: s.emend.namespace,
+      workflowExecution: { workflowId: run.live!.workflowId, runId: (await handle.describe()).runId },
+      reason: 'test',
+      requestId: `reset-${run.stepKey}`,
+      workflowTaskFinishEventId: point!.eventId!,
+    });
+  });
+  worker.go();
+  await s.answer(one, 'approve');
+  const now = await resolveRun(s.emend, run.stepKey);
+  expect(now.live?.runId).not.toBe(run.live?.runId);
+  expect(await s.end(now, 120)).toMatchObject({ outcome: 'completed' });
+  expect(s.rehearsal.requests()).toHaveLength(calls);
+  const log = s.git('log', '--first-parent', '--reverse', '--format=%s').trim().split('\n');
+  expect(log.map((subject) => subject.split(' of ')[0])).toEqual([
+    'base',
+    'Merge Phase 1: One',
+    'Merge Phase 2: Two',
+    'Mark Phase 1',
+    'Mark Phase 2',
+  ]);
+  expectOwnOnly(s, mine);
+  await check(s, run.live!.workflowId, 'plan-completed-after-a-reset');
+}, 240_000);
