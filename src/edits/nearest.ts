@@ -51,7 +51,7 @@ const squeeze = (line: string): string => line.trim().replace(/\s+/g, ' ');
 const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCase();
 
 /** How `found` differs from `expected`; both are lines without their ends and are not equal. */
-export const dimensionOf = (expected: string, found: string): Dimension => {
+const dimensionOf = (expected: string, found: string): Dimension => {
   if (expected.replace(/\r+$/, '') === found.replace(/\r+$/, '')) return 'line end';
   if (fold(expected, SPACES) === fold(found, SPACES)) return 'spaces that are no blanks';
   if (foldLookalikes(expected) === foldLookalikes(found)) return 'look-alike characters';
