@@ -1,0 +1,107 @@
+/** What a plan's first reading refuses, and what it takes: with real git, files and stores. docs/plans.md says the same. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import { readPlan } from '../../src/activities/plan/read-plan.js';
+import { planOfPath } from '../../src/client/index.js';
+import { createArchive } from '../../src/workspace/archive.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { createRecordStore } from '../../src/workspace/records.js';
+
+let dir: string;
+let repo: string;
+beforeEach(async () => {
+  dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-bad-plan-')));
+  repo = join(dir, 'repo');
+  await mkdir(repo);
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const git = (...args: readonly string[]): string =>
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+    cwd: repo,
+    encoding: 'utf8',
+  });
+const write = async (path: string, text: string): Promise<void> => {
+  await mkdir(dirname(join(repo, path)), { recursive: true });
+  await writeFile(join(repo, path), text);
+};
+const PLAN = '# P\n\n### Phase 1: A\n\n- [ ] Create `a.js`\n';
+const committed = async (files: Readonly<Record<string, string>>): Promise<void> => {
+  git('init', '-q', '-b', 'main');
+  for (const [path, text] of Object.entries(files)) await write(path, text);
+  git('add', '-A');
+  git('commit', '-qm', 'base');
+};
+const read = () => {
+  const home = join(dir, 'home');
+  const dependencies = {
+    archive: createArchive({ dir: join(home, 'archive') }),
+    blobs: createBlobStore({ dir: join(home, 'blobs') }),
+    records: createRecordStore({ dir: join(home, 'records') }),
+  } as unknown as ActivityDependencies;
+  return readPlan(dependencies)({
+    ...{ v: 1, stepKey: 'ab'.repeat(16), log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
+    ...{ overrides: {}, approval: null, left: { checkpoint: null } },
+  });
+};
+
+test('outside a git repository: refused by the command line before a server is asked, and by the run', async () => {
+  await write('p.md', PLAN);
+  await expect(planOfPath(repo, 'p.md')).rejects.toThrow(
+    'p.md lies in no git repository, and each phase of a plan is committed.',
+  );
+  expect(await read()).toMatchObject({
+    outcome: 'refused',
+    problem: {
+      code: 'not_a_repository',
+      message: `p: each phase of a plan is committed, and ${repo} is no git repository.`,
+    },
+  });
+});
+
+test('a repository without a commit', async () => {
+  git('init', '-q');
+  await write('p.md', PLAN);
+  expect(await read()).toMatchObject({
+    outcome: 'refused',
+    problem: { message: `${repo} has no commit yet, and the phases of p are committed onto one.` },
+  });
+});
+
+test('a plan that is in no commit: its marks could not be committed alone', async () => {
+  await committed({ 'a.js': '' });
+  await write('p.md', PLAN);
+  expect(await read()).toMatchObject({
+    outcome: 'refused',
+    problem: {
+      code: 'target_dirty',
+      message: "p: the plan's progress is committed, and these of its files are in no commit: p.md (untracked).",
+      next: 'Commit the plan first: git add, git commit.',
+    },
+  });
+});
+
+test.each<[string, () => Promise<void>]>([
+  ['a detached HEAD, which the commits move', () => Promise.resolve(void git('checkout', '-q', '--detach'))],
+  ['a dirty tree: other files', () => write('b.js', 'mine\n')],
+  ['a plan with changes of its own, which stay out of the commits', () => write('p.md', `${PLAN}\nMore.\n`)],
+])('taken: %s', async (_, change) => {
+  await committed({ 'p.md': PLAN, 'b.js': '' });
+  await change();
+  expect(await read()).toMatchObject({ outcome: 'ready', phases: [{ id: 'p1', name: 'A' }] });
+});
+
+test('a missing stage file: the line that leads to it', async () => {
+  await committed({
+    'p/p.md': '### Phase 1: A [EXPANDED]\n**See**: [a](phase_1_a/phase_1_overview.md)\n',
+    'p/phase_1_a/phase_1_overview.md':
+      '# Phase 1: A\n<!-- emend:body -->\n#### Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
+  });
+  const message = 'p/phase_1_a/phase_1_overview.md:4: expected a file p/phase_1_a/stage_1_s.md, and there is none';
+  await expect(planOfPath(repo, 'p')).rejects.toThrow(message);
+  expect(await read()).toMatchObject({ outcome: 'refused', problem: { code: 'plan_invalid', message } });
+});
