@@ -193,7 +193,8 @@ const statusOf = async (world: World, run: ResolvedRun): Promise<StepStatus | nu
 
 const usual = async (world: World, { carrier }: Planned, point: DecisionPoint, run: ResolvedRun, round: number) => {
   if (round > MAX_ROUNDS) return answer(world, carrier, run, { answer: 'abort', decision: point.id });
-  const word = USUAL[point.reason];
+  // A plan takes other words than a step at the same reason (`estimate`).
+  const word = point.accepts.includes(USUAL[point.reason]) ? USUAL[point.reason] : 'continue';
   const note = word === 'revise' ? { note: 'mind the tests' } : {};
   return answer(world, carrier, run, { answer: word, decision: point.id, ...note });
 };

@@ -195,7 +195,7 @@ const planRun: FoundPlanRun = {
   status: 'COMPLETED',
   outcome: 'completed',
   reset: false,
-  pauses: [],
+  pauses: ['estimate'],
   events: [1, 2].map((phase) => ({ type: 'phase_merged', phase, commit: `9${phase}`, seq: phase, at: phase })),
   archived: { status: 'COMPLETED', outcome: 'completed', deciders: [] },
   phases: [1, 2, 3].map((number) => phaseAt(number)),
@@ -303,7 +303,8 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
   'every plan ends': [
     withRun({ outcome: 'incomplete' }),
     withRun({ status: null, outcome: null }),
-    withRun({ pauses: ['engine_failed'] }),
+    withRun({ pauses: ['estimate', 'engine_failed'] }),
+    withRun({ pauses: ['estimate', 'estimate'] }),
     withRun({ archived: { ...planRun.archived, status: null } }),
     withRun({ archived: { ...planRun.archived, outcome: 'aborted' } }),
     withPlan({ runs: [planRun, { ...planRun, stepKey: 'd'.repeat(32) }] }),

@@ -103,9 +103,11 @@ export const plansEndAsTheyShould: Invariant = {
       const wanted = runs.map((_, i): readonly string[] => (i + 1 === runs.length ? ends : ['stopped']));
       return runs.flatMap(({ status, outcome, archived, pauses }, i) => {
         const end = outcome ?? (status ?? 'open').toLowerCase();
+        // Before its first phase each run asks about its estimate.
+        const strange = pauses.slice(pauses[0] === 'estimate' ? 1 : 0);
         return [
           ...(wanted[i]?.includes(end) === true ? [] : [`${about}: it ended ${end}, not ${wanted[i]?.join(' or ')}`]),
-          ...(pauses.length === 0 ? [] : [`${about}: it asked about ${pauses.join(', ')}`]),
+          ...(strange.length === 0 ? [] : [`${about}: it asked about ${strange.join(', ')}`]),
           ...(archived.status === status && archived.outcome === outcome
             ? []
             : [
