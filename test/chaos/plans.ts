@@ -103,4 +103,4 @@ export const planCarrierOf = (
 };
 
 /** `plans/007_c07` of `plans/007_c07.md`, as commits name it. */
-export const planName = ({ path }: PlanDocument): string => `plans/${basename(path, '.md')}`;
+const planName = ({ path }: PlanDocument): string => `plans/${basename(path, '.md')}`;

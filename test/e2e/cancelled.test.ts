@@ -1,10 +1,10 @@
 /**
  * Cancel from the Temporal API in each state of a run: what is applied and not committed is rolled back, a commit under way comes to its
- * end, nothing is held, every call is accounted for. EMEND_LONG=1 runs all states, else a printed, seeded sample.
+ * end, nothing is held, every call is accounted for. EMEND_WHOLE=1 runs all states, else a printed, seeded sample.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { resolveRun } from '../../src/client/index.js';
-import { sampled } from '../support/seeded.js';
+import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import { closedOf, eventually, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf } from './states.js';
 import type { Scene } from './support.js';
@@ -16,7 +16,9 @@ afterEach(async () => {
 });
 
 const names = STATES.map(({ name }) => name);
-test.each(sampled('states at a cancel', names, 0, ['in apply, all written', 'in rollback, before it began']))(
+test.each(
+  sampled('states at a cancel', names, drawn(0, 8), ['in apply, all written', 'in rollback, before it began'], WHOLE),
+)(
   'cancelled %s',
   async (name) => {
     const state = STATES.find((each) => each.name === name)!;

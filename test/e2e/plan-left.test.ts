@@ -21,15 +21,10 @@ const PHASES: readonly DemoPhase[] = [
 type Run = Awaited<ReturnType<typeof startDemo>>;
 const terminate = (s: Scene, run: Run): Promise<unknown> => withHandle(s, run, (handle) => handle.terminate('test'));
 const phaseRun = (s: Scene, run: Run, name: string): Promise<Run> =>
-  eventually(
-    `the run of ${name}`,
-    async () => {
-      const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
-      return found?.live == null ? null : found;
-      // Several phases and attempts may come before it.
-    },
-    120,
-  );
+  eventually(`the run of ${name}`, async () => {
+    const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
+    return found?.live == null ? null : found;
+  });
 const subjects = (s: Scene): readonly string[] => s.git('log', '--reverse', '--format=%s').trim().split('\n');
 
 test('terminated between commit and mark: the next run finds the commit by its trailer, marks it and pays for nothing twice', async () => {
@@ -111,18 +106,16 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
     /an earlier run of the plan left a checkpoint: it was aborted; its last error is not mended: .*two is bad/,
   );
   await s.answer(run, 'resume');
+  expect((await s.settle(run)).status.decision?.reason).toBe('estimate');
+  await s.answer(run, 'continue');
   const two = await phaseRun(s, run, 'p2-1');
   await s.settle(two);
   await s.answer(two, 'approve');
   // The third failure in a row is no first one: no attempt comes before what is to be decided.
-  const events = await eventually(
-    'the judgement',
-    async () => {
-      const all = await s.events(run);
-      return all.some(({ type }) => type === 'phase_failed') ? all : null;
-    },
-    120,
-  );
+  const events = await eventually('the judgement', async () => {
+    const all = await s.events(run);
+    return all.some(({ type }) => type === 'phase_failed') ? all : null;
+  });
   expect(events.find(({ type }) => type === 'checkpoint_taken')).toMatchObject({
     landed: [],
     failures: 2,
