@@ -2,7 +2,6 @@
  * Generated plans: a document with white space, tasks and notes that nobody may touch, and a file for each phase. Each has a repository
  * of its own, so that whatever is found there of commits, marks, branches and worktrees is its own.
  */
-import { basename } from 'node:path';
 import { FORMATS } from '../../src/shared/formats.js';
 import { answersTo, filesOf, type Carrier, type Traits } from './jobs.js';
 
@@ -101,6 +100,3 @@ export const planCarrierOf = (
     more: { [document.path]: document.text, 'emend.yaml': config },
   };
 };
-
-/** `plans/007_c07` of `plans/007_c07.md`, as commits name it. */
-const planName = ({ path }: PlanDocument): string => `plans/${basename(path, '.md')}`;
