@@ -18,16 +18,23 @@ const LIMIT_MS = (long ? 55 : 22) * 60_000;
 const STAGE_MS = 5 * 60_000;
 const CHAOS_MS = 5 * 60_000;
 const CHAOS_LONG_MS = 20 * 60_000;
-/** From the commit: another one for each change, the same one for whoever runs that commit again. EMEND_SEED draws another sample. */
-const seedOfCommit = () => {
+/** From what is committed of sources and tests: another one for each change of them, the same one for whoever runs them again. */
+const seedOfSources = () => {
   try {
-    const head = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
-    return parseInt(head.slice(0, 7), 16);
+    const trees = execFileSync('git', ['rev-parse', 'HEAD:src', 'HEAD:test'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+    return trees
+      .trim()
+      .split('\n')
+      .reduce((sum, tree) => sum ^ parseInt(tree.slice(0, 7), 16), 0);
   } catch {
     return Math.floor(Math.random() * 2 ** 28);
   }
 };
-const seed = process.env.EMEND_SEED ?? String(seedOfCommit());
+const seed = process.env.EMEND_SEED ?? String(seedOfSources());
 const left = () => Math.max(1_000, LIMIT_MS - (Date.now() - started));
 
 /** Everything that the tests put into the temporary directory lies here, so that it can be found and removed afterwards. */
