@@ -1,11 +1,11 @@
-/** A person saves at every step of an apply: no saved byte is lost, and the other files are whole. EMEND_LONG=1 runs every step. */
+/** A person saves at every step of an apply: no saved byte is lost, and the other files are whole. EMEND_WHOLE=1 runs every step. */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyOutcome } from '../../src/workspace/types.js';
-import { sampled, spread } from '../support/seeded.js';
+import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf } from './apply-scene.js';
 import type { Scene, SceneFile } from './apply-scene.js';
@@ -96,7 +96,7 @@ describe.each(ACTS)('a save $name at every system call', (act) => {
     'of %s',
     async (path) => {
       const { steps: all, critical, discards } = await walk();
-      const steps = sampled(`${act.name}, ${path}`, all, 3, spread(critical(path), 7));
+      const steps = sampled(`${act.name}, ${path}`, all, drawn(3, 60), spread(critical(path), 7), WHOLE);
       expect(critical(path).length).toBeGreaterThan(5);
       const outcomes = new Set<string>();
       for (const at of steps) {
@@ -132,7 +132,7 @@ describe('two saves', () => {
     const pairs = critical.flatMap((first) =>
       Array.from({ length: 25 }, (_, more) => [first, first + 1 + more] as const),
     );
-    for (const [first, second] of sampled('two saves', pairs, 30)) {
+    for (const [first, second] of sampled('two saves', pairs, drawn(30, 200), [], WHOLE)) {
       const scene = await makeScene(FILES);
       const save = (text: string) => () => {
         fs.writeFileSync(scene.at('a.txt.editor'), text);
@@ -192,7 +192,7 @@ describe('other acts in between', () => {
     'a person %s at every step',
     async (name, act, stands) => {
       const { steps, critical } = await walk();
-      for (const at of sampled(name, steps, 3, spread(critical('a.txt'), 8))) {
+      for (const at of sampled(name, steps, drawn(3, 60), spread(critical('a.txt'), 8), WHOLE)) {
         const scene = await makeScene(FILES);
         const shim = shimSys(realSys, {
           at,

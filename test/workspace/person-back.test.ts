@@ -1,4 +1,4 @@
-/** A person saves at every step of a rollback and of a recovery: no saved byte is lost. EMEND_LONG=1 runs every step. */
+/** A person saves at every step of a rollback and of a recovery: no saved byte is lost. EMEND_WHOLE=1 runs every step. */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { realSys } from '../../src/workspace/sys.js';
 import type { Sys } from '../../src/workspace/sys.js';
 import type { FileConflict } from '../../src/workspace/types.js';
-import { sampled, spread } from '../support/seeded.js';
+import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf } from './apply-scene.js';
 import type { Scene, SceneFile } from './apply-scene.js';
@@ -89,7 +89,7 @@ describe.each(Object.entries(BACKS))('%s', (name, { prepare, work, side }) => {
         const critical = count.stepsAbout((p) => p.endsWith(`/${path}`) || p.includes(own));
         expect(critical.length).toBeGreaterThan(3);
         let told = 0;
-        for (const at of sampled(`${name}, ${how}, ${path}`, steps, 2, spread(critical, 7))) {
+        for (const at of sampled(`${name}, ${how}, ${path}`, steps, drawn(2, 60), spread(critical, 7), WHOLE)) {
           const scene = await makeScene(FILES);
           await prepare(scene);
           const fault = () => {
