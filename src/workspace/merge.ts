@@ -74,6 +74,13 @@ export async function mergeInto(parts: MergeParts, request: MergeRequest, stillO
     stillOurs();
     const held = await engine.holdLease(repository.root, request.stepKey, request.holder);
     if (held.outcome === 'busy') return held;
+    try {
+      stillOurs();
+    } catch (late) {
+      // It was given up while it took the lease, and the attempt in its place may have ended: nobody else would end this one.
+      if (held.taken) await engine.releaseLease(repository.root, request.stepKey, held.lease.number);
+      throw late;
+    }
     const outcome = await mergeHeld({ parts, request, repository, lease: held.lease, stillOurs });
     stillOurs();
     await engine.releaseLease(repository.root, request.stepKey, held.lease.number);

@@ -48,7 +48,10 @@ const branch = async (name: string, change: () => Promise<void>): Promise<string
   await repo.git('checkout', '-q', 'main');
   return id;
 };
-const merge = (theirs: string, more: { parts?: Partial<MergeParts>; stepKey?: string } = {}): Promise<MergeOutcome> =>
+const merge = (
+  theirs: string,
+  more: { parts?: Partial<MergeParts>; stepKey?: string; late?: () => void } = {},
+): Promise<MergeOutcome> =>
   mergeInto(
     { engine, blobs, lockWait_ms: 300, ...more.parts },
     {
@@ -59,7 +62,7 @@ const merge = (theirs: string, more: { parts?: Partial<MergeParts>; stepKey?: st
       holder: { workflowId: 'emend-plan-x', namespace: 'default' },
       sign: false,
     },
-    () => undefined,
+    more.late ?? (() => undefined),
   );
 const phase = (): Promise<string> =>
   branch('phase', async () => {
@@ -264,4 +267,18 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
   expect((await repo.line('rev-list', '--merges', '--count', 'HEAD')).trim()).toBe('1');
   expect(await repo.line('status', '--porcelain')).toBe('');
   expect(await engine.readLease(repo.dir)).toBeNull();
+});
+
+test('an attempt that stood still while another merged, and takes the lease when all is over, gives it back', async () => {
+  const theirs = await phase();
+  expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
+  // Before it takes the lease, and while it does. Later the next attempt would find it held, and end it.
+  for (const at of [1, 2]) {
+    let checks = 0;
+    const late = () => {
+      if (++checks >= at) fail('busy', 'This attempt stood still for 4000 ms: another may have taken its place.');
+    };
+    expect(await merge(theirs, { late })).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });
+    expect({ at, checks, lease: await engine.readLease(repo.dir) }).toEqual({ at, checks: at, lease: null });
+  }
 });
