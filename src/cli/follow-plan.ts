@@ -27,7 +27,7 @@ export const followPlan = async (
   started: ResolvedRun,
   options: FollowOptions,
 ): Promise<FollowedPlan> => {
-  const progress = new ProgressLog(io, emend, options.quiet);
+  const progress = new ProgressLog(io, emend, options.shows);
   const handled = new Set<string>();
   const seen = new Set<string>();
   for (let run = started; ; run = await refreshRun(emend, run)) {
@@ -83,7 +83,7 @@ const watchPlan = async (
       const child = status.plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
       if (status.decision !== null && !handled.has(status.decision.id)) {
         if (options.wait && !options.interactive) {
-          progress.say(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
+          progress.sayWaiting(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
           handled.add(status.decision.id);
           return undefined;
         }

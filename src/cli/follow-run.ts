@@ -19,6 +19,9 @@ import { eventText, isWorthALine } from './render/event.js';
 import { LiveBlock, progressLines } from './render/progress.js';
 import { plain } from './render/text.js';
 
+/** `progress`: all; `waits`: only what waits for a person, and why; `nothing`: what comes of it is printed at the end, as data. */
+export type Shows = 'progress' | 'waits' | 'nothing';
+
 export interface FollowOptions {
   /** Ask the person; else `waiting` is returned at the first pause, unless `wait`. */
   readonly interactive: boolean;
@@ -26,8 +29,7 @@ export interface FollowOptions {
   readonly wait: boolean;
   /** Approve `approval` decisions. */
   readonly yes: boolean;
-  /** Print no progress. */
-  readonly quiet: boolean;
+  readonly shows: Shows;
   /** Print what running model calls write. */
   readonly live: boolean;
   /** Come back where no worker answers, instead of waiting for one. */
@@ -52,7 +54,7 @@ export const followRun = async (
   started: ResolvedRun,
   options: FollowOptions,
 ): Promise<Followed> => {
-  const progress = new ProgressLog(io, emend, options.quiet);
+  const progress = new ProgressLog(io, emend, options.shows);
   const print = (lines: readonly string[]): void => {
     progress.say(lines);
   };
@@ -99,7 +101,7 @@ const follow = async (
           await options.onWaiting?.(view.status, decision);
         }
         if (options.wait && !options.interactive && !(decision.reason === 'approval' && (options.yes || judging))) {
-          progress.say(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
+          progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
           handled.add(decision.id);
           return undefined;
         }
@@ -117,7 +119,7 @@ const follow = async (
       const why = await options.policy(run, stopped);
       judged.set(stopped.id, why);
       if (why.length === 0) handled.add(stopped.id);
-      else progress.say(['not approved by the policy:', ...why.map((text) => plain(`  ${text}`))]);
+      else progress.sayWaiting(['not approved by the policy:', ...why.map((text) => plain(`  ${text}`))]);
       continue;
     }
     const answered = await answerHere(io, emend, run, stopped, options);
@@ -136,7 +138,7 @@ export const answerHere = async (
 ) => {
   if (options.yes && decision.reason === 'approval') {
     const result = await decide(emend, run, { answer: 'approve', decision: decision.id });
-    if (!options.quiet) io.out(`approved (--yes): ${plain(result.message)}`);
+    if (options.shows === 'progress') io.out(`approved (--yes): ${plain(result.message)}`);
     return 'answered';
   }
   return options.interactive ? askDecision(io, emend, run, decision, options.signal) : 'left';
@@ -146,21 +148,21 @@ export const answerHere = async (
 export class ProgressLog {
   readonly #io: Io;
   readonly #emend: Emend;
-  readonly #quiet: boolean;
+  readonly #shows: Shows;
   readonly #block: LiveBlock;
   #events: readonly StepEvent[] = [];
   #note: string | null = null;
   #doing = '';
 
-  constructor(io: Io, emend: Emend, quiet: boolean) {
+  constructor(io: Io, emend: Emend, shows: Shows) {
     this.#io = io;
     this.#emend = emend;
-    this.#quiet = quiet;
+    this.#shows = shows;
     this.#block = new LiveBlock(io);
   }
 
   async tell(run: ResolvedRun, view: RunView): Promise<void> {
-    if (this.#quiet) return;
+    if (this.#shows !== 'progress') return;
     if (view.note !== null && view.note !== this.#note)
       this.say([
         plain(view.note),
@@ -183,7 +185,12 @@ export class ProgressLog {
   }
 
   say(lines: readonly string[]): void {
-    if (this.#quiet) return;
+    if (this.#shows !== 'progress') return;
+    this.sayWaiting(lines);
+  }
+
+  sayWaiting(lines: readonly string[]): void {
+    if (this.#shows === 'nothing') return;
     this.#block.clear();
     for (const text of lines) this.#io.out(text);
   }

@@ -2,7 +2,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
-import { collect, json } from './program-options.js';
+import { collect, json, quiet } from './program-options.js';
 
 const RUN = 'the first 4 or more digits of a run, or its workflow id';
 const OUT = (): Option => new Option('--out <file>', 'write it there instead of to stdout');
@@ -12,6 +12,7 @@ export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => vo
     .command('watch')
     .argument('[run]', `${RUN}; default: all open runs`)
     .description('a line for each change of a run, or of all open runs')
+    .addOption(quiet())
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(async (run: string | undefined, flags: object) => {
       const { watch } = await import('./commands/watch.js');
@@ -25,6 +26,7 @@ export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => vo
     .addOption(new Option('--markdown', 'Markdown (default)').conflicts('html'))
     .addOption(new Option('--html', 'one HTML file that loads nothing from elsewhere'))
     .addOption(OUT())
+    .addOption(quiet())
     .addOption(json())
     .action(async (run: string, flags: object) => {
       const { report } = await import('./commands/report.js');
@@ -45,9 +47,10 @@ export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => vo
   program
     .command('init')
     .description('write a commented emend.yaml and a first job, where there are none')
-    .action(async () => {
+    .addOption(quiet())
+    .action(async (flags: object) => {
       const { init } = await import('./commands/init.js');
-      finish(await init(io));
+      finish(await init(io, flags));
     });
 
   program
@@ -57,6 +60,7 @@ export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => vo
     .description('write a job or a plan to begin with')
     .option('--title <text>', 'its heading; default: from the name')
     .option('--file <path>', 'a file that the job edits (again and again)', collect, [])
+    .addOption(quiet())
     .action(async (kind: string, path: string, flags: object) => {
       const { makeNew } = await import('./commands/init.js');
       finish(await makeNew(io, kind, path, flags as Parameters<typeof makeNew>[3]));

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
-import { collect, json } from './program-options.js';
+import { collect, json, quiet } from './program-options.js';
 
 const PLAN = 'a plan: its Markdown file, or the folder of that name';
 
@@ -67,16 +67,18 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
     .option('--yes', 'approve the estimate (within budgets) and every proposal here')
     .option('--set <limit=value>', 'set a budget of the plan, or a limit of its phases; again and again', collect, [])
     .option('--hint <text>', 'goes into the prompts of this run; again and again', collect, [])
+    .addOption(quiet())
     .addOption(json())
     .action(async (path: string, flags: object) => {
       const { runPlan } = await import('./commands/plan-run.js');
       finish(await runPlan(io, path, flags as Parameters<typeof runPlan>[2]));
     });
-  const wish = (name: 'pause' | 'resume' | 'status', description: string): void => {
+  const wish = (name: 'pause' | 'resume', description: string): void => {
     plan
       .command(name)
       .argument('<plan>', PLAN)
       .description(description)
+      .addOption(quiet())
       .addOption(json())
       .action(async (path: string, flags: object) => {
         const commands = await import('./commands/plan-wish.js');
@@ -85,7 +87,15 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
   };
   wish('pause', 'wait before the next phase');
   wish('resume', 'go on after a pause, or start the plan where it was left');
-  wish('status', 'what the run of the plan does, phase by phase');
+  plan
+    .command('status')
+    .argument('<plan>', PLAN)
+    .description('what the run of the plan does, phase by phase')
+    .addOption(json())
+    .action(async (path: string, flags: object) => {
+      const { status } = await import('./commands/plan-wish.js');
+      finish(await status(io, path, flags));
+    });
   plan
     .command('drift')
     .argument('<plan>', PLAN)
@@ -101,6 +111,7 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
     .argument('<plan>', PLAN)
     .description('end the run of the plan when the phase that is under way is done')
     .requiredOption('--after-phase', 'the only way to stop: `emend abort RUN` ends it at once')
+    .addOption(quiet())
     .addOption(json())
     .action(async (path: string, flags: object) => {
       const { stop } = await import('./commands/plan-wish.js');

@@ -3,19 +3,23 @@
  * Temporal); docs/cli.md describes them all, and a test holds it to this file.
  */
 import { Command, Option } from 'commander';
+import { EXIT, EXIT_MEANS } from '../shared/problems.js';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { EVENT_KINDS } from '../shared/plan/event-kinds.js';
 import { addAids } from './program-aids.js';
 import { EXAMPLES } from './examples.js';
 import { addPlan } from './program-plan.js';
-import { collect, json, live } from './program-options.js';
+import { collect, json, live, quiet } from './program-options.js';
 import { version } from './version.js';
 
 const RUN = 'the first 4 or more digits of a run, or its workflow id';
-const EXIT_HELP = `
-Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 waits for a person, 4 refused, 5 conflict, 6 limit,
-7 no server, key or model, 130 interrupted.`;
+const EXIT_HELP = [
+  '\nExit codes:',
+  ...Object.entries(EXIT_MEANS).map(
+    ([name, means]) => `  ${String(EXIT[name as keyof typeof EXIT]).padEnd(3)}  ${means}`,
+  ),
+].join('\n');
 
 export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command => {
   const program = new Command('emend')
@@ -50,7 +54,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .option('--set <limit=value>', 'set a limit for this run (again and again)', collect, [])
     .option('--hint <text>', 'a hint for the prompts of this run (again and again)', collect, [])
     .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
-    .option('--quiet', 'print what waits or how it ended, no progress')
+    .addOption(quiet())
     .addOption(json())
     .action(async (job: string, flags: object) => {
       const { run } = await import('./commands/run.js');
@@ -60,6 +64,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
   program
     .command('list')
     .description('list runs: open ones first')
+    .addOption(quiet())
     .addOption(json())
     .action(async (flags: object) => {
       const { list } = await import('./commands/list.js');
@@ -90,9 +95,10 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .command('review')
     .argument('[run]', `${RUN}; default: the one that waits`)
     .description('go through a proposal hunk by hunk and answer')
-    .action(async (run: string | undefined) => {
+    .addOption(quiet())
+    .action(async (run: string | undefined, flags: object) => {
       const { review } = await import('./commands/review.js');
-      finish(await review(io, run));
+      finish(await review(io, run, flags));
     });
 
   addAids(program, io, finish);
@@ -164,6 +170,7 @@ const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void)
     .option(where, whereHelp)
     .option('--format <name>', 'the format of the answer; auto: by its first lines', 'auto')
     .option('--check', 'write nothing: print the diff and what would happen')
+    .addOption(quiet())
     .addOption(json())
     .action(async (answer: string, flags: object) => {
       const { patch } = await import('./commands/patch.js');
@@ -214,6 +221,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .description('run a Temporal dev server, a worker and the review page on this machine')
     .option('--port <n>', PORT)
     .option('--no-web', 'without the review page')
+    .addOption(quiet())
     .action(async (flags: object) => {
       const { dev } = await import('./commands/dev.js');
       finish(await dev(io, flags as Parameters<typeof dev>[1]));
@@ -225,6 +233,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--port <n>', PORT)
     .option('--host <address>', 'listen there instead of on the loopback address; needs EMEND_WEB_SECRET')
     .option('--public-url <url>', 'the address that people use, where a proxy stands before the page')
+    .addOption(quiet())
     .action(async (flags: object) => {
       const { web } = await import('./commands/web.js');
       finish(await web(io, flags));
@@ -233,9 +242,10 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
   program
     .command('worker')
     .description('run a worker against the configured Temporal server')
-    .action(async () => {
+    .addOption(quiet())
+    .action(async (flags: object) => {
       const { worker } = await import('./commands/worker.js');
-      finish(await worker(io));
+      finish(await worker(io, flags));
     });
 
   program
@@ -245,16 +255,19 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
       '--model [name]',
       'ask the model (default: as configured) for one small edit in each format, and say which work',
     )
+    .addOption(quiet())
     .addOption(json())
-    .action(async ({ model, ...flags }: { readonly model?: string | true; readonly json?: true }) => {
-      if (model !== undefined) {
-        const { doctorModel } = await import('./commands/doctor-model.js');
-        finish(await doctorModel(io, model, flags.json === true));
-        return;
-      }
-      const { doctor } = await import('./commands/doctor.js');
-      finish(await doctor(io, flags));
-    });
+    .action(
+      async ({ model, ...flags }: { readonly model?: string | true; readonly json?: true; readonly quiet?: true }) => {
+        if (model !== undefined) {
+          const { doctorModel } = await import('./commands/doctor-model.js');
+          finish(await doctorModel(io, model, flags));
+          return;
+        }
+        const { doctor } = await import('./commands/doctor.js');
+        finish(await doctor(io, flags));
+      },
+    );
 
   program
     .command('rehearse')
@@ -262,6 +275,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .description('play a language model from a script, for demos and tests')
     .option('--port <n>', 'port on the loopback address; default: a free one')
     .option('--record <file>', 'append every request to this file, a JSON line each')
+    .addOption(quiet())
     .action(async (script: string, flags: object) => {
       const { rehearse } = await import('./commands/rehearse.js');
       finish(await rehearse(io, script, flags));

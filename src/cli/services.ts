@@ -30,13 +30,9 @@ export const warnWithoutModel = (io: Io): void => {
     io.err(`${NO_MODEL} Runs that need one will wait for a decision. ${PROBLEMS.no_api_key.hint}`);
 };
 
-export const startServer = async (io: Io, home: string): Promise<DevServer> => {
-  const cli = await findTemporalCli({
-    env: io.env,
-    log: (text) => {
-      io.err(text);
-    },
-  });
+/** `log` gets what is done until the server is there, as fetching the Temporal CLI. */
+export const startServer = async (env: Io['env'], home: string, log: (text: string) => void): Promise<DevServer> => {
+  const cli = await findTemporalCli({ env, log });
   const { server } = homePaths(home);
   return startDevServer({
     home,
@@ -46,17 +42,18 @@ export const startServer = async (io: Io, home: string): Promise<DevServer> => {
   });
 };
 
-/** `stderr`: lines for whoever watches the worker; `file`: `server/log/worker.log` in the home, out of the way of what a run shows. */
-export type WorkerLog = 'stderr' | 'file';
+/** `stderr`: lines for whoever watches the worker, `warnings` those of them that tell of something wrong; `file`: `server/log/worker.log` in the home, out of the way of what a run shows. */
+export type WorkerLog = 'stderr' | 'warnings' | 'file';
 
 /** The worker's libraries are large: they are loaded only here. */
 export const startOwnWorker = async (io: Io, home: string, log: WorkerLog): Promise<RunningWorker> => {
   const [{ startWorker }, { pino }] = await Promise.all([import('../../worker.js'), import('pino')]);
   const place =
-    log === 'stderr'
-      ? { fd: 2, sync: true }
-      : { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true, sync: true };
-  return startWorker({ env: io.env, home, logger: pino({ name: 'emend-worker' }, pino.destination(place)) });
+    log === 'file'
+      ? { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true, sync: true }
+      : { fd: 2, sync: true };
+  const level = log === 'warnings' ? 'warn' : 'info';
+  return startWorker({ env: io.env, home, logger: pino({ name: 'emend-worker', level }, pino.destination(place)) });
 };
 
 /**

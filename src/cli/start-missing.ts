@@ -4,6 +4,8 @@ import { openEmend } from '../client/open.js';
 import type { Emend, RunGateway } from '../client/types.js';
 import { fail } from '../shared/problems.js';
 import type { Io } from './io.js';
+import { asides } from './quiet.js';
+import type { QuietFlag } from './quiet.js';
 import { checkModelSettings, startOwnWorker, startServer, stopServices } from './services.js';
 import type { RunningWorker } from './services.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
@@ -17,11 +19,11 @@ interface OwnServices {
 }
 
 /** Throws ProblemError `no_api_key` before anything is started, or why server or worker did not start. */
-const startMissing = async (io: Io, emend: Emend): Promise<OwnServices> => {
+const startMissing = async (io: Io, emend: Emend, flags: QuietFlag): Promise<OwnServices> => {
   if (emend.runs !== null && (await emend.runs.polled(emend.queues.workflow)))
     return { server: false, worker: false, stop: () => Promise.resolve() };
   checkModelSettings(io.env);
-  const server = emend.runs === null ? await startServer(io, emend.home) : null;
+  const server = emend.runs === null ? await startServer(io.env, emend.home, asides(io, flags).err) : null;
   let worker: RunningWorker;
   try {
     worker = await startOwnWorker(io, emend.home, 'file');
@@ -52,7 +54,7 @@ export const untilPolled = async (runs: RunGateway, queue: string): Promise<void
  */
 export const withRunning = async <T>(
   io: Io,
-  { dev }: { readonly dev: boolean },
+  { dev, ...flags }: { readonly dev?: true } & QuietFlag,
   use: (emend: Emend, signal: AbortSignal) => Promise<T>,
 ): Promise<T> => {
   const stop = new AbortController();
@@ -60,7 +62,7 @@ export const withRunning = async <T>(
     stop.abort();
   });
   let emend = await openEmend({ env: io.env });
-  const services = dev ? await startMissing(io, emend) : null;
+  const services = dev === true ? await startMissing(io, emend, flags) : null;
   try {
     if (services?.server === true) {
       await emend.close();

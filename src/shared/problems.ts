@@ -15,6 +15,18 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+export const EXIT_MEANS: Readonly<Record<keyof typeof EXIT, string>> = {
+  done: 'done, or nothing to do',
+  failed: 'failed, aborted, terminated',
+  usage: 'wrong usage: a flag, a job file, `emend.yaml`, an unknown run, an answer that is not accepted',
+  waiting: 'waits for a person, whatever the reason',
+  refused: 'refused before anything was written',
+  conflict: 'conflict: files changed meanwhile',
+  limit: 'a limit was reached',
+  unavailable: 'no server, no worker, no key or no model',
+  interrupted: 'interrupted',
+};
+
 interface ProblemSpec {
   readonly retryable: boolean;
   readonly exit: ExitCode;

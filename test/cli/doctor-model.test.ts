@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { doctorModel } from '../../src/cli/commands/doctor-model.js';
+import { main } from '../../src/cli/main.js';
 import { startRehearsal } from '../../src/model/rehearsal/server.js';
 import { fakeIo } from './io.js';
 
@@ -24,13 +25,16 @@ test('says which formats work and what to write into emend.yaml, for the configu
   const rehearsal = await rehearse();
   const io = fakeIo({ env: { ANTHROPIC_BASE_URL: rehearsal.url }, cwd: dir });
   try {
-    expect(await doctorModel(io, true, false)).toBe(0);
+    expect(await doctorModel(io, true, {})).toBe(0);
     const said = io.printed.out;
     expect(said).toMatch(/^ok +search-replace +edited/m);
     expect(said).toMatch(/^no +whole-file +invalid/m);
     expect(said).toContain('models: { "tiny": { formats: [search-replace] } }');
     expect(said).not.toContain('\u001b[31m');
-    expect(rehearsal.requests().map(({ model }) => model)).toEqual(['tiny', 'tiny', 'tiny', 'tiny']);
+    const quiet = fakeIo({ env: { ANTHROPIC_BASE_URL: rehearsal.url }, cwd: dir });
+    expect(await main(['doctor', '--model', '--quiet'], quiet)).toBe(0);
+    expect(quiet.printed.out).toMatch(/^(?:(?:ok|no) .*\n(?: {8}.*\n)?){4}$/);
+    expect(rehearsal.requests().map(({ model }) => model)).toEqual(Array(8).fill('tiny'));
   } finally {
     await rehearsal.close();
   }
@@ -40,7 +44,7 @@ test('7 where no format works; the model named wins', async () => {
   const rehearsal = await startRehearsal({ v: 1, rules: [], default: { answer: 'no' } });
   const io = fakeIo({ env: { ANTHROPIC_BASE_URL: rehearsal.url }, cwd: dir });
   try {
-    expect(await doctorModel(io, 'other', true)).toBe(7);
+    expect(await doctorModel(io, 'other', { json: true })).toBe(7);
     const said = JSON.parse(io.printed.out) as { model: string; trials: { works: boolean }[] };
     expect(said.model).toBe('other');
     expect(said.trials.map(({ works }) => works)).toEqual([false, false, false, false]);
@@ -50,7 +54,7 @@ test('7 where no format works; the model named wins', async () => {
 });
 
 test('without settings of a model nothing is asked', async () => {
-  await expect(doctorModel(fakeIo({ cwd: dir }), true, false)).rejects.toMatchObject({
+  await expect(doctorModel(fakeIo({ cwd: dir }), true, {})).rejects.toMatchObject({
     problem: { code: 'no_api_key' },
   });
 });

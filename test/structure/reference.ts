@@ -4,7 +4,11 @@ import type { Command } from 'commander';
 import ts from 'typescript';
 import { buildProgram } from '../../src/cli/program.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
+import { EXIT, EXIT_MEANS } from '../../src/shared/problems.js';
+import { EXIT_TABLE, SERVED, SITUATIONS } from '../cli/exit-table.js';
+import type { ExitRow } from '../cli/exit-table.js';
 import { fakeIo } from '../cli/io.js';
+import { ONLY_RESULTS, QUIET_TABLE } from '../cli/quiet-table.js';
 
 const HEAD = `# Reference
 
@@ -24,6 +28,26 @@ const commandRows = (command: Command, before = 'emend'): string[][] =>
     const own = each.commands.length > 0 ? [] : [[`\`${[name, ...given].join(' ')}\``, each.description(), flags]];
     return [...own, ...commandRows(each, name)];
   });
+
+const testOf = (named: readonly [string, string] | undefined): string =>
+  named === undefined ? '' : `${named[0]}: ${named[1]}`;
+const endOf = ({ exit, does }: ExitRow['without']): string => `**${exit}** ${does}`;
+const exitRows = (): string[][] => [
+  ...EXIT_TABLE.map(({ situation, line, terminal, without, e2e }) => [
+    SITUATIONS[situation],
+    `\`${`emend ${line}`.trim()}\``,
+    terminal === 'same' ? 'the same' : endOf(terminal),
+    endOf(without),
+    testOf(e2e),
+  ]),
+  ...Object.entries(SERVED).map(([name, named]) => [
+    SITUATIONS.serving,
+    `\`emend ${name}\``,
+    'the same',
+    endOf({ exit: EXIT.done, does: 'ends with what it has started', prints: '' }),
+    testOf(named),
+  ]),
+];
 
 /** Type literals of a union, with the text of their fields. */
 const eventRows = (path: string, union: string): string[][] => {
@@ -53,6 +77,24 @@ export const reference = (): string => {
     HEAD,
     '## Commands\n',
     table(['command', 'what it does', 'flags'], commandRows(buildProgram(fakeIo(), () => undefined))),
+    '\n## Exit codes\n',
+    table(
+      ['code', 'meaning'],
+      Object.entries(EXIT_MEANS).map(([name, means]) => [String(EXIT[name as keyof typeof EXIT]), means]),
+    ),
+    '\nIn a terminal (stdin and stdout) and without one; each row is a case of test/cli/exit-table.test.ts, where a server is a map; the last column names the end-to-end test that shows it with a real one. A',
+    'command that follows a run ends as the run does: the rows of `emend run` hold for `emend plan run` too.\n',
+    table(['situation', 'typed', 'in a terminal', 'without one', 'end to end'], exitRows()),
+    '\n## What --quiet leaves out\n',
+    table(
+      ['command', 'left out'],
+      QUIET_TABLE.map(({ command, leavesOut }) => [`\`emend ${command}\``, leavesOut]),
+    ),
+    '\nThe others print their result and no more:\n',
+    table(
+      ['command', 'what it prints'],
+      Object.entries(ONLY_RESULTS).map(([command, what]) => [`\`emend ${command}\``, what]),
+    ),
     '\n## Events\n',
     '`emend events RUN --json` prints one a line, each with `seq` (rises by one) and `at` (ms since the epoch). Of a job:\n',
     table(['type', 'fields'], eventRows('src/shared/events.ts', 'EventBody')),

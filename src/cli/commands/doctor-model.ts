@@ -12,6 +12,8 @@ import { join } from 'node:path';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { line, plain, table } from '../render/text.js';
+import { asides } from '../quiet.js';
+import type { Asides, QuietFlag } from '../quiet.js';
 import { checkModelSettings } from '../services.js';
 import { hearInterrupt } from '../until-interrupted.js';
 
@@ -19,7 +21,13 @@ import { hearInterrupt } from '../until-interrupted.js';
 const answer_tokens = 2_048;
 
 /** Exit code 7 where no format works. `name` true: the model of `emend.yaml` here, else the default. Throws ProblemError. */
-export const doctorModel = async (io: Io, name: string | true, asJson: boolean): Promise<ExitCode> => {
+export const doctorModel = async (
+  io: Io,
+  name: string | true,
+  flags: { readonly json?: true } & QuietFlag,
+): Promise<ExitCode> => {
+  const asJson = flags.json === true;
+  const aside = asides(io, flags);
   checkModelSettings(io.env);
   const config = await configHere(io.cwd);
   const model = name === true ? config.model : name;
@@ -31,7 +39,7 @@ export const doctorModel = async (io: Io, name: string | true, asJson: boolean):
   });
   const trials: FormatTrial[] = [];
   try {
-    if (!asJson) io.out(`${plain(model)}: one small edit in each format`);
+    if (!asJson) aside.out(`${plain(model)}: one small edit in each format`);
     const outputBudget_tokens = Math.min(answer_tokens, mostOutput_tokens(modelEntry(config, model)));
     for await (const trial of tryFormats({ model: port, name: model, outputBudget_tokens, signal: stop.signal })) {
       trials.push(trial);
@@ -41,7 +49,7 @@ export const doctorModel = async (io: Io, name: string | true, asJson: boolean):
     interrupt.off();
   }
   if (asJson) printJson(io, 'doctor --model', { v: 1, model, trials });
-  else sayAdvice(io, model, trials);
+  else sayAdvice(aside, model, trials);
   return trials.some(({ works }) => works) ? EXIT.done : EXIT.unavailable;
 };
 
@@ -59,9 +67,9 @@ const tell = (io: Io, { format, works, outcome, message, input_tokens, output_to
   if (!works) io.out(`        ${io.colors.bold(line(message, Math.max(40, io.columns - 10)))}`);
 };
 
-const sayAdvice = (io: Io, model: string, trials: readonly FormatTrial[]): void => {
+const sayAdvice = (aside: Asides, model: string, trials: readonly FormatTrial[]): void => {
   const good = trials.filter(({ works }) => works).map(({ format }) => format);
   if (good.length === 0 || good.length === trials.length) return;
-  io.out('For emend.yaml, so that it is asked in these alone (one edit proves little: docs/models.md has an exam):');
-  io.out(`models: { ${JSON.stringify(model)}: { formats: [${good.join(', ')}] } }`);
+  aside.out('For emend.yaml, so that it is asked in these alone (one edit proves little: docs/models.md has an exam):');
+  aside.out(`models: { ${JSON.stringify(model)}: { formats: [${good.join(', ')}] } }`);
 };

@@ -5,6 +5,8 @@ import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { repositoryOf } from '../../workspace/git.js';
 import type { Io } from '../io.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { plain } from '../render/text.js';
 import { CONFIG, job, plan } from '../templates.js';
 
@@ -25,7 +27,7 @@ const make = async (path: string, text: string): Promise<boolean> => {
 /** The top of the repository, else the directory itself. */
 const topOf = async (dir: string): Promise<string> => (await repositoryOf(dir))?.root ?? dir;
 
-export const init = async (io: Io): Promise<ExitCode> => {
+export const init = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
   const top = await topOf(io.cwd);
   const first = join('jobs', 'first.md');
   const files = [
@@ -36,7 +38,7 @@ export const init = async (io: Io): Promise<ExitCode> => {
     const made = await make(join(top, path), text);
     io.out(`${made ? 'wrote' : 'left alone, is there already'}  ${plain(relative(io.cwd, join(top, path)))}`);
   }
-  io.out(
+  asides(io, flags).out(
     `Next: write what you want into ${plain(relative(io.cwd, join(top, first)))}, then: emend run ${plain(relative(io.cwd, join(top, first)))} --dev`,
   );
   return EXIT.done;
@@ -54,7 +56,7 @@ const npmTest = async (top: string): Promise<string | null> => {
   }
 };
 
-export interface NewFlags {
+export interface NewFlags extends QuietFlag {
   readonly title?: string;
   readonly file: readonly string[];
 }
@@ -70,7 +72,7 @@ export const makeNew = async (io: Io, kind: string, path: string, flags: NewFlag
   const text = kind === 'plan' ? plan(title) : job(title, flags.file, await npmTest(await topOf(io.cwd)));
   if (!(await make(at, text))) return fail('usage', `${path} is there already; nothing was written.`);
   io.out(`wrote ${plain(path)}`);
-  io.out(`Next: ${kind === 'plan' ? 'emend plan check' : 'emend run'} ${plain(path)}`);
+  asides(io, flags).out(`Next: ${kind === 'plan' ? 'emend plan check' : 'emend run'} ${plain(path)}`);
   return EXIT.done;
 };
 

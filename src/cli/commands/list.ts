@@ -7,12 +7,14 @@ import type { ExitCode } from '../../shared/problems.js';
 import { createApplyEngine } from '../../workspace/apply.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { heldLines, releasedLine } from '../render/holds.js';
 import { transactionLines } from '../render/transactions.js';
 import { line, table } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
 
-export const list = (io: Io, options: { readonly json?: true }): Promise<ExitCode> =>
+export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
     const transactions = await createApplyEngine({ home: emend.home, blobs: emend.blobs }).recover();
@@ -24,9 +26,13 @@ export const list = (io: Io, options: { readonly json?: true }): Promise<ExitCod
     }
     for (const text of transactionLines(transactions)) io.err(text);
     for (const hold of holds.released) io.err(releasedLine(hold));
+    const aside = asides(io, options);
+    // That open runs are missing or unknown is no hint: the list is less than it seems.
     if (found.note !== null)
-      io.err(`${found.note} Open runs may show as unknown; \`emend dev\` starts a server and a worker.`);
-    if (found.runs.length === 0) io.out('No runs yet. Start one with: emend run JOB.md');
+      io.err(
+        `${found.note} Open runs may show as unknown${aside.after('; `emend dev` starts a server and a worker')}.`,
+      );
+    if (found.runs.length === 0) io.out(`No runs yet.${aside.after(' Start one with: emend run JOB.md')}`);
     else
       for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)]))
         io.out(text.slice(0, Math.max(io.columns, 80)));

@@ -13,9 +13,11 @@ import { readAnswer } from '../patch/read-answer.js';
 import { drawPatch, sealPatch } from '../patch/seal-answer.js';
 import { printPatch } from '../render/patch.js';
 import type { PatchReport } from '../render/patch.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { transactionLines } from '../render/transactions.js';
 
-export interface PatchFlags {
+export interface PatchFlags extends QuietFlag {
   readonly workspace?: string;
   readonly format: string;
   readonly check?: true;
@@ -34,7 +36,15 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
   const judged = await judge(workspace, config, format, answer);
   const report = reportOf(workspace, judged, check);
   const done = local === null ? report : await write(local, workspace, judged, report);
-  await printPatch(io, { ...done, recovered: local?.recovered ?? [] }, { check, json: flags.json === true });
+  await printPatch(
+    io,
+    { ...done, recovered: local?.recovered ?? [] },
+    {
+      check,
+      json: flags.json === true,
+      aside: asides(io, flags),
+    },
+  );
   return done.exit;
 };
 

@@ -11,15 +11,17 @@ import { shownKey } from '../../shared/refs.js';
 import { exitOfFollowed } from '../exit-codes.js';
 import { followPlan } from '../follow-plan.js';
 import type { FollowedPlan } from '../follow-plan.js';
+import type { Shows } from '../follow-run.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
+import type { QuietFlag } from '../quiet.js';
 import { decisionLines } from '../render/decision.js';
 import { line, plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
 import { runLimits } from '../settings.js';
 import { withRunning } from '../start-missing.js';
 
-export interface PlanRunFlags {
+export interface PlanRunFlags extends QuietFlag {
   readonly phase?: string;
   readonly sequential?: true;
   readonly waves?: true;
@@ -39,7 +41,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   const overrides = runLimits(flags.set);
   const phase = phaseOf(flags.phase);
   const plan = await planOfPath(io.cwd, path);
-  return withRunning(io, { dev: flags.dev === true }, async (emend, signal) => {
+  return withRunning(io, flags, async (emend, signal) => {
     const step = await startPlan(emend, {
       plan,
       overrides,
@@ -76,7 +78,8 @@ const follow = async (
   const shown = shownKey(step.stepKey);
   const resolved = await resolveRun(emend, step.stepKey);
   const link = linkOf(emend, resolved);
-  if (!json) {
+  const shows: Shows = json ? 'nothing' : flags.quiet === true ? 'waits' : 'progress';
+  if (shows === 'progress') {
     io.out(`${shown}  ${line(plan.title, io.columns - 10)}`);
     if (step.started === 'already_running') io.out('  This plan is running already; here it is.');
     if (link !== null) io.out(`  ${link}`);
@@ -86,7 +89,7 @@ const follow = async (
     interactive,
     wait: flags.wait === true,
     yes: flags.yes === true,
-    quiet: json,
+    shows,
     live: false,
     needWorker: !interactive && flags.wait !== true,
     signal,

@@ -9,18 +9,24 @@ import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { viewLines } from '../render/view.js';
 import { withEmend } from '../with-emend.js';
 import { runPlan } from './plan-run.js';
 
-interface Flags {
+interface Flags extends QuietFlag {
   readonly json?: true;
 }
 
 type Wish = 'pause' | 'resume' | 'stop' | 'drift';
+interface Said {
+  readonly what: string;
+  readonly hint?: string;
+}
 
 const wish =
-  (name: Wish, said: string, text?: string) =>
+  (name: Wish, said: Said, text?: string) =>
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
       const plan = await planOfPath(io.cwd, path);
@@ -32,13 +38,13 @@ const wish =
 const noneOpen = ({ planPath }: PlanFile, more = ''): never =>
   fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: emend plan run ${planPath}`);
 
-const told = (io: Io, plan: PlanFile, name: Wish, said: string, flags: Flags): ExitCode => {
+const told = (io: Io, plan: PlanFile, name: Wish, { what, hint = '' }: Said, flags: Flags): ExitCode => {
   if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId: plan.workflowId, wish: name });
-  else io.out(`${plan.planPath}: ${said}`);
+  else io.out(`${plan.planPath}: ${what}${asides(io, flags).after(hint)}`);
   return EXIT.done;
 };
 
-export const pause = wish('pause', 'pauses before the next phase; emend plan resume goes on');
+export const pause = wish('pause', { what: 'pauses before the next phase', hint: '; emend plan resume goes on' });
 
 /** Where no run is open the plan is started where the last one left it. */
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
@@ -46,16 +52,19 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
   const isLeft = await withEmend(io, async (emend) =>
     (await tellPlan(emend, plan, 'resume', loginName())) ? null : (await lastCheckpointed(emend, plan)) !== null,
   );
-  if (isLeft === null) return told(io, plan, 'resume', 'goes on', flags);
+  if (isLeft === null) return told(io, plan, 'resume', { what: 'goes on' }, flags);
   if (!isLeft) return noneOpen(plan, ', and none has left a checkpoint');
   return runPlan(io, path, { set: [], hint: [], ...flags });
 };
-export const stop = wish('stop', 'ends when the phase that is under way is done; emend plan resume takes it back');
+export const stop = wish('stop', {
+  what: 'ends when the phase that is under way is done',
+  hint: '; emend plan resume takes it back',
+});
 
 export const drift = (io: Io, path: string, text: string, flags: Flags): Promise<ExitCode> =>
   text.trim() === ''
     ? fail('usage', 'drift: expected what the plan does not hold, received nothing.')
-    : wish('drift', 'is taken up before the next phase', text)(io, path, flags);
+    : wish('drift', { what: 'is taken up before the next phase' }, text)(io, path, flags);
 
 export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {

@@ -3,9 +3,11 @@ import { startRehearsal } from '../../model/rehearsal/server.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { untilInterrupted } from '../until-interrupted.js';
 
-interface RehearseFlags {
+interface RehearseFlags extends QuietFlag {
   readonly port?: string;
   readonly record?: string;
 }
@@ -16,8 +18,9 @@ export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Pr
     ...(flags.record === undefined ? {} : { record: resolve(io.cwd, flags.record) }),
   });
   io.out(`Rehearsal of ${script} at ${rehearsal.url}`);
-  io.out('In the terminal of the worker:');
-  io.out(`  export ANTHROPIC_BASE_URL=${rehearsal.url} ANTHROPIC_API_KEY=rehearsal`);
+  const aside = asides(io, flags);
+  aside.out('In the terminal of the worker:');
+  aside.out(`  export ANTHROPIC_BASE_URL=${rehearsal.url} ANTHROPIC_API_KEY=rehearsal`);
   try {
     await untilInterrupted(io, new Promise<void>(() => undefined));
   } finally {

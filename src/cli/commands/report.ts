@@ -13,6 +13,8 @@ import type { BlobRef } from '../../shared/refs.js';
 import { redact } from '../../workspace/runner-env.js';
 import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { plain } from '../render/text.js';
 import type { ReportTexts } from '../report/document.js';
 import { reportDocument } from '../report/document.js';
@@ -20,7 +22,7 @@ import { renderHtml } from '../report/html.js';
 import { renderMarkdown } from '../report/markdown.js';
 import { withEmend } from '../with-emend.js';
 
-export interface ReportFlags {
+export interface ReportFlags extends QuietFlag {
   readonly html?: true;
   readonly markdown?: true;
   readonly out?: string;
@@ -39,7 +41,7 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCod
     if (flags.out === undefined) io.write(written);
     else {
       await writeFile(resolve(io.cwd, flags.out), written);
-      io.err(`wrote ${plain(flags.out)}`);
+      asides(io, flags).err(`wrote ${plain(flags.out)}`);
     }
     return EXIT.done;
   });

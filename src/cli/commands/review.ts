@@ -1,5 +1,6 @@
 /** `emend review`: goes through a proposal hunk by hunk; other decisions are asked as `emend run` does. */
 import { listRuns } from '../../client/list-runs.js';
+import { needRuns } from '../../client/need-runs.js';
 import { refreshRun, resolveRun } from '../../client/resolve-run.js';
 import type { ResolvedRun } from '../../client/resolve-run.js';
 import { showRun } from '../../client/show-run.js';
@@ -12,13 +13,15 @@ import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { askDecision } from '../ask-decision.js';
 import type { Io } from '../io.js';
+import { asides } from '../quiet.js';
+import type { Asides, QuietFlag } from '../quiet.js';
 import { commandLines, decisionLines } from '../render/decision.js';
 import { plain } from '../render/text.js';
 import { askReview } from '../review/ask-review.js';
 import { loadReview } from '../review/load.js';
 import { withEmend } from '../with-emend.js';
 
-export const review = (io: Io, run: string | undefined): Promise<ExitCode> =>
+export const review = (io: Io, run: string | undefined, flags: QuietFlag): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     const stop = new AbortController();
     const off = io.onInterrupt(() => {
@@ -26,7 +29,9 @@ export const review = (io: Io, run: string | undefined): Promise<ExitCode> =>
     });
     try {
       const resolved = await resolveRun(emend, run ?? (await onlyWaiting(emend)));
-      return io.isTty ? await inTerminal(io, emend, resolved, stop.signal) : await printed(io, emend, resolved);
+      return io.isTty
+        ? await inTerminal(io, emend, resolved, asides(io, flags), stop.signal)
+        : await printed(io, emend, resolved);
     } finally {
       off();
     }
@@ -34,11 +39,13 @@ export const review = (io: Io, run: string | undefined): Promise<ExitCode> =>
 
 /** The run that waits for somebody, where there is just one. */
 const onlyWaiting = async (emend: Emend): Promise<string> => {
+  needRuns(emend);
   const { runs, note } = await listRuns(emend);
   const waiting = runs.filter((run) => run.decision !== null);
   const [first] = waiting;
+  // Where no worker answers for an open run, nobody can say that none waits.
   if (first === undefined)
-    return fail('run_unknown', `No run waits for you.${note === null ? '' : ` ${note}`}`, 'See `emend list`.');
+    return note === null ? fail('run_unknown', 'No run waits for you.', 'See `emend list`.') : fail('no_worker', note);
   if (waiting.length === 1) return first.stepKey;
   const names = waiting.map((run) => `${shownKey(run.stepKey)} (${run.jobPath})`).join(', ');
   return fail('run_ambiguous', `${waiting.length} runs wait for you: ${names}.`, 'Name one: emend review RUN');
@@ -68,7 +75,13 @@ const printed = async (io: Io, emend: Emend, run: ResolvedRun): Promise<ExitCode
   return EXIT.waiting;
 };
 
-const inTerminal = async (io: Io, emend: Emend, started: ResolvedRun, signal: AbortSignal): Promise<ExitCode> => {
+const inTerminal = async (
+  io: Io,
+  emend: Emend,
+  started: ResolvedRun,
+  aside: Asides,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
   const shown = shownKey(started.stepKey);
   /** Selections of this review: shown again in one piece. */
   const chosen = new Set<string>();
@@ -83,15 +96,15 @@ const inTerminal = async (io: Io, emend: Emend, started: ResolvedRun, signal: Ab
     const lines = decisionLines(shown, decision, { width: io.columns, proposal: view.proposal });
     for (const text of lines.slice(0, lines.length - commandLines(shown, decision).length)) io.out(text);
     const reviewed = await askReview(io, emend, run, loaded, view.status.workspace, signal);
-    if (signal.aborted) return interrupted(io, shown);
+    if (signal.aborted) return interrupted(io, shown, aside);
     if (reviewed.kind === 'left') {
-      io.out(`Nothing more was sent; ${shown} waits on. Again: emend review ${shown}`);
+      io.out(`Nothing more was sent; ${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`);
       return EXIT.waiting;
     }
     for (const verdict of reviewed.verdicts) if (verdict.answer === 'select') chosen.add(verdict.path);
     const answers = new Set(reviewed.verdicts.map(({ answer }) => answer));
     if (!answers.has('select') || answers.has('revise')) {
-      io.out(`emend watch ${shown}   shows how it goes on`);
+      aside.out(`emend watch ${shown}   shows how it goes on`);
       return EXIT.done;
     }
     // What was sent counts, whether or not somebody waits here for what it becomes.
@@ -100,8 +113,8 @@ const inTerminal = async (io: Io, emend: Emend, started: ResolvedRun, signal: Ab
   }
 };
 
-const interrupted = (io: Io, shown: string): ExitCode => {
-  io.err(plain(`\nNothing was sent; ${shown} waits on. Again: emend review ${shown}`));
+const interrupted = (io: Io, shown: string, aside: Asides): ExitCode => {
+  io.err(plain(`\nNothing was sent; ${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`));
   return EXIT.interrupted;
 };
 

@@ -11,10 +11,12 @@ import { fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { exitOfFollowed } from '../exit-codes.js';
 import { followRun } from '../follow-run.js';
-import type { Followed } from '../follow-run.js';
+import type { Followed, Shows } from '../follow-run.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import type { RunOutcome } from '../json.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { decisionLines } from '../render/decision.js';
 import { line, plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
@@ -29,7 +31,7 @@ import type { Publishing } from '../headless/publish.js';
 import type { Policy } from '../../job/policy.js';
 import { runLimits } from '../settings.js';
 
-export interface RunFlags {
+export interface RunFlags extends QuietFlag {
   readonly dev?: true;
   readonly wait?: true;
   readonly yes?: true;
@@ -39,7 +41,6 @@ export interface RunFlags {
   readonly hint: readonly string[];
   readonly workspace?: string;
   readonly json?: true;
-  readonly quiet?: true;
   readonly policy?: string;
   readonly annotations?: true;
   readonly push?: string;
@@ -64,7 +65,7 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
   const publishing = await publishingOf(io, flags);
   const command = await notifyCommand(io);
   const job = await readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
-  return withRunning(io, { dev: flags.dev === true }, async (emend, signal) => {
+  return withRunning(io, flags, async (emend, signal) => {
     const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
     const headless = { policy, command, annotated, publishing };
     return follow(io, emend, job, step, flags, headless, signal);
@@ -84,8 +85,8 @@ const follow = async (
   const shown = shownKey(step.stepKey);
   const resolved = await resolveRun(emend, step.stepKey);
   const link = linkOf(emend, resolved);
-  const quiet = json || flags.quiet === true;
-  if (!quiet) {
+  const shows: Shows = json ? 'nothing' : flags.quiet === true ? 'waits' : 'progress';
+  if (shows === 'progress') {
     io.out(`${shown}  ${line(job.job.title, io.columns - 10)}`);
     if (step.started === 'already_running')
       io.out('  This job is running already; here it is. (--again starts another beside it.)');
@@ -97,17 +98,17 @@ const follow = async (
     interactive,
     wait,
     yes: flags.yes === true,
-    quiet,
+    shows,
     live: flags.live === true,
     needWorker: !interactive && !wait,
     signal,
-    ...(policy === null ? {} : { policy: approveBy(io, emend, policy, flags.policy ?? '', quiet) }),
+    ...(policy === null ? {} : { policy: approveBy(io, emend, policy, flags.policy ?? '', shows !== 'progress') }),
     ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
   });
   const exit = exitOfFollowed(followed);
   if (annotated) await annotate(io, emend, resolved, followed);
   if (json) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
-  else tell(io, shown, followed, flags.dev === true);
+  else tell(io, shown, followed, flags);
   const result = followed.kind === 'closed' ? followed.closed.result : null;
   if (publishing !== null && result !== null) {
     const { title } = job.job;
@@ -145,7 +146,9 @@ const outcomeOf = (followed: Followed): RunOutcome => {
   }
 };
 
-const tell = (io: Io, shown: string, followed: Followed, dev: boolean): void => {
+const tell = (io: Io, shown: string, followed: Followed, flags: RunFlags): void => {
+  const dev = flags.dev === true;
+  const aside = asides(io, flags);
   switch (followed.kind) {
     case 'closed': {
       const { result, status, message } = followed.closed;
@@ -159,7 +162,7 @@ const tell = (io: Io, shown: string, followed: Followed, dev: boolean): void => 
     case 'waiting': {
       const { decision } = followed.status;
       if (decision !== null) for (const text of decisionLines(shown, decision, { width: io.columns })) io.out(text);
-      if (dev) io.err('The server of this run ends with it. Start one first: emend dev');
+      if (dev) aside.err('The server of this run ends with it. Start one first: emend dev');
       return;
     }
     case 'no_worker':

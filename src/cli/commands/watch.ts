@@ -14,10 +14,12 @@ import { exitOfClosed } from '../exit-codes.js';
 import { notify, notifyCommand } from '../headless/notify.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { line } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
 
-export interface WatchFlags {
+export interface WatchFlags extends QuietFlag {
   readonly json?: true;
 }
 
@@ -32,7 +34,7 @@ export const watch = (io: Io, run: string | undefined, flags: WatchFlags): Promi
     const told = teller(io, flags.json === true, command);
     try {
       return run === undefined
-        ? await watchAll(io, emend, told, stop.signal)
+        ? await watchAll(io, emend, told, flags, stop.signal)
         : await watchOne(emend, run, told, stop.signal);
     } finally {
       off();
@@ -49,10 +51,10 @@ const watchOne = async (emend: Emend, run: string, tell: Tell, signal: AbortSign
 };
 
 /** Runs that are started meanwhile are found by looking at the list now and then: no action of a run. */
-const watchAll = async (io: Io, emend: Emend, tell: Tell, signal: AbortSignal): Promise<ExitCode> => {
+const watchAll = async (io: Io, emend: Emend, tell: Tell, flags: QuietFlag, signal: AbortSignal): Promise<ExitCode> => {
   const watched = new Map<string, Promise<void>>();
   if ((await listRuns(emend)).runs.every((run) => !run.open))
-    io.err('No run is open; runs that are started are shown here.');
+    asides(io, flags).err('No run is open; runs that are started are shown here.');
   while (!signal.aborted) {
     for (const { stepKey, open } of (await listRuns(emend)).runs)
       if (open && stepKey !== '' && !watched.has(stepKey)) {

@@ -1,14 +1,18 @@
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
+import { asides } from '../quiet.js';
+import type { QuietFlag } from '../quiet.js';
 import { startPage } from '../review-page.js';
 import type { PageFlags } from '../review-page.js';
 import { untilInterrupted } from '../until-interrupted.js';
 
-export const web = async (io: Io, flags: PageFlags): Promise<ExitCode> => {
+export const web = async (io: Io, flags: PageFlags & QuietFlag): Promise<ExitCode> => {
   const page = await startPage(io, flags);
   try {
-    io.err('Each address is good for one browser, once; the next is printed when one was used. Ctrl-C ends the page.');
+    asides(io, flags).err(
+      'Each address is good for one browser, once; the next is printed when one was used. Ctrl-C ends the page.',
+    );
     await untilInterrupted(io, new Promise(() => undefined));
   } finally {
     await page.close();

@@ -7,6 +7,7 @@ import type { ExitCode } from '../../shared/problems.js';
 import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
+import type { Asides } from '../quiet.js';
 import type { PatchedFile } from '../patch/seal-answer.js';
 import { printDiff } from './diff.js';
 import { count, plain, table } from './text.js';
@@ -47,24 +48,24 @@ export interface PatchReport {
 export const printPatch = async (
   io: Io,
   report: PatchReport,
-  { check, json }: { readonly check: boolean; readonly json: boolean },
+  { check, json, aside }: { readonly check: boolean; readonly json: boolean; readonly aside: Asides },
 ): Promise<void> => {
   if (json) {
     printJson(io, 'patch', report);
     return;
   }
   if (check) await printDiff(io, report.diff, report.workspace);
-  for (const text of patchLines(report))
+  for (const text of patchLines(report, aside))
     if (check) io.err(text);
     else io.out(text);
 };
 
-const patchLines = (report: PatchReport): readonly string[] => [
+const patchLines = (report: PatchReport, aside: Asides): readonly string[] => [
   ...table(report.files.map((file) => [`  ${shownPath(file)}`, file.change, `+${file.added}`, `-${file.removed}`])),
   ...report.rungs.map(rungLine),
   ...report.notes.map((note) => `  note: ${placeOf(note)}${plain(note.message)}`),
   ...report.findings.map((finding) => `  ${finding.guard} in ${plain(finding.path)}: ${plain(finding.message)}`),
-  ...ending(report),
+  ...ending(report, aside),
 ];
 
 const shownPath = ({ path, from }: PatchedFile): string => plain(from === undefined ? path : `${from} -> ${path}`);
@@ -72,12 +73,14 @@ const placeOf = ({ path }: Reason): string => (path === undefined ? '' : `${plai
 const rungLine = ({ rung, path, line }: UsedRung): string =>
   `  used ${rung} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${RUNGS[rung].what}`;
 
-const ending = (report: PatchReport): readonly string[] => {
+const ending = (report: PatchReport, aside: Asides): readonly string[] => {
   const { outcome, files, workspace, format, conflicts, reasons } = report;
   const touched = conflicts.map(({ why }) => `  ${plain(why)}`);
   switch (outcome) {
     case 'applied':
-      return [`Applied to ${count(files.length, 'file')} in ${plain(workspace)}. \`emend undo\` puts them back.`];
+      return [
+        `Applied to ${count(files.length, 'file')} in ${plain(workspace)}.${aside.after(' `emend undo` puts them back.')}`,
+      ];
     case 'would_apply':
       return [`Would apply to ${count(files.length, 'file')} in ${plain(workspace)} (${format}). Nothing was written.`];
     case 'unchanged':

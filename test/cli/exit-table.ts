@@ -1,0 +1,241 @@
+/**
+ * What commands end with, in a terminal and without one: the table in docs/reference.md, and the cases that exit-table.test.ts runs. A
+ * new case is a row; only a new situation needs code, there.
+ */
+import { EXIT } from '../../src/shared/problems.js';
+import type { ExitCode } from '../../src/shared/problems.js';
+
+/** What a person finds. Each is set up in exit-table.test.ts. */
+export const SITUATIONS = {
+  anywhere: 'wherever it is typed',
+  home: 'a home that was used, no server answers',
+  no_home: 'no home yet',
+  bad_job: 'a job with a mistake, a plan with one',
+  answer: 'an answer that fits the files',
+  bad_answer: 'an answer that does not fit',
+  big_answer: 'an answer over `maxAnswer_bytes`',
+  saved_since: 'a file was saved after the change',
+  committed: 'the run ends with its commit',
+  tests_failed: 'the run ends: its tests failed',
+  refused: 'the run ends: its target is no text',
+  conflict: 'the run ends: files changed meanwhile',
+  limit: 'the run ends: a limit was reached',
+  no_model: 'the run ends: the model server refused',
+  terminated: 'the run was terminated on the server',
+  waits: 'the run waits for approval',
+  answered: 'the run waits until somebody else answers',
+  stale: 'the run waits for another answer',
+  no_worker: 'a server, no worker',
+  under_way: 'the run goes on; Ctrl-C',
+  not_waiting: 'the run does not wait',
+  none_waits: 'no run waits',
+  nothing_open: 'no run is open; Ctrl-C',
+  paused: 'the plan is paused',
+  serving: 'it serves; Ctrl-C',
+} as const;
+export type Situation = keyof typeof SITUATIONS;
+
+interface End {
+  readonly exit: ExitCode;
+  /** What it does, for people. */
+  readonly does: string;
+  /** Words that it prints then, wherever. */
+  readonly prints: string;
+}
+export interface ExitRow {
+  readonly situation: Situation;
+  /** After `emend`; RUN stands for the run. */
+  readonly line: string;
+  /** What the person types in the terminal. */
+  readonly typed?: readonly string[];
+  readonly terminal: End | 'same';
+  readonly without: End;
+  /** The end-to-end test, by its file and name, that shows it with a real server and worker. */
+  readonly e2e?: readonly [file: string, name: string];
+}
+
+const { done, failed, usage, waiting, refused, conflict, limit, unavailable, interrupted } = EXIT;
+const end = (exit: ExitCode, does: string, prints: string): End => ({ exit, does, prints });
+type More = Pick<ExitRow, 'e2e' | 'typed'>;
+/** The same in a terminal and without one. */
+const same = (situation: Situation, line: string, without: End, more: More = {}): ExitRow => ({
+  ...{ situation, line, without, terminal: 'same', ...more },
+});
+const differs = (situation: Situation, line: string, terminal: End, without: End, more: More = {}): ExitRow => ({
+  ...{ situation, line, without, terminal, ...more },
+});
+
+const ANSWERS = ['approve', 'skip', 'retry', 'revise --note x', 'abort', 'decide'] as const;
+/** `decide` names the answer after the run. */
+const answered = (answer: (typeof ANSWERS)[number]): string => {
+  const [verb, ...flags] = answer.split(' ');
+  return answer === 'decide' ? 'decide RUN approve' : [verb, 'RUN', ...flags].join(' ');
+};
+
+export const EXIT_TABLE: readonly ExitRow[] = [
+  same('anywhere', '--help', end(done, 'prints its help', 'Usage: emend')),
+  same('anywhere', 'help run', end(done, 'prints its help', 'Usage: emend run')),
+  same('anywhere', '', end(usage, 'prints its help as an error', 'Usage: emend')),
+  same('anywhere', 'revew', end(usage, 'names the nearest word', 'Did you mean review?')),
+  same('anywhere', 'run job.md --live --quiet', end(usage, 'names the flags', 'cannot be used with')),
+  same('anywhere', 'completion bash', end(done, 'prints the script', '_emend()')),
+  same('anywhere', 'completion tcsh', end(usage, 'names the shells', 'expected bash, zsh, fish')),
+  same('anywhere', 'init', end(done, 'writes what is not there', 'emend.yaml')),
+  same('anywhere', 'new job new.md', end(done, 'writes it', 'wrote new.md')),
+  same('anywhere', 'new job job.md', end(usage, 'leaves what is there', 'job.md is there already')),
+  same('anywhere', 'plan check plan.md', end(done, 'prints phases and waves', '2 phases')),
+  same('anywhere', 'plan score plan.md', end(done, 'prints the scores', 'Phase 1')),
+  same('anywhere', 'plan show plan.md', end(done, 'prints levels and files', 'plan.md')),
+  same('anywhere', 'plan expand phase plan.md 1', end(done, 'writes its file', 'expanded Phase 1')),
+  same('anywhere', 'plan collapse phase plan.md 9', end(usage, 'says what is wrong', 'Phase 9')),
+  same('anywhere', 'rehearse none.yaml', end(usage, 'says what is wrong', 'none.yaml')),
+
+  same('bad_job', 'run job.md', end(usage, 'names file and line', 'job.md:2: ')),
+  same('bad_job', 'plan check plan.md', end(usage, 'names file and line', 'plan.md:')),
+  same('bad_job', 'plan run plan.md', end(usage, 'names file and line', 'plan.md:')),
+
+  same('no_home', 'list', end(failed, 'says so, and makes none', 'there is no home')),
+  same('no_home', 'show abcd', end(failed, 'says so, and makes none', 'there is no home')),
+  same('no_home', 'patch answer.txt --check', end(done, 'prints the diff, and makes none', 'Would apply')),
+
+  same('home', 'run job.md', end(unavailable, 'says what to look at', 'No Temporal server')),
+  same('home', 'run job.md --dev', end(unavailable, 'misses the key before it starts one', 'ANTHROPIC_API_KEY')),
+  same('home', 'plan run plan.md', end(unavailable, 'says what to look at', 'No Temporal server')),
+  same('home', 'list', end(done, 'lists the archive, and says so', 'No Temporal server')),
+  same('home', 'stats', end(done, 'counts the archive', 'plans')),
+  same('home', 'show abcd', end(unavailable, 'cannot know the run', 'No run starts with "abcd"')),
+  same('home', 'review', end(unavailable, 'cannot know what waits', 'No Temporal server')),
+  same('home', 'watch', end(unavailable, 'says what to look at', 'No Temporal server')),
+  ...ANSWERS.map((answer) => same('home', answered(answer), end(unavailable, 'sends nothing', 'No Temporal server'))),
+  same('home', 'recover', end(done, 'mends what needs no server', 'No change was left half done')),
+  same('home', 'gc', end(unavailable, 'removes nothing', 'No Temporal server')),
+  same('home', 'doctor', end(unavailable, 'names what is missing', 'missing')),
+  same('home', 'doctor --model', end(unavailable, 'misses the key', 'ANTHROPIC_API_KEY')),
+  same('home', 'undo', end(done, 'has nothing to do', 'Nothing is left to undo')),
+
+  same('answer', 'patch answer.txt', end(done, 'applies it', 'Applied to 1 file')),
+  same('bad_answer', 'patch answer.txt', end(refused, 'writes nothing, and says why', 'Not applied')),
+  same('bad_answer', 'patch none.txt', end(usage, 'says what is wrong', 'There is no file')),
+  same('big_answer', 'patch answer.txt', end(limit, 'writes nothing, and names the limit', 'maxAnswer_bytes')),
+  same('saved_since', 'undo', end(conflict, 'writes nothing, and names the file', 'changed since')),
+
+  same('committed', 'run job.md', end(done, 'prints the commit', 'committed'), {
+    e2e: [
+      'test/e2e/cli.test.ts',
+      '--yes approves, and the result is the exit code; a second run beside it has nothing to do with it',
+    ],
+  }),
+  same('committed', 'watch RUN', end(done, "ends with the run's code", 'running')),
+  same('tests_failed', 'run job.md', end(failed, 'prints how it ended', 'its tests failed')),
+  same('tests_failed', 'watch RUN', end(failed, "ends with the run's code", 'running')),
+  same('refused', 'run job.md', end(refused, 'prints why', 'refused before anything was written')),
+  same('conflict', 'run job.md', end(conflict, 'prints why', 'failed')),
+  same('limit', 'run job.md', end(limit, 'prints which limit', 'failed')),
+  same('no_model', 'run job.md', end(unavailable, 'prints why', 'failed')),
+  same('terminated', 'run job.md', end(failed, 'points at `emend recover`', 'emend recover')),
+
+  differs(
+    'waits',
+    'run job.md',
+    end(waiting, 'asks; `q` leaves it waiting', 'waits for you: approval'),
+    end(waiting, 'prints what to type', 'emend approve '),
+    {
+      typed: ['q'],
+      e2e: [
+        'test/e2e/cli.test.ts',
+        'q leaves it waiting with 3; revise asks for the note and for a new answer; x aborts with 1',
+      ],
+    },
+  ),
+  differs(
+    'waits',
+    'run job.md --json',
+    end(waiting, 'asks nothing: one object', '"state":"waiting"'),
+    end(waiting, 'one object', '"state":"waiting"'),
+    { e2e: ['test/e2e/cli.test.ts', 'the run pauses with 3 and prints what to type; typing that ends it'] },
+  ),
+  differs(
+    'answered',
+    'run job.md --wait',
+    end(waiting, 'asks all the same; `q` leaves it waiting', 'waits for you: approval'),
+    end(done, 'prints what waits, then how it ended', 'committed'),
+    { typed: ['q'] },
+  ),
+  differs(
+    'waits',
+    'plan run plan.md',
+    end(waiting, 'asks; `q` leaves it waiting', 'waits for you: approval'),
+    end(waiting, 'prints what to type', 'emend approve '),
+    { typed: ['q'] },
+  ),
+  differs(
+    'waits',
+    'review',
+    end(waiting, 'asks hunk by hunk; `q` leaves it waiting', 'waits for you: approval'),
+    end(waiting, 'prints the diff, and how to answer to stderr', '+two\nwaits for you: approval'),
+    {
+      typed: ['q'],
+      e2e: [
+        'test/e2e/review.test.ts',
+        'without a terminal: the diff byte for byte, and how to answer; hunks by number',
+      ],
+    },
+  ),
+  same('waits', 'show RUN', end(done, 'prints what to type', 'emend approve ')),
+  same('waits', 'list', end(done, 'lists it', 'approval: emend show')),
+  same('waits', 'diff RUN', end(done, 'prints the diff', '+two')),
+  same('under_way', 'diff RUN', end(done, 'says that there is no proposal', 'no proposal to show')),
+  same('waits', 'report RUN', end(done, 'prints Markdown', '# ')),
+  same('waits', 'events RUN', end(done, 'prints those that are there', '')),
+  ...ANSWERS.map((answer) => same('waits', answered(answer), end(done, 'prints what came of it', 'done'))),
+  same('stale', 'approve RUN --decision 9-0', end(usage, 'says what the run says', 'Another decision is open'), {
+    e2e: ['test/e2e/cli.test.ts', 'the run pauses with 3 and prints what to type; typing that ends it'],
+  }),
+  same('waits', 'decide RUN keep', end(usage, 'names the answers', 'keep')),
+
+  differs(
+    'no_worker',
+    'run job.md',
+    end(interrupted, 'waits for one until Ctrl-C', 'emend worker'),
+    end(unavailable, 'leaves the run started', 'is started and goes on as soon as a worker is there'),
+    { e2e: ['test/e2e/cli.test.ts', 'no worker: 7 and what to type; an answer given meanwhile counts when one comes'] },
+  ),
+  same('no_worker', 'review RUN', end(unavailable, 'says how to start one', 'emend worker')),
+  same('no_worker', 'review', end(unavailable, 'cannot know what waits', 'emend worker')),
+  same('no_worker', 'show RUN', end(done, 'prints what the archive has', 'it may lag behind')),
+
+  same('under_way', 'run job.md', end(interrupted, 'leaves the run alive', 'goes on without this terminal'), {
+    e2e: ['test/e2e/cli.test.ts', 'Ctrl-C leaves the run alive: 130'],
+  }),
+  same('under_way', 'plan run plan.md', end(interrupted, 'leaves the run alive', 'goes on without this terminal')),
+  same('under_way', 'watch RUN', end(interrupted, 'leaves the run alive', 'running')),
+  same('under_way', 'events RUN --follow', end(interrupted, 'leaves the run alive', '')),
+
+  same('not_waiting', 'review RUN', end(usage, 'says what it does', 'waits for no answer')),
+  same('not_waiting', 'approve RUN', end(usage, 'says what it does', 'waits for no answer')),
+  same('none_waits', 'review', end(usage, 'says so', 'No run waits for you')),
+  same('nothing_open', 'watch', end(interrupted, 'waits for one that is started', 'No run is open')),
+  same('none_waits', 'plan pause plan.md', end(usage, 'says so', 'No run of plan is open')),
+  same('none_waits', 'plan resume plan.md', end(usage, 'says so', 'No run of plan is open')),
+  same('none_waits', 'plan stop plan.md --after-phase', end(usage, 'says so', 'No run of plan is open')),
+  same('none_waits', 'plan drift plan.md more', end(usage, 'says so', 'No run of plan is open')),
+  same('none_waits', 'plan status plan.md', end(usage, 'says so', 'plan')),
+  same('none_waits', 'recover --undo abcdef', end(usage, 'says so', 'abcdef')),
+
+  same('paused', 'plan run plan.md', end(waiting, 'says how to go on', 'emend plan resume PLAN')),
+  same('paused', 'plan pause plan.md', end(done, 'says when', 'pauses before the next phase')),
+  same('paused', 'plan resume plan.md', end(done, 'says that it goes on', 'goes on')),
+  same('paused', 'plan stop plan.md --after-phase', end(done, 'says when', 'ends when the phase')),
+  same('paused', 'plan drift plan.md more', end(done, 'says when', 'is taken up before the next phase')),
+  same('serving', 'rehearse script.yaml --port 0', end(done, 'ends', 'Rehearsal of script.yaml')),
+];
+
+/** Commands of which no row is: until Ctrl-C they need a server, or the built page. What shows that they end with 0 then. */
+export const SERVED: Readonly<Record<string, readonly [file: string, name: string]>> = {
+  dev: ['test/e2e/dev-version.test.ts', 'Ctrl-C while it starts: it ends with what it had started'],
+  web: ['test/e2e/doc-commands.test.ts', 'commands of README and docs'],
+  worker: [
+    'test/e2e/bad-input.test.ts',
+    'a worker without a key says so, and the run waits for a person with the same words',
+  ],
+};

@@ -1,0 +1,51 @@
+/** `--quiet` by command: what goes, what stays, and that nothing else changes. */
+import { expect, test } from '@jest/globals';
+import { buildProgram } from '../../src/cli/program.js';
+import { fakeIo } from './io.js';
+import { ONLY_RESULTS, QUIET_TABLE } from './quiet-table.js';
+import { played } from './situations.js';
+import type { Played } from './situations.js';
+
+/** Without what differs from run to run: keys, ports, times. */
+const linesOf = ({ out, err }: Played): readonly string[] =>
+  `${out}${err}`
+    .replaceAll(/\b[0-9a-f]{8,}\b/g, 'KEY')
+    .replaceAll(/:\d{2,}/g, ':N')
+    .replaceAll(/\/tmp\/[\w/-]+/g, 'DIR')
+    .split('\n')
+    .map((text) => text.replace(/\.$/, ''));
+
+test.each(
+  QUIET_TABLE.flatMap(({ cases }) => cases.map((each) => [each.situation, each.line, each.typed ?? [], each] as const)),
+)('%s: emend %s %j', async (situation, line, typed, { loses, keeps }) => {
+  const isTty = typed.length > 0;
+  const loud = await played(situation, line, { isTty, typed });
+  const quiet = await played(situation, `${line} --quiet`, { isTty, typed });
+  expect({ line, exit: quiet.exit, asked: quiet.asked }).toEqual({ line, exit: loud.exit, asked: loud.asked });
+  const said = linesOf(loud);
+  expect(said.join('\n')).toContain(loses);
+  expect(said.join('\n')).toContain(keeps);
+  expect(linesOf(quiet).join('\n')).not.toContain(loses);
+  expect(linesOf(quiet).join('\n')).toContain(keeps);
+  // It says nothing of its own: each line is one of the others, or begins one.
+  expect(linesOf(quiet).filter((text) => !said.some((each) => each.startsWith(text)))).toEqual([]);
+});
+
+test('every command has the flag, or says why not', () => {
+  const flagged = new Map(
+    buildProgram(fakeIo(), () => undefined).commands.flatMap((command) => {
+      const own = (each: typeof command, name: string) =>
+        [name, each.options.some(({ long }) => long === '--quiet')] as const;
+      return command.commands.length === 0
+        ? [own(command, command.name())]
+        : command.commands.map((each) => own(each, `${command.name()} ${each.name()}`));
+    }),
+  );
+  const names = (wanted: boolean): readonly string[] =>
+    [...flagged]
+      .filter(([, has]) => has === wanted)
+      .map(([name]) => name)
+      .sort();
+  expect(QUIET_TABLE.map(({ command }) => command).sort()).toEqual(names(true));
+  expect(Object.keys(ONLY_RESULTS).sort()).toEqual(names(false));
+});
