@@ -21,10 +21,11 @@ import { fakeIo, type FakeIo } from './io.js';
 
 /** Null: the real function looks for one, at a port where nobody listens. */
 const there: { server: FakeServer | null } = { server: null };
+const served = (): FakeServer | null => there.server;
 const { openEmend } = opening;
 jest.unstable_mockModule('../../src/client/open.js', () => ({
   openEmend: async (options: OpenOptions): Promise<Emend> => {
-    const { server } = there;
+    const server = served();
     if (server === null) return openEmend(options);
     const stores = await openEmend({ ...options, local: true });
     return { ...stores, namespace: 'default', address: 'a map', runs: server };
@@ -235,7 +236,7 @@ export const played = async (
   ] as const)
     write(path, text);
   await SET_UP[situation]({ dir, home, io, write, serve });
-  if (there.server !== null) await hostId(home);
+  if (served() !== null) await hostId(home);
   const args = line
     .split(' ')
     .filter((word) => word !== '')
