@@ -7,6 +7,7 @@ import type { EndedWorktree } from '../client/ended-worktrees.js';
 import type { Removed, Garbage } from '../client/garbage.js';
 import type { HoldEnded, ReleasedHold, StaleHold } from '../client/leases.js';
 import type { RunList } from '../client/list-runs.js';
+import type { PhaseCost } from '../client/phase-costs.js';
 import type { ReportFacts } from '../client/report-facts.js';
 import type { RunStats } from '../client/run-stats.js';
 import type { RunView } from '../client/show-run.js';
@@ -18,7 +19,7 @@ import type { PlanStats } from '../plan/stats.js';
 import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
-import type { RunState, SealedProposal, StepStatus, StepUsage } from '../shared/protocol.js';
+import type { RunState, SealedProposal, StepStatus } from '../shared/protocol.js';
 import type { Check } from '../temporal/doctor.js';
 import type { RecoveredTransaction } from '../workspace/types.js';
 import type { UndoReport } from './commands/undo.js';
@@ -49,12 +50,6 @@ interface Recovered {
   readonly holds: readonly StaleHold[];
   readonly released: readonly ReleasedHold[];
 }
-/** What a plan's phase cost. */
-export interface PhaseCost {
-  readonly phase: number;
-  readonly runs: number;
-  readonly usage: StepUsage;
-}
 
 export interface JsonOutputs {
   readonly error: {
@@ -79,7 +74,12 @@ export interface JsonOutputs {
     readonly decision: Pick<DecisionPoint, 'id' | 'reason'> | null;
     readonly note: string | null;
   };
-  readonly report: ReportFacts & { readonly diff: string | null; readonly outputs: readonly (string | null)[] };
+  /** `phases`: of a plan, what each cost. */
+  readonly report: ReportFacts & {
+    readonly diff: string | null;
+    readonly outputs: readonly (string | null)[];
+    readonly phases: readonly PhaseCost[];
+  };
   readonly stats: { readonly v: 1; readonly costs?: readonly PhaseCost[]; readonly steps?: RunStats } & PlanStats;
   /** `approve`, `skip`, `retry`, `revise` and `abort` too. */
   readonly decide: DecideResult;

@@ -4,6 +4,7 @@ import { reportDocument } from '../../src/cli/report/document.js';
 import { renderHtml } from '../../src/cli/report/html.js';
 import { renderMarkdown } from '../../src/cli/report/markdown.js';
 import { archivedRun } from '../../src/client/archived.js';
+import { phaseCosts } from '../../src/client/phase-costs.js';
 import { reportFacts } from '../../src/client/report-facts.js';
 import { runStats } from '../../src/client/run-stats.js';
 import type { EventBody } from '../../src/shared/events.js';
@@ -69,7 +70,11 @@ const ENTRIES: readonly ArchiveEntry[] = [
   }),
 ];
 const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES), ENTRIES);
-const texts = { diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`, outputs: [`not ok ${EVIL}`] };
+const texts = {
+  diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`,
+  outputs: [`not ok ${EVIL}`],
+  phases: [],
+};
 const made = reportDocument(facts, texts);
 
 describe('a report', () => {
@@ -109,6 +114,47 @@ describe('a report', () => {
     expect(outside).not.toMatch(/(?<!\\)</);
     const row = markdown.split('\n').find((line) => line.startsWith('| a\\|')) ?? '';
     expect(row.replaceAll('\\|', '').split('|')).toHaveLength(7);
+  });
+});
+
+describe('a report of a plan', () => {
+  const child = (phase: number, run: number): string => `${'abcd'.repeat(8)}-p${phase}-${run}`;
+  const editing = (seq: number, phase: number, run: number): ArchiveEntry =>
+    event(seq, seq, { type: 'phase_editing', phase, run, child: child(phase, run) });
+  const events = archivedRun('abcd'.repeat(8), [
+    editing(1, 2, 1),
+    editing(2, 1, 1),
+    editing(3, 2, 2),
+    editing(4, 3, 1),
+  ]).events;
+  const asked: string[] = [];
+  const phases = () =>
+    phaseCosts(events, async (run) => {
+      asked.push(run);
+      return run === child(3, 1) ? null : usage(run.endsWith('-p2-2') ? 300 : 100);
+    });
+
+  test('sums the runs of each phase; what cannot be read is left out; a job has none', async () => {
+    expect((await phases()).map(({ phase, runs, usage: of }) => [phase, runs, of.calls, of.output_tokens])).toEqual([
+      [1, 1, 1, 100],
+      [2, 2, 2, 400],
+    ]);
+    expect(asked).toEqual([child(2, 1), child(1, 1), child(2, 2), child(3, 1)]);
+    expect(await phaseCosts(facts.events, async () => usage(1))).toEqual([]);
+  });
+
+  test('draws tokens, money and time by phase beside those by file', async () => {
+    const plan = reportDocument(facts, { ...texts, phases: await phases() });
+    expect(plan.sections.filter(({ title }) => title.startsWith('What it cost')).map(({ title }) => title)).toEqual([
+      'What it cost, by file',
+      'What it cost, by phase',
+    ]);
+    const html = renderHtml(plan);
+    expect(html.match(/<figure>/g)).toHaveLength(6);
+    for (const bar of ['Phase 2: 400', 'Phase 2: $0.4000', 'Phase 2: 4.0 s', 'Phase 1: 100'])
+      expect(html).toContain(`<title>${bar}</title>`);
+    expect(renderMarkdown(plan)).toContain('| Phase 2 | 2 | 2 | 400 | $0.4000 | 4.0 s |');
+    expect(made.sections.map(({ title }) => title)).not.toContain('What it cost, by phase');
   });
 });
 

@@ -1,6 +1,8 @@
 /** `emend report`: from the archive of this machine, so that it works for runs that no server knows any more. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { paidUsage } from '../../client/paid.js';
+import { phaseCosts } from '../../client/phase-costs.js';
 import { reportFacts } from '../../client/report-facts.js';
 import type { ReportFacts } from '../../client/report-facts.js';
 import { refreshRun, resolveRun } from '../../client/resolve-run.js';
@@ -16,7 +18,7 @@ import { jsonText } from '../json.js';
 import { asides } from '../quiet.js';
 import type { QuietFlag } from '../quiet.js';
 import { plain } from '../render/text.js';
-import type { ReportTexts } from '../report/document.js';
+import type { ReportMore } from '../report/document.js';
 import { reportDocument } from '../report/document.js';
 import { renderHtml } from '../report/html.js';
 import { renderMarkdown } from '../report/markdown.js';
@@ -36,7 +38,8 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCod
     // A blob that is gone leaves its section empty, not the report.
     const diff = await runDiff(emend, resolved).catch(missing);
     const outputs = await Promise.all(facts.verifications.map(({ output }) => outputOf(emend, output)));
-    const texts = { diff: diff?.diff ?? null, outputs };
+    const phases = await phaseCosts(facts.events, (child) => paidUsage(emend.store, child));
+    const texts = { diff: diff?.diff ?? null, outputs, phases };
     const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
     if (flags.out === undefined) io.write(written);
     else {
@@ -46,11 +49,11 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCod
     return EXIT.done;
   });
 
-const rendered = (facts: ReportFacts, texts: Parameters<typeof reportDocument>[1], flags: ReportFlags): string => {
+const rendered = (facts: ReportFacts, texts: ReportMore, flags: ReportFlags): string => {
   const made = reportDocument(facts, texts);
   return flags.html === true ? renderHtml(made) : renderMarkdown(made);
 };
-const jsonOf = (facts: ReportFacts, texts: ReportTexts): string => `${jsonText('report', { ...facts, ...texts })}\n`;
+const jsonOf = (facts: ReportFacts, texts: ReportMore): string => `${jsonText('report', { ...facts, ...texts })}\n`;
 
 const missing = (error: unknown): null => {
   if (error instanceof ProblemError) return null;

@@ -6,16 +6,16 @@ import type { RunStats } from '../../client/run-stats.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { Emend } from '../../client/types.js';
 import { runEvents } from '../../client/show-run.js';
+import { phaseCosts } from '../../client/phase-costs.js';
+import type { PhaseCost } from '../../client/phase-costs.js';
 import { paidUsage } from '../../client/paid.js';
 import { statsOf } from '../../plan/stats.js';
 import type { PlanStats, Ratio } from '../../plan/stats.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
-import { addUsage } from '../../shared/usage.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import type { PhaseCost } from '../json.js';
 import { statsLines } from '../render/run-stats.js';
 import { table } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
@@ -33,7 +33,7 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const runs = run === undefined ? await allEvents(emend, since ?? '') : [await eventsOf(emend, run)];
     const steps = run === undefined ? await stepStats(emend, since ?? '') : null;
     const told = statsOf(runs);
-    const phases = run === undefined ? null : await costs(emend, runs[0] ?? []);
+    const phases = run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => paidUsage(emend.store, child));
     if (flags.json === true)
       printJson(io, 'stats', {
         v: 1,
@@ -81,23 +81,6 @@ async function stepStats(emend: Emend, since: string): Promise<RunStats> {
     if ((facts.startedAt ?? '') >= since) all.push(facts);
   }
   return runStats(all);
-}
-
-/** Every run of a phase has its own calls in the journal. */
-async function costs(emend: Emend, events: readonly StepEvent[]): Promise<readonly PhaseCost[]> {
-  const found = new Map<number, PhaseCost>();
-  for (const event of events) {
-    if (event.type !== 'phase_editing') continue;
-    const usage = await paidUsage(emend.store, event.child);
-    if (usage === null) continue;
-    const before = found.get(event.phase);
-    found.set(event.phase, {
-      phase: event.phase,
-      runs: (before?.runs ?? 0) + 1,
-      usage: before === undefined ? usage : addUsage(before.usage, usage),
-    });
-  }
-  return [...found.values()].sort((a, b) => a.phase - b.phase);
 }
 
 const share = ({ count, of }: Ratio): string =>

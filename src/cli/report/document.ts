@@ -1,4 +1,5 @@
 /** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
+import type { PhaseCost } from '../../client/phase-costs.js';
 import type { ReportFacts } from '../../client/report-facts.js';
 import type { StepUsage } from '../../shared/protocol.js';
 import { shownKey } from '../../shared/refs.js';
@@ -21,27 +22,37 @@ export interface ReportDocument {
   readonly sections: readonly Section[];
 }
 
-export interface ReportTexts {
+/** What is beside a run's own archive. */
+export interface ReportMore {
   /** Null: no proposal, or its bytes are not in reach. */
   readonly diff: string | null;
   /** Kept test outputs, as `facts.verifications`; null: none. */
   readonly outputs: readonly (string | null)[];
+  /** Of a plan; else empty. */
+  readonly phases: readonly PhaseCost[];
 }
 
 const number = (n: number): string => n.toLocaleString('en-US');
 const money = (usd: number | null): string => (usd === null ? 'not known' : `$${usd.toFixed(4)}`);
 const seconds = (s: number): string => `${s.toFixed(1)} s`;
 
-export const reportDocument = (facts: ReportFacts, texts: ReportTexts): ReportDocument => ({
+export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocument => ({
   title: facts.title === '' ? `Run ${shownKey(facts.stepKey)}` : facts.title,
   sections: [
     summary(facts),
     files(facts),
     decisions(facts),
     refusals(facts),
-    tests(facts, texts),
-    usage(facts),
-    changes(texts),
+    tests(facts, more),
+    costs(
+      'file',
+      facts.byFile.map(({ file, usage }) => ({ label: file, more: [], usage })),
+    ),
+    costs(
+      'phase',
+      more.phases.map(({ phase, runs, usage }) => ({ label: `Phase ${phase}`, more: [String(runs)], usage })),
+    ),
+    changes(more),
     events(facts),
   ].filter((section) => section !== null),
 });
@@ -129,7 +140,7 @@ const refusals = (facts: ReportFacts): Section => ({
   ],
 });
 
-const tests = ({ verifications }: ReportFacts, { outputs }: ReportTexts): Section | null =>
+const tests = ({ verifications }: ReportFacts, { outputs }: ReportMore): Section | null =>
   verifications.length === 0
     ? null
     : {
@@ -143,25 +154,33 @@ const tests = ({ verifications }: ReportFacts, { outputs }: ReportTexts): Sectio
         }),
       };
 
-const usage = ({ byFile }: ReportFacts): Section | null => {
-  if (byFile.length === 0) return null;
+interface Cost {
+  readonly label: string;
+  /** Cells of its own, between the label and the calls. */
+  readonly more: readonly string[];
+  readonly usage: StepUsage;
+}
+/** A table and bars of tokens, money and time; null: there is nothing that cost. */
+const costs = (by: 'file' | 'phase', all: readonly Cost[]): Section | null => {
+  if (all.length === 0) return null;
   const plot = (title: string, value: (of: StepUsage) => number, text: (of: StepUsage) => string): Block => ({
     kind: 'plot',
     title,
-    bars: byFile.map(({ file, usage: of }) => ({ label: file, value: value(of), text: text(of) })),
+    bars: all.map(({ label, usage }) => ({ label, value: value(usage), text: text(usage) })),
   });
   return {
-    title: 'What it cost, by file',
+    title: `What it cost, by ${by}`,
     blocks: [
       {
         kind: 'table',
-        head: ['file', 'calls', 'tokens', 'money', 'time'],
-        rows: byFile.map(({ file, usage: of }) => [
-          file,
-          String(of.calls),
-          number(tokensOf(of)),
-          money(of.usd),
-          seconds(of.seconds),
+        head: [by, ...(by === 'phase' ? ['runs'] : []), 'calls', 'tokens', 'money', 'time'],
+        rows: all.map(({ label, more, usage }) => [
+          label,
+          ...more,
+          String(usage.calls),
+          number(tokensOf(usage)),
+          money(usage.usd),
+          seconds(usage.seconds),
         ]),
       },
       plot('Tokens', tokensOf, (of) => number(tokensOf(of))),
@@ -179,7 +198,7 @@ const usage = ({ byFile }: ReportFacts): Section | null => {
   };
 };
 
-const changes = ({ diff }: ReportTexts): Section => ({
+const changes = ({ diff }: ReportMore): Section => ({
   title: 'Change',
   blocks: [
     diff === null
