@@ -5,6 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { doctorModel } from '../../src/cli/commands/doctor-model.js';
 import { main } from '../../src/cli/main.js';
 import { startRehearsal } from '../../src/model/rehearsal/server.js';
+import { faultsOf } from '../support/json-schema.js';
 import { fakeIo } from './io.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'emend-doctor-'));
@@ -46,6 +47,7 @@ test('7 where no format works; the model named wins', async () => {
   try {
     expect(await doctorModel(io, 'other', { json: true })).toBe(7);
     const said = JSON.parse(io.printed.out) as { model: string; trials: { works: boolean }[] };
+    expect(faultsOf('doctor --model', said)).toEqual([]);
     expect(said.model).toBe('other');
     expect(said.trials.map(({ works }) => works)).toEqual([false, false, false, false]);
   } finally {

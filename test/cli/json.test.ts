@@ -8,7 +8,9 @@ import { expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { hostId } from '../../src/workspace/home.js';
 import { COMMANDS, faultsOf, printedFaults } from '../support/json-schema.js';
+import type { Situation } from './exit-table.js';
 import { fakeIo } from './io.js';
+import { played } from './situations.js';
 
 const temp = () => mkdtemp(join(tmpdir(), 'emend-json-'));
 const PLAN = '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
@@ -45,6 +47,36 @@ test.each([
   const found = await main(args, io);
   if (found !== exit) throw new Error(`ended with ${found}: ${io.printed.err}`);
   expect(printedFaults(args, io.printed.out)).toEqual([]);
+});
+
+/** With a server that is a map: what a run or a plan's run comes to, as data. */
+test.each<readonly [Situation, string, number]>([
+  ['committed', 'run job.md', 0],
+  ['limit', 'run job.md', 6],
+  ['terminated', 'run job.md', 1],
+  ['waits', 'run job.md', 3],
+  ['no_worker', 'run job.md', 7],
+  ['under_way', 'run job.md', 130],
+  ['committed', 'plan run plan.md', 0],
+  ['terminated', 'plan run plan.md', 1],
+  ['waits', 'plan run plan.md', 3],
+  ['paused', 'plan run plan.md', 3],
+  ['no_worker', 'plan run plan.md', 7],
+  ['under_way', 'plan run plan.md', 130],
+  ['paused', 'plan pause plan.md', 0],
+  ['paused', 'plan stop plan.md --after-phase', 0],
+  ['paused', 'plan drift plan.md more', 0],
+  ['waits', 'show RUN', 0],
+  ['waits', 'diff RUN', 0],
+  ['waits', 'report RUN', 0],
+  ['under_way', 'watch RUN', 130],
+  ['waits', 'list', 0],
+  ['waits', 'approve RUN', 0],
+  ['stale', 'approve RUN', 2],
+])('%s: emend %s --json', async (situation, line, exit) => {
+  const found = await played(situation, `${line} --json`, { isTty: false });
+  expect({ line, ...found }).toMatchObject({ exit, out: expect.stringContaining('{') });
+  expect(printedFaults(line.split(' '), found.out)).toEqual([]);
 });
 
 test('the schemas can refuse: a field that is missing, and one of another type', () => {

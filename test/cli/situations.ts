@@ -241,5 +241,9 @@ export const played = async (
     .split(' ')
     .filter((word) => word !== '')
     .map((word) => (word === 'RUN' ? KEY.slice(0, 8) : word));
-  return { exit: await main(args, io), ...io.printed, asked: io.asked };
+  try {
+    return { exit: await main(args, io), ...io.printed, asked: io.asked };
+  } finally {
+    there.server = null;
+  }
 };
