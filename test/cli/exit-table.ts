@@ -76,7 +76,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('anywhere', '--help', end(done, 'prints its help', 'Usage: emend')),
   same('anywhere', 'help run', end(done, 'prints its help', 'Usage: emend run')),
   same('anywhere', '', end(usage, 'prints its help as an error', 'Usage: emend')),
-  same('anywhere', 'revew', end(usage, 'names the nearest word', 'Did you mean review?')),
+  same('anywhere', 'decide RUN aprove', end(usage, 'names the nearest word', 'did you mean approve?')),
   same('anywhere', 'run job.md --live --quiet', end(usage, 'names the flags', 'cannot be used with')),
   same('anywhere', 'completion bash', end(done, 'prints the script', '_emend()')),
   same('anywhere', 'completion tcsh', end(usage, 'names the shells', 'expected bash, zsh, fish')),
