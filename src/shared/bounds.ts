@@ -80,6 +80,8 @@ export const STORE_BOUNDS = bounds({
   worktreeOutput_bytes: 16_384,
   // Events of a plan's log that this process remembers, so that a retried activity does not log them again.
   rememberedLogLines: 10_000,
+  // The end of that log, in which a retry after a worker's restart looks for its lines: several hundred of them.
+  planLogTail_bytes: 65_536,
 });
 
 /** Talk with the Temporal server, its dev server and its command line. */

@@ -1,12 +1,24 @@
 /** The log of plans: the seed's lines, each event once, rotated. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { rotatingFile, withPlanLog } from '../../src/activities/plan/plan-log.js';
 import { statsOf } from '../../src/plan/stats.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
 import { isOfKind } from '../../src/shared/plan/event-kinds.js';
+import type { StepKey } from '../../src/shared/refs.js';
+import { STORE_BOUNDS } from '../../src/shared/bounds.js';
+import { createArchive } from '../../src/workspace/archive.js';
 import { eventEntries } from '../../src/workspace/archive-entries.js';
 import type { Archive } from '../../src/workspace/types.js';
 
@@ -80,6 +92,58 @@ test('lines as in the source document; a retry adds none', async () => {
     '[2026-01-02 03:04:17] LOOP_PREVENTION: phase=3 replan_count=2/2 status=limit_reached action=escalate',
     '',
   ]);
+});
+
+describe('a worker that restarts', () => {
+  const KEY = 'ab'.repeat(16) as StepKey;
+  const OTHER = 'cd'.repeat(16) as StepKey;
+  const entries = eventEntries(EVENTS, 'run');
+  const log = (): string => join(dir, 'logs', 'plan.log');
+  const lines = (name = log()): readonly string[] => readFileSync(name, 'utf8').split('\n').slice(0, -1);
+  /** As a worker makes it, with nothing in its memory. */
+  const worker = (): Archive => withPlanLog(createArchive({ dir: join(dir, 'archive') }), log());
+
+  test('adds no line that is there', async () => {
+    await worker().append(KEY, entries);
+    const before = lines();
+    expect(before).toHaveLength(9);
+    await worker().append(KEY, entries);
+    await Promise.all([worker().append(KEY, entries), worker().append(KEY, entries.slice(5))]);
+    expect(lines()).toEqual(before);
+  });
+
+  test('adds those that the one before could not write, once', async () => {
+    await worker().append(KEY, entries.slice(0, 6));
+    await createArchive({ dir: join(dir, 'archive') }).append(KEY, entries.slice(6));
+    await worker().append(KEY, entries);
+    await worker().append(KEY, entries);
+    expect(lines()).toHaveLength(9);
+    expect(new Set(lines()).size).toBe(9);
+  });
+
+  test('adds none where the file was rotated in between', async () => {
+    await worker().append(KEY, entries);
+    const before = lines();
+    renameSync(log(), `${log()}.1`);
+    await worker().append(KEY, entries.slice(0, 10));
+    expect(existsSync(log())).toBe(false);
+    expect(lines(`${log()}.1`)).toEqual(before);
+  });
+
+  test("adds another plan's, though it reads the same", async () => {
+    await worker().append(KEY, entries);
+    await worker().append(OTHER, entries);
+    await worker().append(OTHER, entries);
+    expect(lines()).toHaveLength(18);
+  });
+
+  test('looks at the end of a long log only', async () => {
+    mkdirSync(join(dir, 'logs'));
+    writeFileSync(log(), `${'x'.repeat(STORE_BOUNDS.planLogTail_bytes)}\n`);
+    await worker().append(KEY, entries);
+    await worker().append(KEY, entries);
+    expect(lines()).toHaveLength(10);
+  });
 });
 
 test('a full file becomes .1, and only so many are kept', () => {

@@ -2,11 +2,12 @@
  * The log of plans, `<home>/logs/plan.log`: every check, trigger, replan and loop stop in a line, at most 10 MB and four older files. It
  * is for reading and grepping; the archive is what everything is told from. A log that cannot be written stops no run.
  */
-import { appendFileSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
 import type { StepEvent } from '../../shared/events.js';
-import type { Archive } from '../../workspace/types.js';
+import type { StepKey } from '../../shared/refs.js';
+import type { Archive, ArchiveEntry } from '../../workspace/types.js';
 import { planLine, textOfLine } from './log-line.js';
 import type { LogLine } from './log-line.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -45,23 +46,71 @@ function rotate(path: string, files: number): void {
     if (statSync(nth(n), { throwIfNoEntry: false })) renameSync(nth(n), nth(n + 1));
 }
 
-/** The archive, with a line in the log for each event of a plan that is new to it. */
+/** The last lines of the log and, where it was rotated a moment ago, of the file before it. */
+function lastLines(path: string): ReadonlySet<string> {
+  const lines = new Set<string>();
+  for (const name of [path, `${path}.1`]) {
+    try {
+      const file = openSync(name, 'r');
+      try {
+        const size = statSync(name).size;
+        const bytes = Buffer.alloc(Math.min(size, STORE_BOUNDS.planLogTail_bytes));
+        const read = readSync(file, bytes, 0, bytes.length, size - bytes.length);
+        for (const line of bytes.toString('utf8', 0, read).split('\n')) lines.add(`${line}\n`);
+      } finally {
+        closeSync(file);
+      }
+    } catch {
+      // Not there yet, or not to be read: then a line may stand there twice, which stops nothing.
+    }
+  }
+  return lines;
+}
+
+interface Due {
+  /** Of the entry. */
+  readonly id: string;
+  readonly key: string;
+  readonly at: number;
+  readonly line: LogLine;
+}
+
+/**
+ * The archive, with a line in the log for each event of a plan. Each event gets one line, also where another process made it: what the
+ * archive held before and the log's end shows was written already. An event of which the archive alone knows gets its line now, as a
+ * worker may have died between the two.
+ */
 export function withPlanLog(archive: Archive, path: string): Archive {
   const logger = pino({ base: null, timestamp: false, messageKey: 'kind' }, rotatingFile(path));
   const seen = new Set<string>();
+  const dueOf = (stepKey: StepKey, entries: readonly ArchiveEntry[]): readonly Due[] =>
+    entries.flatMap(({ id, kind, data }) => {
+      if (kind !== 'event') return [];
+      const event = data as StepEvent;
+      const line = planLine(event);
+      const key = `${stepKey} ${id}`;
+      return line === null || seen.has(key) ? [] : [{ id, key, at: event.at, line }];
+    });
+  const writtenBefore = async (stepKey: StepKey, due: readonly Due[]): Promise<ReadonlySet<string>> => {
+    if (due.length === 0) return new Set();
+    const lines = lastLines(path);
+    const found = due.filter(({ at, line }) => lines.has(textOfLine(at, line)));
+    // Two plans may have the same line in the same second: the archive tells whose it is.
+    if (found.length === 0) return new Set();
+    const held = new Set((await archive.read(stepKey)).map(({ id }) => id));
+    return new Set(found.filter(({ id }) => held.has(id)).map(({ key }) => key));
+  };
   return {
     ...archive,
     append: async (stepKey, entries) => {
+      const before = await writtenBefore(stepKey, dueOf(stepKey, entries));
       await archive.append(stepKey, entries);
-      for (const { id, kind, data } of entries) {
-        if (kind !== 'event') continue;
-        const event = data as StepEvent;
-        const line = planLine(event);
-        const key = `${stepKey} ${id}`;
-        if (line === null || seen.has(key)) continue;
+      for (const { key, at, line } of dueOf(stepKey, entries)) {
+        // Looked up anew for each: one call may hold an entry twice.
+        if (seen.has(key)) continue;
         if (seen.size >= STORE_BOUNDS.rememberedLogLines) seen.clear();
         seen.add(key);
-        logger.info({ at: event.at, fields: line.fields }, line.kind);
+        if (!before.has(key)) logger.info({ at, fields: line.fields }, line.kind);
       }
     },
   };
