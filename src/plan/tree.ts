@@ -64,6 +64,12 @@ export function readTree(place: PlanPlace, read: ReadFile, show: (path: string) 
       faults.push({ file: show(home), ...at });
       return null;
     }
+    // One that leads back to where it came from would be read for ever.
+    if (files.has(at.path)) {
+      const message = `**See**: expected a file of its own, and ${show(at.path)} is read for another part already`;
+      faults.push({ file: show(home), line: at.line, message });
+      return null;
+    }
     const got = read(at.path);
     if (!('text' in got)) {
       faults.push({ file: show(home), line: at.line, message: got.why });

@@ -21,6 +21,9 @@ const emend = async (cwd: string, ...args: readonly string[]) => {
   return { exit, ...io.printed };
 };
 const TWO = '### Phase 1: A\n**See**: [x](phase_1_a.md)\n';
+const PHASE = TWO.replace(': A', ': A [EXPANDED]');
+const STAGE = '# Phase 1: A\n## Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n';
+const CIRCLE = '### Phase 1: A\n#### Stage 1: S\n**Dependencies**: [2]\n#### Stage 2: T\n**Dependencies**: [1]\n';
 
 describe('emend plan check', () => {
   test('structure, waves, scores and notes', async () => {
@@ -68,25 +71,65 @@ describe('emend plan check', () => {
       { 'p/p.md': '### Phase 1: A [EXPANDED]\n' },
       'p/p.md:1: expected `**See**: [file](file)` under a heading that is [EXPANDED], received none',
     ],
-    [
-      'a missing phase file',
-      { 'p/p.md': TWO.replace(': A', ': A [EXPANDED]') },
-      'p/p.md:2: expected a file p/phase_1_a.md, and there is none',
-    ],
+    ['a missing phase file', { 'p/p.md': PHASE }, 'p/p.md:2: expected a file p/phase_1_a.md, and there is none'],
     [
       'a link out of the folder',
-      { 'p/p.md': TWO.replace(': A', ': A [EXPANDED]').replace('(p', '(../p') },
+      { 'p/p.md': PHASE.replace('(p', '(../p') },
       `p/p.md:2: **See**: expected a file in the plan's folder p/, received "../phase_1_a.md"`,
     ],
     [
       'a link to a site',
-      { 'p/p.md': TWO.replace(': A', ': A [EXPANDED]').replace('(p', '(http://p') },
+      { 'p/p.md': PHASE.replace('(p', '(http://p') },
       "p/p.md:2: **See**: expected a file in the plan's folder p/",
     ],
     [
       'another phase’s file',
-      { 'p/p.md': TWO.replace(': A', ': A [EXPANDED]'), 'p/phase_1_a.md': '# Phase 2: A\n' },
+      { 'p/p.md': PHASE, 'p/phase_1_a.md': '# Phase 2: A\n' },
       'p/phase_1_a.md:1: expected the title `# Phase 1: A`, received "# Phase 2: A"',
+    ],
+    [
+      'a stage’s link out of the folder',
+      { 'p/p.md': PHASE, 'p/phase_1_a.md': STAGE.replace('(s', '(../s') },
+      `p/phase_1_a.md:3: **See**: expected a file in the plan's folder p/, received "../stage_1_s.md"`,
+    ],
+    [
+      'another stage’s file',
+      { 'p/p.md': PHASE, 'p/phase_1_a.md': STAGE, 'p/stage_1_s.md': '# Stage 2: T\n' },
+      'p/stage_1_s.md:1: expected the title `# Stage 1: S`, received "# Stage 2: T"',
+    ],
+    [
+      'a stage that leads to itself',
+      {
+        ...{ 'p/p.md': PHASE, 'p/phase_1_a.md': STAGE },
+        'p/stage_1_s.md': '# Stage 1: S\n## Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
+      },
+      'p/stage_1_s.md:3: **See**: expected a file of its own, and p/stage_1_s.md is read for another part already',
+    ],
+    [
+      'a phase that leads to the plan',
+      { 'p/p.md': PHASE.replace('phase_1_a', 'p') },
+      'p/p.md:2: **See**: expected a file of its own, and p/p.md is read for another part already',
+    ],
+    [
+      'two phases with one file',
+      { 'p/p.md': PHASE + PHASE.replace('1: A', '2: B'), 'p/phase_1_a.md': '# Phase 1: A\n' },
+      'p/p.md:4: **See**: expected a file of its own, and p/phase_1_a.md is read for another part already',
+    ],
+    ['stages that wait for each other', { 'p.md': CIRCLE }, /p\.md:3: .*[^]*p\.md:5: /],
+    [
+      'a stage that waits for one that is not there',
+      { 'p.md': '### Phase 1: A\n#### Stage 1: S\n**Dependencies**: [4]\n' },
+      'p.md:3: **Dependencies**: ',
+    ],
+    [
+      'one number twice',
+      { 'p.md': '### Phase 1: A\n### Phase 1: B\n' },
+      'p.md:2: expected each number once, and line 1 is Phase 1 already',
+    ],
+    [
+      'a phase that waits for itself, in a file of its own',
+      { 'p/p.md': PHASE, 'p/phase_1_a.md': '# Phase 1: A\n<!-- emend:body -->\n**Dependencies**: [1]\n' },
+      'p/phase_1_a.md:3: **Dependencies**: ',
     ],
     ['two plans', { 'p.md': '### Phase 1: A\n', 'p/p.md': '### Phase 1: A\n' }, 'expected one of them'],
     [
@@ -94,11 +137,15 @@ describe('emend plan check', () => {
       { 'p.md': '### Phase 1: A\n', 'emend.yaml': 'plan: {expansion: many}\n' },
       'emend.yaml:1: plan.expansion: expected a score from 0 to 1000, received "many"',
     ],
-  ])('refused: %s', async (_, files, message) => {
-    const { exit, err } = await emend(folderWith(files), 'check', 'p.md');
-    expect(err).toContain(message);
-    expect(exit).toBe(2);
-  });
+  ] as readonly (readonly [string, Readonly<Record<string, string | Uint8Array>>, string | RegExp])[])(
+    'refused: %s',
+    async (_, files, message) => {
+      const { exit, err } = await emend(folderWith(files), 'check', 'p.md');
+      if (typeof message === 'string') expect(err).toContain(message);
+      else expect(err).toMatch(message);
+      expect(exit).toBe(2);
+    },
+  );
 
   test('a missing plan', async () => {
     const { exit, err } = await emend(folderWith({}), 'check', 'p.md');
@@ -107,7 +154,7 @@ describe('emend plan check', () => {
   });
 
   test('a phase file that is a symbolic link out of the folder', async () => {
-    const cwd = folderWith({ 'in/p/p.md': TWO.replace(': A', ': A [EXPANDED]'), 'secret.md': '# Phase 1: A\n' });
+    const cwd = folderWith({ 'in/p/p.md': PHASE, 'secret.md': '# Phase 1: A\n' });
     symlinkSync('../../secret.md', join(cwd, 'in/p/phase_1_a.md'));
     const { exit, err } = await emend(cwd, 'check', 'in/p');
     expect([exit, err]).toEqual([2, expect.stringContaining('p/phase_1_a.md is a link out of it')]);
