@@ -79,6 +79,7 @@ export function partFileText(
   body: string,
   holder: string,
   score: ScoreReport | null,
+  copies: readonly string[],
   eol: string,
 ): string {
   const { heading, estimatedTime } = node.part;
@@ -88,6 +89,7 @@ export function partFileText(
     `**Part of**: ${linkTo(holder)}`,
     ...(score === null ? [] : [complexityLine(score)]),
     ...(estimatedTime === null ? [] : [`**Estimated Time**: ${estimatedTime}`]),
+    ...(copies.length === 0 ? [] : ['', ...copies]),
     '',
     BODY_LINE,
     body,
@@ -103,9 +105,18 @@ const GENERATED = [
   /^\*\*Part of\*\*: \[[^\]]*\]\([^)]*\)$/,
 ];
 
-/** Lines of a header or summary that Emend did not write: a person's, to be kept. */
-export function personLines(text: string, file: PartFile, name: string): readonly string[] {
-  const known = new Set([`**Summary**: ${file.objective ?? ''}`, `**Estimated Time**: ${file.estimatedTime ?? ''}`]);
+/** Lines of a header or summary that Emend did not write: a person's, to be kept. `copies`: definitions that stand elsewhere. */
+export function personLines(
+  text: string,
+  file: PartFile,
+  name: string,
+  copies: ReadonlySet<string>,
+): readonly string[] {
+  const known = new Set([
+    ...copies,
+    `**Summary**: ${file.objective ?? ''}`,
+    `**Estimated Time**: ${file.estimatedTime ?? ''}`,
+  ]);
   let see = false;
   return text.split(/\r\n|\n|\r/).flatMap((line) => {
     const bare = line.trim();

@@ -1,10 +1,14 @@
 /** Collapses expanded phases and stages: their own bytes come back where they were. Pure: files in, files out. */
+import { anchorsOf } from './anchors.js';
 import { counted, linksOf, personLines, refused, retargeted, sameParts, treeOf, withLines } from './change.js';
 import type { Change, Changed } from './change.js';
+import { definedIn } from './labels.js';
 import { relink, up } from './links.js';
 import { baseOf, folderOf, mainFile } from './names.js';
 import type { PartFile } from './part-file.js';
 import { readMarkdown } from './markdown.js';
+import { markdownStart } from './reading.js';
+import { hasAnchorLinks, relocated } from './relocate.js';
 import { splice } from './spans.js';
 import { isExpanded, isOverview, isPlanExpanded, listExpanded, phaseOf, stageOf } from './tree.js';
 import type { PartNode, PlanTree } from './tree.js';
@@ -22,7 +26,8 @@ export function collapsePhase(given: PlanTree, number: number): Change {
       1,
       `expected no expanded stages, and Stage ${stages.join(', ')} of Phase ${number} are; collapse them first`,
     );
-  const tree = isOverview(first) ? treeOf(outOfOverview(given, first)) : given;
+  const unfolded = isOverview(first) ? treeOf(outOfOverview(given, first)) : given;
+  const tree = anchorsBack(unfolded, (each) => phaseOf(each, number), mainFile(unfolded.place));
   const node = phaseOf(tree, number);
   if (node?.file == null)
     return refused(given.main.file, first.part.heading.line, 'the phase is lost where its links change');
@@ -38,11 +43,20 @@ export function collapsePhase(given: PlanTree, number: number): Change {
 }
 
 /** Stage M of phase N: where it was the last, the phase is one file again. */
-export function collapseStage(tree: PlanTree, phase: number, number: number): Change {
+export function collapseStage(given: PlanTree, phase: number, number: number): Change {
+  const whole = phaseOf(given, phase);
+  if (whole?.file == null) return notExpanded(given.main.file, whole, `Phase ${phase}`);
+  const first = stageOf(whole, number);
+  if (first?.file == null) return notExpanded(whole.file.path, first, `Stage ${number} of Phase ${phase}`);
+  const find = (each: PlanTree): PartNode | undefined => {
+    const of = phaseOf(each, phase);
+    return of === undefined ? undefined : stageOf(of, number);
+  };
+  const tree = anchorsBack(given, find, whole.file.path);
   const node = phaseOf(tree, phase);
-  if (node?.file == null) return notExpanded(tree.main.file, node, `Phase ${phase}`);
-  const stage = stageOf(node, number);
-  if (stage?.file == null) return notExpanded(node.file.path, stage, `Stage ${number} of Phase ${phase}`);
+  const stage = find(tree);
+  if (node?.file == null || stage?.file == null)
+    return refused(whole.file.path, first.part.heading.line, 'the stage is lost where its links change');
   const back = bodyBack(stage, stage.file, tree.main.eol);
   if (!back.ok) return back;
   const files = new Map(tree.files);
@@ -52,8 +66,32 @@ export function collapseStage(tree: PlanTree, phase: number, number: number): Ch
   const inside = treeOf({ place: tree.place, files: retargeted(files, stage.file.path, node.file.path, kept) });
   const overview = phaseOf(inside, phase);
   const folds = overview !== undefined && isOverview(overview) && !overview.stages.some(isExpanded);
-  return sameParts(tree, { ok: true, ...(folds ? outOfOverview(inside, overview) : inside) });
+  return sameParts(given, { ok: true, ...(folds ? outOfOverview(inside, overview) : inside) });
 }
+
+/** The same tree with every `#anchor` as it is to be once the part's text is back in `holder`. */
+function anchorsBack(tree: PlanTree, find: (tree: PlanTree) => PartNode | undefined, holder: string): PlanTree {
+  const node = find(tree);
+  if (node?.file == null || ![...tree.files.values()].some(hasAnchorLinks)) return tree;
+  const { path, source, body } = node.file;
+  const back = bodyBack(node, node.file, tree.main.eol);
+  if (!back.ok) return tree;
+  const text = splice(node.source, back.splices);
+  const { heading, body: summary } = node.part;
+  const ahead = back.splices.filter(({ to }) => to <= summary.from);
+  const begin = ahead.reduce((at, each) => at + each.text.length - (each.to - each.from), summary.from);
+  const returned = { from: begin, to: text.length - (node.source.length - summary.to) };
+  const before = new Map([
+    [holder, anchorsOf(node.source, heading.from, { from: 0, to: 0 }, true)],
+    [path, anchorsOf(source, titleOf(source), body, false)],
+  ]);
+  const after = new Map([[holder, anchorsOf(text, heading.from, returned, true)]]);
+  const files = relocated(tree.files, { holder, file: path, way: 'back', before, after });
+  const same = [...files].every(([name, each]) => each === tree.files.get(name));
+  return same ? tree : treeOf({ place: tree.place, files });
+}
+
+const titleOf = (source: string): number => readMarkdown(source, markdownStart(source)).headings[0]?.from ?? -1;
 
 const notExpanded = (file: string, node: PartNode | undefined, what: string): Change =>
   refused(file, node?.part.heading.line ?? 1, node === undefined ? `there is no ${what}` : `${what} is not expanded`);
@@ -68,9 +106,10 @@ function bodyBack(
   const written = file.source.slice(file.body.from, file.body.to);
   const fitted = fittedHeadings(written, file, heading);
   if (typeof fitted !== 'string') return { ok: false, faults: [fitted] };
+  const header = file.source.slice(file.header.from, file.header.to);
   const added = [
-    ...personLines(file.source.slice(file.header.from, file.header.to), file, heading.name),
-    ...personLines(source.slice(body.from, body.to), file, heading.name),
+    ...personLines(header, file, heading.name, definedIn(source)),
+    ...personLines(source.slice(body.from, body.to), file, heading.name, definedIn(file.source, file.body)),
   ];
   const text = withLines(fitted, added, eol);
   const ended = body.to === source.length || /[\r\n]$/.test(text) ? text : text + eol;

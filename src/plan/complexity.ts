@@ -5,6 +5,8 @@
  *     2 x refactor, redesign, architecture   (whole words in any case, in the name and the text, outside code and comments)
  *     + tasks / 5 + distinct file references / 5 + 2 where extensive tests are asked for
  */
+import { urlOf } from './links.js';
+import { baseOf } from './names.js';
 import type { Span } from './types.js';
 
 export interface KeywordAddend {
@@ -35,13 +37,15 @@ const TESTS_VALUE = 2;
 const EXTENSIVE =
   /\b(?:extensive|comprehensive|thorough|exhaustive|full)\s+(?:[\w-]+\s+){0,2}(?:tests?|testing|coverage)\b|\b(?:[89]\d|100)\s*%\s*\+?\s*(?:[\w-]+\s+)?coverage\b/i;
 
-/** `parts`: the texts that make up the phase, with what is code or comment in each. `tasks`: of all of them. */
+/** `parts`: the texts that make up the phase, with what is code or comment in each. `tasks`: of all of them. `document`: name of the plan's file. */
 export function scoreOf(
   name: string,
   parts: readonly { readonly text: string; readonly opaque: readonly Span[] }[],
   tasks: number,
+  document: string,
 ): Score {
-  const prose = [name, ...parts.map(({ text, opaque }) => withoutOpaque(text, opaque))].join('\n');
+  const texts = parts.map(({ text, opaque }) => withoutOwn(withoutOpaque(text, opaque), document));
+  const prose = [name, ...texts].join('\n');
   const keywords = KEYWORDS.map(({ words, weight }) => {
     const hits = Object.fromEntries(words.map((word) => [word, countOf(prose, word)]));
     return { words, weight, hits, value: weight * Object.values(hits).reduce((sum, count) => sum + count, 0) };
@@ -73,13 +77,21 @@ function withoutOpaque(text: string, opaque: readonly Span[]): string {
   return result + text.slice(at);
 }
 
+/** A link to a heading of the plan counts the same whichever file of the plan the heading is in just now. */
+const withoutOwn = (text: string, document: string): string =>
+  text.replace(/(?<![^\s"'(<>=])[^\s"'(<>=]+\.md(?=#)/g, (path) => {
+    const name = baseOf(path);
+    return name === urlOf(document) || /^(?:phase|stage)_\d{1,4}(?:_[a-z0-9_]*)?\.md$/.test(name) ? '' : path;
+  });
+
 /** Letters of any script count as parts of words: `author` and `auth_token` are no `auth`. */
 const countOf = (prose: string, word: string): number =>
   [...prose.matchAll(new RegExp(`(?<![\\p{L}\\p{N}_])${word}(?![\\p{L}\\p{N}_])`, 'giu'))].length;
 
 const SPAN_PATH = /`([\w@.~-]+(?:\/[\w@.~-]+)*\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?`/g;
 const BARE_PATH = /(?<![\w@./:~-])((?:[\w@.~-]+\/)+[\w@.~-]*\.[A-Za-z]\w{0,9})(?![\w/])/g;
-const LINK_PATH = /\]\(<?((?![a-z][\w+.-]*:|#|\/)[^)\s>#]+\.[A-Za-z]\w{0,9})/gi;
+const LINK_PATH =
+  /(?:\]\(<?|\]:[ \t]*<?|\b(?:href|src)[ \t]*=[ \t]*["']?)((?![a-z][\w+.-]*:|#|\/)[^)\s>#"']+\.[A-Za-z]\w{0,9})/gi;
 
 /** Distinct paths: in backquotes, with a slash and an extension, or where a relative link leads. */
 export function filesIn(prose: string): readonly string[] {

@@ -1,4 +1,5 @@
 /** Expands phases into files of their own (level 1), and stages of expanded phases (level 2). Pure: files in, files out. */
+import { anchorsOf } from './anchors.js';
 import {
   counted,
   linksOf,
@@ -11,13 +12,17 @@ import {
   treeOf,
 } from './change.js';
 import type { Change, Changed } from './change.js';
+import { copiesFor } from './labels.js';
 import { down, relink } from './links.js';
 import { baseOf, folderOf, mainFile, overviewFile, partStem } from './names.js';
+import { hasAnchorLinks, relocated } from './relocate.js';
 import { scoreReport } from './report.js';
+import type { ScoreReport } from './report.js';
 import { splice } from './spans.js';
 import type { Thresholds } from './thresholds.js';
 import { isExpanded, isOverview, phaseOf, stageOf } from './tree.js';
 import type { PartNode, PlanTree } from './tree.js';
+import type { TextSplice } from './types.js';
 import { addMarker } from './words.js';
 
 /** Phase N: its text goes to `phase_N_name.md` in the plan's folder, which is made where it is the first. */
@@ -33,11 +38,10 @@ export function expandPhase(tree: PlanTree, number: number, values: Thresholds):
     return refused(tree.main.file, node.part.heading.line, 'the phase is lost where its links change');
   const file = `${folderOf(path)}/${partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file)) return refused(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
-  const files = new Map(unfolded.files);
-  files.set(file, partFileText(inside, bodyOf(inside), baseOf(path), score, unfolded.main.eol));
-  const summary = summaryText(inside, summaryLines(inside, baseOf(file), score), unfolded.main.eol);
-  files.set(path, splice(unfolded.main.source, [...summary, ...counted(unfolded.main, 1)]));
-  return sameParts(tree, { ok: true, place: unfolded.place, files });
+  return sameParts(
+    tree,
+    movedOut(unfolded, { node: inside, holder: path, file, score, more: counted(unfolded.main, 1) }),
+  );
 }
 
 /** Stage M of an expanded phase: its file lies beside the phase's overview, in a folder named after the phase's file. */
@@ -57,13 +61,39 @@ export function expandStage(tree: PlanTree, phase: number, number: number): Chan
   const inside = overview === undefined ? undefined : stageOf(overview, number);
   if (overview?.file == null || inside === undefined)
     return refused(node.file.path, 1, 'the stage is lost where its links change');
-  const { path, source } = overview.file;
+  const { path } = overview.file;
   const file = `${folderOf(path)}/${partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file)) return refused(path, inside.part.heading.line, `expected no file ${file} yet`);
-  const files = new Map(unfolded.files);
-  files.set(file, partFileText(inside, bodyOf(inside), baseOf(path), null, tree.main.eol));
-  files.set(path, splice(source, summaryText(inside, summaryLines(inside, baseOf(file), null), tree.main.eol)));
-  return sameParts(tree, { ok: true, place: tree.place, files });
+  return sameParts(tree, movedOut(unfolded, { node: inside, holder: path, file, score: null, more: [] }));
+}
+
+interface Going {
+  readonly node: PartNode;
+  /** Path of the file with its heading, and of the one that it gets beside it. */
+  readonly holder: string;
+  readonly file: string;
+  readonly score: ScoreReport | null;
+  readonly more: readonly TextSplice[];
+}
+
+/** The part's text in its file, and what stands under its heading instead; links and labels lead where they led. */
+function movedOut({ place, main: { eol }, files }: PlanTree, { node, holder, file, score, more }: Going): Changed {
+  const { body, heading } = node.part;
+  const lines = summaryLines(node, baseOf(file), score);
+  const { header, summary } = copiesFor(files, holder, body, lines);
+  const all = summary.length === 0 ? lines : [...lines, '', ...summary];
+  const text = partFileText(node, bodyOf(node), baseOf(holder), score, header, eol);
+  const left = splice(node.source, [...summaryText(node, all, eol), ...more]);
+  const moved = new Map(files).set(holder, left).set(file, text);
+  if (![...moved.values()].some(hasAnchorLinks)) return { ok: true, place, files: moved };
+  const before = new Map([[holder, anchorsOf(node.source, heading.from, body, true)]]);
+  const begin = text.length - (body.to - body.from);
+  const after = new Map([
+    // Of what stays behind nothing is in the part's text any more.
+    [holder, anchorsOf(left, -1, { from: 0, to: 0 }, true)],
+    [file, anchorsOf(text, 0, { from: begin, to: text.length }, false)],
+  ]);
+  return { ok: true, place, files: relocated(moved, { holder, file, way: 'out', before, after }) };
 }
 
 function refuseExpansion(file: string, node: PartNode | undefined, what: string): Change | null {
@@ -101,7 +131,9 @@ function intoOverview({ place, main, files }: PlanTree, { part, file }: PartNode
   if (file === null) throw new Error('Only an expanded phase has an overview.');
   const folder = baseOf(file.path).replace(/\.md$/, '');
   const path = `${folderOf(file.path)}/${folder}/${overviewFile(part.heading.number)}`;
-  const header = file.source.slice(0, file.header.to).trimEnd().length;
+  // Behind the fields, before what follows them: labels that were copied.
+  const fields = file.fields.filter(({ to }) => to <= file.header.to);
+  const header = fields.at(-1)?.to ?? file.source.slice(0, file.header.to).trimEnd().length;
   const text = splice(file.source, [
     ...relink(linksOf(file.source), (target) => down(target, { folder, self: null })),
     { from: header, to: header, text: `${main.eol}${structureLine(file.stages.length)}` },

@@ -5,10 +5,11 @@
 import { folderOf, resolveLink } from './names.js';
 import type { Link, TextSplice } from './types.js';
 
-/** As it stands in a link: without blanks and parentheses, which would end it. */
-export const urlOf = (path: string): string => encodeURI(path).replace(/\(/g, '%28').replace(/\)/g, '%29');
+/** As it stands in a link: without blanks, parentheses, quotes, `#` and `?`, which would end it. */
+export const urlOf = (path: string): string =>
+  encodeURI(path).replace(/[()'#?]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
-const isRelative = (target: string): boolean => !/^(?:$|[#?/\\]|[a-z][a-z0-9+.-]*:)/i.test(target);
+export const isRelative = (target: string): boolean => !/^(?:$|[#?/\\]|[a-z][a-z0-9+.-]*:)/i.test(target);
 const pathOf = (target: string): string => target.replace(/[?#].*$/s, '');
 
 export interface Move {

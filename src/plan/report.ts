@@ -143,7 +143,8 @@ export const tasksOf = (node: PartNode): readonly Task[] => [
 
 export function scoreReport(node: PartNode, { values }: Pick<ResolvedThresholds, 'values'>): ScoreReport {
   const tasks = tasksOf(node).length;
-  const score = scoreOf(node.part.heading.name, textsOf(node), tasks);
+  const stem = (node.home.split('/')[0] ?? '').replace(/\.md$/, '');
+  const score = scoreOf(node.part.heading.name, textsOf(node), tasks, `${stem}.md`);
   const above = [
     ...(score.score > values.expansion ? [`score ${score.score} is above ${values.expansion}`] : []),
     ...(tasks > values.tasks ? [`${tasks} tasks are more than ${values.tasks}`] : []),

@@ -189,6 +189,8 @@ export const BOUNDS = {
   planPhases: 1_000,
   // File names made from the names of phases and stages.
   planSlug_chars: 60,
+  // Links are not looked for in an HTML tag with more attributes than that.
+  planTag_chars: 4_000,
   // Phases that run at once.
   planWave: 3,
   // Reports of work out of scope that wait for the next phase; a person's words in each.

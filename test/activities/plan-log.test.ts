@@ -16,7 +16,6 @@ import { rotatingFile, withPlanLog } from '../../src/activities/plan/plan-log.js
 import { statsOf } from '../../src/plan/stats.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
 import { isOfKind } from '../../src/shared/plan/event-kinds.js';
-import type { StepKey } from '../../src/shared/refs.js';
 import { STORE_BOUNDS } from '../../src/shared/bounds.js';
 import { createArchive } from '../../src/workspace/archive.js';
 import { eventEntries } from '../../src/workspace/archive-entries.js';
@@ -95,8 +94,8 @@ test('lines as in the source document; a retry adds none', async () => {
 });
 
 describe('a worker that restarts', () => {
-  const KEY = 'ab'.repeat(16) as StepKey;
-  const OTHER = 'cd'.repeat(16) as StepKey;
+  const KEY = 'ab'.repeat(16);
+  const OTHER = 'cd'.repeat(16);
   const entries = eventEntries(EVENTS, 'run');
   const log = (): string => join(dir, 'logs', 'plan.log');
   const lines = (name = log()): readonly string[] => readFileSync(name, 'utf8').split('\n').slice(0, -1);

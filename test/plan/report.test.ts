@@ -90,6 +90,9 @@ describe('complexity', () => {
     ['Edit `a.ts`, `a.ts` and src/b.ts.', 0.4],
     ['We want comprehensive integration tests.', 2],
     ['80%+ test coverage', 2],
+    ['<a href="a.md">a</a> <img src=b.png>\n\n[c]: c.md\n', 0.6],
+    ['[a](#x) [b](010_demo.md#x) [c](./phase_2_b.md#x) [d](../010_demo/phase_2_b/stage_1_c.md#x)', 0],
+    ['[a](010_demo.md) [b](phase_2_b.txt#x) [c](other.md#x)', 0.6],
     ['A test.', 0],
   ])('%j -> %d', (text, wanted) => {
     expect(score(text).score).toBe(wanted);
