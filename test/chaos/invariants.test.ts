@@ -363,6 +363,8 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
   'no workflow task failed': [
     withStep({ taskFailures: ['nondeterminism'] }),
     withRun({ taskFailures: ['nondeterminism'] }),
+    // Only where a worker stood still.
+    withStep({ taskFailures: ['Script execution timed out after 5000ms'] }),
   ],
   'no process ended': [{ ...sound, strange: ['a worker ended by itself'] }],
   'every planned fault fired': [{ ...sound, faults: [{ ...sound.faults[0]!, fired: null }] }],
@@ -371,6 +373,12 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
 describe('invariants', () => {
   test('sound findings pass them all', () => {
     expect(INVARIANTS.flatMap(({ violations }) => violations(sound))).toEqual([]);
+  });
+
+  test('a task that stood still with its worker is no failure', () => {
+    const told = withStep({ taskFailures: ['Script execution timed out after 5000ms'] });
+    const faults = [{ name: 'SIGSTOP a worker', carrier: 'c01', fired: 'worker 7' }];
+    expect(INVARIANTS.flatMap(({ violations }) => violations({ ...told, faults }))).toEqual([]);
   });
 
   test.each(INVARIANTS.map(({ name, violations }) => [name, violations] as const))('%s', (name, violations) => {

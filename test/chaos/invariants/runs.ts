@@ -173,10 +173,16 @@ export const leasesAreFree: Invariant = {
 
 export const workflowsReplay: Invariant = {
   name: 'no workflow task failed',
-  violations: ({ steps, plans }) =>
-    [...steps, ...plans.flatMap(({ carrier, runs }) => runs.map((run) => ({ carrier, ...run })))].flatMap(
-      ({ carrier, taskFailures }) => taskFailures.map((said) => `${carrier}: ${said}`),
-    ),
+  violations: ({ steps, plans, faults }) => {
+    const slept = faults.some(({ name, fired }) => fired !== null && /^SIGSTOP (?!the server)/.test(name));
+    return [...steps, ...plans.flatMap(({ carrier, runs }) => runs.map((run) => ({ carrier, ...run })))].flatMap(
+      ({ carrier, taskFailures }) =>
+        taskFailures
+          // A worker that stands still in the middle of a task wakes up with Node's own time-out passed; the task is done again.
+          .filter((said) => !(slept && said.startsWith('Script execution timed out')))
+          .map((said) => `${carrier}: ${said}`),
+    );
+  },
 };
 
 export const processesBehave: Invariant = {
