@@ -64,6 +64,8 @@ type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory
 
 const historyOf = (world: World, run: ResolvedRun): Promise<HistoryEvents> =>
   withHandle(world, run, async (handle) => (await handle.fetchHistory()).events ?? []);
+/** `WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND` of temporal.api.enums.v1: what the server writes for a task that a terminate cut off. */
+const FORCE_CLOSE_COMMAND = 17;
 /**
  * A reset writes a failed task of its own, which names the run that it was made from; a task that news overtook is done again
  * (UnhandledCommand).
@@ -73,6 +75,7 @@ const taskFailuresIn = (events: HistoryEvents): string[] =>
     .map(({ workflowTaskFailedEventAttributes: failed }) => failed)
     .filter((failed) => failed != null && (failed.baseRunId ?? '') === '')
     .filter((failed) => failed?.failure?.message !== 'UnhandledCommand')
+    .filter((failed) => Number(failed?.cause) !== FORCE_CLOSE_COMMAND)
     .map((failed) => failed?.failure?.message ?? 'without a message');
 const talliedIn = (events: HistoryEvents): number | null => {
   const tallies = events
