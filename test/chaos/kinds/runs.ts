@@ -77,7 +77,8 @@ const terminates: Kind = {
     const engine = createApplyEngine({ home: world.home, blobs: world.emend.blobs });
     return {
       afterStart: async (run) => {
-        await sleep(random.whole(500, 5_000));
+        // A run that nothing disturbs ends after four seconds and more: later it would meet one that has ended.
+        await sleep(random.whole(300, 2_500));
         for (let tries = 0; fired === null && tries < 60; tries++) {
           const sent = await withHandle(world, run, (handle) => handle.terminate('chaos')).then(
             () => true,
