@@ -19,7 +19,7 @@ export interface HunkLine {
 }
 
 export interface Hunk {
-  /** 0-based line that the header states for each side: the first of the hunk, or the place between lines where the side has none. */
+  /** 0-based line that the header states for each side: the first of the hunk, or the place between lines where the side has none; -1: it states none. */
   readonly oldAt: number;
   readonly newAt: number;
   /** Numbers of lines that the header states. */
@@ -73,8 +73,8 @@ export const readHunk = (lines: readonly AnswerLine[], at: number, fence: string
     const message = `The hunk "${lines[at]?.text ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
     return { ok: false, open: true, code: 'cut_hunk', message };
   }
-  const place = (start: string, count: number): number =>
-    count === 0 ? Number(start) : Math.max(0, Number(start) - 1);
+  // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
+  const place = (start: string, count: number): number => (count === 0 ? Number(start) : Number(start) - 1);
   return {
     ok: true,
     hunk: {
