@@ -110,8 +110,7 @@ async function holdOf(
   const lease: LeaseHolder = { v: 1, stepKey, ...owner, ...input.lease };
   if (input.ontoCurrent === null) return { lease, release: release(lease.number), end: () => Promise.resolve() };
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
-  stillOurs();
-  const held = await engine.holdLease(workspace, stepKey, owner);
+  const held = await engine.holdLease(workspace, stepKey, owner, stillOurs);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
   const repository = await repositoryOf(workspace);
   const now = { v: 1, head: repository?.head ?? null, headRef: repository?.headRef ?? null };

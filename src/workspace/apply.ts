@@ -17,7 +17,7 @@ import { proposalIdOf } from './hash.js';
 import { endLease } from './ended-lease.js';
 import { homePaths } from './home.js';
 import { createLeaseKeeper } from './lease.js';
-import type { LeaseKeeper } from './lease.js';
+import type { HeldTaking, LeaseKeeper } from './lease.js';
 import { recoverAll } from './recover.js';
 import { rollBack, rollbackName } from './rollback.js';
 import { onDisk, orNull, readJson } from './sys-put.js';
@@ -69,7 +69,13 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
     },
     releaseLease: (workspace, stepKey, number) => leases.release(workspace, stepKey, number),
-    holdLease: (workspace, stepKey, holder) => leases.take(workspace, stepKey, holder),
+    holdLease: async (workspace, stepKey, holder, stillOurs) => {
+      const engine = await parts(stillOurs);
+      engine.stillOurs();
+      const held = await leases.take(workspace, stepKey, holder);
+      if (held.outcome === 'held') await checkInTime(engine, workspace, held);
+      return held;
+    },
     readLease: (workspace) => leases.read(workspace),
     endLease: (workspace, holder, finished) =>
       onDisk(`The lease of ${workspace}`, async () => endLease(await parts(), leases, workspace, holder, finished)),
@@ -109,14 +115,7 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
   const held = await leases.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
   if (held.outcome === 'failed') return held;
   if (held.outcome === 'busy') return { outcome: 'busy', holder: held.holder };
-  try {
-    stillOurs();
-  } catch (late) {
-    // It was given up while it took the lease. Where the attempt in its place works under that, it is not ours to end; else nobody would.
-    if (held.taken && !(await plansUnder(parts, stepKey, held.lease)))
-      await leases.release(root, stepKey, held.lease.number);
-    throw late;
-  }
+  await checkInTime(parts, root, held);
   const stands = async (): Promise<boolean> => {
     stillOurs();
     return held.stands();
@@ -152,6 +151,20 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
   // On a disk that takes nothing, the failure is what a person must hear of; the next attempt or the run's end gives the lease back.
   await (done.outcome === 'failed' ? released.catch(() => undefined) : released);
   return done;
+};
+
+/**
+ * Throws where the attempt was given up while it took the lease. Where the attempt in its place works under that, it is not ours to end;
+ * else nobody would.
+ */
+const checkInTime = async (parts: EngineParts, root: string, { lease, taken }: HeldTaking): Promise<void> => {
+  try {
+    parts.stillOurs();
+  } catch (late) {
+    if (taken && !(await plansUnder(parts, lease.stepKey, lease)))
+      await parts.leases.release(root, lease.stepKey, lease.number);
+    throw late;
+  }
 };
 
 const failedAt = (error: unknown, root: string) => ({ outcome: 'failed', problem: problemOf(error, root) }) as const;

@@ -21,6 +21,8 @@ export type LeaseTaking = LeaseAttempt & {
   readonly stands: () => Promise<boolean>;
 };
 
+export type HeldTaking = LeaseTaking & { readonly outcome: 'held' };
+
 export interface LeaseKeeper {
   /** `held` (a step gets its own lease back unchanged) or `busy` with the other step's. */
   take(

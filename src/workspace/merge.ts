@@ -71,16 +71,8 @@ export async function mergeInto(parts: MergeParts, request: MergeRequest, stillO
         outcome: 'failed',
         problem: problem('not_a_repository', `${request.workspace} has no commit to merge into`),
       };
-    stillOurs();
-    const held = await engine.holdLease(repository.root, request.stepKey, request.holder);
+    const held = await engine.holdLease(repository.root, request.stepKey, request.holder, stillOurs);
     if (held.outcome === 'busy') return held;
-    try {
-      stillOurs();
-    } catch (late) {
-      // It was given up while it took the lease, and the attempt in its place may have ended: nobody else would end this one.
-      if (held.taken) await engine.releaseLease(repository.root, request.stepKey, held.lease.number);
-      throw late;
-    }
     const outcome = await mergeHeld({ parts, request, repository, lease: held.lease, stillOurs });
     stillOurs();
     await engine.releaseLease(repository.root, request.stepKey, held.lease.number);

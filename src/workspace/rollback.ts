@@ -9,7 +9,7 @@ import { shownKey } from '../shared/refs.js';
 import { openRecord, recordName } from './apply-record.js';
 import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { asAttempt, transact } from './apply-transact.js';
-import type { LeaseTaking } from './lease.js';
+import type { HeldTaking } from './lease.js';
 import type { FileStat } from './sys.js';
 import type { FileConflict, RollbackOutcome, RollbackRequest } from './types.js';
 import { markUndone } from './undone.js';
@@ -51,7 +51,7 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
 interface Work {
   readonly request: RollbackRequest;
   readonly workspace: string;
-  readonly held: LeaseTaking & { readonly outcome: 'held' };
+  readonly held: HeldTaking;
   readonly name: string;
   readonly applied: TransactionRecord;
   readonly back: TransactionRecord;

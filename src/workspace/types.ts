@@ -170,11 +170,12 @@ export interface ApplyEngine {
   rollbackRecorded(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Ends the step's lease; with a number only the taking of that number. */
   releaseLease(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
-  /** Takes the lease, or gives the step its own back; `taken`: this call took it. */
+  /** Takes the lease, or gives the step its own back; `taken`: this call took it. An attempt that `stillOurs` gives up leaves none behind. */
   holdLease(
     workspace: string,
     stepKey: StepKey,
     holder: ApplyRequest['holder'],
+    stillOurs?: StillOurs,
   ): Promise<LeaseAttempt & { readonly taken: boolean }>;
   readLease(workspace: string): Promise<LeaseHolder | null>;
   /**
