@@ -1,32 +1,36 @@
 /** A `fetch` that lets us see a response's bytes go by: any byte (pings too) is a sign of life, and too many end the answer. */
 import { ModelError } from './errors.js';
+import type { Sending } from './sending.js';
 
 export interface Tap {
   /** Response headers came, or a piece of the body. */
   readonly onLife: () => void;
-  /** A 200 with an event stream: from here on the server is answering. */
-  readonly onAccepted: () => void;
+  /** Learns how far the request came. */
+  readonly sending: Sending;
   readonly maxAnswer_bytes: number;
 }
 
 /** Wraps the global fetch. A 200 that is no event stream is `malformed`; a body over the bound is `too_large`. */
 export const tappedFetch =
-  ({ onLife, onAccepted, maxAnswer_bytes }: Tap): typeof fetch =>
+  ({ onLife, sending, maxAnswer_bytes }: Tap): typeof fetch =>
   async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await sending.watch(() => fetch(input, init));
     onLife();
+    if (!response.ok && !GATEWAY_TIMEOUTS.has(response.status)) sending.refuse();
     if (!response.ok || response.body === null) return response;
-    onAccepted();
     const type = response.headers.get('content-type') ?? 'no content type';
     if (!type.includes('text/event-stream')) {
       await response.body.cancel();
       throw new ModelError('malformed', `The model server answered without streaming (${type.slice(0, 80)}).`, {
-        paid: true,
+        mayBePaid: true,
         retryable: false,
       });
     }
     return new Response(response.body.pipeThrough(counter(onLife, maxAnswer_bytes)), response);
   };
+
+/** Nobody answers for the request: a proxy on the way handed it on and stopped waiting (524 is Cloudflare's). */
+const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([504, 524]);
 
 /** Event framing makes a stream longer than its text: about 130 bytes for a delta of a few characters. */
 const wireFactor = 64;
@@ -50,7 +54,7 @@ const counter = (onLife: () => void, maxAnswer_bytes: number): TransformStream<U
           new ModelError(
             'too_large',
             `The model server sent more than an answer of ${maxAnswer_bytes} bytes can need.`,
-            { paid: true },
+            { mayBePaid: true },
           ),
         );
     },

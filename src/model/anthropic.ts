@@ -8,6 +8,7 @@ import { problem } from '../shared/problems.js';
 import { tappedFetch } from './anthropic-tap.js';
 import { ModelError } from './errors.js';
 import { toModelError } from './errors-map.js';
+import { Sending } from './sending.js';
 import type { ModelPort, StreamEvent } from './types.js';
 
 export interface AnthropicOptions {
@@ -48,7 +49,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
     idle.onIdle = cancel;
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) cancel();
-    let accepted = false;
+    const sending = new Sending();
     // A client a call: it is cheap, and the tap belongs to this call alone.
     const client = new Anthropic({
       ...credential,
@@ -60,9 +61,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
         onLife: () => {
           idle.restart();
         },
-        onAccepted: () => {
-          accepted = true;
-        },
+        sending,
         maxAnswer_bytes: most_bytes,
       }),
     });
@@ -72,7 +71,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
       const events = await client.messages.create(body, { signal: call.signal });
       const ended = await pump(events, { idle, onEvent, maxText_bytes: most_bytes });
       if (!ended && !call.signal.aborted)
-        throw new ModelError('dropped', "The model's answer ended before its last event.", { paid: true });
+        throw new ModelError('dropped', "The model's answer ended before its last event.", { mayBePaid: true });
       if (!ended) throw new Error('aborted');
     } catch (error) {
       throw failureOf(error);
@@ -84,11 +83,12 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
     function failureOf(error: unknown): unknown {
       // What onEvent threw (a full disk) is the caller's own and goes back as it is.
       if (error instanceof CallerFailure) return error.error;
+      const { mayBePaid } = sending;
       if (idle.fired)
-        return new ModelError('idle', `The model server was silent for ${streamIdle_ms / 1000} s.`, { paid: accepted });
-      if (signal.aborted) return new ModelError('cancelled', 'The model call was cancelled.', { paid: accepted });
-      const mapped = toModelError(error, { secrets, paid: accepted });
-      logger?.warn({ kind: mapped.kind, paid: mapped.paid, model: request.model }, 'model call failed');
+        return new ModelError('idle', `The model server was silent for ${streamIdle_ms / 1000} s.`, { mayBePaid });
+      if (signal.aborted) return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
+      const mapped = toModelError(error, { secrets, mayBePaid });
+      logger?.warn({ kind: mapped.kind, mayBePaid: mapped.mayBePaid, model: request.model }, 'model call failed');
       return mapped;
     }
   };
@@ -115,11 +115,11 @@ const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxText_byt
   let text_bytes = 0;
   for await (const event of events) {
     if (!isEvent(event))
-      throw new ModelError('malformed', 'The model server sent a stream event without a type.', { paid: true });
+      throw new ModelError('malformed', 'The model server sent a stream event without a type.', { mayBePaid: true });
     text_bytes += textOf(event);
     if (text_bytes > maxText_bytes)
       throw new ModelError('too_large', `The model's answer is larger than ${maxText_bytes} bytes (maxAnswer_bytes).`, {
-        paid: true,
+        mayBePaid: true,
       });
     // Our own slowness (a busy disk) is no silence of the server's.
     idle.stop();

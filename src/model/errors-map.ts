@@ -43,33 +43,38 @@ const TOO_LONG =
 interface MapOptions {
   /** Taken out of messages wherever they stand: servers sometimes quote what they were sent. */
   readonly secrets?: readonly string[];
-  /** An answer had begun before the failure. */
-  readonly paid?: boolean;
+  /** The request may have reached the server before the failure. */
+  readonly mayBePaid?: boolean;
 }
 
 /** Whatever a model call threw, as a ModelError. Bugs (anything that no call throws) come out as kind `server`, not retryable. */
-export const toModelError = (error: unknown, { secrets = [], paid = false }: MapOptions = {}): ModelError => {
+export const toModelError = (error: unknown, { secrets = [], mayBePaid = false }: MapOptions = {}): ModelError => {
   if (error instanceof ModelError) return error;
   // Thrown inside the SDK's fetch, it comes back wrapped.
   if (error instanceof APIConnectionError && error.cause instanceof ModelError) return error.cause;
   const say = (text: string): string => clean(text, secrets);
-  if (error instanceof APIUserAbortError) return new ModelError('cancelled', 'The model call was cancelled.', { paid });
+  if (error instanceof APIUserAbortError)
+    return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
   if (error instanceof APIConnectionTimeoutError)
-    return new ModelError('timeout', 'The model server did not answer in time.', { paid });
+    return new ModelError('timeout', 'The model server did not answer in time.', { mayBePaid });
   if (error instanceof APIConnectionError)
-    return new ModelError('network', say(`The model server could not be reached: ${rootCause(error)}.`), { paid });
-  if (error instanceof APIError) return fromApi(error as ApiError, say, paid);
+    return mayBePaid
+      ? new ModelError('dropped', say(`The model server broke off before it answered: ${rootCause(error)}.`), {
+          mayBePaid,
+        })
+      : new ModelError('network', say(`The model server could not be reached: ${rootCause(error)}.`));
+  if (error instanceof APIError) return fromApi(error as ApiError, say, mayBePaid);
   if (causes(error)[0]?.name === 'SyntaxError')
-    return new ModelError('malformed', 'The model server sent a stream event that is not JSON.', { paid });
+    return new ModelError('malformed', 'The model server sent a stream event that is not JSON.', { mayBePaid });
   const text = rootCause(error);
   if (isConnectionLoss(error))
-    return paid
-      ? new ModelError('dropped', say(`The model's answer was cut off: ${text}.`), { paid })
+    return mayBePaid
+      ? new ModelError('dropped', say(`The model's answer was cut off: ${text}.`), { mayBePaid })
       : new ModelError('network', say(`The connection to the model server failed: ${text}.`));
-  return new ModelError('server', say(`The model call failed: ${text}.`), { retryable: false, paid });
+  return new ModelError('server', say(`The model call failed: ${text}.`), { retryable: false, mayBePaid });
 };
 
-const fromApi = (error: ApiError, say: (text: string) => string, paid: boolean): ModelError => {
+const fromApi = (error: ApiError, say: (text: string) => string, mayBePaid: boolean): ModelError => {
   const status = typeof error.status === 'number' ? error.status : null;
   const said = apiMessage(error);
   const kind = kindOf(status, error.type, said);
@@ -79,7 +84,7 @@ const fromApi = (error: ApiError, say: (text: string) => string, paid: boolean):
   const byStatus = status === null ? undefined : [408, 409, 429].includes(status) || status >= 500;
   const retryable = kind === 'context' ? false : (shouldRetry(error.headers) ?? byStatus);
   return new ModelError(kind, say(`${where}${type}${said === '' ? '' : `: ${said}`}`), {
-    paid,
+    mayBePaid,
     ...(retryable === undefined ? {} : { retryable }),
     ...(retryAfter_ms === null ? {} : { retryAfter_ms }),
   });

@@ -1,4 +1,4 @@
-/** Every expected failure of a model call, in one shape: what it was, whether trying again helps, and whether an answer had begun. */
+/** Every expected failure of a model call, in one shape: what it was, whether trying again helps, and whether it may be on the bill. */
 import { problem } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
 
@@ -47,8 +47,8 @@ const NEXT: Partial<Record<ModelErrorKind, string>> = {
 interface ModelErrorDetails {
   readonly retryable?: boolean;
   readonly retryAfter_ms?: number;
-  /** An answer had begun (the server had accepted the request): its tokens may be on the bill. */
-  readonly paid?: boolean;
+  /** The request was sent, or may have been, and no refusal came back: a provider may have begun to answer and to bill it. */
+  readonly mayBePaid?: boolean;
 }
 
 export class ModelError extends Error {
@@ -56,7 +56,7 @@ export class ModelError extends Error {
   readonly retryable: boolean;
   /** The server's wish: not before this many milliseconds. */
   readonly retryAfter_ms?: number;
-  readonly paid: boolean;
+  readonly mayBePaid: boolean;
   /** `model_unavailable` where trying again may help, else `model_rejected`. */
   readonly problem: Problem;
 
@@ -66,7 +66,7 @@ export class ModelError extends Error {
     this.name = 'ModelError';
     this.kind = kind;
     this.retryable = details.retryable ?? RETRYABLE[kind];
-    this.paid = details.paid ?? false;
+    this.mayBePaid = details.mayBePaid ?? false;
     if (details.retryAfter_ms !== undefined) this.retryAfter_ms = details.retryAfter_ms;
     this.problem = problem(this.retryable ? 'model_unavailable' : 'model_rejected', message, NEXT[kind]);
   }

@@ -78,7 +78,7 @@ const isTakenOver = async (files: SlotFiles, call: number): Promise<boolean> =>
   (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
 
 const recordEnd = async (files: SlotFiles, call: number, at: string, error: unknown, sent: boolean): Promise<void> => {
-  const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.paid) ? 'failed' : 'unknown';
+  const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
   const why =
     error instanceof ModelError ? error.kind : error instanceof ProblemError ? error.problem.code : 'internal';
   // Without room for this record the call is found without an owner later, and counted as unknown: never as less than it was.

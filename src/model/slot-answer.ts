@@ -1,8 +1,9 @@
 /** From a call's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
-import type { ModelAnswer, StreamEvent, Usage } from './types.js';
 import { priceBy } from './price.js';
 import type { PriceTable } from './price.js';
+import { estimateRequestTokens } from './prompt/tokens.js';
 import type { LoggedStream } from './slot-log.js';
+import type { ModelAnswer, ModelRequest, StreamEvent, Usage } from './types.js';
 
 type Tokens = ModelAnswer['usage'];
 
@@ -84,13 +85,19 @@ export const toAnswer = (stream: LoggedStream, requestedModel: string): ModelAns
   };
 };
 
+interface CallFacts {
+  readonly stream: LoggedStream;
+  readonly state: 'open' | 'answered' | 'unknown';
+  readonly request: ModelRequest;
+  readonly prices: PriceTable[string];
+}
+
 /** What one call cost, by the prices of its slot. A failed call (nothing paid) counts nothing. */
-export const callUsage = (
-  stream: LoggedStream,
-  state: 'open' | 'answered' | 'unknown',
-  prices: PriceTable[string],
-): Usage => {
-  const tokens = tokensOf(stream);
+export const callUsage = ({ stream, state, request, prices }: CallFacts): Usage => {
+  const said = tokensOf(stream);
+  // Of a call that has no end yet, or none at all, at least what it sent is known: it is not free because nothing came back.
+  const untold = state !== 'answered' && said.input_tokens + said.cacheRead_tokens + said.cacheWrite_tokens === 0;
+  const tokens = untold ? { ...said, input_tokens: estimateRequestTokens(request) } : said;
   const price = priceBy({ model: prices });
   return {
     calls: 1,

@@ -4,7 +4,7 @@
  *     slot.json           key parts, the whole request, nonce, prices: made before the first call, sent by every one
  *     call-N.json         who makes call N; creating it is the right to make the call
  *     call-N.events.jsonl the call's stream as it arrived (slot-log.ts); its growth is the owner's sign of life
- *     call-N.end.json     how call N ended without an answer: `failed` (nothing paid) or `unknown` (cut off, or taken over)
+ *     call-N.end.json     how call N ended without an answer: `failed` (surely not paid) or `unknown` (cut off once it may have been sent, or taken over)
  *     answer.json         the slot's answer, from the first call whose `message_stop` was on disk
  */
 import { join } from 'node:path';

@@ -91,7 +91,7 @@ export class SlotLog {
     const size = Buffer.byteLength(text);
     if (this.size_bytes + size > max_bytes)
       throw new ModelError('too_large', `The call's log would be larger than ${max_bytes} bytes (maxCallLog_bytes).`, {
-        paid: true,
+        mayBePaid: true,
       });
     this.waiting.push(text);
     this.waiting_bytes += size;

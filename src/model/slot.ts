@@ -27,7 +27,8 @@ export const readCalls = async (files: SlotFiles, slot: SlotRecord): Promise<rea
     const end = await files.get(`call-${call}.end.json`);
     const stream = await readLog(files.sys, files.logPath(call));
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
-    const usage = state === 'failed' ? NO_USAGE : callUsage(stream, state, slot.prices);
+    const { request, prices } = slot;
+    const usage = state === 'failed' ? NO_USAGE : callUsage({ stream, state, request, prices });
     calls.push({ call, record, state, stream, usage });
   }
   return calls;

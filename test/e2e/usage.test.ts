@@ -18,7 +18,18 @@ const job = (...keys: string[]): string => ['---', ...keys, '---', '# Grow', '',
 const BRIEF = 'Now write the brief';
 const PICK = 'Files of the project';
 const MARKER = 'EMEND-COMPLETE {{nonce}} 0 0\n';
-const PATHS = ['held.js', 'long.js', 'cut.js', 'next.js', 'picked.js', 'c.js', 'd.js'];
+const PATHS = [
+  'held.js',
+  'long.js',
+  'cut.js',
+  'next.js',
+  'mute.js',
+  'lost.js',
+  'after.js',
+  'picked.js',
+  'c.js',
+  'd.js',
+];
 
 let s: Scene;
 beforeAll(async () => {
@@ -26,6 +37,8 @@ beforeAll(async () => {
   s = await scene({ ...Object.fromEntries(PATHS.map((path) => [path, one(1)])), 'emend.yaml': priced }, [
     { ...good('held.js'), fault: { kind: 'hold' as const, after_bytes: 400 } },
     { name: 'long', match: { contains: '- long.js', times: 1 }, answer: 'x'.repeat(5000) },
+    { ...good('mute.js'), fault: { kind: 'hold' as const } },
+    { ...cut(1, '- lost.js'), name: 'lost', fault: { kind: 'drop' as const } },
     cut(2, BRIEF, 'c.js'),
     { name: 'brief', match: { contains: BRIEF }, answer: `Up.\n${MARKER}` },
     cut(1, '- cut.js'),
@@ -52,6 +65,29 @@ describe('calls of which no activity told', () => {
     expect(usage.input_tokens).toBeGreaterThan(0);
     expect(usage.usd).toBeGreaterThan(0);
     expect((await s.show(run)).status.usage).toEqual(usage);
+  });
+
+  test('a call that an abort cuts off before anything came back is counted and priced by what was sent', async () => {
+    const run = await s.start('mute.md', job('target_files: [mute.js]', 'model: rehearsal'));
+    await s.until(() => s.rehearsal.requests().some(({ rule, state }) => rule === 'mute.js' && state === 'held'));
+    await s.answer(run, 'abort');
+    const { usage } = await s.end(run);
+    expect(usage).toMatchObject({ calls: 1, unknownCalls: 1, output_tokens: 0 });
+    expect(usage.input_tokens).toBeGreaterThan(100);
+    // A thousand dollars per million of them.
+    expect(usage.usd).toBeCloseTo(usage.input_tokens / 1000);
+  });
+
+  test('a connection that broke before the headers counts against the budget', async () => {
+    const keys = ['target_files: [lost.js, after.js]', 'approval: auto', 'limits: { budget_calls: 3 }'];
+    const run = await s.start('lost.md', job(...keys));
+    const view = await s.settle(run);
+    expect(view.status.decision).toMatchObject({ reason: 'budget', subject: 'budget_calls' });
+    // The brief, the call that was lost, and the one that was answered.
+    expect(view.status.usage).toMatchObject({ calls: 3, unknownCalls: 1 });
+    expect([asked('lost', 'lost.js'), asked('after.js')]).toEqual([2, 0]);
+    await s.answer(run, 'retry', { set: { budget_calls: 10 } });
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', usage: { calls: 4, unknownCalls: 1 } });
   });
 
   test('an answer that was given up counts against the budget before the next call, and once only after it', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createAnthropicModel } from '../../src/model/anthropic.js';
 import { ModelError } from '../../src/model/errors.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
@@ -43,7 +44,7 @@ describe('a whole answer', () => {
 
 describe('every fault has its kind', () => {
   const table: [string, Fault, Partial<ModelError>][] = [
-    ['overload', { kind: 'overload' }, { kind: 'overloaded', retryable: true, paid: false }],
+    ['overload', { kind: 'overload' }, { kind: 'overloaded', retryable: true, mayBePaid: false }],
     [
       'rate limit, seconds',
       { kind: 'rate_limit', retry_after_s: 3 },
@@ -54,7 +55,7 @@ describe('every fault has its kind', () => {
       { kind: 'rate_limit', retry_after_s: 3, retry_after_ms: 250 },
       { kind: 'rate_limit', retryAfter_ms: 250 },
     ],
-    ['500', { kind: 'server_error' }, { kind: 'server', retryable: true, paid: false }],
+    ['500', { kind: 'server_error' }, { kind: 'server', retryable: true, mayBePaid: false }],
     ['503', { kind: 'server_error', status: 503 }, { kind: 'server', retryable: true }],
     ['400', { kind: 'status', status: 400 }, { kind: 'bad_request', retryable: false }],
     [
@@ -66,6 +67,7 @@ describe('every fault has its kind', () => {
     ['403', { kind: 'status', status: 403, type: 'permission_error' }, { kind: 'auth', retryable: false }],
     ['404', { kind: 'status', status: 404, type: 'not_found_error' }, { kind: 'not_found', retryable: false }],
     ['408', { kind: 'status', status: 408 }, { kind: 'timeout', retryable: true }],
+    ['504', { kind: 'server_error', status: 504 }, { kind: 'server', retryable: true, mayBePaid: true }],
     ['409', { kind: 'status', status: 409 }, { kind: 'server', retryable: true }],
     ['413', { kind: 'status', status: 413, type: 'request_too_large' }, { kind: 'too_large', retryable: false }],
     [
@@ -78,17 +80,25 @@ describe('every fault has its kind', () => {
       { kind: 'status', status: 400, headers: { 'x-should-retry': 'true' } },
       { kind: 'bad_request', retryable: true },
     ],
-    ['dropped before anything', { kind: 'drop' }, { kind: 'network', retryable: true, paid: false }],
-    ['dropped after the headers', { kind: 'drop', after_bytes: 0 }, { kind: 'dropped', retryable: true, paid: true }],
-    ['dropped in the middle', { kind: 'drop', after_bytes: 700 }, { kind: 'dropped', retryable: true, paid: true }],
-    ['overloaded in the stream', { kind: 'error_event' }, { kind: 'overloaded', retryable: true, paid: true }],
+    ['dropped before the headers', { kind: 'drop' }, { kind: 'dropped', retryable: true, mayBePaid: true }],
+    [
+      'dropped after the headers',
+      { kind: 'drop', after_bytes: 0 },
+      { kind: 'dropped', retryable: true, mayBePaid: true },
+    ],
+    [
+      'dropped in the middle',
+      { kind: 'drop', after_bytes: 700 },
+      { kind: 'dropped', retryable: true, mayBePaid: true },
+    ],
+    ['overloaded in the stream', { kind: 'error_event' }, { kind: 'overloaded', retryable: true, mayBePaid: true }],
     [
       'invalid request in the stream',
       { kind: 'error_event', type: 'invalid_request_error' },
       { kind: 'bad_request', retryable: false },
     ],
-    ['malformed JSON', { kind: 'malformed' }, { kind: 'malformed', paid: true }],
-    ['malformed type', { kind: 'malformed', what: 'type' }, { kind: 'malformed', paid: true }],
+    ['malformed JSON', { kind: 'malformed' }, { kind: 'malformed', mayBePaid: true }],
+    ['malformed type', { kind: 'malformed', what: 'type' }, { kind: 'malformed', mayBePaid: true }],
   ];
   test.each(table)('%s', async (_name, fault, expected) => {
     await withRehearsal([rule('x'.repeat(500), { fault })], async ({ url, requests }) => {
@@ -101,30 +111,40 @@ describe('every fault has its kind', () => {
     });
   });
 
-  test('connection refused', async () => {
-    const url = await withRehearsal([], async (rehearsal) => rehearsal.url);
-    const { error } = await collect(modelAt(url));
+  test.each([
+    ['refused', (port: number) => `http://127.0.0.1:${port}`],
+    ['to a name that nobody has', () => 'http://model.invalid'],
+  ])('connection %s', async (_name, address) => {
+    const port = await withRehearsal([], async (rehearsal) => rehearsal.port);
+    const { error } = await collect(modelAt(address(port)));
     expect(error).toMatchObject({
       kind: 'network',
       retryable: true,
-      paid: false,
+      mayBePaid: false,
       problem: { code: 'model_unavailable' },
     });
   });
 
   test('silence before and after the headers', async () => {
-    for (const [after_bytes, paid] of [
-      [undefined, false],
-      [0, true],
-      [700, true],
-    ] as const) {
-      const fault =
-        after_bytes === undefined ? { kind: 'silence' as const } : { kind: 'silence' as const, after_bytes };
-      await withRehearsal([rule('x'.repeat(500), { fault })], async ({ url }) => {
+    for (const at of [{}, { after_bytes: 0 }, { after_bytes: 700 }])
+      await withRehearsal([rule('x'.repeat(500), { fault: { kind: 'silence', ...at } })], async ({ url }) => {
         const { error } = await collect(modelAt(url, 300));
-        expect(error).toMatchObject({ kind: 'idle', retryable: true, paid });
+        expect(error).toMatchObject({ kind: 'idle', retryable: true, mayBePaid: true });
       });
-    }
+  });
+
+  test('a server that speaks no TLS, or never answers its greeting: the request was not sent', async () => {
+    await withRehearsal([rule('hello')], async ({ port, requests }) => {
+      const { error } = await collect(modelAt(`https://127.0.0.1:${port}`));
+      expect(error).toMatchObject({ kind: 'network', mayBePaid: false });
+      expect(requests()).toHaveLength(0);
+    });
+    await withDeafServer(async (port) => {
+      const silent = await collect(modelAt(`https://127.0.0.1:${port}`, 300));
+      expect(silent.error).toMatchObject({ kind: 'idle', mayBePaid: false });
+      const cancelled = await collect(modelAt(`https://127.0.0.1:${port}`), AbortSignal.timeout(300));
+      expect(cancelled.error).toMatchObject({ kind: 'cancelled', mayBePaid: false });
+    });
   });
 
   test('a slow stream is no silence', async () => {
@@ -140,9 +160,9 @@ describe('every fault has its kind', () => {
       [
         'text/event-stream',
         'event: message_start\ndata: {"type":"message_start"}\n\n',
-        { kind: 'dropped', paid: true },
+        { kind: 'dropped', mayBePaid: true },
       ],
-      ['application/json', '{"type":"message"}', { kind: 'malformed', retryable: false, paid: true }],
+      ['application/json', '{"type":"message"}', { kind: 'malformed', retryable: false, mayBePaid: true }],
       ['text/html', '<p>Welcome to the hotel</p>', { kind: 'malformed', retryable: false }],
     ];
     for (const [type, body, expected] of servers) {
@@ -152,6 +172,19 @@ describe('every fault has its kind', () => {
     }
   });
 });
+
+/** Takes connections and says nothing. */
+const withDeafServer = async (use: (port: number) => Promise<void>) => {
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => sockets.push(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    await use((server.address() as AddressInfo).port);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+};
 
 const withPlainServer = async (type: string, body: string, use: (url: string) => Promise<void>) => {
   const server = createServer((incoming, response) => {
@@ -177,7 +210,7 @@ describe('bounds and cancelling', () => {
         maxAnswer_bytes: 1000,
       });
       const { error, events } = await collect(model);
-      expect(error).toMatchObject({ kind: 'too_large', paid: true, retryable: false });
+      expect(error).toMatchObject({ kind: 'too_large', mayBePaid: true, retryable: false });
       expect(textOf(events).length).toBeLessThanOrEqual(1000);
     });
   });
@@ -204,6 +237,35 @@ describe('bounds and cancelling', () => {
         expect((await done).error).toMatchObject({ kind: 'cancelled' });
         while (requests()[0]?.state !== 'cut') await new Promise((resolve) => setTimeout(resolve, 5));
       },
+    );
+  });
+
+  test('a cancel before the headers: paid or not, nobody knows; one before the call: surely not', async () => {
+    await withRehearsal([rule('x', { fault: { kind: 'silence' } })], async ({ url, requests }) => {
+      const cancel = new AbortController();
+      const done = collect(modelAt(url), cancel.signal);
+      while (requests()[0]?.state !== 'silent') await new Promise((resolve) => setTimeout(resolve, 5));
+      cancel.abort();
+      expect((await done).error).toMatchObject({ kind: 'cancelled', mayBePaid: true });
+      expect((await collect(modelAt(url), AbortSignal.abort())).error).toMatchObject({
+        kind: 'cancelled',
+        mayBePaid: false,
+      });
+      expect(requests()).toHaveLength(1);
+    });
+  });
+
+  test('calls at once: each knows of its own request alone', async () => {
+    await withRehearsal([rule('x', { fault: { kind: 'silence' } })], ({ url, requests }) =>
+      withDeafServer(async (port) => {
+        const cancel = new AbortController();
+        const calls = [url, `https://127.0.0.1:${port}`, url].map((at) => collect(modelAt(at), cancel.signal));
+        while (requests().filter(({ state }) => state === 'silent').length < 2)
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        cancel.abort();
+        const errors = (await Promise.all(calls)).map(({ error }) => (error as ModelError).mayBePaid);
+        expect(errors).toEqual([true, false, true]);
+      }),
     );
   });
 

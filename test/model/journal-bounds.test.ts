@@ -53,7 +53,7 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
       const journal = createDiskJournal({ dir, model, slotLease_ms: 60_000, heartbeat_ms: 60_000 });
       await expect(journal.ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
         kind: 'too_large',
-        paid: true,
+        mayBePaid: true,
         retryable: false,
         message: expect.stringMatching(/20000 bytes \(maxCallLog_bytes\)/) as unknown,
       });

@@ -1,11 +1,24 @@
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { estimateRequestTokens } from '../../src/model/prompt/tokens.js';
 import { slotKey } from '../../src/model/slot-key.js';
 import type { ModelRequest } from '../../src/model/types.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import { realSys } from '../../src/workspace/sys.js';
 import { shimSys } from '../support/sys-shim.js';
-import { askFor, journalAt, keyParts, NONCE, request, rule, withDir, withRehearsal } from './support.js';
+import {
+  askFor,
+  eventually,
+  journalAt,
+  keyParts,
+  modelAt,
+  NONCE,
+  request,
+  rule,
+  withDir,
+  withRehearsal,
+} from './support.js';
 
 const slotDir = (dir: string): string => join(dir, keyParts.stepKey, slotKey(keyParts));
 
@@ -135,7 +148,7 @@ describe('a call that another host holds', () => {
 });
 
 describe('calls that fail', () => {
-  test('before anything was paid: thrown, counted as failed, and the stored request is sent again', async () => {
+  test('before anything was mayBePaid: thrown, counted as failed, and the stored request is sent again', async () => {
     await withDir((dir) =>
       withRehearsal(
         [rule('', { match: { nth: 1 }, fault: { kind: 'overload' } }), rule('hello')],
@@ -162,7 +175,7 @@ describe('calls that fail', () => {
     await withDir((dir) =>
       withRehearsal([rule('x'.repeat(400), { fault })], async ({ url, requests }) => {
         const journal = journalAt(dir, url);
-        await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'dropped', paid: true });
+        await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'dropped', mayBePaid: true });
         const lost = await journal.ask(askFor());
         expect(lost).toMatchObject({ outcome: 'call_lost', usage: { calls: 2, unknownCalls: 2 } });
         expect(lost.usage.input_tokens).toBeGreaterThan(0);
@@ -172,6 +185,61 @@ describe('calls that fail', () => {
         expect(requests()).toHaveLength(2);
       }),
     );
+  });
+
+  describe('after the request was sent, before anything came back', () => {
+    // What was sent is known: at the price of input (a dollar per million tokens), never free.
+    const sent = { calls: 1, unknownCalls: 1, input_tokens: estimateRequestTokens(request), output_tokens: 0 };
+    const priced = { ...sent, usd: sent.input_tokens / 1e6 };
+
+    test.each([
+      ['the server falls silent', { kind: 'silence' as const }, 'idle'],
+      ['the connection is cut', { kind: 'drop' as const }, 'dropped'],
+      ['a proxy stops waiting', { kind: 'server_error' as const, status: 504 }, 'server'],
+    ])('%s: unknown, counted and priced; the second of them is call_lost', async (_name, fault, kind) => {
+      expect(sent.input_tokens).toBeGreaterThan(0);
+      await withDir((dir) =>
+        withRehearsal([rule('hello', { fault })], async ({ url, requests }) => {
+          const journal = journalAt(dir, url, { model: modelAt(url, 300) });
+          await expect(journal.ask(askFor())).rejects.toMatchObject({ kind, retryable: true });
+          expect(await journal.calls(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
+          const both = { calls: 2, unknownCalls: 2, input_tokens: 2 * sent.input_tokens };
+          expect(await journal.ask(askFor())).toMatchObject({ outcome: 'call_lost', usage: both });
+          expect(requests()).toHaveLength(2);
+        }),
+      );
+    });
+
+    test('it is cancelled: unknown; the next ask counts both', async () => {
+      const fault = { kind: 'silence' as const };
+      await withDir((dir) =>
+        withRehearsal([rule('', { match: { nth: 1 }, fault }), rule('hello')], async ({ url, requests }) => {
+          const cancel = new AbortController();
+          const asked = journalAt(dir, url).ask(askFor({ signal: cancel.signal }));
+          await eventually('the call is silent', () => requests()[0]?.state === 'silent');
+          cancel.abort();
+          await expect(asked).rejects.toMatchObject({ kind: 'cancelled' });
+          const journal = journalAt(dir, url);
+          expect(await journal.calls(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
+          expect(await journal.ask(askFor())).toMatchObject({
+            outcome: 'answered',
+            usage: { calls: 2, unknownCalls: 1 },
+          });
+        }),
+      );
+    });
+  });
+
+  test('before the request was sent: failed, and free, however often', async () => {
+    await withDir(async (dir) => {
+      const url = await withRehearsal([], async (rehearsal) => rehearsal.url);
+      const journal = journalAt(dir, url);
+      for (let n = 0; n < 3; n++) await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'network' });
+      const calls = await journal.calls(keyParts.stepKey);
+      expect(calls.map(({ state, usage }) => ({ state, usage }))).toEqual(
+        Array(3).fill({ state: 'failed', usage: NO_USAGE }),
+      );
+    });
   });
 
   test('cancelled while another holds the call, and while streaming', async () => {
@@ -185,7 +253,7 @@ describe('calls that fail', () => {
         waiter.abort();
         await expect(second).rejects.toMatchObject({ kind: 'cancelled' });
         owner.abort();
-        await expect(first).rejects.toMatchObject({ kind: 'cancelled', paid: true });
+        await expect(first).rejects.toMatchObject({ kind: 'cancelled', mayBePaid: true });
         expect(requests()).toHaveLength(1);
       }),
     );
