@@ -6,11 +6,9 @@ import type { Changed } from '../plan/change.js';
 import { fail } from '../shared/problems.js';
 import { NEW_FILE_MODE } from '../workspace/files.js';
 import type { ProposalFile } from '../workspace/types.js';
-import type { Io } from './io.js';
 import { applyLocally } from './patch/apply-or-wait.js';
-import { openLocal } from './patch/open-local.js';
+import type { Local } from './patch/open-local.js';
 import type { ReadPlan } from '../plan-files/read.js';
-import { transactionLines } from './render/transactions.js';
 
 export interface WrittenFile {
   /** As told to a person. */
@@ -19,14 +17,12 @@ export interface WrittenFile {
 }
 
 /** Throws ProblemError `busy`, `conflict` or `disk`; then nothing was written, but where a person saved in the same moment. */
-export const writePlan = async (io: Io, plan: ReadPlan, changed: Changed): Promise<readonly WrittenFile[]> => {
+export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed): Promise<readonly WrittenFile[]> => {
   const before = plan.tree.files;
   const paths = [...new Set([...before.keys(), ...changed.files.keys()])]
     .filter((path) => before.get(path) !== changed.files.get(path))
     .sort();
   if (paths.length === 0) return [];
-  const local = await openLocal(io, { existing: false, recover: true });
-  for (const line of transactionLines(local.recovered)) io.err(line);
   const { workspace, base } = plan;
   const modeOf = (path: string): number =>
     (statSync(join(base, path), { throwIfNoEntry: false })?.mode ?? NEW_FILE_MODE) & 0o777;

@@ -1,15 +1,5 @@
 /** SIGKILL to `emend patch` and `emend undo` before and after system calls; the next command brings all or nothing. EMEND_WHOLE=1: each. */
-import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -18,6 +8,7 @@ import { fakeIo } from '../cli/io.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
+import { filesBelow, killsOf, NO_KILL, runChild } from './killed.js';
 
 let child: ReturnType<typeof transpile>;
 beforeAll(() => {
@@ -48,20 +39,12 @@ const emend = async ({ env, work }: Place, ...args: string[]) => {
   const io = fakeIo({ env, cwd: work, stdin: Buffer.from('FILE c.txt\nC\nEND FILE\n') });
   return { exit: await main(args, io), ...io.printed };
 };
-const treeOf = ({ work }: Place): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(work, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => join(parentPath, name))
-      .map((path) => [path.slice(work.length + 1), readFileSync(path, 'utf8')]),
-  );
+const treeOf = ({ work }: Place): Record<string, string> => filesBelow(work);
 
-const runChild = (place: Place, work: Work, plan: ShimPlan) =>
-  new Promise<{ signal: string | null; stdout: string; stderr: string }>((resolve) => {
-    const args = [child.path, work, place.work, join(place.dir, 'answer'), JSON.stringify(plan)];
-    execFile(process.execPath, args, { env: place.env }, (error, stdout, stderr) => {
-      resolve({ signal: error?.signal ?? null, stdout, stderr });
-    });
+const runWork = (place: Place, work: Work, plan: ShimPlan) =>
+  runChild([child.path, work, place.work, join(place.dir, 'answer'), JSON.stringify(plan)], {
+    cwd: place.work,
+    env: place.env,
   });
 
 type Work = 'patch' | 'undo';
@@ -72,7 +55,7 @@ const placeFor = async (work: Work): Promise<Place> => {
 };
 const counted = async (work: Work): Promise<readonly SysCall[]> => {
   const place = await placeFor(work);
-  const { stdout, stderr } = await runChild(place, work, { at: 0, when: 'before', fault: 'kill' });
+  const { stdout, stderr } = await runWork(place, work, NO_KILL);
   expect(stderr).toBe('');
   const { exit, names } = JSON.parse(stdout) as { exit: number; names: SysCall[] };
   expect({ exit, tree: treeOf(place) }).toEqual({
@@ -86,10 +69,7 @@ const counted = async (work: Work): Promise<readonly SysCall[]> => {
 describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
   test('the next command finishes or reverts it, and has the workspace', async () => {
     const names = await counted(work);
-    const kills = names.flatMap((_, i) => [
-      { at: i + 1, when: 'before' as const },
-      { at: i + 1, when: 'after' as const },
-    ]);
+    const kills = killsOf(names);
     // The first target that is taken aside comes after the point of no return, the first file that is written long before it.
     const nth = (name: SysCall) => kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
     const always = [...nth('writeExclusive'), ...nth('rename')];
@@ -97,7 +77,7 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
     for (const kill of sampled(`kills of ${work}`, kills, drawn(0, 12), always, WHOLE)) {
       const place = await placeFor(work);
       const log = join(place.dir, 'fired');
-      const ended = await runChild(place, work, { ...kill, fault: 'kill', log });
+      const ended = await runWork(place, work, { ...kill, fault: 'kill', log });
       expect({ kill, signal: ended.signal, fired: existsSync(log) }).toEqual({ kill, signal: 'SIGKILL', fired: true });
       const next = await emend(place, 'patch', '-');
       expect({ kill, ...next }).toMatchObject({ kill, exit: 0 });
@@ -119,7 +99,7 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
       const place = await placeFor(work);
       const at = names.indexOf('rename') + 1;
       const log = join(place.dir, 'fired');
-      expect(await runChild(place, work, { at, when: 'after', fault: 'kill', log })).toMatchObject({
+      expect(await runWork(place, work, { at, when: 'after', fault: 'kill', log })).toMatchObject({
         signal: 'SIGKILL',
       });
       expect(existsSync(log)).toBe(true);

@@ -12,8 +12,10 @@ import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { readPlan, refuseFaults } from '../../plan-files/read.js';
 import type { ReadPlan } from '../../plan-files/read.js';
+import { openLocal } from '../patch/open-local.js';
 import { writePlan } from '../plan-write.js';
 import { plain } from '../render/text.js';
+import { transactionLines } from '../render/transactions.js';
 
 type Verb = 'expand' | 'collapse';
 type Kind = 'phase' | 'stage';
@@ -42,13 +44,16 @@ export const changePlan = async (
       `See \`emend plan ${verb} --help\`.`,
     );
   if (number === undefined && flags.auto !== true) return fail('usage', `Which ${kind}? Give its number, or --auto.`);
+  // What a command that was killed left half done comes first: it may be this very plan.
+  const local = await openLocal(io, { existing: false, recover: true });
+  for (const line of transactionLines(local.recovered)) io.err(line);
   const plan = await readPlan(io.cwd, path);
   refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
   const asked = number === undefined ? null : targetOf(kind, number, plan.phase);
   const targets = flags.auto === true ? chosen(plan, verb, kind, asked) : asked === null ? [] : [asked];
   let tree = plan.tree;
   for (const target of targets) tree = changed(plan, tree, verb, target);
-  const files = await writePlan(io, plan, { ok: true, place: tree.place, files: tree.files });
+  const files = await writePlan(local, plan, { ok: true, place: tree.place, files: tree.files });
   const done = verb === 'expand' ? 'expanded' : 'collapsed';
   if (flags.json === true) printJson(io, 'plan expand', { v: 1, verb, kind, parts: targets, files });
   else {

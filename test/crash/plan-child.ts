@@ -1,0 +1,13 @@
+/** `emend plan expand|collapse` in a process of its own that a counted system call kills; prints the calls that it made. */
+import { changePlan } from '../../src/cli/commands/plan-change.js';
+import { processIo } from '../../src/cli/io.js';
+import { realSys } from '../../src/workspace/sys.js';
+import { shimSys } from '../support/sys-shim.js';
+import type { ShimPlan } from '../support/sys-shim.js';
+
+const [verb = '', kind = '', path = '', number = '', plan = ''] = process.argv.slice(2);
+const { sys, names } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);
+Object.assign(realSys, sys);
+const io = { ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined };
+const exit = await changePlan(io, verb === 'expand' ? 'expand' : 'collapse', kind, path, number, {});
+process.stdout.write(JSON.stringify({ exit, names: names() }));
