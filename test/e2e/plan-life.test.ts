@@ -82,10 +82,12 @@ test('an estimate is asked about before anything is paid for; a budget that is u
   expect(estimate?.message).toContain('2 phases: about 2 model calls');
   expect(estimate?.message).toContain('about 2 model calls are expected; budget_calls is 1');
   expect(s.rehearsal.requests()).toHaveLength(0);
+  await check(s, run.live!.workflowId, 'plan-paused-estimate');
   await s.answer(run, 'continue', { decision: estimate?.id ?? '' });
   const budget = (await s.settle(run, 100)).status.decision;
   expect(budget).toMatchObject({ reason: 'budget', subject: 'budget_calls' });
   expect(s.rehearsal.requests()).toHaveLength(1);
+  await check(s, run.live!.workflowId, 'plan-paused-budget');
   await s.answer(run, 'retry', { decision: budget?.id ?? '' });
   expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed', usage: { calls: 2 } });
 }, 240_000);

@@ -1,5 +1,6 @@
 /** Plans that fail, grow and are replanned while they run: against a scripted model, with real tests, git and documents. */
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { check } from './check-history.js';
 import { answerFor, marked, planText, replanned, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
@@ -64,6 +65,7 @@ describe('a phase whose tests fail', () => {
     for (const type of ['phase_failed', 'trigger_checked', 'replan_triggered', 'replanned'])
       expect(types).toContain(type);
     expect(s.git('status', '--porcelain')).toBe('');
+    await check(s, run.live!.workflowId, 'plan-completed-replanned');
   }, 240_000);
 
   long(
@@ -84,6 +86,7 @@ describe('a phase whose tests fail', () => {
       expect(s.rehearsal.requests()).toHaveLength(8);
       const stops = (await s.events(run)).filter(({ type }) => type === 'loop_stopped');
       expect(stops).toMatchObject([{ phase: 1, replans: 2, limit: 2 }]);
+      await check(s, run.live!.workflowId, 'plan-paused-replan-limit');
       await s.answer(run, 'abort', { decision: decision.id });
       expect(await s.end(run, 60)).toMatchObject({ outcome: 'aborted' });
       expect(s.git('status', '--porcelain')).toBe('');
