@@ -1,4 +1,4 @@
-/** For random files and changes: the combined diff, applied by the real `git apply`, makes the true result. FAST_CHECK_CASES says how many. */
+/** For random files and changes: the combined diff, applied by the real `git apply`, makes the true result. EMEND_CASES says how many groups. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -4,6 +4,7 @@ import { ByteText } from '../../src/edits/byte-text.js';
 import { applyAnswer } from '../../src/edits/index.js';
 import { indexOf } from '../../src/edits/lines.js';
 import { splitLines } from '../../src/edits/text.js';
+import { fuzz } from '../support/fuzz.js';
 
 const pieces = fc.array(
   fc.constantFrom('\n', '\r\n', '\r', 'a', 'bb', ' ', '\t', '\u00e9', '\u{1f600}', '\ufeff', 'longer than four'),
@@ -31,7 +32,7 @@ describe('an index over bytes', () => {
         }
         expect(bytes.range(-1, 3)).toEqual(strings.range(-1, 3));
       }),
-      { numRuns: 500 },
+      fuzz('lines over bytes'),
     );
   });
 
@@ -51,7 +52,7 @@ describe('an index over bytes', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      fuzz('finds over bytes'),
     );
   });
 });

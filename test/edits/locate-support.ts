@@ -43,14 +43,6 @@ export const whyNot = (reading: Reading): string => {
 export const readOne = (module: FormatModule, body: string, context: FormatContext): Reading =>
   module.read(body, context).reading;
 
-/** Runs per property: EMEND_FUZZ_RUNS, else 500. The seed (EMEND_FUZZ_SEED, else drawn) is printed so that a failure can be had again. */
-export const fuzz = (name: string): { numRuns: number; seed: number } => {
-  const seed = Number(process.env.EMEND_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-  const numRuns = Number(process.env.EMEND_FUZZ_RUNS ?? 500);
-  process.stdout.write(`${name}: seed ${seed}, ${numRuns} runs\n`);
-  return { numRuns, seed };
-};
-
 // Few different lines, so that places repeat; some that look like the grammars' own.
 const LINES = [
   'a',

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { LineChain } from '../../src/edits/locate.js';
 import { levelBetween, levelsOn } from '../../src/edits/locate-levels.js';
-import { fuzz } from './locate-support.js';
+import { fuzz } from '../support/fuzz.js';
 
 const find = (base: readonly string[], wanted: readonly string[]): readonly number[] =>
   new LineChain(base, () => wanted).find(

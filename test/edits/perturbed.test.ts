@@ -10,11 +10,12 @@ import type { AnswerOutcome } from '../../src/edits/types.js';
 import { lineCheck } from '../../src/edits/listing.js';
 import type { AnswerFormat, RungSettings } from '../../src/shared/formats.js';
 import { DIALECTS, FORMATS } from '../../src/shared/formats.js';
+import { fuzz } from '../support/fuzz.js';
 import type { LineEdit } from './formats.js';
 import { SAY, apply } from './formats.js';
 
-const seed = Number(process.env.EMEND_FUZZ_SEED ?? Date.now() % 2 ** 31);
-const cases = Number(process.env.EMEND_FUZZ_RUNS ?? 2_000);
+/** Cases of all properties together in `npm test`. */
+const USUAL = 2_000;
 const ALL = [...FORMATS, ...DIALECTS];
 /** Tests per format below: the cases are spread over all. */
 const PROPERTIES = 6;
@@ -88,13 +89,14 @@ const trueOrRefused = (outcome: AnswerOutcome, truth: Buffer, file: Buffer): voi
   );
 };
 
-const check = (name: string, property: (s: Sample) => void): void => {
-  const runs = Math.ceil(cases / (ALL.length * PROPERTIES));
-  process.stdout.write(`${name}: seed ${seed}, ${runs} runs\n`);
+/** Gives the number of cases. */
+const check = (name: string, property: (s: Sample) => void): number => {
+  const settings = fuzz(name, USUAL, 1 / (ALL.length * PROPERTIES));
   fc.assert(
     fc.property(sample, (s) => property(s)),
-    { seed, numRuns: runs },
+    settings,
   );
+  return settings.numRuns;
 };
 
 const say = (format: AnswerFormat, s: Sample): string => SAY[format]('f.txt', s.lines, s.edits);
@@ -226,7 +228,7 @@ describe.each(ALL)('%s', (format) => {
   test('the base changed since', () => {
     let told = 0;
     let used = 0;
-    check(`${format}, stale base`, (s) => {
+    const count = check(`${format}, stale base`, (s) => {
       const stale = changedSince(s);
       const answer = say(format, s);
       const [file, madeFor] = [encode(stale.now, s.crlf), encode(s.lines, s.crlf)];
@@ -245,7 +247,8 @@ describe.each(ALL)('%s', (format) => {
       oneOf(byDefault, stale.truths, s.crlf);
     });
     // The property must have had something to say.
-    if (format !== 'whole-file' && cases >= 2_000) expect([told > 5, used > 2]).toEqual([true, true]);
+    if (format !== 'whole-file' && count >= USUAL / (ALL.length * PROPERTIES))
+      expect([told > 0, used > 0]).toEqual([true, true]);
   });
 
   test('everything that is quoted stands twice', () => {

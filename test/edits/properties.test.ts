@@ -7,11 +7,12 @@ import fc from 'fast-check';
 import { applyAnswer } from '../../src/edits/outcome.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import type { Format } from '../../src/shared/formats.js';
+import { fuzz } from '../support/fuzz.js';
 import type { LineEdit } from './formats.js';
 import { SAY, apply } from './formats.js';
 
-const seed = Number(process.env.EMEND_FUZZ_SEED ?? Date.now() % 2 ** 31);
-const numRuns = Number(process.env.EMEND_FUZZ_RUNS ?? 2_000);
+/** Cases of a property in `npm test`. */
+const USUAL = 2_000;
 
 type Encoding = 'utf8' | 'bom' | 'utf16le' | 'latin1';
 interface Sample {
@@ -80,11 +81,6 @@ const NONCE = 'c0ffee5eedc0ffee5eed';
 /** The answer of `SAY` with nonces, as a step asks for them. */
 const say = (format: Format, s: Sample): string => SAY[format]('f.txt', s.lines, s.edits, { nonce: NONCE });
 
-const check = <T>(name: string, property: fc.IProperty<T>, runs: number): void => {
-  process.stdout.write(`${name}: seed ${seed}, ${runs} runs\n`);
-  fc.assert(property, { seed, numRuns: runs });
-};
-
 test.each<Format>(['whole-file', 'structured-edit', 'unified-diff', 'search-replace'])(
   '%s: true edits give the true bytes',
   (format) => {
@@ -95,11 +91,7 @@ test.each<Format>(['whole-file', 'structured-edit', 'unified-diff', 'search-repl
       const found = file === 'absent' || file === undefined ? null : Buffer.from(file.bytes).toString('latin1');
       expect(found).toBe(encode(apply(s.lines, s.edits), s).toString('latin1'));
     });
-    check(
-      `${format}, true edits`,
-      property,
-      format === 'whole-file' || format === 'structured-edit' ? numRuns : Math.ceil(numRuns / 4),
-    );
+    fc.assert(property, fuzz(`${format}, true edits`, USUAL));
   },
 );
 
@@ -112,7 +104,7 @@ test.each<Format>(['whole-file', 'structured-edit', 'unified-diff', 'search-repl
       const outcome = run(format, s, bytes.subarray(0, cut).toString());
       expect(['edited', 'unchanged']).not.toContain(outcome.outcome);
     });
-    check(`${format}, cut answers`, property, numRuns);
+    fc.assert(property, fuzz(`${format}, cut answers`, USUAL));
   },
 );
 
@@ -121,7 +113,6 @@ test('mixed line ends: untouched lines keep theirs, whatever the format', () => 
     s: sample,
     ends: fc.array(fc.constantFrom('\n', '\r\n'), { minLength: 12, maxLength: 12 }),
   });
-  process.stdout.write(`mixed line ends: seed ${seed}, ${numRuns} runs\n`);
   fc.assert(
     fc.property(mixed, ({ s, ends }) => {
       const text = s.lines.map((line, i) => line + (ends[i] ?? '\n')).join('');
@@ -141,6 +132,6 @@ test('mixed line ends: untouched lines keep theirs, whatever the format', () => 
       for (const [i, line] of s.lines.entries())
         if (!kept.has(line)) expect(results[0]).toContain(line + (ends[i] ?? '\n'));
     }),
-    { seed, numRuns },
+    fuzz('mixed line ends', USUAL),
   );
 });

@@ -6,6 +6,7 @@ import { joinOperations, operationsOf, splitRegion } from '../../src/edits/regio
 import type { Syntax } from '../../src/edits/syntax.js';
 import type { OfferedFile } from '../../src/edits/types.js';
 import { loadSyntax } from '../../src/syntax/index.js';
+import { fuzz } from '../support/fuzz.js';
 
 const LINES = 400;
 const text = `${Array.from({ length: LINES }, (_, i) => `line ${i + 1}`).join('\n')}\n`;
@@ -42,6 +43,7 @@ describe('splitting', () => {
           }
         },
       ),
+      fuzz('regions', 100),
     );
   });
 

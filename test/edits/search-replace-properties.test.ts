@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { lineOrigins } from '../../src/edits/diff-lines.js';
 import { searchReplace } from '../../src/edits/search-replace.js';
 import type { Reading } from '../../src/edits/types.js';
-import { contextOf, fuzz, summary, trueEdit, type TrueEdit } from './locate-support.js';
+import { fuzz } from '../support/fuzz.js';
+import { contextOf, summary, trueEdit, type TrueEdit } from './locate-support.js';
 
 const NONCE = 'k3f9q2';
 

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { applySplices, composeSplices, invertSplices } from '../../src/edits/splices.js';
 import type { Splice } from '../../src/edits/types.js';
+import { fuzz } from '../support/fuzz.js';
 
-const seed = Number(process.env.EMEND_FUZZ_SEED ?? Date.now() % 2 ** 31);
 const bytes = fc.uint8Array({ maxLength: 12 });
 const steps = fc.array(
   fc.record({ keep: fc.nat({ max: 4 }), drop: fc.nat({ max: 4 }), bytes: fc.uint8Array({ maxLength: 3 }) }),
@@ -25,7 +25,6 @@ const within = (size: number, drawn: readonly { keep: number; drop: number; byte
 };
 
 test('an inverse gives the base again, a composition what both give in turn', () => {
-  process.stdout.write(`splices: seed ${seed}\n`);
   fc.assert(
     fc.property(bytes, steps, steps, (base, one, two) => {
       const first = within(base.length, one);
@@ -34,6 +33,6 @@ test('an inverse gives the base again, a composition what both give in turn', ()
       const second = within(middle.length, two);
       expect(applySplices(base, composeSplices(first, second))).toEqual(applySplices(middle, second));
     }),
-    { seed, numRuns: 2_000 },
+    fuzz('splices', 2_000),
   );
 });

@@ -3,7 +3,8 @@ import { createTwoFilesPatch } from 'diff';
 import fc from 'fast-check';
 import type { FilePlan, Reading } from '../../src/edits/types.js';
 import { unifiedDiff } from '../../src/edits/unified-diff.js';
-import { contextOf, fuzz, summary, trueEdit, type TrueEdit } from './locate-support.js';
+import { fuzz } from '../support/fuzz.js';
+import { contextOf, summary, trueEdit, type TrueEdit } from './locate-support.js';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$/;
 

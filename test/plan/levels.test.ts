@@ -12,6 +12,7 @@ import { readMarkdown } from '../../src/plan/markdown.js';
 import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
 import type { PlanTree } from '../../src/plan/tree.js';
 import { levelOf } from '../../src/plan/tree.js';
+import { fuzz } from '../support/fuzz.js';
 import { EVERYTHING, inOneFile } from './support.js';
 
 const done = (change: Change): PlanTree => {
@@ -189,7 +190,7 @@ describe('links', () => {
         if (!/^(?:\.\/)*010_demo\.md$/.test(written))
           expect(resolveLink('p/010_demo', below)).toBe(resolveLink('p', written));
       }),
-      { numRuns: 500 },
+      fuzz('links'),
     );
   });
 
@@ -289,7 +290,7 @@ describe('expand and collapse give the same bytes', () => {
         );
         opened += roundTrip((head + text.join('') + tail).replaceAll('\n', eol));
       }),
-      { numRuns: 40 },
+      fuzz('expanded plans', 40),
     );
     expect(opened).toBeGreaterThan(40);
   });

@@ -6,6 +6,7 @@ import { readMarkdown } from '../../src/plan/markdown.js';
 import { parsePlan } from '../../src/plan/parse.js';
 import { splice } from '../../src/plan/spans.js';
 import { addMarker, partHeading, removeMarker } from '../../src/plan/words.js';
+import { fuzz } from '../support/fuzz.js';
 import { EVERYTHING } from './support.js';
 
 const plan = parsePlan(EVERYTHING, 'p.md');
@@ -213,7 +214,7 @@ describe('parse, change nothing: the same bytes', () => {
           expect(splice(marked, removeMarker(again!.heading, 'SKIPPED'))).toBe(source);
         }
       }),
-      { numRuns: 300 },
+      fuzz('plans', 300),
     );
   });
 });

@@ -8,12 +8,9 @@ import { WHOLE_ANSWERS, type DecisionRequest } from '../../src/shared/decisions.
 import { readRequest, readShortSignal } from '../../src/shared/signals.js';
 import { judge } from '../../src/shared/judge.js';
 import { detailsOf, statusOf } from '../../src/shared/views.js';
+import { fuzz } from '../support/fuzz.js';
 import { StepDriver } from './step-driver.js';
 import type { Wanted } from './world.js';
-
-const numRuns = Number(process.env.EMEND_FUZZ_RUNS ?? 500);
-const seed = Number(process.env.EMEND_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stdout.write(`protocol properties: ${numRuns} runs, seed ${seed}\n`);
 
 const FILES = ['a.ts', 'constructor', '__proto__', 'd.ts', 'e.ts'];
 const FAILS = ['fails', 'fails:blob_lost', 'fails:workspace_unreachable', 'fails:engine_failed'];
@@ -187,7 +184,7 @@ describe('any fakes, any answers', () => {
         expect(new Set(ids).size).toBe(ids.length);
         for (const decision of state.settled) expect(decision.answers.length).toBeGreaterThan(0);
       }),
-      { numRuns, seed },
+      fuzz('steps'),
     );
     // The plans reach every kind of end.
     for (const outcome of ['committed', 'applied', 'unchanged', 'skipped', 'aborted', 'refused'])
@@ -220,7 +217,7 @@ describe('any fakes, any answers', () => {
             driver.fold({ type: 'decided', request });
         }
       }),
-      { numRuns, seed },
+      fuzz('stubborn activities'),
     );
   });
 
@@ -261,7 +258,7 @@ describe('any fakes, any answers', () => {
         expect(driver.state.outcome).not.toBeNull();
         if (driver.state.outcome === 'aborted') expect(driver.world.uncommitted()).toEqual([]);
       }),
-      { numRuns, seed },
+      fuzz('aborts'),
     );
   });
 });
@@ -315,7 +312,7 @@ describe('whatever is sent', () => {
         expect(Object.prototype).not.toHaveProperty('budget_usd');
         driver.run();
       }),
-      { numRuns, seed },
+      fuzz('signals'),
     );
   });
 

@@ -209,6 +209,14 @@ describe('sources', () => {
   });
 });
 
+test('every random property says its seed, so that a failure can be had again', () => {
+  const told = /(?<!\w)fuzz\(|\{ seed, numRuns/g;
+  const silent = sources('test')
+    .filter((path) => /^import fc from 'fast-check';/m.test(read(path)))
+    .filter((path) => (read(path).match(/\bfc\.assert\(/g) ?? []).length > (read(path).match(told) ?? []).length);
+  expect(silent).toEqual([]);
+});
+
 test('every activity that a kept history names is still there', () => {
   const names = new Set<string>();
   for (const file of readdirSync(join(root, 'test/histories')).filter((name) => name.endsWith('.json')))

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { rebase3 } from '../../src/workspace/rebase.js';
+import { fuzz } from '../support/fuzz.js';
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'latin1'));
 const merge = (base: string, ours: string, theirs: string): string => {
@@ -49,8 +50,6 @@ describe('rebase3', () => {
   });
 
   test('properties: one side unchanged gives the other; sides may be swapped; separate changes both arrive', () => {
-    const seed = Date.now() % 2 ** 31;
-    process.stdout.write(`rebase3: seed ${seed}\n`);
     const line = fc
       .constantFrom('', '}', 'a', 'b', 'c', 'd', 'e f', 'g')
       .chain((l) => fc.constantFrom(`${l}\n`, `${l}\r\n`));
@@ -62,7 +61,7 @@ describe('rebase3', () => {
         expect(merge(base, x, x)).toBe(x);
         expect(merge(base, x, y) === 'conflict').toBe(merge(base, y, x) === 'conflict');
       }),
-      { seed, numRuns: 300 },
+      fuzz('merges', 300),
     );
     fc.assert(
       fc.property(fc.array(line, { minLength: 1, maxLength: 10 }), text, text, (middle, top, bottom) => {
@@ -72,7 +71,7 @@ describe('rebase3', () => {
           top + middle.join('') + kept + bottom,
         );
       }),
-      { seed, numRuns: 300 },
+      fuzz('separate changes', 300),
     );
   });
 
