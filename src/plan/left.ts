@@ -5,7 +5,8 @@
  *     replans, failures, scores of a model          taken over from the newest checkpoint
  *
  * A checkpoint counts without a word where its tests passed, it holds no error, it is younger than seven days, the plan is unchanged
- * and its status is `in_progress`. One that makes no difference is not asked about. Pure.
+ * and its status is `in_progress`. One that makes no difference is not asked about. What was spent counts against the budgets of the
+ * run that goes on; where nothing else is left, it is taken over without a word. Pure.
  */
 import { STORE_BOUNDS } from '../shared/bounds.js';
 import type {
@@ -14,6 +15,7 @@ import type {
   PhaseFailure,
   PhaseReading,
   PlanCheckpoint,
+  PlanSpent,
   ReplanRecord,
 } from '../shared/plan/types.js';
 
@@ -32,6 +34,10 @@ export interface LeftFacts {
   readonly hash: string;
   readonly phases: readonly PhaseReading[];
   readonly landed: readonly Landed[];
+  /** What the checkpoint's run and those before it used; null: not known. */
+  readonly spent: PlanSpent | null;
+  /** A budget of the plan is set. */
+  readonly bounded: boolean;
   /** ms since the epoch. */
   readonly now: number;
 }
@@ -40,7 +46,15 @@ const isOpen = ({ marker }: PhaseReading): boolean => marker !== 'completed' && 
 const FINISHED: readonly PlanCheckpoint['status'][] = ['completed', 'incomplete', 'refused', 'failed'];
 
 /** Null: nothing is left, or nothing that makes a difference. */
-export function leftOf({ checkpoint: saved, holdsLast, hash, phases, landed, now }: LeftFacts): LeftPlan | null {
+export function leftOf({
+  checkpoint: saved,
+  holdsLast,
+  hash,
+  phases,
+  landed,
+  now,
+  ...facts
+}: LeftFacts): LeftPlan | null {
   const checkpoint = saved === null || FINISHED.includes(saved.status) ? null : saved;
   const kept = checkpoint === null ? null : historyOf(checkpoint, phases);
   const left = phases.filter(isOpen).map((phase): LeftPhase => {
@@ -55,15 +69,18 @@ export function leftOf({ checkpoint: saved, holdsLast, hash, phases, landed, now
     ({ replans, failures, complexity, forceSpent }) =>
       replans > 0 || forceSpent || failures.length > 0 || complexity !== null,
   );
-  if (!counts && landed.length === 0) return null;
+  const spent = checkpoint === null ? null : facts.spent;
+  const isNew = !counts && landed.length === 0;
+  if (isNew && !(facts.bounded && spent !== null)) return null;
   const doubts = landed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
   return {
     run: checkpoint?.step_key ?? null,
-    why: [...doubts, ...(checkpoint === null ? [] : reasons(checkpoint, hash, holdsLast, now))],
+    why: [...doubts, ...(checkpoint === null || isNew ? [] : reasons(checkpoint, hash, holdsLast, now))],
     phases: left,
     failures: kept?.failures ?? [],
     replans: kept?.replans ?? [],
     commits: checkpoint?.commit_history ?? [],
+    ...(spent === null ? {} : { spent }),
   };
 }
 

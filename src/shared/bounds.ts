@@ -196,6 +196,8 @@ export const MODEL_BOUNDS = bounds({
   editFiles_tokens: 2000,
   // However long the task is, this much of the file list is shown.
   pickList_tokens: 2000,
+  // So many attempts in a row fail at most before a phase is replanned (src/plan/tiers.ts).
+  phaseAttempts: 3,
   // Of the output of a phase's failed tests its next attempt is shown this much.
   phaseFailure_chars: 8_000,
   // Other processes' calls are looked at this often.

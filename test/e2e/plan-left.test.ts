@@ -86,6 +86,8 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   await s.settle(asking);
   await s.answer(first, 'abort');
   expect(await s.end(first)).toMatchObject({ outcome: 'aborted' });
+  // The cancelled phase's calls among them.
+  const paid = s.rehearsal.requests().length;
   expect(await lastCheckpointed(s.emend, plan)).toBe(first.stepKey);
   expect((await s.emend.archive.kept(first.stepKey, 'checkpoint-')).at(-1)).toMatchObject({
     status: 'aborted',
@@ -106,7 +108,11 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
     /an earlier run of the plan left a checkpoint: it was aborted; its last error is not mended: .*two is bad/,
   );
   await s.answer(run, 'resume');
-  expect((await s.settle(run)).status.decision?.reason).toBe('estimate');
+  const estimate = (await s.settle(run)).status.decision;
+  expect(estimate?.reason).toBe('estimate');
+  expect(estimate?.message).toMatch(
+    /^1 phase: from about 1 model call, .*, if none fails, to at most about 19 model calls, /,
+  );
   await s.answer(run, 'continue');
   const two = await phaseRun(s, run, 'p2-1');
   await s.settle(two);
@@ -120,7 +126,10 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
     landed: [],
     failures: 2,
     run: first.stepKey.slice(0, 8),
+    spent: { calls: paid },
   });
+  const { plan: progress, usage } = (await showRun(s.emend, run)).status;
+  expect(progress?.budget?.used_calls).toBe(paid + usage.calls);
   expect(events.find(({ type }) => type === 'phase_failed')).toMatchObject({ phase: 2, run: 1, consecutive: 3 });
   await s.answer(run, 'abort');
   await s.end(run);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { leftOf, type LeftFacts } from '../../src/plan/left.js';
 import type { PhaseReading, PlanCheckpoint } from '../../src/shared/plan/types.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 
 const NOW = Date.parse('2026-01-10T00:00:00Z');
 const reading = (number: number, marker: PhaseReading['marker'] = null): PhaseReading => ({
@@ -32,7 +33,17 @@ const checkpoint: PlanCheckpoint = {
   phases: [1, 2, 3].map((n) => ({ id: `p${n}`, number: n, name: `N${n}`, text: `text ${n}`, force_spent: n === 2 })),
 };
 const left = (change: Partial<LeftFacts> = {}) =>
-  leftOf({ checkpoint, holdsLast: true, hash: 'h', phases: PHASES, landed: [], now: NOW, ...change });
+  leftOf({
+    checkpoint,
+    holdsLast: true,
+    hash: 'h',
+    phases: PHASES,
+    landed: [],
+    bounded: false,
+    spent: null,
+    now: NOW,
+    ...change,
+  });
 
 test('counts, failures since the last replan and paid scores are taken over, of phases that are still to be done', () => {
   expect(left()).toMatchObject({
@@ -82,6 +93,25 @@ describe('nothing is left', () => {
     ['one that makes no difference, however it ended', { checkpoint: { ...blank, status: 'aborted' } }],
   ])('%s', (_, change) => {
     expect(left(change)).toBeNull();
+  });
+});
+
+describe('what was spent', () => {
+  const usage = { ...NO_USAGE, calls: 3, input_tokens: 900 };
+  const spent = { usage, time_ms: 5_000 };
+  const blank = {
+    ...{ ...checkpoint, phases: checkpoint.phases!.map((phase) => ({ ...phase, force_spent: false })) },
+    ...{ phase_replan_count: {}, replan_history: [], test_failure_history: [], complexity_evaluations: {} },
+  };
+  test('goes with whatever else is taken over', () => {
+    expect(left({ spent })).toMatchObject({ why: [], spent });
+    expect(left()).not.toHaveProperty('spent');
+  });
+  test('alone counts where a budget is set, and nobody is asked', () => {
+    const stopped: PlanCheckpoint = { ...blank, status: 'stopped' };
+    expect(left({ checkpoint: stopped, spent, bounded: true })).toMatchObject({ run: 'k', why: [], spent });
+    expect(left({ checkpoint: stopped, spent })).toBeNull();
+    expect(left({ checkpoint: { ...stopped, status: 'incomplete' }, spent, bounded: true })).toBeNull();
   });
 });
 

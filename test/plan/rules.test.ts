@@ -5,6 +5,7 @@ import { checkReplan } from '../../src/plan/replan-answer.js';
 import { reconcile, secondScoreSchema, wantsSecondScore } from '../../src/plan/second-score.js';
 import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
 import { tierOf } from '../../src/plan/tiers.js';
+import { MODEL_BOUNDS } from '../../src/shared/bounds.js';
 import { ACTIONS, outcomeOf } from '../../src/plan/triggers.js';
 import type { TriggerFacts } from '../../src/plan/triggers.js';
 
@@ -22,6 +23,19 @@ describe('failure tiers', () => {
     ['and on', seen('a', 'b', 'c', 'd'), 'replan'],
   ])('%s', (_name, failures, tier) => {
     expect(tierOf(failures).tier).toBe(tier);
+  });
+
+  test('after the most failures that the estimate counts a replan comes, whatever they were', () => {
+    for (const signatures of [
+      ['a', 'a', 'b'],
+      ['a', 'b', 'a'],
+      ['a', 'b', 'c'],
+      [null, 'b', null],
+    ])
+      expect(tierOf(signatures.slice(0, MODEL_BOUNDS.phaseAttempts).map((signature) => ({ signature }))).tier).toBe(
+        'replan',
+      );
+    expect(MODEL_BOUNDS.phaseAttempts).toBe(3);
   });
 });
 

@@ -1,11 +1,14 @@
 /** Budgets over a whole plan, by its own moves and reducer: the estimate before it begins, each limit reached, what a phase may use. */
 import { describe, expect, test } from '@jest/globals';
 import { LIMITS, TIMINGS, type LimitName, type Limits, type Timings } from '../../src/shared/limits.js';
+import { eventWords } from '../../src/shared/event-words.js';
 import { budgetsLeft } from '../../src/shared/plan/budget.js';
+import { checkpointOf } from '../../src/shared/plan/checkpoint.js';
 import { nextPlanMove } from '../../src/shared/plan/moves.js';
 import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
 import { initialPlan } from '../../src/shared/plan/state.js';
 import type { PhaseReading, PlanInput, PlanState, ReadyPlan } from '../../src/shared/plan/types.js';
+import { resultOfPlan } from '../../src/shared/plan/views.js';
 import { queueNames, type StepResult } from '../../src/shared/protocol.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
@@ -101,6 +104,71 @@ describe('the estimate before the first phase', () => {
     const on = answered(state, 'continue', { budget_calls: 9 });
     expect(on.limits?.budget_calls).toBe(9);
     expect(nextPlanMove(on, 0, false)).toEqual({ kind: 'begin', group: ['p2'] });
+  });
+});
+
+describe('failed tests and replans', () => {
+  const most = { calls: 20, input_tokens: 30_000, output_tokens: 9_000, usd: null };
+  const plan = planOf({ budget_calls: 4 }, 'ask');
+  const failing = { ...plan, phases: plan.phases.map((phase) => ({ ...phase, most })) };
+
+  test('are said beside the least, of what is still to be done; budgets are held against the least', () => {
+    const state = asked(read(failing, 'ask'));
+    expect(state.decision?.message).toBe(
+      '2 phases: from about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if none fails, to at most about 40 model calls, ' +
+        '60,000 tokens in, 18,000 out, price unknown, if each fails its tests up to its limit of replans',
+    );
+    expect(state.events.find(({ type }) => type === 'plan_estimated')).toMatchObject({
+      ...{ calls: 4, over: [] },
+      most: { calls: 40, input_tokens: 60_000, output_tokens: 18_000, usd: null },
+    });
+  });
+});
+
+describe('what earlier runs used', () => {
+  const spent = { usage: { ...NO_USAGE, calls: 3, input_tokens: 900, usd: 0.5 }, time_ms: 20_000 };
+  const leaving = (limits: Partial<Limits>, why: readonly string[] = []): ReadyPlan => ({
+    ...planOf(limits, 'auto'),
+    left: { ...{ run: 'feedc0de', why, phases: [], failures: [], replans: [], commits: [] }, spent },
+  });
+
+  test('counts against each budget and in what a phase may use, not in what this run used', () => {
+    const limits = { budget_tokens: 1_000, budget_usd: 2, budget_calls: 10, wallClock_s: 60 };
+    const state = read(leaving(limits));
+    expect(budgetsLeft(state, 10_000)).toEqual({
+      ...{ budget_tokens: 100, budget_usd: 1.5, budget_calls: 7, wallClock_s: 30 },
+    });
+    expect(state.usage).toEqual(NO_USAGE);
+    expect(resultOfPlan(state).plan?.budget).toMatchObject({ used_tokens: 900, used_calls: 3, usedBefore_ms: 20_000 });
+    const taken = state.events.find(({ type }) => type === 'checkpoint_taken');
+    expect(taken === undefined ? '' : eventWords(taken)).toContain('used of the budgets: 3 model calls, 900 tokens in');
+    // The next run goes on from both.
+    expect(checkpointOf({ ...state, usage: { ...NO_USAGE, calls: 2 } }, 1_000).spent).toMatchObject({
+      own: { usage: { calls: 2, input_tokens: 0 }, time_ms: 1_000 },
+      before: spent,
+    });
+  });
+
+  test.each([
+    ['budget_calls', 3, '3 model calls used by the plan; budget_calls is 3'],
+    ['wallClock_s', 20, '20 s used by the plan; wallClock_s is 20'],
+  ] as const)('%s that they used up is asked about before the first phase', (name, limit, message) => {
+    expect(asked(read(leaving({ [name]: limit }))).decision).toMatchObject({ reason: 'budget', message });
+  });
+
+  test('is told with the estimate that it puts over a budget', () => {
+    const state = read(leaving({ budget_calls: 6 }), 'approved');
+    expect(state.estimateAsked).toContain(
+      'about 4 model calls are expected after 3 model calls of earlier runs; budget_calls is 6',
+    );
+    expect(read(leaving({ budget_calls: 7 }), 'approved').estimateAsked).toBeNull();
+  });
+
+  test('counts where a person says resume, and not where they say restart', () => {
+    const open = asked(read(leaving({ budget_calls: 10 }, ['it was aborted'])));
+    expect(open.decision?.reason).toBe('resume');
+    expect(budgetsLeft(answered(open, 'resume'), 0)).toEqual({ budget_calls: 7 });
+    expect(budgetsLeft(answered(open, 'restart'), 0)).toEqual({ budget_calls: 10 });
   });
 });
 

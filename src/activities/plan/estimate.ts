@@ -5,6 +5,7 @@ import { chooseFormat, complexity, splitDecision } from '../../job/format-choice
 import { formatsOf } from '../../job/models.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { route } from '../../model/route.js';
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
 import type { PhaseCategory, PhaseEstimate } from '../../shared/plan/types.js';
 import { addUsage, NO_USAGE } from '../../shared/usage.js';
@@ -42,6 +43,38 @@ export async function estimatePhase(
   const { calls, input_tokens, output_tokens, usd } = parts
     .map((part) => ({ ...NO_USAGE, ...part }))
     .reduce(addUsage, NO_USAGE);
+  return { calls, input_tokens, output_tokens, usd };
+}
+
+/**
+ * Where its tests fail each time: as many attempts, debugging reports and replans as the tiers allow (src/plan/tiers.ts) until the
+ * limit of its replans asks a person. Phases that a replan adds are not known yet, and not counted.
+ */
+export function mostOfPhase(
+  config: ProjectConfig,
+  limits: Limits,
+  { text }: Pick<PhaseToEstimate, 'text'>,
+  first: PhaseEstimate,
+  replanLimit: number,
+): PhaseEstimate {
+  const failure_tokens = tokensOfBytes(MODEL_BOUNDS.phaseFailure_chars);
+  const { model } = route({ ...config, limits }, { category: null, complexity: 'high', jobModel: null });
+  const advice = {
+    input_tokens:
+      SMALL_CALL.input_tokens + tokensOfBytes(Buffer.byteLength(text)) + MODEL_BOUNDS.phaseAttempts * failure_tokens,
+    output_tokens: Math.min(limits.outputBudget_tokens ?? Infinity, MODEL_BOUNDS.adviceOutput_tokens),
+  };
+  const asked = { calls: 1, ...advice, usd: priceOf(config, model, advice) };
+  const told = { input_tokens: failure_tokens, output_tokens: 0 };
+  const again = addUsage({ ...NO_USAGE, ...first }, { ...NO_USAGE, ...told, usd: priceOf(config, model, told) });
+  const rounds = replanLimit + 1;
+  const parts = [
+    { ...NO_USAGE, ...first },
+    ...Array.from({ length: MODEL_BOUNDS.phaseAttempts * rounds - 1 }, () => again),
+    // A report in each round, a replan between rounds.
+    ...Array.from({ length: (rounds + replanLimit) * MODEL_BOUNDS.adviceCalls }, () => ({ ...NO_USAGE, ...asked })),
+  ];
+  const { calls, input_tokens, output_tokens, usd } = parts.reduce(addUsage, NO_USAGE);
   return { calls, input_tokens, output_tokens, usd };
 }
 

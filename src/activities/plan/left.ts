@@ -5,10 +5,15 @@ import type {
   LeftPlan,
   PhaseReading,
   PlanCheckpoint,
+  PlanSpent,
   ReadPlanInput,
   ReadPlanResult,
   ReadyPlan,
 } from '../../shared/plan/types.js';
+import { isBounded } from '../../shared/plan/budget.js';
+import { planOf } from '../../shared/refs.js';
+import { addUsage, NO_USAGE } from '../../shared/usage.js';
+import { usageOfEnded } from '../../model/step-calls.js';
 import { isKnown } from '../../shared/versions.js';
 import { holdsCommit, planCommits, type PlanCommit } from '../../workspace/plan-commits.js';
 import type { ActivityDependencies } from '../dependencies.js';
@@ -26,17 +31,34 @@ export const leftBehind = async (
   dependencies: ActivityDependencies,
   { workspace, planPath }: Pick<ReadPlanInput, 'workspace' | 'planPath'>,
   checkpoint: PlanCheckpoint | null,
-  { phases, hash }: Pick<ReadyPlan, 'phases' | 'hash'>,
+  { phases, hash, limits }: Pick<ReadyPlan, 'phases' | 'hash' | 'limits'>,
 ): Promise<LeftPlan | null> => {
   if (phases.every(({ marker }) => marker === 'completed' || marker === 'skipped')) return null;
   const commits = await planCommits(workspace, planPath);
   const last = checkpoint?.last_commit ?? null;
   return leftOf({
-    ...{ checkpoint, phases, hash, now: Date.now() },
+    ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: Date.now() },
+    spent: checkpoint === null ? null : await spentBy(dependencies, checkpoint),
     holdsLast: last === null || (await holdsCommit(workspace, last)),
     landed: await landedOf(dependencies, commits, phases),
   });
 };
+
+/** By the journal, which knows calls that ended after the checkpoint, or with a phase that was cut off. Null: an earlier Emend's. */
+async function spentBy(
+  { archive, journal }: ActivityDependencies,
+  { step_key, spent }: PlanCheckpoint,
+): Promise<PlanSpent | null> {
+  if (spent === undefined) return null;
+  const { own, before } = spent;
+  const runs = (await archive.list()).filter((stepKey) => planOf(stepKey) === step_key);
+  const calls = await Promise.all(runs.map((stepKey) => journal.calls(stepKey)));
+  const paid = usageOfEnded(calls.flat());
+  return {
+    usage: addUsage(before?.usage ?? NO_USAGE, paid.calls < own.usage.calls ? own.usage : paid),
+    time_ms: (before?.time_ms ?? 0) + own.time_ms,
+  };
+}
 
 /** For each phase without a marker the newest commit that carried it out. */
 async function landedOf(

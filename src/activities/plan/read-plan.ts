@@ -30,7 +30,7 @@ import { testPlan } from '../preflight-tests.js';
 import { putJson } from '../snapshot.js';
 import { wantsSecondScore } from '../../plan/second-score.js';
 import type { PlanSettings } from './advice.js';
-import { estimatePhase } from './estimate.js';
+import { estimatePhase, mostOfPhase } from './estimate.js';
 import { filesOf } from './phase-job.js';
 import { checkpointOfRun, leftBehind } from './left.js';
 import { pathsOfPlan } from './plan-paths.js';
@@ -91,11 +91,17 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     phaseReading(phase, plan.tree.phases[index], ids[index] ?? '', idOf, texts),
   );
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
+  // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
+  const test = await testPlan(dependencies, workspace, config.value.test ?? 'auto');
+  const isTested = test.commands.length > 0 || test.found !== null;
   // Said before anything is paid for, so with the first reading.
   const phases =
-    input.reading > 1 ? read : await estimated(plan, input.workspace, { config: config.value, limits }, read, texts);
+    input.reading > 1
+      ? read
+      : await estimated(plan, workspace, { config: config.value, limits, isTested }, read, texts);
   const hash = sha256(canonicalJson(phases.map(({ id, text, dependsOn }) => [id, text, dependsOn]))).slice(0, 16);
-  const left = input.left === undefined ? null : await leftBehind(dependencies, input, checkpoint, { phases, hash });
+  const left =
+    input.left === undefined ? null : await leftBehind(dependencies, input, checkpoint, { phases, hash, limits });
   return {
     v: 1,
     outcome: 'ready',
@@ -109,8 +115,7 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     thresholds: plan.thresholds.values,
     limits,
     approval: input.approval ?? config.value.approval,
-    // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
-    test: await testPlan(dependencies, workspace, config.value.test ?? 'auto'),
+    test,
     texts: await putJson(dependencies.blobs, texts),
     settings: await putJson(dependencies.blobs, {
       v: 1,
@@ -123,7 +128,7 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
 async function estimated(
   plan: ReadPlan,
   workspace: string,
-  { config, limits }: { readonly config: ProjectConfig; readonly limits: Limits },
+  { config, limits, isTested }: { readonly config: ProjectConfig; readonly limits: Limits; readonly isTested: boolean },
   phases: readonly PhaseReading[],
   texts: PhaseTexts,
 ): Promise<readonly PhaseReading[]> {
@@ -133,7 +138,10 @@ async function estimated(
     const { files: named = [], text = '' } = texts.phases[phase.id] ?? {};
     const files = await filesOf(workspace, named, text, own);
     const wanted = { files, text, category: phase.category, second: phase.second === true };
-    done.push({ ...phase, estimate: await estimatePhase(workspace, config, limits, wanted) });
+    const estimate = await estimatePhase(workspace, config, limits, wanted);
+    const { replanLimit } = plan.thresholds.values;
+    const most = isTested ? { most: mostOfPhase(config, limits, wanted, estimate, replanLimit) } : {};
+    done.push({ ...phase, estimate, ...most });
   }
   return done;
 }

@@ -4,7 +4,7 @@ import type { Pause } from '../state.js';
 import { count } from '../text.js';
 import { addUsage, NO_USAGE, tokensOf, usageText } from '../usage.js';
 import { groupOf, isDone } from './state.js';
-import type { PhaseEstimate, PlanState } from './types.js';
+import type { PhaseEntry, PhaseEstimate, PlanSpent, PlanState } from './types.js';
 
 type Budget = Extract<LimitName, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'>;
 
@@ -16,18 +16,31 @@ const UNITS: Readonly<Record<Budget, string>> = {
 };
 const BUDGETS = Object.keys(UNITS) as Budget[];
 
+/** Is a budget of the plan set? */
+export const isBounded = (limits: Partial<Limits>): boolean => BUDGETS.some((name) => limitOf(limits, name) !== null);
+
 /** A run that began under an earlier version has no `budget_calls`. */
 const limitOf = (limits: Partial<Limits> | null, name: Budget): number | null => limits?.[name] ?? null;
 
-const usedOf = (
-  { usage, startedAt, pausedFor_ms }: Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms'>,
-  now: number,
-): Readonly<Record<Budget, number>> => ({
-  budget_tokens: tokensOf(usage),
-  budget_usd: usage.usd ?? 0,
-  budget_calls: usage.calls,
-  wallClock_s: Math.round((now - startedAt - pausedFor_ms) / 1000),
+type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms'> & {
+  readonly spentBefore?: PlanSpent | undefined;
+};
+
+/** By this run and those that it goes on from. */
+export const spentOf = ({ usage, spentBefore, startedAt, pausedFor_ms }: Spending, now: number): PlanSpent => ({
+  usage: addUsage(spentBefore?.usage ?? NO_USAGE, usage),
+  time_ms: (spentBefore?.time_ms ?? 0) + now - startedAt - pausedFor_ms,
 });
+
+const usedOf = (state: Spending, now: number): Readonly<Record<Budget, number>> => {
+  const { usage, time_ms } = spentOf(state, now);
+  return {
+    budget_tokens: tokensOf(usage),
+    budget_usd: usage.usd ?? 0,
+    budget_calls: usage.calls,
+    wallClock_s: Math.round(time_ms / 1000),
+  };
+};
 
 const shown = (name: Budget, value: number): string =>
   `${name === 'budget_usd' ? Number(value.toFixed(4)) : value} ${UNITS[name]}`;
@@ -68,24 +81,49 @@ export function budgetsLeft(state: PlanState, now: number): Partial<Record<Limit
 
 /** Of the phases that are still to be done, if none fails. `usd` null: the price of a model is not known. */
 export function estimateOfPlan(state: PlanState): PhaseEstimate {
-  const { calls, input_tokens, output_tokens, usd } = state.phases
-    .filter((phase) => !isDone(phase))
-    .reduce((sum, { estimate }) => addUsage(sum, { ...NO_USAGE, ...estimate }), NO_USAGE);
-  return { calls, input_tokens, output_tokens, usd };
+  return sumOf(openOf(state).map(({ estimate }) => estimate ?? {}));
 }
 
-export const estimateText = (phases: number, estimate: PhaseEstimate, over: readonly string[]): string =>
-  [`${count(phases, 'phase')}: about ${usageText({ ...NO_USAGE, ...estimate })}, if none fails`, ...over].join('; ');
+/** The same where each fails its tests up to the limit of its replans. Null: nothing is tested, or nobody said what that takes. */
+export function mostOfPlan(state: PlanState): PhaseEstimate | null {
+  const all = openOf(state).flatMap(({ most }) => most ?? []);
+  return all.length === openOf(state).length ? sumOf(all) : null;
+}
 
-/** Each budget that the estimate is over, in words. */
-export function overBudgets(limits: Partial<Limits> | null, estimate: PhaseEstimate): readonly string[] {
-  const expected: readonly (readonly [Budget, number])[] = [
-    ['budget_tokens', estimate.input_tokens + estimate.output_tokens],
-    ['budget_usd', estimate.usd ?? 0],
-    ['budget_calls', estimate.calls],
+const openOf = ({ phases }: PlanState): readonly PhaseEntry[] => phases.filter((phase) => !isDone(phase));
+const sumOf = (parts: readonly Partial<PhaseEstimate>[]): PhaseEstimate => {
+  const all = parts.map((part) => ({ ...NO_USAGE, ...part }));
+  const { calls, input_tokens, output_tokens, usd } = all.reduce(addUsage, NO_USAGE);
+  return { calls, input_tokens, output_tokens, usd };
+};
+
+export function estimateText(
+  phases: number,
+  estimate: PhaseEstimate,
+  most: PhaseEstimate | null,
+  over: readonly string[],
+): string {
+  const about = (expected: PhaseEstimate): string => `about ${usageText({ ...NO_USAGE, ...expected })}`;
+  const least = `${about(estimate)}, if none fails`;
+  const range =
+    most === null
+      ? least
+      : `from ${least}, to at most ${about(most)}, if each fails its tests up to its limit of replans`;
+  return [`${count(phases, 'phase')}: ${range}`, ...over].join('; ');
+}
+
+/** Each budget that the estimate is over with what earlier runs used, in words. */
+export function overBudgets({ limits, spentBefore }: PlanState, estimate: PhaseEstimate): readonly string[] {
+  const before = spentBefore?.usage ?? NO_USAGE;
+  const expected: readonly (readonly [Budget, number, number])[] = [
+    ['budget_tokens', estimate.input_tokens + estimate.output_tokens, tokensOf(before)],
+    ['budget_usd', estimate.usd ?? 0, before.usd ?? 0],
+    ['budget_calls', estimate.calls, before.calls],
   ];
-  return expected.flatMap(([name, value]) => {
+  return expected.flatMap(([name, value, spent]) => {
     const limit = limitOf(limits, name);
-    return limit !== null && value > limit ? [`about ${shown(name, value)} are expected; ${name} is ${limit}`] : [];
+    if (limit === null || value + spent <= limit) return [];
+    const after = spent === 0 ? '' : ` after ${shown(name, spent)} of earlier runs`;
+    return [`about ${shown(name, value)} are expected${after}; ${name} is ${limit}`];
   });
 }

@@ -1,4 +1,5 @@
 /** The checkpoint of a plan: the seed's fields, from the state. It serves where no open run exists; Temporal's state is the truth. */
+import { spentOf } from './budget.js';
 import { isDone } from './state.js';
 import type { PhaseId, PlanCheckpoint, PlanState } from './types.js';
 
@@ -53,6 +54,7 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     last_commit: state.commits.at(-1) ?? null,
     commit_history: state.commits,
     timestamp: iso(now),
+    spent: { own: spentOf({ ...state, spentBefore: undefined }, now), before: state.spentBefore ?? null },
     phases: state.phases.map(({ id, number, name, text, forceSpent }) => ({
       ...{ id, number, name, text },
       force_spent: forceSpent,

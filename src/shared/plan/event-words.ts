@@ -1,6 +1,7 @@
 /** What a plan tells of itself, in a line each: for the terminal, the report and the page. Pure. */
 import { shownKey } from '../refs.js';
 import { count } from '../text.js';
+import { usageText } from '../usage.js';
 import { estimateText } from './budget.js';
 import type { PlanEventBody } from './events.js';
 import { ruleEventText } from './rule-words.js';
@@ -8,7 +9,7 @@ import { ruleEventText } from './rule-words.js';
 export const planEventText = (event: PlanEventBody): string => {
   switch (event.type) {
     case 'plan_estimated':
-      return `estimate for ${estimateText(event.phases, event, event.over)}`;
+      return `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`;
     case 'plan_started':
       return `plan of ${count(event.phases, 'phase')}, ${event.done} done, ${event.mode}: ${event.waves.map((wave) => wave.join(', ')).join(' | ')}`;
     case 'checkpoint_taken':
@@ -56,10 +57,17 @@ export const planEventText = (event: PlanEventBody): string => {
   }
 };
 
-const takenText = ({ run, landed, failures, replans }: Extract<PlanEventBody, { type: 'checkpoint_taken' }>): string =>
+const takenText = ({
+  run,
+  landed,
+  failures,
+  replans,
+  spent,
+}: Extract<PlanEventBody, { type: 'checkpoint_taken' }>): string =>
   [
     run === null ? 'goes on from what was committed' : `goes on from the checkpoint of ${run}`,
     ...(landed.length === 0 ? [] : [`Phase ${landed.join(', ')} committed, to be marked`]),
     ...(failures === 0 ? [] : [count(failures, 'failure')]),
     ...(replans === 0 ? [] : [count(replans, 'replan')]),
+    ...(spent === undefined ? [] : [`used of the budgets: ${usageText(spent)}`]),
   ].join('; ');

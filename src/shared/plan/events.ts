@@ -1,4 +1,5 @@
 /** What a plan tells of itself: its seven steps a phase, failures, pauses and its end. `phase` is the number in the document. */
+import type { StepUsage } from '../protocol.js';
 import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './types.js';
 
 export type PlanEventBody =
@@ -13,6 +14,8 @@ export type PlanEventBody =
       readonly type: 'plan_estimated';
       /** Still to be done. */
       readonly phases: number;
+      /** If each fails its tests up to its limit of replans; absent: not known, or nothing is tested. */
+      readonly most?: PhaseEstimate;
       /** Budgets that it is over, in words. */
       readonly over: readonly string[];
     } & PhaseEstimate)
@@ -24,6 +27,8 @@ export type PlanEventBody =
       readonly landed: readonly number[];
       readonly failures: number;
       readonly replans: number;
+      /** What earlier runs used of the budgets; absent: nothing that is known. */
+      readonly spent?: StepUsage;
     }
   // step 1: read and scored, before the phase begins
   | {

@@ -1,12 +1,19 @@
 /** What a plan's status says beside what every run's does: phases, waves, scores, limits. For queries and results. Pure. */
 import type { Limits } from '../limits.js';
 import { phaseKey } from '../refs.js';
-import { tokensOf } from '../usage.js';
+import type { StepUsage } from '../protocol.js';
+import { addUsage, NO_USAGE, tokensOf } from '../usage.js';
 import { inWaves } from './state.js';
 import type { PhaseId, PlanProgress, PlanState } from './types.js';
 
 const numbersOf = (state: PlanState, ids: readonly PhaseId[]): readonly number[] =>
   ids.flatMap((id) => state.phases.find((phase) => phase.id === id)?.number ?? []);
+
+const usedBy = (usage: StepUsage) => ({
+  used_tokens: tokensOf(usage),
+  used_calls: usage.calls,
+  used_usd: usage.usd,
+});
 
 export const progressOfPlan = (state: PlanState): PlanProgress => ({
   phases: state.phases.map((phase) => ({
@@ -28,7 +35,8 @@ export const progressOfPlan = (state: PlanState): PlanProgress => ({
   waves: (state.plan?.waves ?? []).map((wave) => numbersOf(state, wave.flat())),
   thresholds: state.plan?.thresholds ?? null,
   budget: {
-    ...{ startedAt: state.startedAt, pausedFor_ms: state.pausedFor_ms, used_tokens: tokensOf(state.usage) },
+    ...{ startedAt: state.startedAt, pausedFor_ms: state.pausedFor_ms, usedBefore_ms: state.spentBefore?.time_ms ?? 0 },
+    ...usedBy(addUsage(state.spentBefore?.usage ?? NO_USAGE, state.usage)),
     budget_tokens: state.limits?.budget_tokens ?? null,
     budget_usd: state.limits?.budget_usd ?? null,
     budget_calls: (state.limits as Partial<Limits> | null)?.budget_calls ?? null,

@@ -1,7 +1,7 @@
 /** What a reading of the plan's documents does to the state. */
 import { cut, emit } from '../transitions.js';
 import { shownKey } from '../refs.js';
-import { estimateOfPlan, estimateText, overBudgets } from './budget.js';
+import { estimateOfPlan, estimateText, mostOfPlan, overBudgets } from './budget.js';
 import { closePlan, inWaves, isDone, phaseOf, unmarkedOf } from './state.js';
 import type { LeftPlan, PhaseEntry, PhaseReading, PlanState, ReadPlanResult, ReadyPlan } from './types.js';
 
@@ -101,13 +101,15 @@ function takeLeft(state: PlanState, left: LeftPlan, now: number): PlanState {
     const { commit, tests } = landed;
     return { ...scored, status: 'completed', marked: false, commits: [commit], tests, failures: [] };
   });
-  const { failures, replans, commits } = left;
-  const taken = { ...state, phases, ...{ failures, replans, commits } };
+  const { failures, replans, commits, spent } = left;
+  const spentBefore = spent === undefined ? {} : { spentBefore: spent };
+  const taken = { ...state, phases, ...{ failures, replans, commits }, ...spentBefore };
   const told = emit(taken, now, {
     type: 'checkpoint_taken',
     run: left.run === null ? null : shownKey(left.run),
     landed: unmarkedOf(taken).map(({ number }) => number),
     ...{ failures: failures.length, replans: replans.length },
+    ...(spent === undefined ? {} : { spent: spent.usage }),
   });
   const next: PlanState = unmarkedOf(told).length > 0 ? { ...told, stage: 'marking' } : told;
   return phases.every(isDone) ? next : askFirst(next, now);
@@ -121,11 +123,15 @@ function estimated(state: PlanState, now: number): PlanState {
   const { estimate: wanted } = state.input.options;
   if (wanted === undefined) return state;
   const estimate = estimateOfPlan(state);
-  const over = overBudgets(state.limits, estimate);
+  const most = mostOfPlan(state);
+  const over = overBudgets(state, estimate);
   const phases = state.phases.filter((phase) => !isDone(phase)).length;
-  const told = emit(state, now, { type: 'plan_estimated', phases, ...estimate, over });
+  const told = emit(state, now, {
+    ...{ type: 'plan_estimated', phases, ...estimate, over },
+    ...(most === null ? {} : { most }),
+  });
   if (over.length === 0 && (wanted === 'approved' || state.plan?.approval === 'auto')) return told;
-  return { ...told, estimateAsked: cut(estimateText(phases, estimate, over)) };
+  return { ...told, estimateAsked: cut(estimateText(phases, estimate, most, over)) };
 }
 
 /** A command that was found and not configured runs only where a person said so; once a plan, and when what defines it changes. */

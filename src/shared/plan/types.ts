@@ -84,6 +84,8 @@ export interface PhaseReading {
   readonly category: PhaseCategory;
   /** What it is expected to take; absent where it was read later than first. */
   readonly estimate?: PhaseEstimate;
+  /** The same where its tests fail up to the limit of its replans; absent: nothing is tested, or it was read by an earlier build. */
+  readonly most?: PhaseEstimate;
   /** A model's second score is wanted, by the rules of the build that read it. */
   readonly second?: boolean;
   /** sha-256 of name and text without marks of tasks and markers, first 16 hex digits: changes when a person changes what is to be done. */
@@ -110,6 +112,12 @@ export interface ReadPlanInput {
   /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
   readonly left?: { readonly checkpoint: StepKey | null };
 }
+/** What runs before this one used of the plan's budgets. */
+export interface PlanSpent {
+  readonly usage: StepUsage;
+  /** Without the time that waited for a person. */
+  readonly time_ms: number;
+}
 /** What earlier runs left that the documents do not say. */
 export interface LeftPlan {
   /** The run whose checkpoint it is; null: it comes from commits alone. */
@@ -120,6 +128,8 @@ export interface LeftPlan {
   readonly failures: readonly PhaseFailure[];
   readonly replans: readonly ReplanRecord[];
   readonly commits: readonly string[];
+  /** By the checkpoint's run and those that it went on from; absent: by none that is known. */
+  readonly spent?: PlanSpent;
 }
 export interface LeftPhase {
   readonly id: PhaseId;
@@ -309,6 +319,8 @@ export interface PlanState {
   /** Of phases, in the order in which they landed. */
   readonly commits: readonly string[];
   readonly usage: StepUsage;
+  /** Counts against the budgets beside `usage`; absent: nothing does. */
+  readonly spentBefore?: PlanSpent;
 
   /** Wanted by a person; taken up between phases. */
   readonly revising: Revising | null;
@@ -447,6 +459,8 @@ export interface PlanCheckpoint {
   readonly last_commit: string | null;
   readonly commit_history: readonly string[];
   readonly timestamp: string;
+  /** Of the plan's budgets, by this run and by those that it went on from; absent in checkpoints of Emend before it counted on. */
+  readonly spent?: { readonly own: PlanSpent; readonly before: PlanSpent | null };
   /** By their ids; absent in checkpoints of Emend before it read them. `text` as in PhaseReading. */
   readonly phases?: readonly {
     readonly id: PhaseId;
@@ -528,7 +542,13 @@ export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd'>
   /** Absent: a worker of an earlier build. */
   readonly budget_calls?: number | null;
   readonly wallClock_s: number | null;
+  /** With those of earlier runs that it went on from, as all that is used here. */
   readonly used_tokens: number;
+  /** Absent: a worker of an earlier build; `used_usd` null: the price of a model is not known. */
+  readonly used_calls?: number;
+  readonly used_usd?: number | null;
+  /** Of earlier runs, without the time that waited for a person. */
+  readonly usedBefore_ms?: number;
   /** Workflow time, ms since the epoch. Time that passed while the plan waited for a person does not count. */
   readonly startedAt: number;
   readonly pausedFor_ms: number;

@@ -56,7 +56,10 @@ export const usedOf = (status: StepStatus, now: number): readonly Used[] => {
   if (budget === undefined) return [];
   // Time that waits for a person does not count, also not while it passes.
   const until = decision?.openedAt ?? now;
-  const seconds = Math.max(0, Math.round((until - budget.startedAt - budget.pausedFor_ms) / 1_000));
+  const seconds = Math.max(
+    0,
+    Math.round(((budget.usedBefore_ms ?? 0) + until - budget.startedAt - budget.pausedFor_ms) / 1_000),
+  );
   const of = (name: string, used: number | null, limit: number | null, words: (n: number) => string): Used => ({
     name,
     used: used === null ? 'not known' : words(used),
@@ -65,8 +68,13 @@ export const usedOf = (status: StepStatus, now: number): readonly Used[] => {
   });
   return [
     of('Tokens', budget.used_tokens, budget.budget_tokens, (n) => count(n, 'token')),
-    of('Money', usage.usd, budget.budget_usd, (n) => `$${n.toFixed(4)}`),
-    of('Model calls', usage.calls, budget.budget_calls ?? null, (n) => count(n, 'call')),
+    of(
+      'Money',
+      budget.used_usd === undefined ? usage.usd : budget.used_usd,
+      budget.budget_usd,
+      (n) => `$${n.toFixed(4)}`,
+    ),
+    of('Model calls', budget.used_calls ?? usage.calls, budget.budget_calls ?? null, (n) => count(n, 'call')),
     of('Time without pauses', seconds, budget.wallClock_s, durationText),
   ];
 };
