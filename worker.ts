@@ -27,6 +27,7 @@ import { workerIdentity } from './src/temporal/worker-identity.js';
 import { connectWorker } from './src/temporal/worker-connection.js';
 import { createApplyEngine } from './src/workspace/apply.js';
 import { createCommitter } from './src/workspace/commit.js';
+import { clearScratch } from './src/workspace/scratch.js';
 import { sha256 } from './src/workspace/hash.js';
 import { homePaths, hostId, resolveHome } from './src/workspace/home.js';
 import { guardHome } from './src/workspace/home-guard.js';
@@ -151,6 +152,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { timings, blobs } = dependencies;
   const recovered = await dependencies.engine.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
+  await clearScratch();
 
   const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
   const { connection, namespace, address, uiUrl } = connected;

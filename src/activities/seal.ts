@@ -1,11 +1,11 @@
 /** Combine the accepted results, run guards and the configured formatter, seal them under one hash, draw the combined diff. */
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Finding } from '../shared/formats.js';
 import { fail } from '../shared/problems.js';
 import type { SealInput, SealResult } from '../shared/protocol.js';
 import { runCommand } from '../workspace/runner.js';
+import { withScratch } from '../workspace/scratch.js';
 import type { ActivityScope } from './boundary.js';
 import { changedByHand, stagedFiles } from './by-hand.js';
 import { acceptedResults, latestByPath, type FileChange } from './chain.js';
@@ -84,11 +84,11 @@ async function format(
 ): Promise<FileChange> {
   const command = snapshot.config.formatCommand;
   if (command === null || change.result === null) return change;
-  const scratch = await mkdtemp(join(tmpdir(), 'emend-format-'));
-  try {
+  const { result } = change;
+  return withScratch('format', async (scratch) => {
     const file = join(scratch, change.path);
     await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, await blobs.get(change.result.ref));
+    await writeFile(file, await blobs.get(result.ref));
     const ran = await runCommand({
       // The path is an argument of the shell's, never a part of the command's text.
       command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
@@ -99,8 +99,6 @@ async function format(
       signal: scope.signal,
     });
     if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${change.path}: ${ran.output.slice(0, 500)}`);
-    return { ...change, result: { ...change.result, ref: await blobs.put(await readFile(file)) } };
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
+    return { ...change, result: { ...result, ref: await blobs.put(await readFile(file)) } };
+  });
 }

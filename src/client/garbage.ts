@@ -9,6 +9,7 @@ import { fail } from '../shared/problems.js';
 import type { BlobRef } from '../shared/refs.js';
 import { isAside, removeBlob, restoreBlob } from '../workspace/blob-remove.js';
 import { homePaths } from '../workspace/home.js';
+import { clearScratch, deadScratch } from '../workspace/scratch.js';
 import { storePaths } from '../workspace/store.js';
 import { archivedRun } from './archived.js';
 import { fileAt, readText, removePlace, storedFiles } from './garbage-files.js';
@@ -19,7 +20,7 @@ import { needRuns } from './need-runs.js';
 import type { DescribedRun, Emend } from './types.js';
 
 const REF = /sha256:[0-9a-f]{64}/g;
-/** Temp files of the stores (sys-put.ts) of writers that died. */
+/** Temp files of the stores (sys-put.ts): of writers that died, where they are old. */
 const TEMP = /\.TMP-\d+-[0-9a-f]+$/;
 
 export interface Garbage {
@@ -67,7 +68,10 @@ export const findGarbage = async (emend: Emend, wanted: GarbageWanted): Promise<
   return {
     steps,
     blobs: stored.filter((file) => isBlob(file) && !kept.has(file.path) && old(file)),
-    temps: stored.filter((file) => TEMP.test(file.path) && old(file)),
+    temps: [
+      ...stored.filter((file) => TEMP.test(file.path) && old(file)),
+      ...(await storedFiles(await deadScratch()).catch(() => [])),
+    ],
   };
 };
 
@@ -87,6 +91,7 @@ export const removeGarbage = async ({ steps, blobs, temps }: Garbage): Promise<R
     await rm(file.path, { force: true });
     removed.push(file);
   }
+  await clearScratch();
   for (const file of blobs) {
     // Left by a removal that died in the middle: it goes back, and is judged by its own name the next time.
     if (isAside(file.path)) await restoreBlob(file.path).catch(() => undefined);

@@ -3,9 +3,8 @@
  * another container, a process that hangs) only the lease decides.
  */
 import { randomUUID } from 'node:crypto';
-import { isAlive, ownProcess } from '../workspace/apply-process.js';
+import { isAlive, ownProcess, pidNamespace } from '../workspace/apply-process.js';
 import type { ProcessIdentity } from '../workspace/apply-process.js';
-import { orNull } from '../workspace/sys-put.js';
 import type { Sys } from '../workspace/sys.js';
 
 export interface SlotOwner {
@@ -15,9 +14,6 @@ export interface SlotOwner {
   /** Pids mean something only inside their namespace: two containers share a boot, not their processes. Null: not known. */
   readonly pidNamespace: string | null;
 }
-
-const pidNamespace = (sys: Sys): Promise<string | null> =>
-  orNull(sys.readlink('/proc/self/ns/pid'), ['ENOENT', 'EACCES', 'EPERM', 'EINVAL']);
 
 /** Calls that run in this process. */
 const running = new Set<string>();

@@ -30,6 +30,8 @@ export const STORE_BOUNDS = bounds({
   commitConcurrency: 4,
   // Kept output of a commit hook.
   hookOutput_bytes: 16 * 1024,
+  // Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
+  foreignScratch_ms: 86_400_000,
   // A locked index is looked at this often.
   indexPoll_ms: 100,
   // A locked branch is looked at this often.

