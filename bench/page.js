@@ -4,17 +4,15 @@
  * numbers say), 1 not measured.
  */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { brotliCompressSync } from 'node:zlib';
-import { chromium } from 'playwright-core';
 import { openEmend } from '../dist/src/client/index.js';
 import { combinedDiff } from '../dist/src/edits/diff.js';
-import { loadAssets } from '../dist/src/web/assets.js';
-import { startWeb } from '../dist/src/web/server.js';
+import { openBrowser } from '../scripts/pictures/browser.js';
+import { openPage } from '../scripts/pictures/page.js';
 
 const FILES = 1_000;
 const CHANGED = 50; // lines of each file that go, and as many that come: 100,000 changed lines
@@ -99,10 +97,10 @@ const SCROLL = `(async (steps) => {
   return { frames, blank, rows: document.querySelectorAll('[data-row]').length, height };
 })`;
 
-const measure = async (browser, web, address) => {
+const measure = async (browser, web) => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
-  await page.goto(address());
+  await page.goto(web.address());
   await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
   const from = performance.now();
   await page.goto(`${web.url}/#/run/${KEY}/review`);
@@ -124,32 +122,15 @@ const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.l
 const ms = (value) => `${Math.round(value)} ms`;
 
 const run = async () => {
-  const executablePath = [process.env.EMEND_TEST_BROWSER, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-    (path) => path !== undefined && existsSync(path),
-  );
-  if (executablePath === undefined) throw new Error('no Chromium here: apt-get install chromium');
+  const browser = await openBrowser();
   const home = await mkdtemp(join(tmpdir(), 'emend-bench-page-'));
   const emend = await openEmend({ env: { ...process.env, EMEND_HOME: home }, local: true });
-  let address = '';
-  const web = await startWeb({
-    host: '127.0.0.1',
-    port: 0,
-    secret: null,
-    publicUrl: null,
-    person: 'bench',
-    assets: await loadAssets(),
-    source: () => Promise.resolve(emend),
-    onAddress: (next) => {
-      address = next;
-    },
-    onError: console.error,
-  });
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  const web = await openPage(emend, 'bench');
   try {
     const diff_bytes = await makeRun(emend);
     const weight = await weigh();
     const rounds = [];
-    for (let i = 0; i < ROUNDS; i++) rounds.push(await measure(browser, web, () => address));
+    for (let i = 0; i < ROUNDS; i++) rounds.push(await measure(browser, web));
     const of = (name) => median(rounds.map((round) => round[name]));
     const frames = rounds.flatMap((round) => round.frames).sort((a, b) => a - b);
     const rows = [

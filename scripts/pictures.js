@@ -47,25 +47,13 @@ const startJob = async (stage) => {
 };
 
 const reviewPage = async (browser, stage, pathOf) => {
-  const { startWeb } = await import('../dist/src/web/server.js');
-  const { loadAssets } = await import('../dist/src/web/assets.js');
   const { visit } = await import('./pictures/browser.js');
-  let address = '';
-  const web = await startWeb({
-    host: '127.0.0.1',
-    port: 0,
-    secret: null,
-    publicUrl: null,
-    person: 'ada',
-    assets: await loadAssets(),
-    source: () => Promise.resolve(stage.emend),
-    onAddress: (next) => (address = next),
-    onError: (error) => console.error(error),
-  });
+  const { openPage } = await import('./pictures/page.js');
+  const web = await openPage(stage.emend, 'ada');
   try {
     for (const colorScheme of ['light', 'dark'])
       await visit(browser, { colorScheme, pathOf }, async (page, picture) => {
-        await page.goto(address);
+        await page.goto(web.address());
         const run = page.getByRole('link', { name: /baseConvert|Lodash|large/i }).first();
         await run.waitFor();
         if (colorScheme === 'light') await picture('runs');

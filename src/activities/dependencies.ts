@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { CallJournal, ModelPort } from '../model/types.js';
 import type { Timings } from '../shared/limits.js';
-import type { AwaitPhaseResult } from '../shared/plan/types.js';
+import type { AwaitPhaseResult } from '../shared/plan/activities.js';
 import type { Committer } from '../workspace/commit.js';
 import type { ApplyEngine, Archive, BlobStore, LeaseHolder, RecordStore, RunStanding } from '../workspace/types.js';
 import type { EditRunner } from './edit-runner.js';

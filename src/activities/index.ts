@@ -1,6 +1,6 @@
 /** The steps' outside work. Workflows see these as types only; ◆ none is renamed or removed while a kept history names it. */
 import type { AdviceActivities, RevisingActivities } from '../shared/plan/advice.js';
-import type { PlanActivities } from '../shared/plan/types.js';
+import type { PlanActivities } from '../shared/plan/activities.js';
 import type { StepActivities } from '../shared/protocol.js';
 import { apply } from './apply.js';
 import { activity } from './boundary.js';

@@ -4,7 +4,7 @@
  * nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AwaitPhaseResult } from '../shared/plan/types.js';
+import type { AwaitPhaseResult } from '../shared/plan/activities.js';
 import { ProblemError } from '../shared/problems.js';
 import { OUR_WORKFLOWS } from './our-workflows.js';
 import type { LeaseHolder, RunStanding } from '../workspace/types.js';

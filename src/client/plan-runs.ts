@@ -1,6 +1,6 @@
 /** The runs of a plan: the one that is open or was the newest, and what the newest checkpoint was saved by. */
 import { STORE_BOUNDS } from '../shared/bounds.js';
-import type { PlanCheckpoint } from '../shared/plan/types.js';
+import type { PlanCheckpoint } from '../shared/plan/checkpoint.js';
 import { fail } from '../shared/problems.js';
 import { hostOfQueue } from '../shared/protocol.js';
 import { planOf } from '../shared/refs.js';

@@ -9,15 +9,8 @@
  * run that goes on; where nothing else is left, it is taken over without a word. Pure.
  */
 import { STORE_BOUNDS } from '../shared/bounds.js';
-import type {
-  LeftPhase,
-  LeftPlan,
-  PhaseFailure,
-  PhaseReading,
-  PlanCheckpoint,
-  PlanSpent,
-  ReplanRecord,
-} from '../shared/plan/types.js';
+import type { PlanCheckpoint } from '../shared/plan/checkpoint.js';
+import type { LeftPhase, LeftPlan, PhaseFailure, PhaseReading, PlanSpent, ReplanRecord } from '../shared/plan/types.js';
 
 /** A phase of the document, and the commit of an earlier run that carried it out. */
 export interface Landed {

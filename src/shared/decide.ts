@@ -1,4 +1,5 @@
 /** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
+import { settledBy } from './decision-state.js';
 import {
   namedFiles,
   WHOLE_ANSWERS,
@@ -93,7 +94,7 @@ function fold(state: StepState, request: DecisionRequest, now: number): StepStat
     emit(
       {
         ...effected,
-        ...settled(state, open, records, now),
+        ...settledBy(state, open, records, now),
       },
       now,
       { type: 'decision_settled', decision: open.id, reason: open.reason },
@@ -104,30 +105,11 @@ function fold(state: StepState, request: DecisionRequest, now: number): StepStat
   );
 }
 
-/** Who, when, from where and why are kept. */
-const settled = (state: StepState, open: DecisionPoint, answers: readonly DecisionRecord[], now: number) => ({
-  decision: null,
-  pendingRecords: [],
-  pausedFor_ms: state.pausedFor_ms + (now - open.openedAt),
-  settled: [
-    ...state.settled,
-    {
-      id: open.id,
-      n: open.n,
-      reason: open.reason,
-      proposalId: open.proposalId,
-      answers,
-      openedAt: open.openedAt,
-      settledAt: now,
-    },
-  ],
-});
-
 /** Ends the step, whatever it does or waits for; an open decision is settled by it. */
 export function abortStep(state: StepState, record: DecisionRecord, now: number): StepState {
   const open = state.decision;
   const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
-  const closed = open === null ? {} : settled(state, open, [...state.pendingRecords, record], now);
+  const closed = open === null ? {} : settledBy(state, open, [...state.pendingRecords, record], now);
   const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, { type: 'abort_requested', by });
   return endAfterRollback(told, now, 'aborted');
 }

@@ -96,3 +96,11 @@ export type EventBody =
 
 /** `seq` rises by one per event of a run; `at` is workflow time in ms since the epoch. */
 export type StepEvent = EventBody & { readonly seq: number; readonly at: number };
+
+/** The newest events of a run; all of them go to the archive. */
+export interface EventLog {
+  readonly events: readonly StepEvent[];
+  readonly nextSeq: number;
+}
+
+export const NO_EVENTS: EventLog = { events: [], nextSeq: 1 };

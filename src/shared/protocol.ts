@@ -7,7 +7,7 @@ import type { StepEvent } from './events.js';
 import type { Bucket, Finding, Format } from './formats.js';
 import type { LimitName, Limits, Timings } from './limits.js';
 import type { Problem } from './problems.js';
-import type { PlanProgress } from './plan/types.js';
+import type { PlanProgress } from './plan/progress.js';
 import type { BlobRef, StepKey } from './refs.js';
 
 // ------------------------------------------------------------------------------------------------------------------------- names
@@ -44,24 +44,28 @@ export const queuePrefix = (env: Readonly<Record<string, string | undefined>>): 
   env.EMEND_QUEUE === undefined || env.EMEND_QUEUE === '' ? DEFAULT_QUEUE_PREFIX : env.EMEND_QUEUE;
 
 // ------------------------------------------------------------------------------------------------------------------------ inputs
-export interface EditStepInput {
+/** What a step and a plan are started with alike. */
+export interface RunInput {
   readonly v: 1;
   readonly stepKey: StepKey;
   /** Absolute real path on the host that `queues.host` names. */
   readonly workspace: string;
-  readonly job: BlobRef;
-  /** As shown to people; relative to the workspace where it is inside. */
-  readonly jobPath: string;
   readonly title: string;
   readonly queues: Queues;
   readonly timings: Timings;
   /** Limits given on the command line. */
   readonly overrides: Partial<Record<LimitName, number>>;
+  /** `auto`: approved by policy, a plan's phases too; absent: as `emend.yaml` says. */
   readonly approval?: 'ask' | 'auto';
   /** Run hints given on the command line; they go into the prompts. */
   readonly hints: readonly string[];
   /** Are the search attributes registered? Without them runs go without. */
   readonly searchAttributes: boolean;
+}
+export interface EditStepInput extends RunInput {
+  readonly job: BlobRef;
+  /** As shown to people; relative to the workspace where it is inside. */
+  readonly jobPath: string;
   /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
   readonly testsFailed?: 'return';
 }

@@ -21,7 +21,8 @@ import type {
 } from './protocol.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
 import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
-import type { FileEntry, Pause, StepState, Verdict } from './state.js';
+import type { Pause } from './decision-state.js';
+import type { FileEntry, StepState, Verdict } from './state.js';
 import { close, cut, emit, progressOf, settleReview, withFiles } from './transitions.js';
 
 export type Fact =

@@ -1,6 +1,7 @@
 /** The state of one edit step: the ledger and all that the protocol needs to choose its next move. Plain data. */
-import type { DecisionFile, DecisionPoint, DecisionRecord, PauseReason, SettledDecision } from './decisions.js';
-import type { StepEvent } from './events.js';
+import { NO_DECISIONS, type DecisionState } from './decision-state.js';
+import type { PauseReason } from './decisions.js';
+import { NO_EVENTS, type EventLog } from './events.js';
 import type { Bucket, Format } from './formats.js';
 import type { LimitName, Limits } from './limits.js';
 import type { Problem } from './problems.js';
@@ -33,15 +34,6 @@ export type Stage =
   | 'rollback'
   | 'commit'
   | 'closed';
-
-/** What a decision point will be about. */
-export interface Pause {
-  readonly reason: PauseReason;
-  readonly message: string;
-  readonly files: readonly DecisionFile[];
-  /** The limit that was reached, or the command that was found. */
-  readonly subject: string | null;
-}
 
 /** What a chunk still has to go through; the whole step's call has one too. */
 export interface Attempting {
@@ -91,7 +83,7 @@ export interface FileEntry extends Attempting {
 
 export type ReadyPreflight = Extract<PreflightResult, { outcome: 'ready' }>;
 
-export interface StepState {
+export interface StepState extends DecisionState, EventLog {
   readonly v: 1;
   readonly input: EditStepInput;
   readonly stage: Stage;
@@ -163,23 +155,6 @@ export interface StepState {
   readonly commit: string | null;
   /** What a commit hook staged, for the seal that follows its `rebase`; absent: nothing. */
   readonly staged?: BlobRef;
-
-  // decisions
-  /** A pause that the reducer wants; the next move opens it as a decision point. */
-  readonly ask: Pause | null;
-  readonly decision: DecisionPoint | null;
-  /** Answers given to the open decision so far. */
-  readonly pendingRecords: readonly DecisionRecord[];
-  readonly nextDecision: number;
-  readonly settled: readonly SettledDecision[];
-  readonly seenRequests: readonly string[];
-  readonly ignored: readonly string[];
-  /** Time spent waiting for people, ms; not counted against wallClock_s. */
-  readonly pausedFor_ms: number;
-
-  // what it tells
-  readonly events: readonly StepEvent[];
-  readonly nextSeq: number;
 }
 
 export const initialState = (input: EditStepInput, now: number): StepState => ({
@@ -228,16 +203,8 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   failureOutput: null,
   afterRollback: null,
   commit: null,
-  ask: null,
-  decision: null,
-  pendingRecords: [],
-  nextDecision: 1,
-  settled: [],
-  seenRequests: [],
-  ignored: [],
-  pausedFor_ms: 0,
-  events: [],
-  nextSeq: 1,
+  ...NO_DECISIONS,
+  ...NO_EVENTS,
 });
 
 /** Limits that people changed by their answers: the snapshot of the preflight does not know them. */

@@ -1,5 +1,5 @@
 /** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
-import type { EventBody, Progress, StepEvent } from './events.js';
+import type { EventBody, EventLog, Progress, StepEvent } from './events.js';
 import { BOUNDS } from './limits.js';
 import { pathsToApply, wantsCommit, wantsVerify } from './moves.js';
 import type { Problem } from './problems.js';
@@ -10,7 +10,7 @@ export const cut = (text: string): string =>
   text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars - 1)}…`;
 
 /** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
-export const emit = <S extends Pick<StepState, 'nextSeq' | 'events'>>(state: S, now: number, body: EventBody): S => {
+export const emit = <S extends EventLog>(state: S, now: number, body: EventBody): S => {
   // A union spread into a union: the compiler cannot see that each body stays itself.
   const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
   return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-BOUNDS.eventsKept) };

@@ -1,7 +1,8 @@
 /** A plan's activities, called as a step's are. Most work where the workspace is; those that ask a model, on any worker. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { AdviceActivities, RevisingActivities } from '../shared/plan/advice.js';
-import type { PlanActivities, PlanInput } from '../shared/plan/types.js';
+import type { PlanActivities } from '../shared/plan/activities.js';
+import type { PlanInput } from '../shared/plan/types.js';
 import type { StepActivities } from '../shared/protocol.js';
 import { activityCalls } from './activities.js';
 

@@ -15,7 +15,8 @@ import {
 } from '@temporalio/workflow';
 import { budgetsLeft } from '../shared/plan/budget.js';
 import type { EndedPhase } from '../shared/plan/phase-end.js';
-import type { PhaseEntry, PhaseId, PlanActivities, PlanInput, PlanState } from '../shared/plan/types.js';
+import type { PlanActivities } from '../shared/plan/activities.js';
+import type { PhaseEntry, PhaseId, PlanInput, PlanState } from '../shared/plan/types.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import { phaseKey, shownKey } from '../shared/refs.js';
 import type { editStep } from './edit-step.js';

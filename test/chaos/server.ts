@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
+import { alive } from '../support/alive.js';
 
 export interface Server {
   readonly address: string;
@@ -18,15 +19,6 @@ export interface Server {
 /** Workers notice an absent server some time after it is back. */
 const AFTER_MS = 30_000;
 const GONE_MS = 10_000;
-
-const isThere = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 export const startServer = async (dir: string, note: (line: string) => void): Promise<Server> => {
   const cli = await findTemporalCli({ env: process.env, log: note });
@@ -47,7 +39,7 @@ export const startServer = async (dir: string, note: (line: string) => void): Pr
         const { pid } = now;
         now = null;
         process.kill(pid, 'SIGKILL');
-        for (const end = Date.now() + GONE_MS; isThere(pid) && Date.now() < end;) await sleep(20);
+        for (const end = Date.now() + GONE_MS; alive(pid) && Date.now() < end;) await sleep(20);
         await sleep(away_ms);
         now = await startDevServer({ ...options, ...ports });
         back = Date.now();

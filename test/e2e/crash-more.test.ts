@@ -10,7 +10,8 @@ import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { sampled } from '../support/seeded.js';
-import { alive, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { alive } from '../support/alive.js';
 import { numbered, portsOf, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;

@@ -48,16 +48,6 @@ export const closedOf = async (s: Scene, run: ResolvedRun): Promise<ClosedRun> =
 export const leaseOf = (s: Scene): Promise<LeaseHolder | null> =>
   createApplyEngine({ home: s.home, blobs: s.emend.blobs }).readLease(s.repo);
 
-export const alive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    // A zombie that nobody has reaped yet is dead.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-};
-
 /** Process ids that a test command wrote down, a line each run of it. */
 export const pidsIn = (path: string): number[] => {
   try {

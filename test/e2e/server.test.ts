@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
+import { alive } from '../support/alive.js';
 import { portsOf, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -49,12 +50,3 @@ test('the server is killed and restarted while a step is paused: the approval af
   expect(s.read('a.js')).toBe('const a = 2;\n');
   expect(s.rehearsal.requests()).toHaveLength(1);
 });
-
-const alive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};

@@ -3,7 +3,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
-import { alive, closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { alive } from '../support/alive.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;

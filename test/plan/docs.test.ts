@@ -1,21 +1,15 @@
 /** The plan of docs/plans.md is one: it has every construct, without a fault or a note, and goes through all levels and back. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { treeOf } from '../../src/plan/change.js';
-import type { Change } from '../../src/plan/change.js';
 import { collapsePhase, collapseStage } from '../../src/plan/collapse.js';
 import { expandPhase, expandStage } from '../../src/plan/expand.js';
 import { reportOf } from '../../src/plan/report.js';
 import { DEFAULT_THRESHOLDS, resolveThresholds } from '../../src/plan/thresholds.js';
 import { levelOf } from '../../src/plan/tree.js';
 import type { PlanTree } from '../../src/plan/tree.js';
-import { inOneFile } from './support.js';
+import { done, inOneFile } from './support.js';
 
 const PLAN = /^```markdown\n(# Feature.*?)^```$/ms.exec(readFileSync('docs/plans.md', 'utf8'))?.[1] ?? '';
-const done = (change: Change): PlanTree => {
-  if (!change.ok) throw new Error(JSON.stringify(change.faults));
-  return treeOf(change);
-};
 const check = (tree: PlanTree) => reportOf(tree, resolveThresholds([]), (path) => path);
 
 test('it is checked without a fault or a note, and runs in two waves', () => {

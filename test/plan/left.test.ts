@@ -1,7 +1,8 @@
 /** What an earlier run of a plan left: what counts by itself, what a person is asked about, what makes no difference. */
 import { describe, expect, test } from '@jest/globals';
 import { leftOf, type LeftFacts } from '../../src/plan/left.js';
-import type { PhaseReading, PlanCheckpoint } from '../../src/shared/plan/types.js';
+import type { PlanCheckpoint } from '../../src/shared/plan/checkpoint.js';
+import type { PhaseReading } from '../../src/shared/plan/types.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 
 const NOW = Date.parse('2026-01-10T00:00:00Z');

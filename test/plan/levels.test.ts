@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { treeOf as treeOfChange } from '../../src/plan/change.js';
-import type { Change } from '../../src/plan/change.js';
 import { collapsePhase, collapseStage } from '../../src/plan/collapse.js';
 import { expandPhase, expandStage } from '../../src/plan/expand.js';
 import { down, up } from '../../src/plan/links.js';
@@ -13,17 +12,8 @@ import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
 import type { PlanTree } from '../../src/plan/tree.js';
 import { levelOf } from '../../src/plan/tree.js';
 import { fuzz } from '../support/fuzz.js';
-import { EVERYTHING, inOneFile } from './support.js';
+import { collapse, done, EVERYTHING, expand, filesOf, inOneFile } from './support.js';
 
-const done = (change: Change): PlanTree => {
-  if (!change.ok) throw new Error(JSON.stringify(change.faults));
-  const tree = treeOfChange(change);
-  expect(tree.faults).toEqual([]);
-  return tree;
-};
-const expand = (tree: PlanTree, phase: number): PlanTree => done(expandPhase(tree, phase, DEFAULT_THRESHOLDS));
-const collapse = (tree: PlanTree, phase: number): PlanTree => done(collapsePhase(tree, phase));
-const files = ({ files: all }: PlanTree): Record<string, string> => Object.fromEntries(all);
 const MAIN = '010_demo/010_demo.md';
 const PHASE = '010_demo/phase_2_core_logic_api.md';
 
@@ -31,9 +21,9 @@ describe('a phase', () => {
   const tree = expand(inOneFile(EVERYTHING), 2);
 
   test('goes to a file of its own, in the formats of the seed', () => {
-    expect(Object.keys(files(tree)).sort()).toEqual([MAIN, PHASE]);
+    expect(Object.keys(filesOf(tree)).sort()).toEqual([MAIN, PHASE]);
     expect(levelOf(tree)).toBe(1);
-    const main = files(tree)[MAIN]!;
+    const main = filesOf(tree)[MAIN]!;
     expect(main).toContain(
       '### Phase 2: Core Logic (API) [INCOMPLETE] [EXPANDED]\n' +
         '**See**: [phase_2_core_logic_api.md](phase_2_core_logic_api.md)\n' +
@@ -44,30 +34,30 @@ describe('a phase', () => {
     expect(main).toContain('- **Expanded Phases**: 1\n');
     expect(main).toContain('[the report](../../reports/first.md)');
     expect(main).toContain('[notes]: ../notes.md');
-    expect(files(tree)[PHASE]).toMatch(
+    expect(filesOf(tree)[PHASE]).toMatch(
       /^# Phase 2: Core Logic \(API\)\n\n\*\*Part of\*\*: \[010_demo\.md\]\(010_demo\.md\)\n\*\*Complexity\*\*: 19\.4 \(High\)\n\n<!-- emend:body -->\n\*\*Objective\*\*: Database schema, see \[the list\]\(\.\.\/lists/,
     );
   });
 
   test('comes back byte for byte', () => {
-    expect(files(collapse(tree, 2))).toEqual({ '010_demo.md': EVERYTHING });
+    expect(filesOf(collapse(tree, 2))).toEqual({ '010_demo.md': EVERYTHING });
   });
 
   test('all of them, in any order, and each order back', () => {
     const all = [1, 2, 3].reduce(expand, inOneFile(EVERYTHING));
-    expect(Object.keys(files(all))).toHaveLength(4);
+    expect(Object.keys(filesOf(all))).toHaveLength(4);
     for (const order of [
       [1, 2, 3],
       [3, 2, 1],
       [2, 3, 1],
     ])
-      expect(files(order.reduce(collapse, all))).toEqual({ '010_demo.md': EVERYTHING });
+      expect(filesOf(order.reduce(collapse, all))).toEqual({ '010_demo.md': EVERYTHING });
   });
 
   test('collapsed and expanded again: the same files', () => {
     const all = [1, 2, 3].reduce(expand, inOneFile(EVERYTHING));
-    expect(files(expand(collapse(all, 2), 2))).toEqual(files(all));
-    expect(files(expand(collapse(tree, 2), 2))).toEqual(files(tree));
+    expect(filesOf(expand(collapse(all, 2), 2))).toEqual(filesOf(all));
+    expect(filesOf(expand(collapse(tree, 2), 2))).toEqual(filesOf(tree));
   });
 
   test.each([
@@ -111,7 +101,7 @@ describe('a phase', () => {
       ],
     ]);
     const back = collapse(treeOfChange({ place, files: hand }), 2);
-    expect(files(back)).toEqual({
+    expect(filesOf(back)).toEqual({
       '025_f.md': '### Phase 2: Core\n\n#### Objective\n\nDo it.\n\n#### Tasks\n\n##### Database\n- [ ] x\n',
     });
     expect(back.phases[0]?.part.objective).toBe('Do it.');
@@ -127,7 +117,7 @@ describe('a stage', () => {
   test('goes beside the overview, in the formats of the seed', () => {
     const two = stage(one, 2);
     expect(levelOf(two)).toBe(2);
-    expect(Object.keys(files(two)).sort()).toEqual([
+    expect(Object.keys(filesOf(two)).sort()).toEqual([
       MAIN,
       overview,
       '010_demo/phase_2_core_logic_api/stage_2_endpoints.md',
@@ -135,13 +125,13 @@ describe('a stage', () => {
     expect(two.main.source).toContain(
       '**See**: [phase_2_core_logic_api.md](phase_2_core_logic_api/phase_2_overview.md)',
     );
-    expect(files(two)[overview]).toContain(
+    expect(filesOf(two)[overview]).toContain(
       '**Part of**: [010_demo.md](../010_demo.md)\n**Complexity**: 19.4 (High)\n**Structure**: 3 stages\n\n<!-- emend:body -->\n',
     );
-    expect(files(two)[overview]).toContain(
+    expect(filesOf(two)[overview]).toContain(
       '#### Stage 2: Endpoints [EXPANDED]\n**See**: [stage_2_endpoints.md](stage_2_endpoints.md)\n**Summary**: The API.\n**Tasks**: 2 tasks\n\n#### Stage 3',
     );
-    expect(files(two)['010_demo/phase_2_core_logic_api/stage_2_endpoints.md']).toBe(
+    expect(filesOf(two)['010_demo/phase_2_core_logic_api/stage_2_endpoints.md']).toBe(
       '# Stage 2: Endpoints\n\n**Part of**: [phase_2_overview.md](phase_2_overview.md)\n\n<!-- emend:body -->\n**Objective**: The API.\n**Dependencies**: []\n- [ ] one\n- [ ] two\n',
     );
   });
@@ -153,10 +143,10 @@ describe('a stage', () => {
       [3, 1, 2],
     ]) {
       const back = order.reduce(unstage, all);
-      expect(files(back)).toEqual(files(one));
-      expect(files(collapse(back, 2))).toEqual({ '010_demo.md': EVERYTHING });
+      expect(filesOf(back)).toEqual(filesOf(one));
+      expect(filesOf(collapse(back, 2))).toEqual({ '010_demo.md': EVERYTHING });
     }
-    expect(files(stage(unstage(all, 2), 2))).toEqual(files(all));
+    expect(filesOf(stage(unstage(all, 2), 2))).toEqual(filesOf(all));
     expect(collapsePhase(all, 2)).toMatchObject({ ok: false });
   });
 });
@@ -230,7 +220,7 @@ describe('expand and collapse give the same bytes', () => {
         if (file !== null) now = done(collapseStage(now, number, part.heading.number));
       now = collapse(now, number);
     }
-    expect(files(now)).toEqual({ '010_demo.md': source });
+    expect(filesOf(now)).toEqual({ '010_demo.md': source });
     return opened.length;
   };
 

@@ -1,24 +1,13 @@
 /** Links by anchor, in HTML and through labels: valid wherever a part's text is, and as they were when it is back. */
 import { describe, expect, test } from '@jest/globals';
 import { treeOf } from '../../src/plan/change.js';
-import type { Change } from '../../src/plan/change.js';
-import { collapsePhase, collapseStage } from '../../src/plan/collapse.js';
-import { expandPhase, expandStage } from '../../src/plan/expand.js';
+import { collapseStage } from '../../src/plan/collapse.js';
+import { expandStage } from '../../src/plan/expand.js';
 import { readMarkdown } from '../../src/plan/markdown.js';
 import { folderOf, resolveLink } from '../../src/plan/names.js';
-import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
 import type { PlanTree } from '../../src/plan/tree.js';
-import { inOneFile } from './support.js';
+import { collapse, done, expand, filesOf, inOneFile } from './support.js';
 
-const done = (change: Change): PlanTree => {
-  if (!change.ok) throw new Error(JSON.stringify(change.faults));
-  const tree = treeOf(change);
-  expect(tree.faults).toEqual([]);
-  return tree;
-};
-const expand = (tree: PlanTree, phase: number): PlanTree => done(expandPhase(tree, phase, DEFAULT_THRESHOLDS));
-const collapse = (tree: PlanTree, phase: number): PlanTree => done(collapsePhase(tree, phase));
-const files = ({ files: all }: PlanTree): Record<string, string> => Object.fromEntries(all);
 const MAIN = '010_demo/010_demo.md';
 const ONE = '010_demo/phase_1_data.md';
 const TWO = '010_demo/phase_2_api.md';
@@ -70,57 +59,59 @@ describe('a link leads where it led', () => {
   const both = [1, 2].reduce(expand, tree);
 
   test('by anchor: the file of the heading, and its name among those of that file', () => {
-    const main = files(both)[MAIN]!;
+    const main = filesOf(both)[MAIN]!;
     expect(main).toContain('[the tables](phase_1_data.md#tables), then [tests](phase_2_api.md#tests)');
     expect(main).toContain('[API](phase_2_api.md#phase-2-api), [last](010_demo.md#tests), [s][] and [gone](#gone)');
     expect(main).toContain('[x](phase_2_api.md#tests) [y](phase_2_api.md#stage-1-one)');
     expect(main).toContain('**Summary**: As [specified][Spec], see [tests](phase_1_data.md#tests).');
-    expect(files(both)[ONE]).toContain('see [tests](#tests).\n\nThen [the API](phase_2_api.md#phase-2-api)');
-    expect(files(both)[ONE]).toContain('[its tests](./phase_2_api.md#tests)');
-    expect(files(both)[TWO]).toContain('See [rows](phase_1_data.md#rows), [my tests](#tests), [me](#phase-2-api)');
+    expect(filesOf(both)[ONE]).toContain('see [tests](#tests).\n\nThen [the API](phase_2_api.md#phase-2-api)');
+    expect(filesOf(both)[ONE]).toContain('[its tests](./phase_2_api.md#tests)');
+    expect(filesOf(both)[TWO]).toContain('See [rows](phase_1_data.md#rows), [my tests](#tests), [me](#phase-2-api)');
   });
 
   test('in HTML, and not what is in a comment', () => {
-    expect(files(both)[ONE]).toContain(`<a href="../docs/a.md">a</a> <img alt='x' src='../pic.png'>`);
-    expect(files(both)[TWO]).toContain(
+    expect(filesOf(both)[ONE]).toContain(`<a href="../docs/a.md">a</a> <img alt='x' src='../pic.png'>`);
+    expect(filesOf(both)[TWO]).toContain(
       '<a name="in" HREF = ../docs/b.md#x>b</a> <!-- <a href="no.md"> --> <a href="010_demo.md#notes">n</a>',
     );
   });
 
   test('through a label: its definition goes along, and stays where it is needed', () => {
-    expect(files(both)[ONE]).toContain(
+    expect(filesOf(both)[ONE]).toContain(
       '(Medium)\n\n[spec]: ../docs/spec.md "The spec"\n[Start here]: 010_demo.md#notes\n\n<!-- emend:body -->\n',
     );
-    expect(files(both)[MAIN]).toContain(
+    expect(filesOf(both)[MAIN]).toContain(
       '**Tasks**: 1 task across 3 files\n\n[s]: ../docs/s.md\n[data]: phase_1_data.md#tables\n\n### Phase 2',
     );
-    expect(files(both)[TWO]).toContain('[s]: ../docs/s.md\n[data]: phase_1_data.md#tables\n\n<!-- emend:body -->\n');
+    expect(filesOf(both)[TWO]).toContain('[s]: ../docs/s.md\n[data]: phase_1_data.md#tables\n\n<!-- emend:body -->\n');
   });
 
   test('stages too', () => {
     const three = done(expandStage(both, 2, 1));
     const overview = '010_demo/phase_2_api/phase_2_overview.md';
     const stage = '010_demo/phase_2_api/stage_1_one.md';
-    expect(files(three)[MAIN]).toContain('[y](phase_2_api/stage_1_one.md#stage-1-one)');
-    expect(files(three)[overview]).toContain('[o](stage_1_one.md#stage-1-one)');
-    expect(files(three)[overview]).toMatch(
+    expect(filesOf(three)[MAIN]).toContain('[y](phase_2_api/stage_1_one.md#stage-1-one)');
+    expect(filesOf(three)[overview]).toContain('[o](stage_1_one.md#stage-1-one)');
+    expect(filesOf(three)[overview]).toMatch(
       /\n\*\*Structure\*\*: 2 stages\n\n\[Start here\]: \.\.\/010_demo\.md#notes\n/,
     );
-    expect(files(three)[stage]).toContain('\n\n[Start here]: ../010_demo.md#notes\n\n<!-- emend:body -->\n');
-    expect(files(three)[stage]).toContain('[t](phase_2_overview.md#tests) [u](../phase_1_data.md#tests) [start here]');
-    expect(files(done(collapseStage(three, 2, 1)))).toEqual(files(both));
+    expect(filesOf(three)[stage]).toContain('\n\n[Start here]: ../010_demo.md#notes\n\n<!-- emend:body -->\n');
+    expect(filesOf(three)[stage]).toContain(
+      '[t](phase_2_overview.md#tests) [u](../phase_1_data.md#tests) [start here]',
+    );
+    expect(filesOf(done(collapseStage(three, 2, 1)))).toEqual(filesOf(both));
   });
 
   test('in whatever order: the same files, and the same bytes back', () => {
     const all = [1, 2, 3].reduce(expand, tree);
-    expect(files([3, 2, 1].reduce(expand, tree))).toEqual(files(all));
+    expect(filesOf([3, 2, 1].reduce(expand, tree))).toEqual(filesOf(all));
     for (const order of [
       [1, 2, 3],
       [3, 1, 2],
       [2, 3, 1],
     ])
-      expect(files(order.reduce(collapse, all))).toEqual({ '010_demo.md': PLAN });
-    for (const number of [1, 2, 3]) expect(files(expand(collapse(all, number), number))).toEqual(files(all));
+      expect(filesOf(order.reduce(collapse, all))).toEqual({ '010_demo.md': PLAN });
+    for (const number of [1, 2, 3]) expect(filesOf(expand(collapse(all, number), number))).toEqual(filesOf(all));
   });
 
   test('no anchor and no label is without its place in any state', () => {
@@ -169,12 +160,12 @@ test('the first of two definitions counts, and a footnote is none', () => {
   const plan = '### Phase 1: A\n[l] [^1]\n\n[^1]: one\n[l]: inner.md\n\n### Phase 2: B\n[l]\n\n[l]: last.md\n';
   const one = expand(inOneFile(plan), 1);
   expect(one.main.source).toContain('\n\n[l]: ../inner.md\n\n### Phase 2: B\n[l]\n\n[l]: ../last.md\n');
-  expect(files(one)['010_demo/phase_1_a.md']).toContain('[^1]: one\n[l]: ../inner.md\n');
+  expect(filesOf(one)['010_demo/phase_1_a.md']).toContain('[^1]: one\n[l]: ../inner.md\n');
   const two = expand(inOneFile(plan), 2);
-  expect(files(two)['010_demo/phase_2_b.md']).toContain('\n\n[l]: ../inner.md\n\n<!-- emend:body -->\n[l]\n');
+  expect(filesOf(two)['010_demo/phase_2_b.md']).toContain('\n\n[l]: ../inner.md\n\n<!-- emend:body -->\n[l]\n');
   for (const tree of [one, two, expand(one, 2)])
     expect(
-      files(
+      filesOf(
         tree.phases.reduce((now, { part, file }) => (file === null ? now : collapse(now, part.heading.number)), tree),
       ),
     ).toEqual({
@@ -191,5 +182,7 @@ test('a folder whose name would end a link or an attribute', () => {
     place: open.place,
     files: new Map([...open.files].map(([path, text]) => [path, text.replace("href='../c.md'", "href='c.md'")])),
   });
-  expect(files(collapse(within, 1))[`${place.stem}.md`]).toContain(`[a](b.md) <a href='010_it%27s%20%231/c.md'>c</a>`);
+  expect(filesOf(collapse(within, 1))[`${place.stem}.md`]).toContain(
+    `[a](b.md) <a href='010_it%27s%20%231/c.md'>c</a>`,
+  );
 });

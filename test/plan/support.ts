@@ -1,6 +1,11 @@
 /** A plan with every construct, and a plan's files in memory. */
+import { expect } from '@jest/globals';
+import { treeOf as treeOfChange, type Change } from '../../src/plan/change.js';
+import { collapsePhase } from '../../src/plan/collapse.js';
+import { expandPhase } from '../../src/plan/expand.js';
 import { mainFile } from '../../src/plan/names.js';
 import type { PlanPlace } from '../../src/plan/names.js';
+import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
 import { readTree } from '../../src/plan/tree.js';
 import type { PlanTree } from '../../src/plan/tree.js';
 
@@ -88,3 +93,14 @@ export const inOneFile = (text: string): PlanTree => {
   const place = { stem: '010_demo', inFolder: false };
   return treeOf(place, new Map([[mainFile(place), text]]));
 };
+
+/** The plan after a change that must be possible and leave no fault. */
+export const done = (change: Change): PlanTree => {
+  if (!change.ok) throw new Error(JSON.stringify(change.faults));
+  const tree = treeOfChange(change);
+  expect(tree.faults).toEqual([]);
+  return tree;
+};
+export const expand = (tree: PlanTree, phase: number): PlanTree => done(expandPhase(tree, phase, DEFAULT_THRESHOLDS));
+export const collapse = (tree: PlanTree, phase: number): PlanTree => done(collapsePhase(tree, phase));
+export const filesOf = ({ files }: PlanTree): Record<string, string> => Object.fromEntries(files);

@@ -141,7 +141,6 @@ describe('sources', () => {
       'every name, type and limit that crosses the boundary, in one place (docs/architecture.md)',
     'src/workflows/edit-step.ts': 'the protocol as one text',
     'src/workflows/plan.ts': 'the protocol as one text',
-    'src/shared/plan/types.ts': 'what a run of a plan is made of and what crosses its boundary, in one place',
     'src/shared/decide.ts': 'one table of answers',
     'src/shared/bounds.ts': 'every inner bound, in one place',
   };

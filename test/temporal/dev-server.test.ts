@@ -13,6 +13,7 @@ import { startDevServer } from '../../src/temporal/dev-server.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
 import { doctor } from '../../src/temporal/doctor.js';
 import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
+import { alive } from '../support/alive.js';
 import { bareEnvironment, newHome, serverOptions, startServer } from './support/server.js';
 
 let place: { home: string; remove: () => Promise<void> };
@@ -28,14 +29,6 @@ const connected = async <T>(use: (client: ClientConnection) => Promise<T>): Prom
     return await use(client);
   } finally {
     await client.close();
-  }
-};
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 };
 const problemOf = async (promise: Promise<unknown>) => {
@@ -73,10 +66,10 @@ describe('the dev server', () => {
     const second = await problemOf(startDevServer(options));
     expect(second.message).toContain(`pid ${server.pid}, ${server.address}`);
     expect(second.next).toContain(`kill ${server.pid}`);
-    expect(isRunning(server.pid)).toBe(true);
+    expect(alive(server.pid)).toBe(true);
 
     await server.stop();
-    expect(isRunning(server.pid)).toBe(false);
+    expect(alive(server.pid)).toBe(false);
     await expect(access(recordPath(place.home))).rejects.toThrow();
     await server.stop();
   });
@@ -149,7 +142,7 @@ describe('the dev server', () => {
       await writeFile(recordPath(place.home), JSON.stringify(reused));
       expect(await liveDevServer(place.home)).toBeNull();
       await (await keep(startServer(place.home, 'memory'))).stop();
-      expect(isRunning(bystander.pid!)).toBe(true);
+      expect(alive(bystander.pid!)).toBe(true);
     } finally {
       bystander.kill('SIGKILL');
     }

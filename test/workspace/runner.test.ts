@@ -8,6 +8,7 @@ import { transformFile } from '@swc/core';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { redact, runCommand, withoutSecrets } from '../../src/workspace/runner.js';
+import { alive } from '../support/alive.js';
 import type { CommandOutcome, CommandRequest } from '../../src/workspace/runner.js';
 
 let dir: string;
@@ -19,13 +20,8 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const run = (command: string, more: Partial<CommandRequest> = {}): Promise<CommandOutcome> =>
   runCommand({ command, cwd: dir, timeout_s: 30, maxOutput_bytes: 100_000, killGrace_ms: 200, ...more });
 
-const isAlive = async (pid: number): Promise<boolean> => {
-  // A zombie whose new parent has not looked yet is dead.
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  return stat !== null && !stat.includes(') Z');
-};
 /** Waits for a fact that must come; the test's own time limit is the bound. */
-const until = async (fact: () => Promise<boolean>): Promise<void> => {
+const until = async (fact: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await fact())) await new Promise((go) => setTimeout(go, 20));
 };
 const pidIn = async (file: string): Promise<number> => {
@@ -82,9 +78,9 @@ describe('the group', () => {
   test('at time-out every process of it is killed, also one that ignores SIGTERM', async () => {
     const running = run(family, { timeout_s: 1 });
     const [child, parent] = [await pidIn('child'), await pidIn('parent')];
-    expect(await isAlive(child)).toBe(true);
+    expect(alive(child)).toBe(true);
     expect(await running).toMatchObject({ timedOut: true, aborted: false, exit: null });
-    await until(async () => !(await isAlive(child)) && !(await isAlive(parent)));
+    await until(() => !alive(child) && !alive(parent));
   });
 
   test('at abort too; aborted before the start, nothing runs', async () => {
@@ -93,7 +89,7 @@ describe('the group', () => {
     const [child, parent] = [await pidIn('child'), await pidIn('parent')];
     abort.abort();
     expect(await running).toMatchObject({ aborted: true, timedOut: false });
-    await until(async () => !(await isAlive(child)) && !(await isAlive(parent)));
+    await until(() => !alive(child) && !alive(parent));
     expect(await run('touch ran', { signal: abort.signal })).toMatchObject({ aborted: true });
     await expect(readFile(join(dir, 'ran'))).rejects.toThrow('ENOENT');
   });
@@ -102,7 +98,7 @@ describe('the group', () => {
     const ran = await run("sh -c 'echo $$ > left; sleep 1000' & while [ ! -s left ]; do sleep 0.02; done; echo done");
     expect(ran).toMatchObject({ exit: 0, output: 'done\n' });
     const left = await pidIn('left');
-    await until(async () => !(await isAlive(left)));
+    await until(() => !alive(left));
   });
 
   test('it does not outlive the process that started it, killed with SIGKILL', async () => {
@@ -126,9 +122,9 @@ describe('the group', () => {
       env: { PATH: process.env.PATH },
     });
     const [child, parent] = [await pidIn('child'), await pidIn('parent')];
-    expect(await isAlive(child)).toBe(true);
+    expect(alive(child)).toBe(true);
     worker.kill('SIGKILL');
-    await until(async () => !(await isAlive(child)) && !(await isAlive(parent)));
+    await until(() => !alive(child) && !alive(parent));
   });
 });
 

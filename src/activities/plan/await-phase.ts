@@ -1,5 +1,5 @@
 /** Waits for a phase's run that was started by an earlier run of the plan's workflow. */
-import type { AwaitPhaseInput, AwaitPhaseResult } from '../../shared/plan/types.js';
+import type { AwaitPhaseInput, AwaitPhaseResult } from '../../shared/plan/activities.js';
 import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 

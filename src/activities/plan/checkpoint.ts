@@ -1,6 +1,6 @@
 /** Step 6: the checkpoint, a file in the archive that is written once under its number. */
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import type { CheckpointInput, CheckpointResult } from '../../shared/plan/types.js';
+import type { CheckpointInput, CheckpointResult } from '../../shared/plan/activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 
 export const saveCheckpoint =

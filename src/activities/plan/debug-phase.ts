@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { buildDebugRequest } from '../../model/prompt/plan.js';
 import type { DebugPhaseInput, DebugPhaseResult } from '../../shared/plan/advice.js';
-import type { PhaseTexts } from '../../shared/plan/types.js';
+import type { PhaseTexts } from '../../shared/plan/activities.js';
 import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { getJson, putText } from '../snapshot.js';

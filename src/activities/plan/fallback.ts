@@ -5,7 +5,7 @@
 import { parseConfig } from '../../job/config.js';
 import { resolveLimits } from '../../job/limits.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
-import type { PhaseJobInput } from '../../shared/plan/types.js';
+import type { PhaseJobInput } from '../../shared/plan/activities.js';
 import { readTextFile } from '../preflight-files.js';
 import { editsOf, type PhaseToEstimate } from './estimate.js';
 

@@ -1,15 +1,9 @@
 /** Looks up what earlier runs of a plan left: the newest checkpoint in the archive, commits in the log whose mark is missing. */
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { leftOf, type Landed } from '../../plan/left.js';
-import type {
-  LeftPlan,
-  PhaseReading,
-  PlanCheckpoint,
-  PlanSpent,
-  ReadPlanInput,
-  ReadPlanResult,
-  ReadyPlan,
-} from '../../shared/plan/types.js';
+import type { ReadPlanInput, ReadPlanResult } from '../../shared/plan/activities.js';
+import type { PlanCheckpoint } from '../../shared/plan/checkpoint.js';
+import type { LeftPlan, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan/types.js';
 import { isBounded } from '../../shared/plan/budget.js';
 import { planOf } from '../../shared/refs.js';
 import { addUsage, NO_USAGE } from '../../shared/usage.js';

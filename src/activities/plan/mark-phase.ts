@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readPlan as readFiles } from '../../plan-files/read.js';
 import { markPhase as markTree } from '../../plan/mark.js';
 import { summaryFile, withSummary } from '../../plan/summary.js';
-import type { MarkPhaseInput, MarkPhaseResult } from '../../shared/plan/types.js';
+import type { MarkPhaseInput, MarkPhaseResult } from '../../shared/plan/activities.js';
 import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { inWorkspace } from './plan-paths.js';

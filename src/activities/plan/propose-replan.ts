@@ -5,7 +5,7 @@ import { checkReplan } from '../../plan/replan-answer.js';
 import type { Replan } from '../../plan/replan-answer.js';
 import type { ReplanAction } from '../../plan/triggers.js';
 import type { ProposeReplanInput, ProposeReplanResult } from '../../shared/plan/advice.js';
-import type { PhaseTexts } from '../../shared/plan/types.js';
+import type { PhaseTexts } from '../../shared/plan/activities.js';
 import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { getJson, getText, putJson } from '../snapshot.js';

@@ -8,16 +8,8 @@ import { reportOf, tasksOf } from '../../plan/report.js';
 import type { PhaseReport } from '../../plan/report.js';
 import { isExpanded, levelOf, textOf } from '../../plan/tree.js';
 import type { PartNode } from '../../plan/tree.js';
-import type {
-  PhaseCategory,
-  PhaseId,
-  PhaseMarker,
-  PhaseReading,
-  PhaseTexts,
-  ReadPlanInput,
-  ReadPlanResult,
-  ReadyPlan,
-} from '../../shared/plan/types.js';
+import type { ReadPlanInput, ReadPlanResult, PhaseTexts } from '../../shared/plan/activities.js';
+import type { PhaseCategory, PhaseId, PhaseMarker, PhaseReading, ReadyPlan } from '../../shared/plan/types.js';
 import { fail, ProblemError, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { checkVersion } from '../../shared/versions.js';

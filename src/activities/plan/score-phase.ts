@@ -3,7 +3,7 @@ import { ModelError } from '../../model/errors.js';
 import { buildScoreRequest } from '../../model/prompt/plan.js';
 import { reconcile, secondScoreSchema } from '../../plan/second-score.js';
 import type { ScorePhaseInput, ScorePhaseResult } from '../../shared/plan/advice.js';
-import type { PhaseTexts } from '../../shared/plan/types.js';
+import type { PhaseTexts } from '../../shared/plan/activities.js';
 import type { StepUsage } from '../../shared/protocol.js';
 import { NO_USAGE } from '../../shared/usage.js';
 import type { ActivityScope } from '../boundary.js';

@@ -7,7 +7,7 @@ import type {
   PrepareWorktreeResult,
   RemoveWorktreeInput,
   RemoveWorktreeResult,
-} from '../../shared/plan/types.js';
+} from '../../shared/plan/activities.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { repositoryOf } from '../../workspace/git.js';

@@ -1,6 +1,4 @@
 /** `emend plan run`: starts a plan (or joins its open run), shows it with its phases, asks, and says how it ended. */
-import { resolveRun } from '../../client/resolve-run.js';
-import { linkOf } from '../../client/show-run.js';
 import { planOfPath, startPlan } from '../../client/start-plan.js';
 import type { PlanFile } from '../../client/start-plan.js';
 import type { StartedStep } from '../../client/start-step.js';
@@ -8,15 +6,15 @@ import type { Emend } from '../../client/types.js';
 import { fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
+import { begun } from '../begun.js';
 import { exitOfFollowed } from '../exit-codes.js';
 import { followPlan } from '../follow-plan.js';
 import type { FollowedPlan } from '../follow-plan.js';
-import type { Shows } from '../follow-run.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import type { QuietFlag } from '../quiet.js';
 import { decisionLines } from '../render/decision.js';
-import { line, plain } from '../render/text.js';
+import { plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
 import { runLimits } from '../settings.js';
 import { withRunning } from '../start-missing.js';
@@ -74,28 +72,13 @@ const follow = async (
   flags: PlanRunFlags,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
-  const json = flags.json === true;
-  const shown = shownKey(step.stepKey);
-  const resolved = await resolveRun(emend, step.stepKey);
-  const link = linkOf(emend, resolved);
-  const shows: Shows = json ? 'nothing' : flags.quiet === true ? 'waits' : 'progress';
-  if (shows === 'progress') {
-    io.out(`${shown}  ${line(plan.title, io.columns - 10)}`);
-    if (step.started === 'already_running') io.out('  This plan is running already; here it is.');
-    if (link !== null) io.out(`  ${link}`);
-  }
-  const interactive = io.isTty && !json;
-  const followed = await followPlan(io, emend, resolved, {
-    interactive,
-    wait: flags.wait === true,
-    yes: flags.yes === true,
-    shows,
-    live: false,
-    needWorker: !interactive && flags.wait !== true,
-    signal,
+  const { resolved, shown, link, options } = await begun(io, emend, step, flags, {
+    title: plan.title,
+    runsAlready: 'This plan is running already; here it is.',
   });
+  const followed = await followPlan(io, emend, resolved, { ...options, live: false, signal });
   const exit = exitOfFollowed(followed);
-  if (json) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
+  if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
   else tell(io, shown, followed);
   return exit;
 };

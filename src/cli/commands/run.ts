@@ -1,24 +1,22 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
-import { shownKey } from '../../shared/refs.js';
 import { readJobFile } from '../../client/job-file.js';
 import type { JobFile } from '../../client/job-file.js';
-import { resolveRun } from '../../client/resolve-run.js';
-import { linkOf } from '../../client/show-run.js';
 import { startStep } from '../../client/start-step.js';
 import type { StartedStep } from '../../client/start-step.js';
 import type { Emend } from '../../client/types.js';
 import { fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
+import { begun } from '../begun.js';
 import { exitOfFollowed } from '../exit-codes.js';
 import { followRun } from '../follow-run.js';
-import type { Followed, Shows } from '../follow-run.js';
+import type { Followed } from '../follow-run.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import type { RunOutcome } from '../json.js';
 import { asides } from '../quiet.js';
 import type { QuietFlag } from '../quiet.js';
 import { decisionLines } from '../render/decision.js';
-import { line, plain } from '../render/text.js';
+import { plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
 import { withRunning } from '../start-missing.js';
 import { explain } from '../explain.js';
@@ -81,39 +79,26 @@ const follow = async (
   { policy, command, annotated, publishing }: Headless,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
-  const json = flags.json === true;
-  const shown = shownKey(step.stepKey);
-  const resolved = await resolveRun(emend, step.stepKey);
-  const link = linkOf(emend, resolved);
-  const shows: Shows = json ? 'nothing' : flags.quiet === true ? 'waits' : 'progress';
-  if (shows === 'progress') {
-    io.out(`${shown}  ${line(job.job.title, io.columns - 10)}`);
-    if (step.started === 'already_running')
-      io.out('  This job is running already; here it is. (--again starts another beside it.)');
-    if (link !== null) io.out(`  ${link}`);
-  }
-  const interactive = io.isTty && !json;
-  const wait = flags.wait === true;
+  const { title } = job.job;
+  const { resolved, shown, link, options } = await begun(io, emend, step, flags, {
+    title,
+    runsAlready: 'This job is running already; here it is. (--again starts another beside it.)',
+  });
+  const silent = options.shows !== 'progress';
   const followed = await followRun(io, emend, resolved, {
-    interactive,
-    wait,
-    yes: flags.yes === true,
-    shows,
+    ...options,
     live: flags.live === true,
-    needWorker: !interactive && !wait,
     signal,
-    ...(policy === null ? {} : { policy: approveBy(io, emend, policy, flags.policy ?? '', shows !== 'progress') }),
+    ...(policy === null ? {} : { policy: approveBy(io, emend, policy, flags.policy ?? '', silent) }),
     ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
   });
   const exit = exitOfFollowed(followed);
   if (annotated) await annotate(io, emend, resolved, followed);
-  if (json) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
+  if (flags.json === true) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
   else tell(io, shown, followed, flags);
   const result = followed.kind === 'closed' ? followed.closed.result : null;
-  if (publishing !== null && result !== null) {
-    const { title } = job.job;
+  if (publishing !== null && result !== null)
     await publish(io, result, publishing, { workspace: job.workspace, title, run: shown });
-  }
   return exit;
 };
 

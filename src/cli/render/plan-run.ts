@@ -1,6 +1,6 @@
 /** A plan's run: its phases in a table. Pure. */
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
-import type { PlanProgress } from '../../shared/plan/types.js';
+import type { PlanProgress } from '../../shared/plan/progress.js';
 import { shownKey } from '../../shared/refs.js';
 import { count, line, plain, table } from './text.js';
 

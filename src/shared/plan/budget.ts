@@ -1,6 +1,6 @@
 /** Budgets over a whole plan: what is used of them, what is left for the phases that begin, what the plan is expected to take. Pure. */
 import type { LimitName, Limits } from '../limits.js';
-import type { Pause } from '../state.js';
+import type { Pause } from '../decision-state.js';
 import { count } from '../text.js';
 import { addUsage, NO_USAGE, tokensOf, usageText } from '../usage.js';
 import { groupOf, isDone } from './state.js';

@@ -1,7 +1,40 @@
 /** The checkpoint of a plan: the seed's fields, from the state. It serves where no open run exists; Temporal's state is the truth. */
+import type { StepKey } from '../refs.js';
 import { spentOf } from './budget.js';
 import { isDone } from './state.js';
-import type { PhaseId, PlanCheckpoint, PlanState } from './types.js';
+import type { ComplexityRecord, PhaseId, PlanOutcome, PlanSpent, PlanState } from './types.js';
+
+/** The checkpoint, with the seed's field names; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
+export interface PlanCheckpoint {
+  readonly v: 1;
+  readonly workflow_description: 'plan';
+  readonly plan_path: string;
+  readonly plan_hash: string;
+  readonly step_key: StepKey;
+  readonly current_phase: number | null;
+  readonly total_phases: number;
+  readonly completed_phases: readonly number[];
+  readonly status: 'in_progress' | 'paused' | PlanOutcome;
+  readonly tests_passing: boolean;
+  readonly last_error: string | null;
+  readonly phase_replan_count: Readonly<Record<string, number>>;
+  readonly replan_history: readonly Readonly<Record<string, unknown>>[];
+  readonly test_failure_history: readonly Readonly<Record<string, unknown>>[];
+  readonly complexity_evaluations: Readonly<Record<string, ComplexityRecord>>;
+  readonly last_commit: string | null;
+  readonly commit_history: readonly string[];
+  readonly timestamp: string;
+  /** Of the plan's budgets, by this run and by those that it went on from; absent in checkpoints of Emend before it counted on. */
+  readonly spent?: { readonly own: PlanSpent; readonly before: PlanSpent | null };
+  /** By their ids; absent in checkpoints of Emend before it read them. `text` as in PhaseReading. */
+  readonly phases?: readonly {
+    readonly id: PhaseId;
+    readonly number: number;
+    readonly name: string;
+    readonly text: string;
+    readonly force_spent: boolean;
+  }[];
+}
 
 const iso = (at: number): string => new Date(at).toISOString();
 

@@ -1,4 +1,5 @@
 /** What a person's decision does to a plan. Which decisions count is in ../judge.ts. Pure. */
+import { settledBy } from '../decision-state.js';
 import type { DecisionPoint, DecisionRecord, DecisionRequest } from '../decisions.js';
 import { isLimitName } from '../judge.js';
 import type { Limits } from '../limits.js';
@@ -35,17 +36,7 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
 
 const closedWith = (state: PlanState, open: DecisionPoint, record: DecisionRecord, now: number): PlanState => ({
   ...state,
-  decision: null,
-  pausedFor_ms: state.pausedFor_ms + (now - open.openedAt),
-  settled: [
-    ...state.settled,
-    {
-      ...{ id: open.id, n: open.n, reason: open.reason, proposalId: null },
-      answers: [record],
-      openedAt: open.openedAt,
-      settledAt: now,
-    },
-  ],
+  ...settledBy(state, open, [record], now),
 });
 
 /** Folds a request that counts (see `judge`) into the state. */

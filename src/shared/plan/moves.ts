@@ -1,6 +1,6 @@
 /** What a plan does next, from its state alone. */
 import { busyWait_ms } from '../moves.js';
-import type { Pause } from '../state.js';
+import type { Pause } from '../decision-state.js';
 import { budgetReached } from './budget.js';
 import { groupOf, inWaves, isDone, phaseOf, unmarkedOf } from './state.js';
 import { dueBefore } from './revising.js';

@@ -3,7 +3,8 @@ import { cut, emit } from '../transitions.js';
 import { shownKey } from '../refs.js';
 import { estimateOfPlan, estimateText, mostOfPlan, overBudgets } from './budget.js';
 import { closePlan, inWaves, isDone, phaseOf, unmarkedOf } from './state.js';
-import type { LeftPlan, PhaseEntry, PhaseReading, PlanState, ReadPlanResult, ReadyPlan } from './types.js';
+import type { ReadPlanResult } from './activities.js';
+import type { LeftPlan, PhaseEntry, PhaseReading, PlanState, ReadyPlan } from './types.js';
 
 export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
   if (result.outcome === 'refused') {

@@ -1,7 +1,7 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
 import { ANSWERS_BY_REASON, decisionId, type Answer, type DecisionRequest, type PauseReason } from '../decisions.js';
 import { BOUNDS } from '../limits.js';
-import type { Pause } from '../state.js';
+import type { Pause } from '../decision-state.js';
 import { phaseKey } from '../refs.js';
 import { cut, emit } from '../transitions.js';
 import { applyPlanDecision, abortPlan } from './decide.js';
@@ -30,15 +30,12 @@ import type {
   CheckpointResult,
   MarkPhaseResult,
   MergePhaseResult,
-  PhaseId,
   PhaseJobResult,
-  PlanOutcome,
-  PlanState,
   PrepareWorktreeResult,
   ReadPlanResult,
   RemoveWorktreeResult,
-  Revising,
-} from './types.js';
+} from './activities.js';
+import type { PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
 
 export type PlanFact =
   | { readonly type: 'plan_read'; readonly result: ReadPlanResult }

@@ -2,7 +2,7 @@
  * Revising a plan while it runs: a trigger is judged (by an activity: the rules will be improved), then the phase is debugged, replanned,
  * or a person is asked. Taken up only where no child is open. Pure.
  */
-import type { Pause } from '../state.js';
+import type { Pause } from '../decision-state.js';
 import { cut, emit } from '../transitions.js';
 import { addUsage } from '../usage.js';
 import type {

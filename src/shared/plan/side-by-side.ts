@@ -3,7 +3,8 @@ import type { DecisionRequest } from '../decisions.js';
 import type { VerifyResult } from '../protocol.js';
 import { cut, emit } from '../transitions.js';
 import { groupOf, phaseOf, withPhase } from './state.js';
-import type { MergePhaseResult, PhaseEntry, PhaseId, PlanState, PrepareWorktreeResult } from './types.js';
+import type { MergePhaseResult, PrepareWorktreeResult } from './activities.js';
+import type { PhaseEntry, PhaseId, PlanState } from './types.js';
 
 export const worktreeName = ({ id, runs }: Pick<PhaseEntry, 'id' | 'runs'>): string => `${id}-${runs + 1}`;
 

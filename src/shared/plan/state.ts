@@ -1,4 +1,6 @@
 /** The state of a plan at its start, and what is looked up in it. Pure. */
+import { NO_DECISIONS } from '../decision-state.js';
+import { NO_EVENTS } from '../events.js';
 import { emit } from '../transitions.js';
 import { NO_USAGE } from '../usage.js';
 import type { PhaseEntry, PhaseId, PhaseMarker, PlanInput, PlanOutcome, PlanState } from './types.js';
@@ -38,17 +40,9 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   stopAfterPhase: null,
   busyTries: 0,
   waiting: false,
-  ask: null,
   asked: null,
-  decision: null,
-  pendingRecords: [],
-  nextDecision: 1,
-  settled: [],
-  seenRequests: [],
-  ignored: [],
-  pausedFor_ms: 0,
-  events: [],
-  nextSeq: 1,
+  ...NO_DECISIONS,
+  ...NO_EVENTS,
 });
 
 export const phaseOf = (state: PlanState, id: PhaseId): PhaseEntry => {

@@ -1,13 +1,12 @@
 /**
- * A plan's run: its state, and what crosses between its workflow and its activities. Plain data; texts travel as blob references.
+ * A plan's run: what it is started with, what is read of the document, and its state. Plain data; texts travel as blob references.
  * Phase ids (`p1`, `p2`... by first sight) never change and stand in no document.
  */
-import type { DecisionPoint, DecisionRecord, SettledDecision } from '../decisions.js';
-import type { StepEvent } from '../events.js';
-import type { LimitName, Limits, Timings } from '../limits.js';
-import type { Pause } from '../state.js';
+import type { DecisionState } from '../decision-state.js';
+import type { EventLog } from '../events.js';
+import type { Limits } from '../limits.js';
 import type { Problem } from '../problems.js';
-import type { Queues, StepResult, StepUsage } from '../protocol.js';
+import type { RunInput, StepResult, StepUsage } from '../protocol.js';
 import type { BlobRef, StepKey } from '../refs.js';
 
 export type PhaseId = string;
@@ -27,21 +26,10 @@ export interface PlanOptions {
   /** Go by the markers alone, whatever an earlier run left; absent: no. */
   readonly restart?: boolean;
 }
-export interface PlanInput {
-  readonly v: 1;
-  readonly stepKey: StepKey;
-  /** Absolute real path on the host that `queues.host` names; a git working tree. */
-  readonly workspace: string;
+/** `workspace` is a git working tree. */
+export interface PlanInput extends RunInput {
   /** Workspace-relative, without its level: `plans/010_demo` for `plans/010_demo.md` and `plans/010_demo/010_demo.md`. */
   readonly planPath: string;
-  readonly title: string;
-  readonly queues: Queues;
-  readonly timings: Timings;
-  readonly overrides: Partial<Record<LimitName, number>>;
-  /** `auto`: phases are approved by policy; absent: as `emend.yaml` says. */
-  readonly approval?: 'ask' | 'auto';
-  readonly hints: readonly string[];
-  readonly searchAttributes: boolean;
   readonly options: PlanOptions;
   /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
   readonly left?: StepKey;
@@ -97,21 +85,6 @@ export interface PlanThresholds {
   readonly fileReferences: number;
   readonly replanLimit: number;
 }
-export interface ReadPlanInput {
-  readonly v: 1;
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
-  readonly workspace: string;
-  readonly planPath: string;
-  /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
-  readonly reading: number;
-  /** Ids given so far, by the heading's name without markers. */
-  readonly known: readonly { readonly id: PhaseId; readonly name: string; readonly number: number }[];
-  readonly overrides: Partial<Record<LimitName, number>>;
-  readonly approval: 'ask' | 'auto' | null;
-  /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
-  readonly left?: { readonly checkpoint: StepKey | null };
-}
 /** What runs before this one used of the plan's budgets. */
 export interface PlanSpent {
   readonly usage: StepUsage;
@@ -165,25 +138,6 @@ export interface ReadyPlan {
   /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */
   readonly left?: LeftPlan;
 }
-/** By phase id. */
-export interface PhaseTexts {
-  readonly v: 1;
-  readonly phases: Readonly<
-    Record<
-      PhaseId,
-      {
-        readonly objective: string | null;
-        readonly prerequisites: readonly string[];
-        readonly tasks: readonly { readonly text: string; readonly done: boolean; readonly depth: number }[];
-        /** Its Markdown, that of its stages' own files behind it. */
-        readonly text: string;
-        /** File references, workspace-relative where they lead to a place in it. */
-        readonly files: readonly string[];
-      }
-    >
-  >;
-}
-export type ReadPlanResult = ReadyPlan | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
 
 // --------------------------------------------------------------------------------------------------------------------- the phases
 /** One failed verification of a phase: it has been rolled back, nothing of it is committed. */
@@ -281,7 +235,7 @@ export type PlanStage =
 /** `incomplete`: it came to its end, with phases that are skipped or incomplete. */
 export type PlanOutcome = 'completed' | 'incomplete' | 'stopped' | 'aborted' | 'refused' | 'failed';
 
-export interface PlanState {
+export interface PlanState extends DecisionState, EventLog {
   readonly v: 1;
   readonly input: PlanInput;
   readonly stage: PlanStage;
@@ -337,219 +291,6 @@ export interface PlanState {
   readonly busyTries: number;
   readonly waiting: boolean;
 
-  readonly ask: Pause | null;
   /** The phase that the open question is about. */
   readonly asked: PhaseId | null;
-  readonly decision: DecisionPoint | null;
-  readonly pendingRecords: readonly DecisionRecord[];
-  readonly nextDecision: number;
-  readonly settled: readonly SettledDecision[];
-  readonly seenRequests: readonly string[];
-  readonly ignored: readonly string[];
-  readonly pausedFor_ms: number;
-
-  readonly events: readonly StepEvent[];
-  readonly nextSeq: number;
-}
-
-// -------------------------------------------------------------------------------------------------------------------- activities
-interface PlanActivityBase {
-  readonly v: 1;
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
-  readonly workspace: string;
-  readonly planPath: string;
-}
-export interface PhaseJobInput extends PlanActivityBase {
-  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name' | 'category'>;
-  readonly total: number;
-  /** Number of the child that the job is for, and its workflow id. */
-  readonly run: number;
-  readonly child: string;
-  readonly texts: BlobRef;
-  readonly score: number;
-  readonly queues: Queues;
-  readonly approval: 'ask' | 'auto';
-  readonly commands: readonly string[];
-  readonly rememberTest: string | null;
-  readonly overrides: Partial<Record<LimitName, number>>;
-  readonly note: string | null;
-  readonly report: BlobRef | null;
-  readonly failure: PhaseFailure | null;
-}
-export type PhaseJobResult =
-  | {
-      readonly v: 1;
-      readonly outcome: 'ready';
-      readonly job: BlobRef;
-      readonly path: string;
-      readonly title: string;
-      /** After a failed attempt: the other model or format that is asked, in words. */
-      readonly fallback?: string;
-    }
-  | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
-
-export interface PrepareWorktreeInput extends PlanActivityBase {
-  /** `p2-1`: of the phase and its run. */
-  readonly name: string;
-  readonly timeout_s: number;
-  readonly maxOutput_bytes: number;
-}
-export type PrepareWorktreeResult =
-  | { readonly v: 1; readonly outcome: 'ready'; readonly workspace: string }
-  | { readonly v: 1; readonly outcome: 'failed'; readonly why: string };
-export interface RemoveWorktreeInput extends PlanActivityBase {
-  readonly name: string;
-}
-export interface RemoveWorktreeResult {
-  readonly v: 1;
-  /** Commit of its branch that no other branch holds; null: none. */
-  readonly dropped: string | null;
-}
-export interface MergePhaseInput extends PlanActivityBase {
-  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
-  readonly run: number;
-  readonly commit: string;
-  readonly workflowId: string;
-  readonly namespace: string;
-}
-export type MergePhaseResult =
-  /** `commit` null: the branch held it already. */
-  | { readonly v: 1; readonly outcome: 'merged'; readonly commit: string | null }
-  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
-  | { readonly v: 1; readonly outcome: 'conflict'; readonly files: readonly string[] }
-  | { readonly v: 1; readonly outcome: 'failed'; readonly why: string };
-
-export interface MarkPhaseInput extends PlanActivityBase {
-  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
-  readonly marker: PhaseMarker;
-  /** The number of this mark of the phase; its records and its commit are named after it. */
-  readonly mark: number;
-  readonly commit: string | null;
-  readonly why: string | null;
-  readonly verification: string | null;
-  /** Phases done (with this one) and all. */
-  readonly done: number;
-  readonly total: number;
-  readonly workflowId: string;
-  readonly namespace: string;
-}
-export type MarkPhaseResult =
-  | { readonly v: 1; readonly outcome: 'marked'; readonly commit: string | null; readonly files: readonly string[] }
-  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
-  | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
-
-/** The checkpoint, with the seed's field names; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
-export interface PlanCheckpoint {
-  readonly v: 1;
-  readonly workflow_description: 'plan';
-  readonly plan_path: string;
-  readonly plan_hash: string;
-  readonly step_key: StepKey;
-  readonly current_phase: number | null;
-  readonly total_phases: number;
-  readonly completed_phases: readonly number[];
-  readonly status: 'in_progress' | 'paused' | PlanOutcome;
-  readonly tests_passing: boolean;
-  readonly last_error: string | null;
-  readonly phase_replan_count: Readonly<Record<string, number>>;
-  readonly replan_history: readonly Readonly<Record<string, unknown>>[];
-  readonly test_failure_history: readonly Readonly<Record<string, unknown>>[];
-  readonly complexity_evaluations: Readonly<Record<string, ComplexityRecord>>;
-  readonly last_commit: string | null;
-  readonly commit_history: readonly string[];
-  readonly timestamp: string;
-  /** Of the plan's budgets, by this run and by those that it went on from; absent in checkpoints of Emend before it counted on. */
-  readonly spent?: { readonly own: PlanSpent; readonly before: PlanSpent | null };
-  /** By their ids; absent in checkpoints of Emend before it read them. `text` as in PhaseReading. */
-  readonly phases?: readonly {
-    readonly id: PhaseId;
-    readonly number: number;
-    readonly name: string;
-    readonly text: string;
-    readonly force_spent: boolean;
-  }[];
-}
-export interface CheckpointInput extends PlanActivityBase {
-  readonly checkpoint: PlanCheckpoint;
-  /** Rises by one per checkpoint of a run: a late attempt does not put an older one over a newer. */
-  readonly number: number;
-}
-export interface CheckpointResult {
-  readonly v: 1;
-  readonly path: string;
-}
-/** Waits for a child that was started already, a bounded time; asked again while it is open. */
-export interface AwaitPhaseInput {
-  readonly v: 1;
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
-  readonly child: string;
-}
-export type AwaitPhaseResult =
-  | { readonly v: 1; readonly outcome: 'open' }
-  /** `result` null: it was terminated, cancelled or failed; `status` is Temporal's word. */
-  | { readonly v: 1; readonly outcome: 'closed'; readonly status: string; readonly result: StepResult | null };
-
-export interface PlanActivities {
-  readPlan(input: ReadPlanInput): Promise<ReadPlanResult>;
-  makePhaseJob(input: PhaseJobInput): Promise<PhaseJobResult>;
-  markPhase(input: MarkPhaseInput): Promise<MarkPhaseResult>;
-  prepareWorktree(input: PrepareWorktreeInput): Promise<PrepareWorktreeResult>;
-  mergePhase(input: MergePhaseInput): Promise<MergePhaseResult>;
-  removeWorktree(input: RemoveWorktreeInput): Promise<RemoveWorktreeResult>;
-  saveCheckpoint(input: CheckpointInput): Promise<CheckpointResult>;
-  awaitPhase(input: AwaitPhaseInput): Promise<AwaitPhaseResult>;
-}
-
-// ----------------------------------------------------------------------------------------------------------------------- queries
-/** What a plan says of itself beside what every run says. Fields that may be absent: workers of earlier builds do not tell them. */
-export interface PlanProgress {
-  readonly phases: readonly {
-    readonly id: PhaseId;
-    readonly number: number;
-    readonly name: string;
-    readonly status: PhaseStatus;
-    readonly tasks: number;
-    /** Checked in the document when it was read last. */
-    readonly tasksDone?: number;
-    /** As it stood in the document when it was read last. */
-    readonly marker?: PhaseMarker | null;
-    /** Numbers of the phases that it waits for. */
-    readonly dependsOn?: readonly number[];
-    readonly score: number;
-    /** What the score is made of; where a model scored too, how the two were made one. */
-    readonly scored?: PhaseScore & Pick<ComplexityRecord, 'method' | 'reasoning'>;
-    /** stepKey of its newest child; null: none was started. */
-    readonly run: StepKey | null;
-    readonly commit: string | null;
-    readonly verification: string | null;
-    readonly failures: number;
-    readonly replans: number;
-    readonly why: string | null;
-  }[];
-  readonly mode?: 'sequential' | 'waves';
-  /** Numbers of the phases, by wave. */
-  readonly waves?: readonly (readonly number[])[];
-  /** Null: the plan has not been read yet. */
-  readonly thresholds?: PlanThresholds | null;
-  readonly budget?: PlanBudget;
-  readonly pausedBy: string | null;
-  readonly stopAfterPhase: string | null;
-}
-/** The limits of the plan as a whole (null: none), and what counts for them beside `usage.usd`. */
-export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd'> {
-  /** Absent: a worker of an earlier build. */
-  readonly budget_calls?: number | null;
-  readonly wallClock_s: number | null;
-  /** With those of earlier runs that it went on from, as all that is used here. */
-  readonly used_tokens: number;
-  /** Absent: a worker of an earlier build; `used_usd` null: the price of a model is not known. */
-  readonly used_calls?: number;
-  readonly used_usd?: number | null;
-  /** Of earlier runs, without the time that waited for a person. */
-  readonly usedBefore_ms?: number;
-  /** Workflow time, ms since the epoch. Time that passed while the plan waited for a person does not count. */
-  readonly startedAt: number;
-  readonly pausedFor_ms: number;
 }
