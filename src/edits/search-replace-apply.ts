@@ -145,7 +145,9 @@ export class BlockApplier {
   }
 
   #hinted(places: Places, hint: number | undefined): number | undefined {
-    return hint === undefined ? undefined : places.first.find((node) => this.#chain.originOf(node) === hint - 1);
+    // Lines are counted from 1: 0 names no line, least of all one that an earlier block made and that has no number.
+    if (hint === undefined || hint < 1) return undefined;
+    return places.first.find((node) => this.#chain.originOf(node) === hint - 1);
   }
 
   #change(

@@ -105,6 +105,20 @@ describe('search-replace, random files and edits', () => {
     );
   });
 
+  test('a hint that is wrong: the true lines, none, or the place that it now truly names', () => {
+    fc.assert(
+      fc.property(cases, fc.nat(), fc.integer({ min: -40, max: 40 }), ({ edit, changes }, pick, by) => {
+        const wrong = changes.map((change, i) =>
+          i === pick % changes.length ? { ...change, at: Math.max(0, change.at + by) } : change,
+        );
+        if (wrong.some(({ at, find }, i) => at !== changes[i]?.at && edit.base[at - 1] === find[0])) return;
+        const body = answerOf(wrong, true);
+        trueOrNone(read(body, edit), edit, body);
+      }),
+      fuzz('wrong hints'),
+    );
+  });
+
   test('white space damaged in FIND and REPLACE gives the true lines, rungs aside, or none', () => {
     let used = 0;
     fc.assert(
