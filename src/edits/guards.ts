@@ -6,6 +6,7 @@ import type { Finding, GuardSettings } from '../shared/formats.js';
 import type { Change } from './changes.js';
 import { elisionFindings } from './guards-elision.js';
 import { characterFindings } from './guards-characters.js';
+import { exampleFindings } from './guards-example.js';
 import { doubledBlocks } from './guards-doubled.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf } from './guards-syntax.js';
 import type { TreeView } from './guards-syntax.js';
@@ -34,14 +35,14 @@ export interface GuardOptions {
   readonly syntax?: Syntax;
   /** The severity of everything that a guard finds; absent: its default. */
   readonly guards?: GuardSettings;
-  /** The instructions: a definition that they name may go. */
+  /** The instructions: a definition that they name may go, a line that they hold may come. */
   readonly asked?: string;
 }
 
 /** Of all files of one result, as guards look across them. In the order of the files; lost definitions come last. */
 export const guardFindings = (files: readonly GuardedFile[], options: GuardOptions = {}): Finding[] => {
   const trees: TreeView[] = [];
-  const findings = files.flatMap((file) => findingsFor(file, options.syntax, trees));
+  const findings = files.flatMap((file) => findingsFor(file, options, trees));
   const { guards = {} } = options;
   const settings: Readonly<Record<string, Finding['severity'] | undefined>> = guards;
   return [...findings, ...lostSymbols(trees, options.asked ?? '')].map((finding) => ({
@@ -54,7 +55,7 @@ export const guardFindings = (files: readonly GuardedFile[], options: GuardOptio
   }));
 };
 
-const findingsFor = (file: GuardedFile, syntax: Syntax | undefined, trees: TreeView[]): Finding[] => {
+const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, trees: TreeView[]): Finding[] => {
   const { path, base, result } = file;
   if (result === null)
     return base === null ? [] : [{ guard: 'deletion', severity: 'ask', path, message: `${path} is deleted.` }];
@@ -63,6 +64,7 @@ const findingsFor = (file: GuardedFile, syntax: Syntax | undefined, trees: TreeV
   return [
     ...modes(file),
     ...elisionFindings(view),
+    ...exampleFindings(view, asked),
     ...shrinkage(view),
     ...conflictMarkers(view),
     ...characterFindings(view),

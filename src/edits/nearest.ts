@@ -12,6 +12,7 @@ export type Dimension =
   | 'white space'
   | 'letter case'
   | 'letter case and look-alike characters'
+  | 'only a part of the line'
   | 'text'
   | 'end of file';
 
@@ -50,6 +51,10 @@ const fold = (text: string, by: typeof LOOKALIKES): string =>
 const squeeze = (line: string): string => line.trim().replace(/\s+/g, ' ');
 const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCase();
 
+/** A word or more of a line, in place of the line. */
+const isPart = (expected: string, found: string): boolean =>
+  squeeze(expected).length >= EDIT_BOUNDS.partOfLine_chars && squeeze(found).includes(squeeze(expected));
+
 /** How `found` differs from `expected`; both are lines without their ends and are not equal. */
 const dimensionOf = (expected: string, found: string): Dimension => {
   if (expected.replace(/\r+$/, '') === found.replace(/\r+$/, '')) return 'line end';
@@ -61,6 +66,7 @@ const dimensionOf = (expected: string, found: string): Dimension => {
   if (squeeze(expected).toLowerCase() === squeeze(found).toLowerCase()) return 'letter case';
   if (squeeze(foldLookalikes(expected)) === squeeze(foldLookalikes(found))) return 'look-alike characters';
   if (loose(expected) === loose(found)) return 'letter case and look-alike characters';
+  if (isPart(expected, found)) return 'only a part of the line';
   return 'text';
 };
 
@@ -119,6 +125,15 @@ const nearestByLikeness = (text: readonly string[], wanted: readonly string[]): 
   return place;
 };
 
+/** Where no line is alike: the place of the first line that holds the first telling wanted line as a part. */
+const nearestByPart = (text: readonly string[], wanted: readonly string[]): number | null => {
+  const index = wanted.findIndex((line) => squeeze(line).length >= EDIT_BOUNDS.partOfLine_chars);
+  const sought = wanted[index];
+  if (sought === undefined) return null;
+  const at = text.slice(0, EDIT_BOUNDS.nearestText_lines).findIndex((line) => isPart(sought, line));
+  return at < 0 ? null : at - index;
+};
+
 /**
  * The place in `text` most like `wanted`: every line that stands there, loosely (white space, case and look-alikes aside), votes for
  * a place; the most votes win, then the place nearest to `hint` (1-based line). Cost is bounded whatever the inputs. Null: nothing alike.
@@ -145,11 +160,16 @@ export const nearest = (text: readonly string[], wanted: readonly string[], hint
     const closer = best !== null && Math.abs(start + 1 - hint) < Math.abs(best + 1 - hint);
     if (count > held || (count === held && closer)) best = start;
   }
-  best ??= nearestByLikeness(text, wanted);
+  best ??= nearestByLikeness(text, wanted) ?? nearestByPart(text, wanted);
   return best === null ? null : compareAt(text, wanted, Math.max(0, best));
 };
 
-const quoted = (line: string): string => JSON.stringify(line.length > 160 ? `${line.slice(0, 160)}…` : line);
+const quoted = (line: string): string =>
+  JSON.stringify(line.length > EDIT_BOUNDS.quotedLine_chars ? `${line.slice(0, EDIT_BOUNDS.quotedLine_chars)}…` : line);
+
+/** To be copied: without escapes where nothing in it is hidden. */
+const asItIs = (line: string): string =>
+  /^[ -_a-~]*$/.test(line) && line.length <= EDIT_BOUNDS.quotedLine_chars ? `\`${line}\`` : quoted(line);
 
 /** The nearest place in words: line, first difference with expected and found, and which dimension differs. */
 export const describeNearest = (near: Nearest | null): string => {
@@ -157,6 +177,8 @@ export const describeNearest = (near: Nearest | null): string => {
   const { firstDifference: first } = near;
   if (first === null) return `It stands at line ${near.line}.`;
   const at = near.line + first.index;
+  if (first.dimension === 'only a part of the line')
+    return `${asItIs(first.expected)} is only a part of line ${at}, and whole lines are wanted. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
   const found = first.found === null ? 'the file ends' : `found ${quoted(first.found)}`;
   return `The nearest place is line ${near.line}; line ${at} differs in ${first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension)}: expected ${quoted(first.expected)}, ${found}.`;
 };

@@ -371,6 +371,10 @@ export const EDIT_BOUNDS = bounds({
   nearestWanted_lines: 200,
   // at so many places of each.
   nearestPlaces_perLine: 50,
+  // A part of a line is told as such from this length on.
+  partOfLine_chars: 3,
+  // Of a line quoted in a refusal at most this much is shown.
+  quotedLine_chars: 160,
   // Names in a message; more are counted.
   namesTold: 20,
   // A `diff --git` line: two of the longest paths, escaped.

@@ -41,6 +41,10 @@ export const GUARDS = {
     what: 'a block of new lines that stands twice in a row, or a definition that stands twice',
   },
   elision: { default: 'refuse', what: 'a note in place of text that was there; `ask` where nothing is lost' },
+  example: {
+    default: 'refuse',
+    what: "a line of the prompt's example that neither the file nor the instructions have",
+  },
   shrinkage: { default: 'ask', what: 'more than half of a file gone' },
   conflict_markers: { default: 'ask', what: 'new conflict markers' },
   lookalikes: { default: 'ask', what: 'new characters that hide or look like others; `note` for typographic ones' },

@@ -24,6 +24,13 @@ describe('findings', () => {
     ['conflict markers that were there', '<<<<<<< ours\na\n', '<<<<<<< ours\nb\n', []],
     ['a line before #!', '#!/bin/sh\na\n', 'x\n#!/bin/sh\na\n', ['shebang ask 1-1']],
     ['a lost #!', '#!/bin/sh\na\n', 'a\n', ['shebang ask 1-1']],
+    ['a line of the example', 'a\n', 'a\n  price of coffee: 2.80\n', ['example refuse 2-2']],
+    [
+      'a line of the example that was there',
+      'price of coffee: 2.80\n',
+      'x\nprice of coffee: 2.80\ny\nprice of coffee: 2.80\n',
+      [],
+    ],
     ['a hidden character', 'a\n', 'a\nb\u202e\n', ['lookalikes ask 2-2']],
     ['a foreign letter in a word', 'a\n', 'a\nlet p\u0430ss = 1\n', ['lookalikes ask 2-2']],
     ['a word in its own letters', 'a\n', 'a\n// \u043f\u0440\u0438\u0432\u0435\u0442\n', []],

@@ -53,6 +53,15 @@ test('one changed line is found by likeness, nothing alike is said', () => {
   expect(describeNearest(null)).toContain('Nothing');
 });
 
+test('a word of a line is told with the whole line, to be copied', () => {
+  const json = ['{', '  "port": 8080,', '  "timeout": 30', '}'];
+  expect(describeNearest(nearest(json, ['timeout']))).toBe(
+    '`timeout` is only a part of line 3, and whole lines are wanted. The whole line 3 is `  "timeout": 30`.',
+  );
+  expect(describeNearest(nearest(['a\tbig word'], ['big']))).toContain('The whole line 1 is "a\\tbig word".');
+  expect(nearest(json, ['t'])).toBeNull();
+});
+
 test('huge and repetitive inputs are bounded', () => {
   const many = new Array<string>(300_000).fill('}');
   expect(nearest(many, new Array<string>(5_000).fill('}'))?.matching).toBe(5_000);

@@ -146,14 +146,15 @@ function taskText(input: EditPromptInput): string {
     section('Changes to other files accepted so far', acceptedText(input.accepted)),
     input.region === undefined ? '' : regionText(input.region),
     section('Note of the reviewer', input.note?.trim() ?? ''),
+    section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
     refusal === null
       ? ''
       : section(
           'Your last answer was refused',
-          `Reasons:\n${bounded(refusal.reasons, MODEL_BOUNDS.refusedReasons_bytes)}\n\nThe refused answer:\n${fenced(bounded(withoutNonce(refusal.answer), MODEL_BOUNDS.refusedAnswer_bytes))}\n\n` +
-            'Nothing of it was applied. You see the original files above and your refused edit here: answer again, in full, from the original.',
+          `Nothing of it was applied: the files are as shown above. The refused answer:\n${fenced(bounded(withoutNonce(refusal.answer), MODEL_BOUNDS.refusedAnswer_bytes))}\n\n` +
+            `Why it was refused:\n${bounded(refusal.reasons, MODEL_BOUNDS.refusedReasons_bytes)}\n\n` +
+            'The same again would be refused again. Put that right and answer again, in full, from the original.',
         ),
-    section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
   ]
     .filter((text) => text !== '')
     .join('\n');

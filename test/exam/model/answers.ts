@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { doWork } from '../../../src/activities/edit-work.js';
-import type { AnswerOutcome, OfferedFile, StopReason } from '../../../src/edits/types.js';
+import type { AnswerOutcome, ApplyAnswerInput, OfferedFile, StopReason } from '../../../src/edits/types.js';
 import type { AnswerRecord, SlotRecord } from '../../../src/model/slot-files.js';
 import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
 import type { Format } from '../../../src/shared/formats.js';
@@ -92,8 +92,10 @@ export const answersOf = async (store: string, stepKey: string, task: Task): Pro
 };
 
 /** As the propose activity judges it: same files, same options. */
-export const judge = async (task: Task, answer: Omit<KeptAnswer, 'verdict'>): Promise<Verdict | null> => {
-  if (answer.role !== 'edit' || answer.region !== '*') return null;
+export const judge = async (task: Task, answer: Omit<KeptAnswer, 'verdict'>): Promise<Verdict | null> =>
+  answer.role !== 'edit' || answer.region !== '*' ? null : verdictOf(await doWork('answer', answerWork(task, answer)));
+
+export const answerWork = (task: Task, answer: Omit<KeptAnswer, 'verdict'>): ApplyAnswerInput => {
   const paths = answer.file === '*' ? [...task.job.targetFiles, ...task.job.outputFiles] : [answer.file];
   const files = new Map(
     paths.map((path): [string, OfferedFile] => {
@@ -102,7 +104,7 @@ export const judge = async (task: Task, answer: Omit<KeptAnswer, 'verdict'>): Pr
       return [path, { bytes, ...(bytes === null ? {} : { mode: 0o100644 }), ...(seen === undefined ? {} : { seen }) }];
     }),
   );
-  const outcome = await doWork('answer', {
+  return {
     format: answer.format as Format,
     answer: answer.text,
     files,
@@ -117,11 +119,10 @@ export const judge = async (task: Task, answer: Omit<KeptAnswer, 'verdict'>): Pr
       ...(task.job.finalNewline === null ? {} : { finalNewline: task.job.finalNewline }),
       newFileEol: '\n',
     },
-  });
-  return verdictOf(outcome);
+  };
 };
 
-const verdictOf = (outcome: AnswerOutcome): Verdict =>
+export const verdictOf = (outcome: AnswerOutcome): Verdict =>
   outcome.outcome === 'edited'
     ? {
         outcome: 'edited',

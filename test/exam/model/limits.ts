@@ -14,3 +14,8 @@ export const abort_ms = 60_000;
 export const maxTaskFile_bytes = 2 * 1024 * 1024;
 /** Pauses of one run that the exam answers: more than one approval comes only from a conflict, which a scratch copy cannot have. */
 export const maxApprovals = 3;
+/** Of a task that is asked directly: what fits a context of 16,384 tokens. */
+export const directInput_tokens = 8_000;
+export const directOutput_tokens = 1_024;
+/** Draws of one task. */
+export const maxDraws = 20;

@@ -7,13 +7,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { FORMATS } from '../../../src/shared/formats.js';
+import { createAnthropicModel } from '../../../src/model/anthropic.js';
+import { FORMATS, type Format } from '../../../src/shared/formats.js';
+import { resolveTimings } from '../../../src/temporal/timings.js';
 import { keepRun } from './answers.js';
+import { askDirectly } from './direct.js';
+import { maxDraws } from './limits.js';
 import { costTable } from './cost.js';
 import { replay } from './replay.js';
 import { isDone, readResults, type Results, withRun, writeResults } from './results.js';
-import { canBeIn, runTask, type WantedFormat } from './run-task.js';
-import { startServices } from './services.js';
+import { canBeIn, runTask, type TaskRun, type WantedFormat } from './run-task.js';
+import { startServices, STREAM_IDLE_MS } from './services.js';
 import { bySize, byTask } from './table.js';
 import { readTasks, type Task } from './task.js';
 
@@ -28,6 +32,8 @@ const USAGE = `npm run exam:model -- [options]         (ANTHROPIC_BASE_URL, ANTH
   --limit-minutes N   a task's time (10)
   --out FILE          results, gone on with where it is there (exam-results.json)
   --answers DIR       where answers are kept (FILE without .json, then -answers)
+  --direct            prompts and engine alone, no Temporal: asks the model and judges its answers; needs --format
+  --draws N           with --direct: each task N times, each with another nonce (1)
   --list              show the tasks and end
   --cost              what each task's true edit costs to say in each format, and end; no model
   --table             print the tables of FILE and end
@@ -53,6 +59,8 @@ const readOptions = () => {
       'limit-minutes': { ...text, default: '10' },
       out: { ...text, default: 'exam-results.json' },
       answers: text,
+      direct: flag,
+      draws: { ...text, default: '1' },
       list: flag,
       cost: flag,
       table: flag,
@@ -64,8 +72,14 @@ const readOptions = () => {
   if (unknown !== undefined) throw new Error(`--format: unknown ${unknown}`);
   const minutes = Number(values['limit-minutes']);
   if (!(minutes > 0 && minutes <= 1440)) throw new Error('--limit-minutes: expected a number over 0, up to 1440');
+  const draws = Number(values.draws);
+  if (!(Number.isInteger(draws) && draws >= 1 && draws <= maxDraws))
+    throw new Error(`--draws: expected 1 to ${maxDraws}`);
+  if (values.direct && formats.includes('auto'))
+    throw new Error(`--direct: say which formats, --format ${FORMATS.join(',')}`);
   return {
     ...values,
+    draws,
     formats: formats as WantedFormat[],
     limit_ms: minutes * 60_000,
     replay: replayed ?? null,
@@ -159,6 +173,25 @@ const exam = async (options: Options, tasks: readonly Task[]): Promise<Results> 
   return results;
 };
 
+const direct = async (options: Options, tasks: readonly Task[]): Promise<Results> => {
+  const streamIdle_ms = resolveTimings({ EMEND_STREAMIDLE_MS: STREAM_IDLE_MS, ...process.env }).streamIdle_ms;
+  const port = createAnthropicModel({ env: process.env, streamIdle_ms });
+  const name = options.model ?? 'default';
+  const runs: TaskRun[] = [];
+  for (const format of options.formats as Format[])
+    for (const task of tasks.filter((each) => canBeIn(each, format)))
+      for (let draw = 0; draw < options.draws; draw += 1) {
+        const { run, answers } = await askDirectly(task, { model: port, name, format, draw });
+        runs.push(run);
+        const kept = { v: 1, task: task.id, taskHash: task.hash, model: name, date: run.at, answers } as const;
+        keepRun(options.answers, { ...kept, format: draw === 0 ? format : `${format}.${draw}` });
+        const words = run.attempts.map(({ verdict }) => [verdict?.outcome, ...(verdict?.reasons ?? [])].join(' '));
+        say(`${task.id} ${format}: ${run.outcome} (${words.join('; ')}), ${Math.round(run.seconds)} s`);
+      }
+  const command = `npm run exam:model -- ${process.argv.slice(2).join(' ')}`;
+  return { v: 1, model: name, begun: runs[0]?.at ?? '', command, runs };
+};
+
 const tables = (results: Results): number => {
   const { runs } = results;
   say(
@@ -190,6 +223,7 @@ const main = async (): Promise<number> => {
     say(costTable(tasks));
     return 0;
   }
+  if (options.direct) return tables(await direct(options, tasks));
   return tables(options.table ? readResults(options.out, '') : await exam(options, tasks));
 };
 

@@ -165,7 +165,7 @@ const abort = async (emend: Emend, run: ResolvedRun): Promise<void> => {
   throw new Error(`the run ${run.stepKey} did not end within ${abort_ms / 1000} s of its abort`);
 };
 
-const attemptOf = ({
+export const attemptOf = ({
   role,
   file,
   format,

@@ -9,7 +9,7 @@ import { startDevServer } from '../../../src/temporal/dev-server.js';
 import { start_ms } from './limits.js';
 
 /** A local model may read a long prompt for minutes before its first word; Node's fetch gives up after 300 s. */
-const STREAM_IDLE_MS = '290000';
+export const STREAM_IDLE_MS = '290000';
 
 export interface Services {
   readonly emend: Emend;

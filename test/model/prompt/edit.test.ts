@@ -59,11 +59,11 @@ describe.each(FORMATS)('%s', (format) => {
         `FILE src/a.ts ${NONCE}`,
         `FILE src/new file.ts ${NONCE}`,
         `END FILE ${NONCE}`,
-        `EMEND-COMPLETE ${NONCE} <files> <edits>`,
+        `EMEND-COMPLETE ${NONCE} 1 1`,
       ],
-      'unified-diff': [`EMEND-COMPLETE ${NONCE} <files> <edits>`],
+      'unified-diff': [`EMEND-COMPLETE ${NONCE} 1 1`],
       'structured-edit': [`"complete": true, "nonce": "${NONCE}"}`],
-      'search-replace': [`END ${NONCE}`, `EMEND-COMPLETE ${NONCE} <files> <edits>`],
+      'search-replace': [`END ${NONCE}`, `EMEND-COMPLETE ${NONCE} 1 1`],
     }[format];
     const tail = blocksOf(request).at(-1)?.text.split('\n');
     expect(tail).toEqual(expect.arrayContaining(lines));

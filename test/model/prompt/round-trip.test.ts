@@ -15,7 +15,7 @@ const PATH = 'src/a b.ts';
 const quoted = (prompt: string): string => /^(2:[0-9a-z]{3})\| /m.exec(prompt)?.[1] ?? 'absent';
 const literal = (tail: string, start: string): string =>
   tail.split('\n').find((line) => line.startsWith(start)) ?? 'absent';
-const completed = (tail: string): string => literal(tail, 'EMEND-COMPLETE').replace('<files> <edits>', '1 1');
+const completed = (tail: string): string => literal(tail, 'EMEND-COMPLETE');
 
 const ANSWERS: Readonly<Record<Format, (prompt: string, tail: string) => string>> = {
   'whole-file': (_, tail) =>
@@ -58,28 +58,34 @@ describe.each(FORMATS)('%s', (format) => {
 
 /** The examples of the system prompts, with the nonce put in, are answers that the engine takes. */
 describe.each(FORMATS)('the example for %s', (format) => {
-  test('is a right answer', () => {
-    const system = buildEditRequest(editInput({ format })).request(NONCE).system[0]?.text ?? '';
-    const menu = textOf('soup\nbread\ntea\n');
-    const own = listing(menu).split('\n');
-    const example = (system.split('Example of the form')[1] ?? '').replaceAll('NONCE', NONCE);
-    const answer = example
-      .slice(example.search(/^(FILE|---|\{)/m))
-      .replaceAll('2:q7x', own[1]?.split('|')[0] ?? '')
-      .replaceAll('3:m2c', own[2]?.split('|')[0] ?? '');
-    const files = new Map([['example-only/menu.txt', { bytes: Buffer.from('soup\nbread\ntea\n') }]]);
-    const outcome = applyAnswer({
+  const before = 'price of soup: 4.50\nprice of bread: 1.20\nprice of tea: 2.00\n';
+  const after = 'price of soup: 4.50\nprice of bread: 1.50\nprice of coffee: 2.80\nprice of tea: 2.00\n';
+  const system = buildEditRequest(editInput({ format })).request(NONCE).system[0]?.text ?? '';
+  const own = listing(textOf(before)).split('\n');
+  const answer = (system.split('\nAnswer:\n')[1] ?? '')
+    .replaceAll('NONCE', NONCE)
+    .replaceAll('2:q7x', own[1]?.split('|')[0] ?? '')
+    .replaceAll('3:m2c', own[2]?.split('|')[0] ?? '');
+  const answered = (path: string, base: string, asked: string) =>
+    applyAnswer({
       format,
-      answer,
-      files,
-      options: { nonce: NONCE, requireMarker: true, stopReason: 'end_turn' },
+      answer: answer.replaceAll('example-only/menu.txt', path),
+      files: new Map([[path, { bytes: Buffer.from(base) }]]),
+      options: { nonce: NONCE, requireMarker: true, stopReason: 'end_turn', asked },
     });
+
+  test('is a right answer, where the task is the example', () => {
+    const outcome = answered('example-only/menu.txt', before, after);
     if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
     const file = outcome.files.get('example-only/menu.txt');
-    const coffee = format === 'structured-edit' ? 'coffee\n' : '';
-    expect(file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString()).toBe(
-      `soup\nrye bread\n${coffee}tea\n`,
-    );
+    expect(file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString()).toBe(after);
     expect(outcome.rungs).toEqual([]);
+  });
+  test('is refused for its lines in any other task', () => {
+    const outcome = answered('src/a.txt', before, 'Make bread dearer.');
+    expect(outcome.outcome === 'refused' ? outcome.reasons.map(({ code }) => code) : outcome.outcome).toEqual([
+      'example',
+      'example',
+    ]);
   });
 });

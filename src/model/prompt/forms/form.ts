@@ -22,9 +22,6 @@ export interface Form {
 /** How files are shown to be read, not edited. */
 export const wholeOrWindows: Pick<Form, 'shows' | 'needsWholeFile'> = { shows: 'plain', needsWholeFile: false };
 
-/** The examples speak of a café's menu, which no task does. */
-export const EXAMPLE_PATH = 'example-only/menu.txt';
-
 /** Lines to write literally, one per path, as many as help. */
 export function sampleLines(paths: readonly string[], line: (path: string) => string): string {
   const SHOWN = 20;

@@ -1,7 +1,8 @@
 /** The prompt's part on search-replace blocks. */
 import { markerLine } from '../marked.js';
-import { createRule, EXAMPLE_PATH, sampleLines } from './form.js';
+import { createRule, sampleLines } from './form.js';
 import type { Allowed, Form } from './form.js';
+import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 const grammar = (
   allowed: Allowed,
@@ -15,25 +16,29 @@ the new lines. Blocks are applied in order. Keep them small: only lines that cha
 ${createRule(allowed)} A new file is one block with nothing between \`FIND:\` and \`REPLACE:\`. Do not delete files. No prose, no code fence, no line numbers.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many different files the blocks name, and how many blocks there are.
 
-Example of the form (not part of any task): the menu's second line becomes \`rye bread\`.
+${EXAMPLE_TASK}
+${EXAMPLE.soup}
+${EXAMPLE.bread}
+${EXAMPLE.tea}
 
+Answer:
 FILE: ${EXAMPLE_PATH}
 FIND:
-bread
+${EXAMPLE.bread}
 REPLACE:
-rye bread
+${EXAMPLE.newBread}
+${EXAMPLE.coffee}
 END NONCE
 EMEND-COMPLETE NONCE 1 1`;
 
 const tail = (
   nonce: string,
   paths: readonly string[],
-): string => `Now answer in blocks. NONCE is ${nonce}. The lines to write literally:
+): string => `Now answer in blocks. NONCE is ${nonce}. A block begins with its file:
 ${sampleLines(paths, (path) => `FILE: ${path}`)}
-FIND:
-REPLACE:
+then \`FIND:\` and whole lines copied from that file as it is shown, then \`REPLACE:\` and the lines that take their place, and it ends with
 END ${nonce}
-and as the last line, with the number of files and of blocks:
-${markerLine(nonce, '<files>', '<edits>')}`;
+The last line of the answer, for one file and one block (for more, say how many):
+${markerLine(nonce, '1', '1')}`;
 
 export const searchReplaceForm: Form = { shows: 'plain', needsWholeFile: false, grammar, tail };

@@ -1,7 +1,8 @@
 /** The prompt's part on structured edits: JSON operations that quote the listing's line numbers with their checks. */
 import { LISTING_LEGEND } from '../../../edits/listing.js';
-import { createRule, EXAMPLE_PATH } from './form.js';
+import { createRule } from './form.js';
 import type { Allowed, Form } from './form.js';
+import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 /** Only where the language of a file is known. */
 const SYMBOLS = `A whole definition may be named instead of lines, by \`at\` in place of the line numbers:
@@ -27,15 +28,16 @@ Where lines that you must see are not listed, ask for them once instead of guess
 {"needs_lines": {"file_path": "...", "ranges": [[120, 180]], "symbols": []}, "complete": true, "nonce": "NONCE"}
 Strict JSON: double quotes, no comments, no trailing commas, nothing before or after the object.
 
-Example of the form (not part of any task), for the listing
-1:k3f| soup
-2:q7x| bread
-3:m2c| tea
+${EXAMPLE_TASK}
+1:k3f| ${EXAMPLE.soup}
+2:q7x| ${EXAMPLE.bread}
+3:m2c| ${EXAMPLE.tea}
 
-{"summary": "Rye bread and coffee",
+Answer:
+{"summary": "Bread for 1.50, and coffee",
  "operations": [
-  {"type": "replace", "file_path": "${EXAMPLE_PATH}", "start_line": "2:q7x", "end_line": "2:q7x", "content": "rye bread\\n"},
-  {"type": "insert", "file_path": "${EXAMPLE_PATH}", "line": "3:m2c", "content": "coffee\\n"}],
+  {"type": "replace", "file_path": "${EXAMPLE_PATH}", "start_line": "2:q7x", "end_line": "2:q7x", "content": "${EXAMPLE.newBread}\\n"},
+  {"type": "insert", "file_path": "${EXAMPLE_PATH}", "line": "3:m2c", "content": "${EXAMPLE.coffee}\\n"}],
  "complete": true, "nonce": "NONCE"}`;
 
 const tail = (nonce: string): string => `Now answer with the one JSON object. Its last keys, exactly as they stand here:

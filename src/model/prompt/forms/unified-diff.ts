@@ -1,7 +1,8 @@
 /** The prompt's part on unified diffs. */
 import { markerLine } from '../marked.js';
-import { createRule, EXAMPLE_PATH } from './form.js';
+import { createRule } from './form.js';
 import type { Allowed, Form } from './form.js';
+import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 const grammar = (
   allowed: Allowed,
@@ -14,20 +15,25 @@ const grammar = (
 - No prose, no code fence.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many files the diff holds, and how many hunks.
 
-Example of the form (not part of any task): the menu's second line becomes \`rye bread\`.
+${EXAMPLE_TASK}
+${EXAMPLE.soup}
+${EXAMPLE.bread}
+${EXAMPLE.tea}
 
+Answer:
 --- a/${EXAMPLE_PATH}
 +++ b/${EXAMPLE_PATH}
-@@ -1,3 +1,3 @@
- soup
--bread
-+rye bread
- tea
+@@ -1,3 +1,4 @@
+ ${EXAMPLE.soup}
+-${EXAMPLE.bread}
++${EXAMPLE.newBread}
++${EXAMPLE.coffee}
+ ${EXAMPLE.tea}
 EMEND-COMPLETE NONCE 1 1`;
 
 const tail = (
   nonce: string,
-): string => `Now answer with one unified diff. NONCE is ${nonce}. The last line, with the number of files and of hunks:
-${markerLine(nonce, '<files>', '<edits>')}`;
+): string => `Now answer with one unified diff. NONCE is ${nonce}. The last line of the answer, for one file and one hunk (for more, say how many):
+${markerLine(nonce, '1', '1')}`;
 
 export const unifiedDiffForm: Form = { shows: 'plain', needsWholeFile: false, grammar, tail };

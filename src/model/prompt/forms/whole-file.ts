@@ -1,7 +1,8 @@
 /** The prompt's part on whole-file answers: the new content of each file between two lines that carry the nonce. */
 import { markerLine } from '../marked.js';
-import { createRule, EXAMPLE_PATH, sampleLines } from './form.js';
+import { createRule, sampleLines } from './form.js';
 import type { Allowed, Form } from './form.js';
+import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 const grammar = (
   allowed: Allowed,
@@ -14,12 +15,17 @@ Leave out files that do not change; where none has to, answer with one of them a
 ${allowed.deletions ? 'To delete a file, write a line `DELETE <path> NONCE` in its place, without content.' : 'Do not delete files.'}
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: both numbers are how many files the answer holds.
 
-Example of the form (not part of any task): the menu's second line becomes \`rye bread\`.
+${EXAMPLE_TASK}
+${EXAMPLE.soup}
+${EXAMPLE.bread}
+${EXAMPLE.tea}
 
+Answer:
 FILE ${EXAMPLE_PATH} NONCE
-soup
-rye bread
-tea
+${EXAMPLE.soup}
+${EXAMPLE.newBread}
+${EXAMPLE.coffee}
+${EXAMPLE.tea}
 END FILE NONCE
 EMEND-COMPLETE NONCE 1 1`;
 
@@ -29,7 +35,7 @@ const tail = (
 ): string => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
 ${sampleLines(paths, (path) => `FILE ${path} ${nonce}`)}
 END FILE ${nonce}
-and as the last line, with the number of files in both places:
-${markerLine(nonce, '<files>', '<edits>')}`;
+The last line of the answer, for one file (for more, say in both places how many):
+${markerLine(nonce, '1', '1')}`;
 
 export const wholeFileForm: Form = { shows: 'plain', needsWholeFile: true, grammar, tail };

@@ -1,0 +1,152 @@
+/**
+ * A task asked of the model directly: the prompt that the edit step would send, the answer judged by the edit engine, a refusal told as
+ * the step tells it. No server, no worker, nothing approved: for comparing prompts. One call over all files of the task.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { doWork } from '../../../src/activities/edit-work.js';
+import { renderReasons } from '../../../src/edits/index.js';
+import { closeEditPrompt, type EditPromptInput } from '../../../src/model/prompt/edit.js';
+import { nonceFor } from '../../../src/model/nonce.js';
+import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
+import { toAnswer } from '../../../src/model/slot-answer.js';
+import type { ModelPort, StreamEvent } from '../../../src/model/types.js';
+import type { Format } from '../../../src/shared/formats.js';
+import { LIMITS } from '../../../src/shared/limits.js';
+import { tokensIn } from '../../../src/shared/usage.js';
+import { languageOf } from '../../../src/syntax/index.js';
+import { answerWork, type KeptAnswer, verdictOf } from './answers.js';
+import { directInput_tokens, directOutput_tokens } from './limits.js';
+import { attemptOf, type TaskRun } from './run-task.js';
+import { check, layOut } from './scratch.js';
+import { sha256, type Task } from './task.js';
+
+export interface DirectOptions {
+  readonly model: ModelPort;
+  readonly name: string;
+  readonly format: Format;
+  /** Another number makes another nonce, and so another request. */
+  readonly draw: number;
+}
+
+type Refusal = EditPromptInput['refusal'];
+
+/** Asks until an answer is used, or as often as the step would. Throws ModelError. */
+export const askDirectly = async (
+  task: Task,
+  { model, name, format, draw }: DirectOptions,
+): Promise<{ run: TaskRun; answers: KeptAnswer[] }> => {
+  const started = performance.now();
+  const answers: KeptAnswer[] = [];
+  const refusals: string[] = [];
+  let refusal: Refusal = null;
+  let outcome = 'attempts_exhausted';
+  let after = { passed: false, why: 'nothing was applied' };
+  for (let asked = 0; asked < (LIMITS.maxAttemptsPerFile.default ?? 1); asked += 1) {
+    const answer = await ask(task, { model, name, format, draw }, refusal, asked);
+    const judged = await doWork('answer', answerWork(task, answer));
+    answers.push({ ...answer, verdict: verdictOf(judged) });
+    if (judged.outcome === 'edited') {
+      const results = [...judged.files].flatMap(([path, file]): [string, Buffer][] =>
+        file === 'absent' ? [] : [[path, Buffer.from(file.bytes)]],
+      );
+      after = checkResult(task, new Map([...task.base, ...results]));
+      outcome = after.passed ? 'solved' : 'wrong';
+      break;
+    }
+    outcome = judged.outcome === 'refused' || judged.outcome === 'invalid' ? 'attempts_exhausted' : judged.outcome;
+    if (!['refused', 'invalid', 'unmarked'].includes(judged.outcome)) break;
+    refusal = { reasons: renderReasons(judged.outcome === 'unchanged' ? [] : judged.reasons), answer: answer.text };
+    refusals.push(`${judged.outcome}: ${refusal.reasons.split('\n')[0] ?? ''}`);
+  }
+  const sum = (of: (answer: KeptAnswer) => number): number => answers.reduce((all, answer) => all + of(answer), 0);
+  const run: TaskRun = {
+    v: 1,
+    task: task.id,
+    taskHash: task.hash,
+    format,
+    kind: task.kind,
+    small: task.small,
+    lines: task.lines,
+    at: new Date().toISOString(),
+    outcome,
+    message: after.why,
+    attempts: answers.map(attemptOf),
+    ladder: [],
+    refusals,
+    calls: answers.length,
+    unknownCalls: 0,
+    input_tokens: sum(({ input_tokens }) => input_tokens),
+    output_tokens: sum(({ output_tokens }) => output_tokens),
+    usd: null,
+    seconds: (performance.now() - started) / 1000,
+    before: { passed: false, why: '' },
+    after,
+    outside: [],
+  };
+  return { run, answers };
+};
+
+const ask = async (
+  task: Task,
+  { model, name, format, draw }: DirectOptions,
+  refusal: Refusal,
+  asked: number,
+): Promise<Omit<KeptAnswer, 'verdict'>> => {
+  const paths = [...task.job.targetFiles, ...task.job.outputFiles];
+  const prompt = await doWork('prompt', {
+    model: name,
+    format,
+    outputBudget_tokens: directOutput_tokens,
+    inputBudget_tokens: directInput_tokens,
+    files: paths.map((path) => ({ path, bytes: task.base.get(path) ?? null, encoding: null })),
+    instructions: task.job.instructions,
+    rules: [],
+    hints: [],
+    context: [],
+    brief: null,
+    accepted: [],
+    note: null,
+    refusal,
+    allowDelete: false,
+    mayCreateUnder: [],
+    symbols: paths.some((path) => languageOf(path) !== null),
+  });
+  const built = closeEditPrompt(prompt, format, paths);
+  const nonce = nonceFor(sha256(`exam ${task.hash} ${format} ${draw} ${asked}`), built.haystack);
+  const request = built.request(nonce);
+  const events: StreamEvent[] = [];
+  const started = performance.now();
+  const onEvent = (event: StreamEvent): Promise<void> => {
+    events.push(event);
+    return Promise.resolve();
+  };
+  await model.stream(request, { signal: new AbortController().signal, onEvent });
+  const seconds = (performance.now() - started) / 1000;
+  const { text, stopReason, usage } = toAnswer({ events, complete: true, seconds }, name);
+  return {
+    role: 'edit',
+    file: '*',
+    region: '*',
+    format,
+    outputBudget_tokens: directOutput_tokens,
+    estimatedInput_tokens: estimateRequestTokens(request),
+    nonce,
+    stopReason,
+    text,
+    input_tokens: tokensIn(usage),
+    output_tokens: usage.output_tokens,
+    seconds,
+    seen: Object.fromEntries(built.seen),
+  };
+};
+
+const checkResult = (task: Task, files: Task['base']) => {
+  const dir = mkdtempSync(join(tmpdir(), 'emend-exam-'));
+  try {
+    return check(task, layOut(dir, files));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+};
