@@ -39,7 +39,7 @@ afterAll(async () => {
 interface Place {
   readonly dir: string;
   write(path: string, content: string | Buffer): void;
-  git(...args: string[]): void;
+  git(...args: string[]): string;
 }
 /** A folder of its own; `repository` false: outside git. */
 const place = (repository = true): Place => {
@@ -51,9 +51,11 @@ const place = (repository = true): Place => {
       mkdirSync(dirname(join(dir, path)), { recursive: true });
       writeFileSync(join(dir, path), content);
     },
-    git: (...args) => {
-      execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], { cwd: dir });
-    },
+    git: (...args) =>
+      execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+        cwd: dir,
+        encoding: 'utf8',
+      }),
   };
   made.write('a.js', 'let a = 1;\n');
   if (repository) {
@@ -466,9 +468,96 @@ const RUNS: Record<string, Bad> = {
   },
 };
 
+const PLAN_RUN = ['plan', 'run', 'p.md', '--auto', '--yes'] as const;
+const PLAN = '# P\n\n### Phase 1: A\n\n**Objective**: Change a\n\n- [ ] Change `a.js`\n';
+const commit = (at: Place): void => {
+  at.git('add', '-A');
+  at.git('commit', '-q', '-m', 'plan');
+};
+
+/** The first and the last are refused before a server is asked, the others by the plan's run in its first reading. */
+const PLANS: Record<string, Bad> = {
+  'plan without a repository': {
+    args: PLAN_RUN,
+    exit: 4,
+    repository: false,
+    make: (at) => {
+      at.write('p.md', PLAN);
+    },
+    says: [/p\.md lies in no git repository, and each phase of a plan is committed/],
+  },
+  'plan in a repository without a commit': {
+    args: PLAN_RUN,
+    exit: 4,
+    problems: 0,
+    repository: false,
+    make: (at) => {
+      at.git('init', '-q');
+      at.write('p.md', PLAN);
+    },
+    says: [/has no commit yet, and the phases of p are committed onto one/],
+  },
+  'plan in no commit': {
+    args: PLAN_RUN,
+    exit: 4,
+    problems: 0,
+    make: (at) => {
+      at.write('p.md', PLAN);
+    },
+    says: [/these of its files are in no commit: p\.md \(untracked\)/, /Commit the plan first: git add, git commit/],
+  },
+  'plan with a missing stage file': {
+    args: ['plan', 'run', 'p', '--auto', '--yes'],
+    exit: 2,
+    make: (at) => {
+      at.write('p/p.md', '### Phase 1: A [EXPANDED]\n**See**: [a](phase_1_a/phase_1_overview.md)\n');
+      at.write(
+        'p/phase_1_a/phase_1_overview.md',
+        '# Phase 1: A\n<!-- emend:body -->\n#### Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
+      );
+      commit(at);
+    },
+    says: [/p\/phase_1_a\/phase_1_overview\.md:4: expected a file p\/phase_1_a\/stage_1_s\.md, and there is none/],
+  },
+};
+
 describe('with a worker', () => {
   beforeAll(() => s.worker().then(() => undefined));
   test.each(Object.entries(RUNS))('%s', (_name, bad) => expectRefusal(bad));
+  test.each(sampled('bad plans', Object.entries(PLANS), 2))('%s', (_name, bad) => expectRefusal(bad));
+
+  test('a plan whose phase is to change a file that a person has changed: the phase is refused, and the plan asks', async () => {
+    const at = place();
+    at.write('p.md', PLAN);
+    commit(at);
+    at.write('a.js', 'let a = 7;\n');
+    const before = at.git('status', '--porcelain');
+    const ended = await emend(PLAN_RUN, at.dir);
+    expect(ended).toMatchObject({ exit: 3 });
+    expect(ended.out).toMatch(/engine_failed/);
+    expect(ended.out).toMatch(/a\.js/);
+    expect(at.git('status', '--porcelain')).toBe(before);
+    expect(at.git('log', '--format=%s').trim()).toBe('plan\nbase');
+    const run = /^([0-9a-f]{8}) /m.exec(ended.out)?.[1] ?? '';
+    expect(await emend(['abort', run], at.dir)).toMatchObject({ exit: 0 });
+  });
+
+  const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+  long(
+    'a plan on a detached HEAD, beside changes of other files: HEAD goes on, the branch and the changes stay',
+    async () => {
+      const at = place();
+      at.write('p.md', PLAN);
+      at.write('b.js', 'let b = 1;\n');
+      commit(at);
+      at.git('checkout', '-q', '--detach');
+      at.write('b.js', 'let b = 7;\n');
+      expect(await emend(PLAN_RUN, at.dir)).toMatchObject({ exit: 0, err: '' });
+      expect(at.git('log', '--format=%s').trim()).toBe('Mark Phase 1 of p as completed (1/1)\nPhase 1: A\nplan\nbase');
+      expect(at.git('log', '--format=%s', 'main').trim()).toBe('plan\nbase');
+      expect(at.git('status', '--porcelain').trim()).toBe('M b.js');
+    },
+  );
 
   test('an answer that the decision does not take, a decision that is not open, a file that is not asked about', async () => {
     const run = await s.start('jobs/answers.md', job('target_files: [a.js]'));

@@ -1,5 +1,4 @@
 /** The plan of docs/plans.md is one: it has every construct, without a fault or a note, and goes through all levels and back. */
-import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { collapsePhase, collapseStage } from '../../src/plan/collapse.js';
 import { expandPhase, expandStage } from '../../src/plan/expand.js';
@@ -7,9 +6,8 @@ import { reportOf } from '../../src/plan/report.js';
 import { DEFAULT_THRESHOLDS, resolveThresholds } from '../../src/plan/thresholds.js';
 import { levelOf } from '../../src/plan/tree.js';
 import type { PlanTree } from '../../src/plan/tree.js';
-import { done, inOneFile } from './support.js';
+import { DOCUMENTED as PLAN, done, inOneFile } from './support.js';
 
-const PLAN = /^```markdown\n(# Feature.*?)^```$/ms.exec(readFileSync('docs/plans.md', 'utf8'))?.[1] ?? '';
 const check = (tree: PlanTree) => reportOf(tree, resolveThresholds([]), (path) => path);
 
 test('it is checked without a fault or a note, and runs in two waves', () => {

@@ -1,4 +1,5 @@
 /** A plan with every construct, and a plan's files in memory. */
+import { readFileSync } from 'node:fs';
 import { expect } from '@jest/globals';
 import { treeOf as treeOfChange, type Change } from '../../src/plan/change.js';
 import { collapsePhase } from '../../src/plan/collapse.js';
@@ -78,8 +79,11 @@ for everything.
 None.
 `;
 
+/** The plan that docs/plans.md shows. */
+export const DOCUMENTED = /^```markdown\n(# Feature.*?)^```$/ms.exec(readFileSync('docs/plans.md', 'utf8'))?.[1] ?? '';
+
 /** `files`: by path, relative to the folder that the plan lies in. */
-const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): PlanTree =>
+export const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): PlanTree =>
   readTree(
     place,
     (path) => {
