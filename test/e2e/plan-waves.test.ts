@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
+import { DOCUMENTED } from '../plan/support.js';
+import { sampled, WHOLE } from '../support/seeded.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { check } from './check-history.js';
-import { scene, type Scene } from './support.js';
+import { scene, whole, type Scene } from './support.js';
 
 /** Up to a minute and a half each: part of `npm run test:long`; merges and worktrees by themselves are in test/workspace. */
 const long = process.env.EMEND_LONG === '1' ? test : test.skip;
@@ -26,22 +28,38 @@ const noWorktrees = (s: Scene): void => {
   expect(s.git('status', '--porcelain')).toBe('');
 };
 
+/** Each of the seven steps, and what a wave adds to them: worktrees, merges, the tests of what came together. */
+const STEPS = [
+  ...['readPlan:after:1', 'prepareWorktree:after:1', 'verify:after:1', 'makePhaseJob:after:2', 'propose:after:1'],
+  ...['verify:after:2', 'commit:after:1', 'mergePhase:before:1', 'mergePhase:after:1', 'verify:after:4'],
+  ...[
+    'markPhase:before:1',
+    'markPhase:after:2',
+    'saveCheckpoint:after:1',
+    'removeWorktree:after:1',
+    'readPlan:before:2',
+  ],
+];
+
 describe('phases side by side', () => {
-  long(
-    'a wave of two in worktrees, merged and tested together, then the third; the worker dies after a merge',
-    async () => {
+  long.each(sampled('steps of a wave at which the worker dies', STEPS, 1, [], WHOLE))(
+    'a wave of two in worktrees, merged and tested together, then the third; the worker dies at %s',
+    async (fault) => {
       const test_ = 'test: [node -e 0]\n';
       const s = (open = await scene(
         { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': test_ },
         PHASES.map((p) => answerFor(p)),
       ));
-      const first = await s.worker('mergePhase:after:1');
+      const first = await s.worker(fault);
       const run = await startDemo(s, { approval: 'auto' });
       await first.exited;
       expect(first.fired()).toBe(true);
       await s.worker();
       const result = await s.end(run, 200);
-      expect(result).toMatchObject({ outcome: 'completed', usage: { calls: 3 } });
+      expect(result).toMatchObject({ outcome: 'completed' });
+      // The worker may have died while the other phase's call was under way: that one is asked again, and both count.
+      expect(result.usage.calls - result.usage.unknownCalls).toBe(3);
+      expect(result.usage.unknownCalls).toBeLessThanOrEqual(1);
       expect(['one', 'two', 'three'].map((name) => s.read(`src/${name}.js`).includes(`src/${name}.js`))).toEqual([
         true,
         true,
@@ -99,6 +117,60 @@ describe('phases side by side', () => {
       await s.answer(run, 'regenerate');
       expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
       expect(s.read('src/same.js')).toBe('export const made = [1, 2];\n');
+      await check(s, run.live!.workflowId, 'plan-completed-made-again-onto-a-merge');
+      noWorktrees(s);
+    },
+    300_000,
+  );
+
+  long(
+    'the plan of docs/plans.md: what is done is left out, the other two are made side by side, and only marks are added to its text',
+    async () => {
+      const s = (open = await scene(
+        {
+          ...{ 'plans/010_demo.md': DOCUMENTED, 'emend.yaml': 'test: [node -e 0]\n' },
+          ...{ 'README.md': '# Users\n', 'notes/users.md': '# Tables\n\nusers\n', 'src/a.ts': 'export {};\n' },
+        },
+        [
+          {
+            name: 'brief',
+            match: { contains: ['# Phase 2: Core Logic', 'Now write the brief'] },
+            answer: 'Users are posted.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+          },
+          answerFor({ name: 'Core Logic', file: 'src/schema.sql' }, 'CREATE TABLE users;\n'),
+          answerFor({ name: 'Core Logic', file: 'src/users.ts' }, 'export const users = 1;\n'),
+          {
+            name: 'documentation',
+            match: { contains: ['# Phase 3: Documentation', '- docs/users.md', 'it is about documentation'] },
+            answer: whole({ 'docs/users.md': '# Users\n\nPost them.\n' }),
+          },
+        ],
+      ));
+      await s.worker();
+      const run = await startDemo(s, { approval: 'auto' });
+      const result = await s.end(run, 150);
+      // A brief for the two files of Phase 2, and one call for each file.
+      expect(result).toMatchObject({ outcome: 'completed', usage: { calls: 4 } });
+      expect(result.plan?.phases.map(({ number, status }) => [number, status])).toEqual([
+        [1, 'completed'],
+        [2, 'completed'],
+        [3, 'completed'],
+      ]);
+      expect(s.git('log', '--first-parent', '--reverse', '--format=%s').trim().split('\n')).toEqual([
+        'base',
+        'Merge Phase 2: Core Logic',
+        'Merge Phase 3: Documentation',
+        expect.stringMatching(/^Mark Phase 2/),
+        expect.stringMatching(/^Mark Phase 3/),
+      ]);
+      const marked = DOCUMENTED.replaceAll('[ ]', '[x]').replace(/^### Phase [23]: .*$/gm, '$& [COMPLETED]');
+      const [before = '', after = ''] = marked.split('## Implementation Progress\n');
+      const document = s.read('plans/010_demo.md');
+      expect(document.startsWith(`${before}## Implementation Progress\n`)).toBe(true);
+      expect(document.endsWith(after)).toBe(true);
+      expect(document).toContain('**Last Completed**: Phase 3 - Documentation\n');
+      expect(s.read('src/schema.sql')).toBe('CREATE TABLE users;\n');
+      expect(s.read('docs/users.md')).toBe('# Users\n\nPost them.\n');
       noWorktrees(s);
     },
     300_000,
