@@ -18,7 +18,13 @@ import type { Text } from './types.js';
 export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */
   | { readonly kind: 'changed'; readonly rungs: readonly Rung[]; readonly line?: number }
-  | { readonly kind: 'skipped'; readonly code: 'no_change' | 'already_present'; readonly message: string }
+  | {
+      readonly kind: 'skipped';
+      readonly code: 'no_change' | 'already_present';
+      readonly message: string;
+      /** `find_absent`, where another block changes the file: see `BlockApplier.#present`. */
+      readonly absent?: string;
+    }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
 const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
@@ -135,13 +141,11 @@ export class BlockApplier {
     }
     const loose = this.#indented(find, replace) ?? this.#elided(find, replace);
     if (loose !== null) return loose;
-    if (this.#isPresent(wanted, { find, replace }))
-      return {
-        kind: 'skipped',
-        code: 'already_present',
-        message: `${this.#words.find} stands nowhere, and REPLACE is there already.`,
-      };
-    return refused('find_absent', this.#absent(find, block.hint));
+    const present = this.#present(wanted, { find, replace });
+    if (present === null) return refused('find_absent', this.#absent(find, block.hint));
+    const message = `${this.#words.find} stands nowhere, and REPLACE is there already.`;
+    const unsure = present === 'made' || this.#known ? {} : { absent: this.#unsure() };
+    return { kind: 'skipped', code: 'already_present', message, ...unsure };
   }
 
   #hinted(places: Places, hint: number | undefined): number | undefined {
@@ -235,14 +239,23 @@ export class BlockApplier {
     );
   }
 
-  /** What another block of the same answer made is no sign that this one is done, unless it is the same block again. */
-  #isPresent(find: readonly WantedLine[], reading: BlockReading): boolean {
+  /**
+   * Is REPLACE there once: lines of the base, or what the same block made before? What another block made is no sign that this one is done.
+   * Lines of a base that is not known are one only where the whole answer is done: they may have stood there all along, and somebody
+   * else may have taken away what FIND quotes.
+   */
+  #present(find: readonly WantedLine[], reading: BlockReading): 'base' | 'made' | null {
     const { replace } = reading;
-    if (replace.length === 0 || this.#chain.find(find, 'white_space').first.length > 0) return false;
+    if (replace.length === 0 || this.#chain.find(find, 'white_space').first.length > 0) return null;
     const [first, ...more] = this.#chain.find(pattern(replace), 'exact').first;
-    if (first === undefined || more.length > 0) return false;
+    if (first === undefined || more.length > 0) return null;
+    if (this.#made.has(keyOf(reading))) return 'made';
     const nodes = this.#chain.run(first, replace.length);
-    return nodes.every((node) => this.#chain.originOf(node) >= 0) || this.#made.has(keyOf(reading));
+    return nodes.every((node) => this.#chain.originOf(node) >= 0) ? 'base' : null;
+  }
+
+  #unsure(): string {
+    return `${this.#words.find} stands nowhere in the file. REPLACE does, but other blocks were not done yet, so that it may have stood there before. Leave this block out if it is done, else send ${this.#words.find} as whole lines, exactly as the file has them.`;
   }
 
   #repeated(places: Places, remedy?: string): string {

@@ -92,6 +92,7 @@ const readGroups = (
       isKnownBase(path, context.options),
       words,
     );
+    const unsure: Reason[] = [];
     for (const block of blocks) {
       if (reasons.length >= EDIT_BOUNDS.blockReasonsTold) break;
       const outcome = applier.apply(block);
@@ -101,10 +102,16 @@ const readGroups = (
         for (const rung of outcome.rungs) rungs.push({ rung, path, index, ...line });
         continue;
       }
-      const message = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): ${outcome.message}`;
-      (outcome.kind === 'refused' ? reasons : allNotes).push({ code: outcome.code, path, index, message });
+      const where = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): `;
+      const said = { code: outcome.code, path, index, message: where + outcome.message };
+      (outcome.kind === 'refused' ? reasons : allNotes).push(said);
+      if (outcome.kind === 'skipped' && outcome.absent !== undefined)
+        unsure.push({ ...said, code: 'find_absent', message: where + outcome.absent });
     }
-    if (reasons.length === 0) plans.push(changesPlan(path, file.text ?? NO_TEXT, applier.changes()));
+    if (reasons.length > 0) continue;
+    const changes = applier.changes();
+    if (changes.length > 0 && unsure.length > 0) reasons.push(...unsure.slice(0, EDIT_BOUNDS.blockReasonsTold));
+    else plans.push(changesPlan(path, file.text ?? NO_TEXT, changes));
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: allNotes };
 };

@@ -401,7 +401,7 @@ describe('search-replace', () => {
     const reading = readOne(
       searchReplace,
       block('a\n', 'a\n') + block('x\n', 'b\n') + block('c\n', 'C\n'),
-      contextOf({ f: 'a\nb\nc\n' }),
+      contextOf({ f: 'a\nb\nc\n' }, { base: new Map([['f', '']]) }),
     );
     expect(reading).toMatchObject({
       kind: 'plans',
