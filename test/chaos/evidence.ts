@@ -132,6 +132,8 @@ export interface FoundRequest {
   readonly n: number;
   readonly at: number;
   readonly body: string;
+  /** It was answered with an error's status, so it is on no bill. */
+  readonly refused: boolean;
 }
 export interface Evidence {
   readonly steps: readonly FoundStep[];

@@ -93,8 +93,13 @@ export const recordsOf = async (world: World, stepKey: string): Promise<FoundRec
   return found;
 };
 
-/** Requests with their bodies, from the file that the rehearsal kept. */
-export const gatherRequests = (recordFile: string): FoundRequest[] =>
-  lines(existsSync(recordFile) ? readFileSync(recordFile, 'utf8') : '')
-    .map((line) => JSON.parse(line) as { n: number; at?: string; body?: string })
-    .flatMap(({ n, at, body }) => (at === undefined || body === undefined ? [] : [{ n, at: Date.parse(at), body }]));
+/** Requests with their bodies, from the file that the rehearsal kept: a line when each came, one when it ended. */
+export const gatherRequests = (recordFile: string): FoundRequest[] => {
+  const told = lines(existsSync(recordFile) ? readFileSync(recordFile, 'utf8') : '').map(
+    (line) => JSON.parse(line) as { n: number; at?: string; body?: string; status?: number | null },
+  );
+  const refused = new Set(told.filter(({ status }) => (status ?? 0) >= 400).map(({ n }) => n));
+  return told.flatMap(({ n, at, body }) =>
+    at === undefined || body === undefined ? [] : [{ n, at: Date.parse(at), body, refused: refused.has(n) }],
+  );
+};

@@ -116,8 +116,8 @@ const sound: Evidence = {
   plans: [],
   workspaces: [workspace],
   requests: [
-    { n: 1, at: 500, body: asked(NONCE) },
-    { n: 2, at: 900, body: asked(NONCE) },
+    { n: 1, at: 500, body: asked(NONCE), refused: false },
+    { n: 2, at: 900, body: asked(NONCE), refused: false },
   ],
   saves: [],
   given: [
@@ -316,10 +316,14 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     { ...sound, ...given({ told: 'refused' }) },
     withStep({ archived: { ...step.archived, deciders: [] } }, given({ told: 'sent' })),
   ],
-  'no recorded answer is asked': [{ ...sound, requests: [...sound.requests, { n: 3, at: 2_001, body: asked(NONCE) }] }],
+  'no recorded answer is asked': [
+    { ...sound, requests: [...sound.requests, { n: 3, at: 2_001, body: asked(NONCE), refused: false }] },
+  ],
   'every request to the model': [
     withStep({ slots: [{ ...step.slots[0]!, calls: [heard] }] }),
-    { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(20)) }] },
+    { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(20)), refused: false }] },
+    // It was sent, and nothing came back: no failure that costs nothing.
+    withStep({ slots: [{ ...step.slots[0]!, calls: [{ ...cutOff, state: 'failed', givenUpAt: null }, heard] }] }),
   ],
   'all calls are counted': [
     withStep({ usage: { ...usage, unknownCalls: 0 } }),
@@ -425,6 +429,15 @@ describe('invariants', () => {
       withStep({ slots: [{ ...late, answeredAt: null, calls: [heardLate, { ...heard, endedAt: 900 }] }] }),
     ])
       expect(shown.violations(evidence)).toEqual([]);
+  });
+
+  test('a call that the model refused counts nowhere', () => {
+    const journaled = INVARIANTS.find(({ name }) => name.includes('every request to the model'))!;
+    const failed: FoundCall = { state: 'failed', givenUpAt: null, endedAt: 600 };
+    const refused = withStep({ slots: [{ ...step.slots[0]!, calls: [failed, heard] }] });
+    const requests = sound.requests.map((request, i) => ({ ...request, refused: i === 0 }));
+    expect(journaled.violations({ ...refused, requests })).toEqual([]);
+    expect(journaled.violations(refused)).toHaveLength(1);
   });
 
   test("a person's save counts as kept where it is found, and only there", () => {

@@ -21,9 +21,9 @@ export const scheduleLines = (planned: readonly Planned[]): string[] => [
   ),
 ];
 
-export const carriedLine = ({ planned, status, fired, trouble, seconds, asked }: Carried): string =>
+export const carriedLine = ({ planned, stepKeys, status, fired, trouble, seconds, asked }: Carried): string =>
   [
-    `${planned.carrier.name} ${planned.kind.name}: ${(status ?? 'no end').toLowerCase()} after ${seconds.toFixed(1)} s`,
+    `${planned.carrier.name} ${planned.kind.name}, ${stepKeys.map((key) => key.slice(0, 8)).join(', ')}: ${(status ?? 'no end').toLowerCase()} after ${seconds.toFixed(1)} s`,
     fired ?? 'DID NOT FIRE',
     ...(asked.size === 0 ? [] : [`asked: ${[...asked.values()].flat().join(', ')}`]),
     ...(trouble === null ? [] : [`TROUBLE: ${trouble}`]),

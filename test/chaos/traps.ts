@@ -49,6 +49,11 @@ export interface ArmedTrap {
   go(): void;
   disarm(): void;
 }
+/** Whom it struck, and where: a trap without a stepKey meets whichever step comes first, not always its carrier's. */
+export const struck = (trap: ArmedTrap | null): string | null => {
+  const sprung = trap?.sprung() ?? null;
+  return sprung && `${sprung.activity} of ${sprung.stepKey.slice(0, 8)}: ${sprung.where}`;
+};
 export interface Traps {
   readonly dir: string;
   arm(name: string, trap: Trap): ArmedTrap;

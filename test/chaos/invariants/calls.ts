@@ -23,8 +23,12 @@ export const paidOnce: Invariant = {
     ),
 };
 
+type CallState = FoundCall['state'];
+const isLost = (state: CallState): boolean => state === 'unknown' || state === 'open';
+const isPaid = (state: CallState): boolean => state === 'answered' || isLost(state);
+
 export const everyCallIsJournaled: Invariant = {
-  name: 'every request to the model is a call in the journal',
+  name: 'every request to the model is a call in the journal, and counts unless the model refused it',
   violations: (evidence) => {
     const slots = evidence.steps.flatMap((step) => step.slots.map((slot) => ({ ...slot, carrier: step.carrier })));
     const more = slots.flatMap((slot) => {
@@ -33,16 +37,18 @@ export const everyCallIsJournaled: Invariant = {
         ? [`${slot.carrier}: ${asked} requests, ${slot.calls.length} calls in the journal`]
         : [];
     });
+    // What came to the model and was not refused there may be on a bill, however little came back.
+    const free = slots.flatMap((slot) => {
+      const taken = requestsFor(evidence, slot).filter(({ refused }) => !refused).length;
+      const counted = slot.calls.filter(({ state }) => isPaid(state)).length;
+      return taken > counted ? [`${slot.carrier}: ${taken} requests were not refused, ${counted} calls count`] : [];
+    });
     const strange = evidence.requests
       .filter((request) => !slots.some(({ nonce }) => nonceOf(request) === nonce))
       .map(({ n }) => `request ${n} belongs to no slot`);
-    return [...more, ...strange];
+    return [...more, ...free, ...strange];
   },
 };
-
-type CallState = FoundCall['state'];
-const isLost = (state: CallState): boolean => state === 'unknown' || state === 'open';
-const isPaid = (state: CallState): boolean => state === 'answered' || isLost(state);
 
 /** Sums are written down so soon after the journal was read for them. */
 const READ_MS = 1_000;

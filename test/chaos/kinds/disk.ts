@@ -1,7 +1,7 @@
 /** Kinds of full disk, one for each store: the next few writes of an activity fail with ENOSPC. */
 import { join } from 'node:path';
 import type { Kind } from '../kind.js';
-import type { ArmedTrap } from '../traps.js';
+import { struck, type ArmedTrap } from '../traps.js';
 
 /** `activity` is one that writes there for sure. */
 const full = (where: string, activity: string, place: (home: string) => string): Kind => ({
@@ -18,7 +18,7 @@ const full = (where: string, activity: string, place: (home: string) => string):
           does: { kind: 'fail', errno: 'ENOSPC', times: random.whole(1, 8) },
         });
       },
-      fired: () => trap?.sprung()?.where ?? null,
+      fired: () => struck(trap),
     };
   },
 });

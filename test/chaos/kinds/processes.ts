@@ -2,13 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Traits } from '../jobs.js';
 import type { Acts, Kind, Scene } from '../kind.js';
-import type { ArmedTrap, Trap } from '../traps.js';
+import { struck, type ArmedTrap, type Trap } from '../traps.js';
 import { SLEEP_MS } from '../world.js';
-
-const said = (trap: ArmedTrap | null): string | null => {
-  const sprung = trap?.sprung() ?? null;
-  return sprung && `${sprung.activity} of ${sprung.stepKey.slice(0, 8)}: ${sprung.where}`;
-};
 
 type Place = (scene: Scene) => Trap['at'];
 type Does = Trap['does'];
@@ -41,7 +36,7 @@ export const trapped = (
             },
           }
         : {}),
-      fired: () => said(trap),
+      fired: () => struck(trap),
     };
   },
 });
