@@ -105,6 +105,8 @@ const GENERATED = [
   /^\*\*Part of\*\*: \[[^\]]*\]\([^)]*\)$/,
 ];
 
+const withoutTargets = (text: string): string => text.replace(/\]\([^)]*\)/g, ']()');
+
 /** Lines of a header or summary that Emend did not write: a person's, to be kept. `copies`: definitions that stand elsewhere. */
 export function personLines(
   text: string,
@@ -112,11 +114,11 @@ export function personLines(
   name: string,
   copies: ReadonlySet<string>,
 ): readonly string[] {
-  const known = new Set([
-    ...copies,
-    `**Summary**: ${file.objective ?? ''}`,
-    `**Estimated Time**: ${file.estimatedTime ?? ''}`,
-  ]);
+  const summary = `**Summary**: ${file.objective ?? ''}`;
+  // In a block of HTML `[a](b)` is no link and stays as it is, while in the one line of the summary it is one and follows its file.
+  const isSummary = (line: string): boolean =>
+    summary.includes('<') && withoutTargets(line) === withoutTargets(summary);
+  const known = new Set([...copies, summary, `**Estimated Time**: ${file.estimatedTime ?? ''}`]);
   let see = false;
   return text.split(/\r\n|\n|\r/).flatMap((line) => {
     const bare = line.trim();
@@ -126,7 +128,7 @@ export function personLines(
       see = true;
       return [];
     }
-    return known.has(bare) || GENERATED.some((pattern) => pattern.test(bare)) ? [] : [line];
+    return known.has(bare) || isSummary(bare) || GENERATED.some((pattern) => pattern.test(bare)) ? [] : [line];
   });
 }
 

@@ -224,6 +224,18 @@ describe('expand and collapse give the same bytes', () => {
     return opened.length;
   };
 
+  test('where HTML is told with the objective: in it links are none, in the summary they are', () => {
+    const objective =
+      '**Objective**: Do [it](a.md).\n<div>\n[a](010_demo.md#sub) [b](./010_demo.md#stage-1-s-1) [c](#nowhere) [d](010_demo.md#no)\n';
+    const plan = [
+      '### Phase 1: Name 0\n\n',
+      `### Phase 2: Name 1\n${objective}\n#### Stage 1: S\n\n#### Stage 2: S\n\n`,
+      '### Phase 3: Name 2\n \n\n#### Stage 1: S\n \n\n',
+      '### Phase 4: Name 3\n\n',
+    ];
+    expect(roundTrip(plan.join('').replaceAll('\n', '\r\n'))).toBe(2);
+  });
+
   test('over generated plans', () => {
     const block = fc.oneof(
       fc.constantFrom(
