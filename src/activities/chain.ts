@@ -2,6 +2,7 @@
  * Accepted results, as a graph in the blob store: each names the heads it came after, so that history carries only heads however
  * many files a step has. The latest result of a file (highest `seq`) is the one that counts.
  */
+import type { SaidUndone } from '../plan/undone.js';
 import type { Finding } from '../shared/formats.js';
 import type { BlobRef } from '../shared/refs.js';
 import type { BlobStore, ProposalFile } from '../workspace/types.js';
@@ -19,6 +20,8 @@ export interface Accepted {
   readonly rungs: readonly { readonly rung: string; readonly path: string; readonly line: number | null }[];
   readonly findings: readonly Finding[];
   readonly summary: string | null;
+  /** Tasks of a plan's phase that the answer says it leaves undone; absent: none. */
+  readonly undone?: readonly SaidUndone[];
 }
 
 /** All results behind the heads, latest first; at most `limit` of them. */

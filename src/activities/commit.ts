@@ -1,4 +1,5 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
+import { undoneText } from '../plan/undone.js';
 import { fail, ProblemError } from '../shared/problems.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../shared/protocol.js';
 import { checkVersion, isKnownOrFirst } from '../shared/versions.js';
@@ -16,7 +17,7 @@ export const commit =
   async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
     const { blobs } = dependencies;
     const { config } = await getSnapshot(blobs, input.snapshot);
-    const { files, moves, records } = await appliedFiles(dependencies, input);
+    const { files, moves, records, undone } = await appliedFiles(dependencies, input);
     const hold = await holdOf(dependencies, input, scope);
     try {
       const outcome = await dependencies.commit(
@@ -25,7 +26,7 @@ export const commit =
           workspace: input.workspace,
           files,
           moves,
-          message: input.message,
+          message: undone === '' ? input.message : `${input.message}\n\n${undone}`,
           lease: hold.lease,
           date: input.lease.takenAt,
           hooks: config.hooks,
@@ -77,9 +78,11 @@ async function appliedFiles({ blobs }: ActivityDependencies, input: CommitInput)
   const files = new Map<string, ProposalFile>();
   const moves: Proposal['moves'][number][] = [];
   const records: string[] = [];
+  let undone = '';
   for (const application of input.applications) {
     const proposal = await getJson<Proposal>(blobs, application.proposal, 'proposal');
     const applied = new Set(application.files);
+    undone = undoneText(proposal.undone ?? []);
     records.push(recordName(input.stepKey, proposalIdOf(proposal), application.decision));
     for (const file of proposal.files) {
       if (!applied.has(file.path)) continue;
@@ -88,7 +91,7 @@ async function appliedFiles({ blobs }: ActivityDependencies, input: CommitInput)
     }
     moves.push(...proposal.moves.filter(({ from, to }) => applied.has(from) && applied.has(to)));
   }
-  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), moves, records };
+  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), moves, records, undone };
 }
 
 interface Hold {

@@ -7,6 +7,7 @@ import type { AnswerOutcome, Edited, OfferedFile } from '../edits/types.js';
 import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../job/models.js';
 import { closeEditPrompt } from '../model/prompt/edit.js';
 import { nextRung } from '../model/prompt/ladder.js';
+import { saidUndone, type SaidUndone } from '../plan/undone.js';
 import { slotKey } from '../model/slot-key.js';
 import type { ProposeInput, ProposeResult, StepUsage } from '../shared/protocol.js';
 import { checkVersion, versionOf } from '../shared/versions.js';
@@ -204,7 +205,11 @@ async function toResult(
   switch (outcome.outcome) {
     case 'edited':
     case 'unchanged': {
-      const accepted = await keep(dependencies, input, targets, outcome.outcome === 'edited' ? outcome : null);
+      const accepted = await keep(dependencies, input, targets, {
+        edited: outcome.outcome === 'edited' ? outcome : null,
+        // Of a part of a file nobody knows what the other parts' calls do.
+        undone: region === null ? saidUndone(answer.text) : [],
+      });
       const changed = outcome.outcome === 'edited' ? [...outcome.files.keys()] : [];
       return { v: 1, usage, outcome: outcome.outcome, accepted, changed };
     }
@@ -264,7 +269,7 @@ async function keep(
   { blobs }: ActivityDependencies,
   input: ProposeInput,
   targets: readonly LoadedTarget[],
-  edited: Edited | null,
+  { edited, undone }: { readonly edited: Edited | null; readonly undone: readonly SaidUndone[] },
 ) {
   const bases = new Map(targets.map((target) => [target.path, target.base]));
   const files = await Promise.all(
@@ -288,6 +293,7 @@ async function keep(
     rungs: (edited?.rungs ?? []).map(({ rung, path, line }) => ({ rung, path, line: line ?? null })),
     findings: edited?.findings ?? [],
     summary: edited?.summary ?? null,
+    ...(undone.length === 0 ? {} : { undone }),
   };
   return putJson(blobs, accepted);
 }

@@ -52,7 +52,8 @@ async function merge(
         why: `together with what was saved meanwhile the guard ${name} refuses it: ${message} regenerate or take_theirs`,
       })),
     };
-  const sealing = { stepKey: input.stepKey, files, moves: proposal.moves, rungs: [], ...guarded };
+  const { moves, undone = [] } = proposal;
+  const sealing = { stepKey: input.stepKey, files, moves, rungs: [], undone, ...guarded };
   const sealed = await sealProposal(dependencies, sealing, signal);
   if (sealed === null) return { v: 1, outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.

@@ -2,6 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Finding } from '../shared/formats.js';
+import { undoneInAll } from '../plan/undone.js';
 import { fail } from '../shared/problems.js';
 import type { SealInput, SealResult } from '../shared/protocol.js';
 import { runCommand } from '../workspace/runner.js';
@@ -49,6 +50,7 @@ export const seal =
       findings: judged,
       rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
       protected: snapshot.config.protected,
+      undone: undoneInAll([...new Set([...latest.values()].map(({ result }) => result))].map(({ undone = [] }) => undone)),
     };
     const proposal = await sealProposal(dependencies, sealing, scope.signal);
     return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };

@@ -1,5 +1,6 @@
 /** Seals files under one hash: what a reviewer sees is what is applied. */
 import ignore from 'ignore';
+import type { SaidUndone } from '../plan/undone.js';
 import type { Finding } from '../shared/formats.js';
 import type { SealedFile, SealedProposal } from '../shared/protocol.js';
 import type { StepKey } from '../shared/refs.js';
@@ -19,6 +20,8 @@ export interface Sealing {
   readonly rungs: Accepted['rungs'];
   /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
   readonly protected: readonly string[];
+  /** Tasks of a plan's phase that the model left undone; absent: none. */
+  readonly undone?: readonly SaidUndone[];
 }
 
 /** Rungs that a step never approves by itself: off by default, or lines that nothing confirmed. */
@@ -39,7 +42,9 @@ export async function sealProposal(
 ): Promise<SealedProposal | null> {
   const files = sealing.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
   if (files.length === 0) return null;
-  const proposal: Proposal = { v: 1, stepKey: sealing.stepKey, files, moves: sealing.moves };
+  const { undone = [] } = sealing;
+  const left = undone.length === 0 ? {} : { undone };
+  const proposal: Proposal = { v: 1, stepKey: sealing.stepKey, files, moves: sealing.moves, ...left };
   const inputs = await Promise.all(files.map((file) => diffInput(blobs, file)));
   const movedTo = new Map(sealing.moves.map(({ from, to }) => [to, from]));
   const drawn = await edits.run('diff', inputs, signal);

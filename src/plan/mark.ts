@@ -16,6 +16,8 @@ export interface PhaseMark {
   readonly name: string;
   readonly number: number;
   readonly marker: Extract<Marker, 'COMPLETED' | 'INCOMPLETE' | 'SKIPPED'>;
+  /** Texts of tasks that stay open, of a phase that is incomplete only for them; absent: all are done, or none is known to be. */
+  readonly open?: ReadonlySet<string>;
   /** The lines of the progress section: `**Name**: value`, in order; null takes the line away. */
   readonly progress: readonly (readonly [name: string, value: string | null])[];
 }
@@ -29,7 +31,7 @@ export const findPhase = (tree: PlanTree, { name, number }: Pick<PhaseMark, 'nam
 };
 
 /**
- * Ticks every task of a completed phase (those of its stages too), sets the marker, updates the section `## Implementation Progress`,
+ * Ticks every task of a completed phase (those of its stages too), of one that left some open the others, sets the marker, updates the section `## Implementation Progress`,
  * and brings a small completed phase's file back into the plan. Null: the plan has no such phase.
  */
 export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): Changed | null {
@@ -39,7 +41,7 @@ export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): 
   const add = (path: string, more: readonly TextSplice[]): void => {
     splices.set(path, [...(splices.get(path) ?? []), ...more]);
   };
-  if (mark.marker === 'COMPLETED') tick(node, add);
+  if (mark.marker === 'COMPLETED' || mark.open !== undefined) tick(node, mark.open ?? new Set(), add);
   const { heading } = node.part;
   for (const marker of OUTCOMES) if (marker !== mark.marker) add(node.home, removeMarker(heading, marker));
   add(node.home, addMarker(heading, mark.marker));
@@ -50,14 +52,18 @@ export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): 
   return collapsed({ ok: true, place: tree.place, files }, heading.number, values);
 }
 
-function tick(node: PartNode, add: (path: string, splices: readonly TextSplice[]) => void): void {
+function tick(
+  node: PartNode,
+  left: ReadonlySet<string>,
+  add: (path: string, splices: readonly TextSplice[]) => void,
+): void {
   const path = node.file?.path ?? node.home;
-  const open = textOf(node).tasks.filter(({ done }) => !done);
+  const open = textOf(node).tasks.filter(({ done, text }) => !done && !left.has(text));
   add(
     path,
     open.map(({ mark }) => ({ from: mark, to: mark + 1, text: 'x' })),
   );
-  for (const stage of node.stages.filter(isExpanded)) tick(stage, add);
+  for (const stage of node.stages.filter(isExpanded)) tick(stage, left, add);
 }
 
 const PROGRESS = 'Implementation Progress';

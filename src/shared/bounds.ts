@@ -198,6 +198,10 @@ export const MODEL_BOUNDS = bounds({
   editFiles_tokens: 2000,
   // However long the task is, this much of the file list is shown.
   pickList_tokens: 2000,
+  // Of what a model says of a task that it left undone,
+  undoneWhy_chars: 200,
+  // and of so many tasks.
+  undoneTasks: 100,
   // So many attempts in a row fail at most before a phase is replanned (src/plan/tiers.ts).
   phaseAttempts: 3,
   // Of the output of a phase's failed tests its next attempt is shown this much.

@@ -316,6 +316,7 @@ class Plan {
           verification: phase.result?.verification ?? phase.tests ?? null,
           done: this.state.phases.filter(({ status }) => status === 'completed').length,
           total: this.state.phases.length,
+          ...(this.state.plan === null ? {} : { texts: this.state.plan.texts }),
         },
       ]),
     }));

@@ -64,6 +64,8 @@ export interface Proposal {
   readonly stepKey: StepKey;
   readonly files: readonly ProposalFile[];
   readonly moves: readonly { readonly from: string; readonly to: string }[];
+  /** Tasks of a plan's phase that the model left undone, by their numbers in its job; absent: none. */
+  readonly undone?: readonly { readonly task: number; readonly why: string }[];
 }
 
 /** A step's hold on a workspace, from apply to commit or rollback. Held by stepKey, not by a process. */

@@ -209,10 +209,10 @@ describe('emend plan show', () => {
       expect([exit, err]).toEqual([0, '']);
       expect(out.split('\n')).toEqual([
         '025 F (level 2, 2 phases, 1 expanded)',
-        '  Phase 1: A                      025_f/025_f.md:3',
-        '  Phase 2: Core Logic [EXPANDED]  025_f/phase_2_core_logic/phase_2_overview.md',
-        '    Stage 1: Database [EXPANDED]  025_f/phase_2_core_logic/stage_1_database.md',
-        '    Stage 2: API                  025_f/phase_2_core_logic/phase_2_overview.md:15',
+        '  Phase 1: A                      0/1 task   025_f/025_f.md:3',
+        '  Phase 2: Core Logic [EXPANDED]  1/3 tasks  025_f/phase_2_core_logic/phase_2_overview.md',
+        '    Stage 1: Database [EXPANDED]             025_f/phase_2_core_logic/stage_1_database.md',
+        '    Stage 2: API                             025_f/phase_2_core_logic/phase_2_overview.md:15',
         '',
       ]);
     },

@@ -28,11 +28,13 @@ const phaseRun = (s: Scene, run: Run, name: string): Promise<Run> =>
 const subjects = (s: Scene): readonly string[] => s.git('log', '--reverse', '--format=%s').trim().split('\n');
 
 test('terminated between commit and mark: the next run finds the commit by its trailer, marks it and pays for nothing twice', async () => {
-  const files = { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' };
-  const s = (open = await scene(
-    files,
-    PHASES.map((phase) => answerFor(phase)),
-  ));
+  const [one, two] = PHASES as [DemoPhase, DemoPhase];
+  // Of Phase 1 the model leaves its second task, and says so; of Phase 2 it says nothing.
+  const text = planText([{ ...one, tasks: 3 }, two]);
+  const files = { 'plans/010_demo.md': text, 'emend.yaml': 'test: [node -e 0]\n' };
+  const said = answerFor(one);
+  const script = [{ ...said, answer: `NOT DONE: 2: nothing to test yet\n\n${said.answer}` }, answerFor(two)];
+  const s = (open = await scene(files, script));
   const worker = await s.worker('markPhase:before:1');
   const first = await startDemo(s, { approval: 'auto' });
   await worker.exited;
@@ -41,7 +43,14 @@ test('terminated between commit and mark: the next run finds the commit by its t
   await s.worker();
   const run = await startDemo(s, { approval: 'auto' });
   expect(run.stepKey).not.toBe(first.stepKey);
-  expect(await s.end(run, 120)).toMatchObject({ outcome: 'completed', usage: { calls: 1 } });
+  const ended = await s.end(run, 120);
+  expect(ended).toMatchObject({ outcome: 'incomplete', usage: { calls: 1 } });
+  expect(ended.plan?.phases.map(({ status, why }) => [status, why])).toEqual([
+    ['incomplete', '1 task is not done: Task 2 (nothing to test yet)'],
+    ['completed', null],
+  ]);
+  expect(s.git('log', '--format=%b', '--grep=^Phase 1')).toContain('Not done: task 2: nothing to test yet\n');
+  expect(s.read('plans/010_demo.md')).toContain('- [x] Create `src/one.js`\n- [ ] Task 2\n- [x] Task 3\n');
   expect(s.rehearsal.requests()).toHaveLength(2);
   expect(subjects(s).map((subject) => subject.split(' of ')[0])).toEqual([
     'base',
@@ -54,12 +63,22 @@ test('terminated between commit and mark: the next run finds the commit by its t
     ...{ run: null, landed: [1], failures: 0, replans: 0 },
   });
   const commit = s.git('log', '--format=%h', '--abbrev=12', '--grep=^Phase 1').trim();
-  expect(s.read('summaries/010_partial.md')).toContain(`- Phase 1 (One): completed, commit ${commit}, tests: pass`);
+  expect(s.read('summaries/010_partial.md')).toContain(
+    `- Phase 1 (One): incomplete, commit ${commit}, tests: pass, 1 task is not done: Task 2 (nothing to test yet)`,
+  );
+  expect((await emendCommand(s, 'plan', 'show', 'plans/010_demo.md')).out).toMatch(
+    /Phase 1: One \[INCOMPLETE\] +2\/3 tasks .*\n +not done: Task 2\n/,
+  );
   expect(s.git('status', '--porcelain')).toBe('');
   await check(s, run.live!.workflowId, 'plan-completed-from-a-commit');
 
   // The mark taken away by a person is not simply written again: they are asked, and done over where they say so.
-  s.write('plans/010_demo.md', s.read('plans/010_demo.md').replace('### Phase 2: Two [COMPLETED]', '### Phase 2: Two'));
+  // What was left of Phase 1 they have done themselves.
+  const byHand = s
+    .read('plans/010_demo.md')
+    .replace('[INCOMPLETE]', '[COMPLETED]')
+    .replace('- [ ] Task 2', '- [x] Task 2');
+  s.write('plans/010_demo.md', byHand.replace('### Phase 2: Two [COMPLETED]', '### Phase 2: Two'));
   s.git('commit', '-qam', 'Do Phase 2 over');
   const again = await startDemo(s, { approval: 'auto' });
   const { decision } = (await s.settle(again)).status;

@@ -24,6 +24,11 @@ describe('marking a phase', () => {
     );
   });
 
+  test('left incomplete for some tasks, it ticks the others', () => {
+    const left = mark({ '010_demo.md': PLAN }, { marker: 'INCOMPLETE', open: new Set(['a']) })!;
+    expect(left.files.get('010_demo.md')).toContain('### Phase 1: One [INCOMPLETE]\n\n- [ ] a\n  * [x] b\n');
+  });
+
   test('again, it changes nothing', () => {
     const once = mark({ '010_demo.md': PLAN })!.files.get('010_demo.md')!;
     expect(mark({ '010_demo.md': once })?.files.get('010_demo.md')).toBe(once);

@@ -7,14 +7,19 @@ import { summaryFile, withSummary } from '../../plan/summary.js';
 import type { MarkPhaseInput, MarkPhaseResult } from '../../shared/plan/activities.js';
 import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
+import { undoneWords } from '../../shared/plan/undone-words.js';
+import type { UndoneTask } from '../../plan/undone.js';
 import { inWorkspace } from './plan-paths.js';
+import { undoneOf } from './undone.js';
 import { writePlan } from './write-plan.js';
 import type { PlanTexts } from './write-plan.js';
 
 export const markPhase =
   (dependencies: ActivityDependencies) =>
   async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
-    const { workspace, workflowId, namespace, phase, planPath, marker, done, total } = input;
+    const { workspace, workflowId, namespace, phase, planPath } = input;
+    const wanted = await withUndone(dependencies, input);
+    const { marker, done, total } = wanted;
     const written = await writePlan(
       dependencies,
       {
@@ -22,14 +27,27 @@ export const markPhase =
         stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
         message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
       },
-      () => marked(input),
+      () => marked(wanted),
       scope,
     );
     if (written.outcome !== 'written') return { v: 1, ...written };
-    return { v: 1, outcome: 'marked', commit: written.commit, files: written.files };
+    // Of a mark that was begun before, what was found then.
+    const undone = (written.data as readonly UndoneTask[] | undefined) ?? [];
+    const { commit, files } = written;
+    return { v: 1, outcome: 'marked', commit, files, ...(undone.length === 0 ? {} : { undone }) };
   };
 
-async function marked(input: MarkPhaseInput): Promise<PlanTexts | null> {
+type Wanted = MarkPhaseInput & { readonly undone: readonly UndoneTask[] };
+
+/** A phase that was committed is complete where no task of it is known to be undone. */
+async function withUndone(dependencies: ActivityDependencies, input: MarkPhaseInput): Promise<Wanted> {
+  const undone = input.marker === 'completed' ? await undoneOf(dependencies, input) : [];
+  return undone.length === 0
+    ? { ...input, undone }
+    : { ...input, undone, marker: 'incomplete', why: undoneWords(undone), done: input.done - 1 };
+}
+
+async function marked(input: Wanted): Promise<PlanTexts | null> {
   const { workspace, planPath, phase, done, total } = input;
   const read = await readFiles(workspace, planPath);
   const status = `${done}/${total} phases complete`;
@@ -39,6 +57,7 @@ async function marked(input: MarkPhaseInput): Promise<PlanTexts | null> {
       name: phase.name,
       number: phase.number,
       marker: input.marker === 'completed' ? 'COMPLETED' : input.marker === 'skipped' ? 'SKIPPED' : 'INCOMPLETE',
+      ...(input.undone.length === 0 ? {} : { open: new Set(input.undone.map(({ text }) => text)) }),
       progress: [
         ...(input.marker === 'completed' ? [['Last Completed', `Phase ${phase.number} - ${phase.name}`] as const] : []),
         ['Date', new Date().toISOString().slice(0, 10)],
@@ -58,7 +77,7 @@ async function marked(input: MarkPhaseInput): Promise<PlanTexts | null> {
   const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: wordsOf(input) };
   after.set(summary, withSummary(summaryNow, about, line));
-  return { before, after };
+  return { before, after, ...(input.undone.length === 0 ? {} : { data: input.undone }) };
 }
 
 const wordsOf = ({ marker, commit, verification, why }: MarkPhaseInput): string =>

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkFilePath } from '../../job/paths.js';
 import { readPlan as readFiles } from '../../plan-files/read.js';
+import { UNDONE_ASKED } from '../../plan/undone.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan/activities.js';
 import type { PhaseCategory } from '../../shared/plan/types.js';
 import { phaseKey } from '../../shared/refs.js';
@@ -78,7 +79,7 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
     ...(asked.objective === null ? [] : [`**Objective**: ${asked.objective}`]),
     [PROMPTS[phase.category], effortOf(input.score)].filter((words) => words !== '').join(' '),
     ...(asked.prerequisites.length === 0 ? [] : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
-    ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}`]),
+    ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNDONE_ASKED}`]),
     `## The phase as the plan has it\n\n${asked.text === '' ? title : asked.text}`,
     ...(input.note === null ? [] : [`## A person's note\n\n${input.note}`]),
     ...(failure === null ? [] : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),
@@ -109,8 +110,9 @@ function effortOf(score: number): string {
     : 'Think harder than usual before you answer: this phase is complex.';
 }
 
-const taskLine = ({ text, done, depth }: PhaseTexts['phases'][string]['tasks'][number]): string =>
-  `${'  '.repeat(depth)}- [${done ? 'x' : ' '}] ${text}`;
+/** Numbered through, as the model names them. */
+const taskLine = ({ text, done, depth }: PhaseTexts['phases'][string]['tasks'][number], index: number): string =>
+  `${'   '.repeat(depth)}${index + 1}. [${done ? 'x' : ' '}] ${text}`;
 
 const commitMessage = (title: string, { planPath, phase, total, commands }: PhaseJobInput): string =>
   [
@@ -130,6 +132,8 @@ async function failureText(
 }
 const SOURCE_EXTENSION =
   /\.(c|cc|cpp|cs|css|csv|ex|go|h|hpp|html|java|js|json|jsx|kt|lua|cjs|mjs|md|php|py|rb|rs|scss|sh|sql|svelte|swift|toml|ts|tsx|txt|vue|xml|ya?ml)$/;
+/** An extension that sources have. */
+export const isSource = (path: string): boolean => SOURCE_EXTENSION.test(path);
 const CREATES = /\b(add|create|write|new|introduce|implement|scaffold)\b/i;
 
 /**
@@ -150,7 +154,7 @@ export async function filesOf(
     const found = await stat(join(workspace, checked.path)).catch(() => null);
     if (found?.isFile() === true) there.push(checked.path);
     const wanted = text.split('\n').some((line) => line.includes(path) && CREATES.test(line));
-    if (found === null && SOURCE_EXTENSION.test(path) && wanted) fresh.push(checked.path);
+    if (found === null && isSource(path) && wanted) fresh.push(checked.path);
   }
   return { there: [...new Set(there)], fresh: [...new Set(fresh)] };
 }

@@ -66,14 +66,20 @@ const phaseScore = (phase: PhaseReport): readonly string[] => {
   return [`${nameOf('Phase', phase)}: ${scoreOf(phase)}`, ...table(rows), ...verdict];
 };
 
-/** The file of each part. */
+/** Of a phase that came to its end without them. */
+const undoneOf = ({ markers, tasks }: PhaseReport): readonly string[] =>
+  markers.includes('INCOMPLETE') ? tasks.flatMap(({ text, done }) => (done ? [] : [plain(text)])) : [];
+
+/** Tasks and the file of each part. */
 export const showLines = (report: PlanReport): readonly string[] => [
   titleOf(report),
   ...table(
     report.phases.flatMap((phase) => [
-      [`  ${nameOf('Phase', phase)}`, plain(`${phase.file}${phase.expanded ? '' : `:${phase.line}`}`)],
+      [`  ${nameOf('Phase', phase)}`, tasksOf(phase), plain(`${phase.file}${phase.expanded ? '' : `:${phase.line}`}`)],
+      ...undoneOf(phase).map((text) => [`    not done: ${text}`, '', '']),
       ...phase.stages.map((stage) => [
         `    ${nameOf('Stage', stage)}`,
+        '',
         plain(`${stage.file}${stage.expanded ? '' : `:${stage.line}`}`),
       ]),
     ]),

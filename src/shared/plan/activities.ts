@@ -113,6 +113,8 @@ export interface MarkPhaseInput extends PlanActivityBase {
   readonly commit: string | null;
   readonly why: string | null;
   readonly verification: string | null;
+  /** What the phases ask for, as they were read; absent: a workflow of an earlier build. */
+  readonly texts?: BlobRef;
   /** Phases done (with this one) and all. */
   readonly done: number;
   readonly total: number;
@@ -120,7 +122,14 @@ export interface MarkPhaseInput extends PlanActivityBase {
   readonly namespace: string;
 }
 export type MarkPhaseResult =
-  | { readonly v: 1; readonly outcome: 'marked'; readonly commit: string | null; readonly files: readonly string[] }
+  | {
+      readonly v: 1;
+      readonly outcome: 'marked';
+      readonly commit: string | null;
+      readonly files: readonly string[];
+      /** Tasks that are not done, by which the phase is incomplete; absent: none is known. */
+      readonly undone?: readonly { readonly text: string; readonly why: string }[];
+    }
   | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
   | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
 

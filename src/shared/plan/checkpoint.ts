@@ -59,7 +59,9 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     total_phases: state.phases.length,
     completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
     status: statusOf(state, open.length === 0),
-    tests_passing: state.phases.every(({ status }) => status !== 'incomplete' && status !== 'failed'),
+    tests_passing: state.phases.every(
+      ({ status, undone }) => (status !== 'incomplete' || undone !== undefined) && status !== 'failed',
+    ),
     // What was mended since is no error any more.
     last_error: open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
     phase_replan_count: byNumber(({ replans }) => replans),

@@ -37,7 +37,7 @@ export const planEventText = (event: PlanEventBody): string => {
     case 'phase_left':
       return `Phase ${event.phase}: ${event.as}: ${event.why}`;
     case 'phase_marked':
-      return `Phase ${event.phase}: marked [${event.marker.toUpperCase()}]${event.commit === null ? '' : ` in ${event.commit.slice(0, 12)}`}`;
+      return `Phase ${event.phase}: marked [${event.marker.toUpperCase()}]${event.commit === null ? '' : ` in ${event.commit.slice(0, 12)}`}${event.why === null ? '' : `: ${event.why}`}`;
     case 'checkpoint_saved':
       return `checkpoint ${event.number} saved`;
     case 'markers_checked':

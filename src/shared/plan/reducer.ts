@@ -25,6 +25,7 @@ import type {
   ProposeReplanResult,
   ScorePhaseResult,
 } from './advice.js';
+import { undoneWords } from './undone-words.js';
 import { closePlan, groupOf, markerOf, phaseOf, withPhase } from './state.js';
 import type {
   CheckpointResult,
@@ -35,7 +36,7 @@ import type {
   ReadPlanResult,
   RemoveWorktreeResult,
 } from './activities.js';
-import type { PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
+import type { PhaseEntry, PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
 
 export type PlanFact =
   | { readonly type: 'plan_read'; readonly result: ReadPlanResult }
@@ -149,18 +150,20 @@ function onJob(
 function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
   const phase = phaseOf(state, id);
   const free = { ...state, busyTries: 0, waiting: false };
-  const next = { marked: true, marks: phase.marks + 1 };
+  const marked = { marked: true, marks: phase.marks + 1 };
   switch (result.outcome) {
     case 'busy':
       return { ...state, busyTries: state.busyTries + 1, waiting: true };
-    case 'marked':
-      return emit(withPhase(free, id, next), now, {
-        type: 'phase_marked',
-        phase: phase.number,
-        marker: markerOf(phase),
-        commit: result.commit,
-        why: phase.why,
+    case 'marked': {
+      const { commit, undone = [] } = result;
+      const left: Partial<PhaseEntry> =
+        undone.length === 0 ? {} : { status: 'incomplete', undone: undone.length, why: cut(undoneWords(undone)) };
+      const next = withPhase(free, id, { ...marked, ...left });
+      const { why } = phaseOf(next, id);
+      return emit(next, now, {
+        ...{ type: 'phase_marked', phase: phase.number, marker: markerOf(phaseOf(next, id)), commit, why },
       });
+    }
     case 'conflict':
       return {
         ...free,

@@ -184,6 +184,8 @@ export interface PhaseEntry extends PhaseReading {
   readonly commits: readonly string[];
   /** Of a phase that an earlier run committed: what that commit says of its tests. */
   readonly tests?: 'pass' | 'no_tests';
+  /** Tasks that its commit leaves undone; absent: none is known. */
+  readonly undone?: number;
   /** The document says how it ended. */
   readonly marked: boolean;
   /** Failed verifications since it was last (re)planned. */
