@@ -33,5 +33,5 @@ async function isMissing(workspace: string, path: string): Promise<boolean> {
   if (!checked.ok || !isSource(path) || /[*?[\]<>{}]/.test(path)) return false;
   if ((await stat(join(workspace, checked.path)).catch(() => null)) !== null) return false;
   const args = ['ls-files', '-z', '--', `:(glob)**/${checked.path}`];
-  return valueOf(await git(args, { cwd: workspace, reading: true })).text === '';
+  return valueOf(await git(args, { cwd: workspace, reading: true, noLiteral: true })).text === '';
 }
