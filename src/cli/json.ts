@@ -101,6 +101,14 @@ export interface JsonOutputs {
     readonly parts: readonly { readonly phase: number; readonly stage: number | null; readonly why: string | null }[];
     readonly files: readonly WrittenFile[];
   };
+  readonly 'plan rollback': {
+    readonly v: 1;
+    readonly phase: number;
+    readonly commit: string;
+    /** Newest first. */
+    readonly reverted: readonly string[];
+    readonly files: readonly string[];
+  };
   readonly 'plan run': Begun & FollowedPlan;
   /** `plan resume`, `plan stop` and `plan drift` too. */
   readonly 'plan pause': {

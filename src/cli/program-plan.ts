@@ -107,6 +107,16 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
       finish(await drift(io, path, text, flags));
     });
   plan
+    .command('rollback')
+    .argument('<plan>', PLAN)
+    .argument('<n>', 'the phase')
+    .description('take back what a phase committed, with one new commit, and open the phase again')
+    .addOption(json())
+    .action(async (path: string, n: string, flags: object) => {
+      const { rollback } = await import('./commands/plan-rollback.js');
+      finish(await rollback(io, path, n, flags));
+    });
+  plan
     .command('stop')
     .argument('<plan>', PLAN)
     .description('end the run of the plan when the phase that is under way is done')

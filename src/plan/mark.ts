@@ -52,6 +52,30 @@ export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): 
   return collapsed({ ok: true, place: tree.place, files }, heading.number, values);
 }
 
+/** The phase is to be done again: its tasks are open, and no marker says how it ended. Null: the plan has no such phase. */
+export function unmarkPhase(
+  tree: PlanTree,
+  phase: Pick<PhaseMark, 'name' | 'number'>,
+  progress: PhaseMark['progress'],
+): ReadonlyMap<string, string> | null {
+  const node = findPhase(tree, phase);
+  if (node === null) return null;
+  const files = new Map(tree.files);
+  const wanted = new Map<string, readonly TextSplice[]>([
+    [node.home, OUTCOMES.flatMap((marker) => removeMarker(node.part.heading, marker))],
+  ]);
+  for (const part of [node, ...node.stages.filter(isExpanded)]) {
+    const path = part.file?.path ?? part.home;
+    const done = textOf(part).tasks.filter((task) => task.done);
+    const open = done.map(({ mark }) => ({ from: mark, to: mark + 1, text: ' ' }));
+    wanted.set(path, [...(wanted.get(path) ?? []), ...open]);
+  }
+  for (const [path, splices] of wanted) files.set(path, splice(files.get(path) ?? '', splices));
+  if (progress.length === 0) return files;
+  const main = mainFile(tree.place);
+  return files.set(main, withProgress(files.get(main) ?? '', main, progress));
+}
+
 function tick(
   node: PartNode,
   left: ReadonlySet<string>,

@@ -40,6 +40,8 @@ export interface MergeRequest {
   readonly message: string;
   readonly holder: ApplyRequest['holder'];
   readonly sign: boolean;
+  /** One parent: what `theirs` changed is committed as a change of its own. */
+  readonly plain?: boolean;
 }
 export type MergeOutcome =
   | { readonly outcome: 'merged'; readonly commit: string; readonly parent: string; readonly note?: string }
@@ -229,8 +231,7 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
     tree,
     '-p',
     ours,
-    '-p',
-    request.theirs,
+    ...(request.plain === true ? [] : ['-p', request.theirs]),
     request.sign ? '-S' : '--no-gpg-sign',
     '-F',
     '-',

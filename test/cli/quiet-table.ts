@@ -152,4 +152,5 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   'plan drift': 'that it is taken up',
   'plan expand': 'the files that were changed',
   'plan collapse': 'the files that were changed',
+  'plan rollback': 'the commit, and the files that were changed',
 };

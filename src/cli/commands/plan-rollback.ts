@@ -1,0 +1,211 @@
+/** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
+import { readFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { runOfPlan } from '../../client/plan-runs.js';
+import { planOfPath } from '../../client/start-plan.js';
+import type { PlanFile } from '../../client/start-plan.js';
+import { readPlan } from '../../plan-files/read.js';
+import type { ReadPlan } from '../../plan-files/read.js';
+import { unmarkPhase } from '../../plan/mark.js';
+import { reportOf } from '../../plan/report.js';
+import type { PhaseReport } from '../../plan/report.js';
+import { summaryFile, withSummary } from '../../plan/summary.js';
+import { EXIT, fail, ProblemError } from '../../shared/problems.js';
+import type { ExitCode } from '../../shared/problems.js';
+import { shownKey } from '../../shared/refs.js';
+import { dirtyPaths } from '../../workspace/files.js';
+import { planCommits } from '../../workspace/plan-commits.js';
+import { takeBack } from '../../workspace/take-back.js';
+import type { TakenBack } from '../../workspace/take-back.js';
+import type { Io } from '../io.js';
+import { printJson } from '../json.js';
+import { failBusy } from '../patch/busy.js';
+import { openLocal } from '../patch/open-local.js';
+import { plain } from '../render/text.js';
+import { transactionLines } from '../render/transactions.js';
+import { withEmend } from '../with-emend.js';
+
+export const rollback = async (
+  io: Io,
+  path: string,
+  written: string,
+  flags: { readonly json?: true },
+): Promise<ExitCode> => {
+  if (!/^\d{1,4}$/.test(written))
+    return fail('usage', `rollback: expected the number of a phase, received ${JSON.stringify(written)}.`);
+  const plan = await planOfPath(io.cwd, path);
+  await refuseOpen(io, plan);
+  const local = await openLocal(io, { existing: false, recover: true });
+  for (const line of transactionLines(local.recovered)) io.err(line);
+  const read = await readPlan(io.cwd, path);
+  const phase = phaseOf(read, Number(written), path);
+  const commits = await commitsOf(plan, phase);
+  const { engine, blobs, holder } = local;
+  const wanted = { workspace: plan.workspace, commits, message: messageOf(plan, phase, commits), holder, sign: false };
+  const done = await takeBack(
+    { engine, blobs },
+    wanted,
+    () => documentsOf(plan, read, phase),
+    () => undefined,
+  );
+  if (done.outcome !== 'taken_back') return refuse(plan, phase, path, done);
+  const { commit, files } = done;
+  if (flags.json === true)
+    printJson(io, 'plan rollback', { v: 1, phase: phase.number, commit, reverted: commits, files });
+  else {
+    io.out(plain(`took back Phase ${phase.number} (${phase.name}) in ${commit.slice(0, 12)}`));
+    for (const file of files) io.out(plain(`  ${file}`));
+  }
+  return EXIT.done;
+};
+
+/** A run would write a mark that is gone again, or stand on what is taken back. */
+const refuseOpen = async (io: Io, plan: PlanFile): Promise<void> =>
+  withEmend(io, async (emend) => {
+    const run = await runOfPlan(emend, plan).catch((error: unknown) => {
+      if (error instanceof ProblemError && error.problem.code === 'run_unknown') return null;
+      // No server, and no run of the plan on this machine.
+      if (error instanceof ProblemError && error.problem.code === 'no_server') return null;
+      throw error;
+    });
+    if (run === null) return;
+    const shown = shownKey(run.stepKey);
+    if (run.live?.open === true)
+      fail(
+        'busy',
+        `Run ${shown} of ${plan.planPath} is open. Nothing was changed.`,
+        `End it first: emend plan stop ${plan.planPath} --after-phase, or emend abort ${shown}`,
+      );
+    if (run.live === null && run.archived.closed === null && emend.runs === null)
+      fail(
+        'no_server',
+        `Whether run ${shown} of ${plan.planPath} is still open only the Temporal server can tell, and none answers. Nothing was changed.`,
+        'Start it (emend dev), then try again.',
+      );
+  });
+
+/** A phase that is done and builds on this one is taken back first. */
+const phaseOf = (read: ReadPlan, number: number, path: string): PhaseReport => {
+  const { phases } = reportOf(read.tree, read.thresholds, read.show);
+  const numbers = phases.map((each) => each.number).join(', ');
+  const found = phases.find((each) => each.number === number);
+  const above = phases.find(
+    (each) => each.markers.includes('COMPLETED') && each.dependencies?.includes(number) === true,
+  );
+  if (found !== undefined && above !== undefined)
+    fail(
+      'conflict',
+      `Phase ${above.number} (${above.name}) is done and builds on Phase ${number}. Nothing was changed.`,
+      `Take that back first: emend plan rollback ${path} ${above.number}`,
+    );
+  return found ?? fail('usage', `There is no Phase ${number} in ${path}; its phases are ${numbers}.`);
+};
+
+/** Newest first: those that carried the phase out and stand. */
+const commitsOf = async (
+  { workspace, planPath }: PlanFile,
+  { name, number }: PhaseReport,
+): Promise<readonly string[]> => {
+  const found = (await planCommits(workspace, planPath)).filter(
+    ({ kind, reverted, subject }) =>
+      kind === 'phase' && !reverted && subject.replace(/^(?:\[INCOMPLETE\] )?Phase \d+: /, '') === name,
+  );
+  if (found.length > 0) return found.map(({ commit }) => commit);
+  return fail(
+    'usage',
+    `No commit of Phase ${number} (${name}) stands in the branch: there is nothing to take back.`,
+    `See: git log --grep 'Plan ${planPath}, phase'`,
+  );
+};
+
+const messageOf = ({ planPath }: PlanFile, { number, name }: PhaseReport, commits: readonly string[]): string =>
+  [
+    `Take back Phase ${number}: ${name}`,
+    `Plan ${planPath}.`,
+    commits.map((commit) => `This reverts commit ${commit}.`).join('\n'),
+  ].join('\n\n');
+
+/** The plan without the phase's marks, and its line of the summary. What is not committed of them would go along unseen: refused. */
+async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): Promise<ReadonlyMap<string, string>> {
+  const { workspace, planPath } = plan;
+  const placed = (path: string): string => relative(workspace, join(read.base, path)).split(sep).join('/');
+  const summary = summaryFile(planPath);
+  const [dirty] = await dirtyPaths(workspace, [...read.tree.files.keys()].map(placed).concat(summary));
+  if (dirty !== undefined)
+    fail(
+      'target_dirty',
+      `${dirty.path} holds changes that are not committed (${dirty.state}), and taking a phase back changes it. Nothing was changed.`,
+      'Commit or stash them, then try again.',
+    );
+  const { phases } = reportOf(read.tree, read.thresholds, read.show);
+  const done = phases.filter((each) => each.markers.includes('COMPLETED') && each.number !== phase.number).length;
+  const status = `${done}/${phases.length} phases complete`;
+  const main = [...read.tree.files.values()].find((text) => text.includes('## Implementation Progress'));
+  const isLast = main?.includes(`**Last Completed**: Phase ${phase.number} - `) === true;
+  const progress: readonly (readonly [string, string | null])[] =
+    main === undefined
+      ? []
+      : [
+          ...(isLast
+            ? ([
+                ['Last Completed', null],
+                ['Commit', null],
+              ] as const)
+            : []),
+          ['Date', new Date().toISOString().slice(0, 10)],
+          ['Status', `In Progress (${status})`],
+          ['To Resume', `\`emend plan run ${planPath}\``],
+        ];
+  const files = unmarkPhase(read.tree, phase, progress) ?? new Map<string, string>();
+  const changed = [...files].filter(([path, text]) => read.tree.files.get(path) !== text);
+  const before = await readFile(join(workspace, summary), 'utf8').catch(() => null);
+  const about = { title: plan.title, path: planPath, status };
+  const line = { number: phase.number, name: phase.name, text: 'taken back' };
+  return new Map([
+    ...changed.map(([path, text]) => [placed(path), text] as const),
+    ...(before === null ? [] : [[summary, withSummary(before, about, line)] as const]),
+  ]);
+}
+
+const refuse = (
+  { workspace }: PlanFile,
+  { number, name }: PhaseReport,
+  path: string,
+  refused: Exclude<TakenBack, { outcome: 'taken_back' }>,
+): never => {
+  const of = `Phase ${number} (${name})`;
+  switch (refused.outcome) {
+    case 'busy':
+      return failBusy(workspace, refused.holder);
+    case 'failed':
+      return fail(refused.problem.code, refused.problem.message, refused.problem.next);
+    case 'later': {
+      const named = refused.commits.map(({ commit, subject }) => `${commit.slice(0, 12)} (${subject})`).join(', ');
+      const [newest] = refused.commits;
+      const [, phase] = /^(?:\[INCOMPLETE\] )?Phase (\d+): /.exec(newest?.subject ?? '') ?? [];
+      const first =
+        phase === undefined
+          ? `git revert ${newest?.commit.slice(0, 12) ?? ''}`
+          : `emend plan rollback ${path} ${phase}`;
+      return fail(
+        'conflict',
+        `Files of ${of} were changed since: ${named}. Nothing was changed.`,
+        `Take that back first: ${first}`,
+      );
+    }
+    case 'conflict':
+      return fail(
+        'conflict',
+        `${of} does not come out of what stands there now: ${refused.files.map(({ why }) => why).join('; ')}. Nothing was changed.`,
+        'Take back first what was changed since, then try again.',
+      );
+    case 'dirty':
+      return fail(
+        'target_dirty',
+        `Files of ${of} hold changes that are not committed: ${refused.files.map(({ why }) => why).join('; ')}. Nothing was changed.`,
+        'Commit or stash them, then try again.',
+      );
+    case 'moved':
+      return fail('conflict', `The branch was moved meanwhile: ${refused.why}. Nothing was changed.`, 'Try again.');
+  }
+};

@@ -1,0 +1,199 @@
+/** `emend plan rollback` on real repositories: what a phase committed goes, a person's work never does. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { main } from '../../src/cli/main.js';
+import { createApplyEngine } from '../../src/workspace/apply.js';
+import { ownProcess } from '../../src/workspace/apply-process.js';
+import { hostId } from '../../src/workspace/home.js';
+import { localHolder } from '../../src/workspace/local-holder.js';
+import { openStores, resolveStore } from '../../src/workspace/store.js';
+import { realSys } from '../../src/workspace/sys.js';
+import { takeBack } from '../../src/workspace/take-back.js';
+import { fakeIo } from './io.js';
+
+const RUN = 'feedc0de'.repeat(4);
+const PLAN = [
+  '# Demo',
+  '',
+  '### Phase 1: One [COMPLETED]',
+  '**Dependencies**: []',
+  '',
+  '- [x] Create `src/one.js`',
+  '',
+  '### Phase 2: Two [COMPLETED]',
+  '**Dependencies**: []',
+  '',
+  '- [x] Create `src/two.js`',
+  '- [x] Say so in `src/one.js`',
+  '',
+  '## Implementation Progress',
+  '',
+  '**Last Completed**: Phase 2 - Two',
+  '**Status**: Completed (2/2 phases complete)',
+  '',
+].join('\n');
+
+let cwd = '';
+let home = '';
+const git = (...args: readonly string[]): string => execFileSync('git', [...args], { cwd, encoding: 'utf8' });
+const put = (path: string, text: string): void => {
+  mkdirSync(dirname(join(cwd, path)), { recursive: true });
+  writeFileSync(join(cwd, path), text);
+};
+const read = (path: string): string => readFileSync(join(cwd, path), 'utf8');
+const commit = (message: string): string => {
+  git('add', '-A');
+  git('commit', '-qm', message);
+  return git('rev-parse', 'HEAD').trim();
+};
+const phase = (number: number, name: string): string =>
+  commit(`Phase ${number}: ${name}\n\nPlan plans/010_demo, phase ${number} of 2.\n\nEmend-Step: ${RUN}-p${number}-1\n`);
+const emend = async (...args: readonly string[]) => {
+  const env = { EMEND_HOME: home, HOME: home, PATH: process.env.PATH };
+  const io = fakeIo({ cwd, env: { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' } });
+  const exit = await main(['plan', ...args], io);
+  return { exit, ...io.printed };
+};
+
+let two = '';
+beforeEach(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'emend-rollback-'));
+  home = mkdtempSync(join(tmpdir(), 'emend-home-'));
+  await hostId(home);
+  git('init', '-q', '-b', 'main');
+  git('config', 'user.name', 'Ada Person');
+  git('config', 'user.email', 'ada@example.org');
+  put('plans/010_demo.md', PLAN.replaceAll(' [COMPLETED]', '').replaceAll('[x]', '[ ]'));
+  put('own.txt', 'mine\n');
+  commit('base');
+  put('src/one.js', 'one\n');
+  phase(1, 'One');
+  put('src/one.js', 'one\ntwo is there\n');
+  put('src/two.js', 'two\n');
+  two = phase(2, 'Two');
+  put('plans/010_demo.md', PLAN);
+  put('summaries/010_partial.md', '# Partial summary\n\n- Phase 2 (Two): completed\n');
+  commit('Mark Phase 2 of plans/010_demo as completed (2/2)');
+});
+
+test('one new commit takes back files, marks and boxes; what a person has beside it stays, and the phase is open again', async () => {
+  put('own.txt', 'mine, not committed\n');
+  const before = git('rev-list', 'HEAD').trim();
+  const { exit, out, err } = await emend('rollback', 'plans/010_demo.md', '2', '--json');
+  expect([exit, err]).toEqual([0, '']);
+  const head = git('rev-parse', 'HEAD').trim();
+  expect(JSON.parse(out)).toEqual({
+    ...{ v: 1, phase: 2, commit: head, reverted: [two] },
+    files: ['plans/010_demo.md', 'src/one.js', 'src/two.js', 'summaries/010_partial.md'],
+  });
+  expect(git('rev-list', 'HEAD~1').trim()).toBe(before);
+  expect(git('log', '-1', '--format=%B')).toContain('Take back Phase 2: Two\n\nPlan plans/010_demo.\n');
+  expect(git('log', '-1', '--format=%b')).toContain(`This reverts commit ${two}.`);
+  expect(read('src/one.js')).toBe('one\n');
+  expect(existsSync(join(cwd, 'src/two.js'))).toBe(false);
+  const document = read('plans/010_demo.md');
+  expect(document).toContain('### Phase 1: One [COMPLETED]\n**Dependencies**: []\n\n- [x] Create `src/one.js`\n');
+  expect(document).toContain('### Phase 2: Two\n**Dependencies**: []\n\n- [ ] Create `src/two.js`\n- [ ] Say so');
+  expect(document).toContain('**Status**: In Progress (1/2 phases complete)');
+  expect(document).not.toContain('Last Completed');
+  expect(read('summaries/010_partial.md')).toContain('- Phase 2 (Two): taken back\n');
+  expect(git('status', '--porcelain')).toBe(' M own.txt\n');
+
+  // Nothing of it stands any more, so there is nothing to take back twice.
+  const again = await emend('rollback', 'plans/010_demo.md', '2');
+  expect([again.exit, again.out]).toEqual([2, '']);
+  expect(again.err).toContain('No commit of Phase 2 (Two) stands in the branch');
+  const first = await emend('rollback', 'plans/010_demo.md', '1');
+  expect([first.exit, first.err]).toEqual([0, '']);
+  expect(existsSync(join(cwd, 'src/one.js'))).toBe(false);
+}, 60_000);
+
+describe('refused, and nothing is changed', () => {
+  test.each([
+    [
+      "a person's commit on a file of it",
+      '2',
+      () => {
+        put('src/two.js', 'two\nand mine\n');
+        commit('Mine');
+      },
+      ['Files of Phase 2 (Two) were changed since: ', '(Mine)', 'Take that back first: git revert '],
+    ],
+    [
+      'a later phase on a file of it',
+      '1',
+      () => undefined,
+      ['Files of Phase 1 (One) were changed since: ', 'emend plan rollback plans/010_demo.md 2'],
+    ],
+    [
+      'a file of it that is not committed',
+      '2',
+      () => {
+        put('src/two.js', 'two\nnot committed\n');
+      },
+      ['src/two.js', 'Commit or stash them'],
+    ],
+    [
+      'a plan that is not committed',
+      '2',
+      () => {
+        put('plans/010_demo.md', `${PLAN}\nMine.\n`);
+      },
+      ['plans/010_demo.md holds changes that are not committed', 'Commit or stash them'],
+    ],
+    [
+      'a phase that is done and builds on it',
+      '1',
+      () => {
+        put(
+          'plans/010_demo.md',
+          PLAN.replace('Two [COMPLETED]\n**Dependencies**: []', 'Two [COMPLETED]\n**Dependencies**: [1]'),
+        );
+        commit('It builds on it');
+      },
+      ['Phase 2 (Two) is done and builds on Phase 1', 'emend plan rollback plans/010_demo.md 2'],
+    ],
+    ['no such phase', '7', () => undefined, ['There is no Phase 7', 'its phases are 1, 2']],
+    ['no number', 'x', () => undefined, ['expected the number of a phase, received "x"']],
+  ])('%s', async (_, number, prepare, said) => {
+    prepare();
+    const [head, status] = [git('rev-parse', 'HEAD'), git('status', '--porcelain')];
+    const { exit, err } = await emend('rollback', 'plans/010_demo.md', number);
+    expect(exit).not.toBe(0);
+    for (const words of said) expect(err).toContain(words);
+    expect([git('rev-parse', 'HEAD'), git('status', '--porcelain')]).toEqual([head, status]);
+    expect(git('for-each-ref', '--format=%(refname)').trim()).toBe('refs/heads/main');
+  });
+});
+
+test('killed once its files are there and before its commit: typed again, it goes on', async () => {
+  const { blobs } = await openStores(home, await resolveStore({ EMEND_HOME: home }, home));
+  const engine = createApplyEngine({ home, blobs });
+  const holder = localHolder(await hostId(home), { ...(await ownProcess(realSys)), pid: 999_999_999, started: 'gone' });
+  const wanted = { workspace: cwd, commits: [two], message: 'Take back Phase 2: Two', holder, sign: false };
+  const dies = {
+    ...engine,
+    apply: async (...args: Parameters<typeof engine.apply>) => {
+      await engine.apply(...args);
+      throw new Error('killed');
+    },
+  };
+  await expect(
+    takeBack(
+      { engine: dies, blobs },
+      wanted,
+      () => Promise.resolve(new Map()),
+      () => undefined,
+    ),
+  ).rejects.toThrow('killed');
+  expect(existsSync(join(cwd, 'src/two.js'))).toBe(false);
+  const head = git('rev-parse', 'HEAD').trim();
+  const { exit, err } = await emend('rollback', 'plans/010_demo.md', '2');
+  expect([exit, err]).toEqual([0, '']);
+  expect(git('rev-parse', 'HEAD~1').trim()).toBe(head);
+  expect(git('status', '--porcelain')).toBe('');
+  expect(git('for-each-ref', '--format=%(refname)').trim()).toBe('refs/heads/main');
+});
