@@ -50,7 +50,9 @@ export const seal =
       findings: judged,
       rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
       protected: snapshot.config.protected,
-      undone: undoneInAll([...new Set([...latest.values()].map(({ result }) => result))].map(({ undone = [] }) => undone)),
+      undone: undoneInAll(
+        [...new Set([...latest.values()].map(({ result }) => result))].map(({ undone = [] }) => undone),
+      ),
     };
     const proposal = await sealProposal(dependencies, sealing, scope.signal);
     return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
