@@ -35,10 +35,7 @@ export interface RunList {
 }
 
 export const listRuns = async (emend: Emend): Promise<RunList> => {
-  // A server may hold the runs of others: ours are those that our workers' queue takes.
-  const filter = `${OUR_WORKFLOWS} AND ExecutionStatus = "Running" AND TaskQueue = "${emend.queues.workflow}"`;
-  const open = (await emend.runs?.list(filter, SERVER_BOUNDS.listedOpen_runs)) ?? [];
-  const ours = open.filter((run) => run.memo !== null);
+  const ours = (await openOnServer(emend)).filter((run) => run.memo !== null);
   const polled = new Map<string, boolean>();
   for (const queue of new Set(ours.map((run) => run.queue)))
     polled.set(queue, (await emend.runs?.polled(queue)) ?? false);
@@ -47,7 +44,7 @@ export const listRuns = async (emend: Emend): Promise<RunList> => {
   const kept = (await emend.archive.list()).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
   for (const stepKey of kept.slice(0, SERVER_BOUNDS.listedArchived_runs))
-    archived.push(await closedRun(emend, stepKey));
+    archived.push(await keptRun(emend, stepKey));
   const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);
   return {
     runs: [...listed, ...archived],
@@ -59,6 +56,12 @@ export const listRuns = async (emend: Emend): Promise<RunList> => {
           ? `No worker polls ${unpolled.join(', ')}.`
           : null,
   };
+};
+
+/** A server may hold the runs of others: ours are those that our workers' queue takes. No action. */
+export const openOnServer = async ({ runs, queues }: Emend): Promise<readonly DescribedRun[]> => {
+  const filter = `${OUR_WORKFLOWS} AND ExecutionStatus = "Running" AND TaskQueue = "${queues.workflow}"`;
+  return (await runs?.list(filter, SERVER_BOUNDS.listedOpen_runs)) ?? [];
 };
 
 const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promise<ListedRun> => {
@@ -88,10 +91,14 @@ const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus
   }
 };
 
-const closedRun = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
+/** A run that the list of open ones left out: it has ended, or began a moment ago, which such lists learn late. */
+const keptRun = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
   const kept = archivedRun(stepKey, await emend.archive.read(stepKey));
-  // A run that ended while nobody looked: the server still knows how.
-  const archived = kept.closed === null && emend.runs !== null ? await noteClosedIfClosed(emend, stepKey) : kept;
+  const run = kept.closed === null && emend.runs !== null ? await withLive(emend, stepKey, null) : null;
+  if (run?.live?.open === true && run.live.memo !== null)
+    return openRun(emend, run.live, (await emend.runs?.polled(run.live.queue)) ?? false);
+  // It ended while nobody looked: the server still knows how.
+  const archived = run?.live?.open === false ? await noteClosed(emend, run) : kept;
   const status = archivedStatus(archived);
   return {
     stepKey,
@@ -105,9 +112,4 @@ const closedRun = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
     startedAt: archived.firstAt,
     open: false,
   };
-};
-
-const noteClosedIfClosed = async (emend: Emend, stepKey: string) => {
-  const run = await withLive(emend, stepKey, null);
-  return run.live?.open === false ? noteClosed(emend, run) : run.archived;
 };

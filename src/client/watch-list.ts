@@ -1,14 +1,17 @@
 /**
- * Follows the list of runs without asking for anything while nothing changes: long polls on the histories of open runs, and the
- * archive's directory for runs that are new. Runs that another machine starts show with the next look.
+ * Follows the list of runs without asking for anything while nothing changes: long polls on the histories of open runs, and the names in
+ * the archive's directory for runs that are new. The file system tells of those that this host starts; what another host starts into a
+ * shared store is found by a look at the names now and then, which asks nothing of Temporal.
  */
-import { mkdirSync, watch } from 'node:fs';
+import { mkdirSync, watch, type FSWatcher } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BOUNDS } from '../shared/limits.js';
-import { ProblemError } from '../shared/problems.js';
+import { ProblemError, type Problem } from '../shared/problems.js';
 import { isStepKey } from '../shared/refs.js';
 import type { StepKey } from '../shared/refs.js';
-import { listRuns } from './list-runs.js';
+import { listRuns, openOnServer } from './list-runs.js';
 import type { ListedRun, RunList } from './list-runs.js';
 import { resolveRun } from './resolve-run.js';
 import type { ResolvedRun } from './resolve-run.js';
@@ -18,87 +21,108 @@ import type { Emend } from './types.js';
 import { watchRun } from './watch-run.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
 
+export interface WatchListOptions {
+  readonly signal: AbortSignal;
+  /** Each change of an open run, one call at a time for each run. */
+  readonly onView?: (view: RunView) => Promise<void>;
+  /** Looks for new runs on the server, too (a list: no action): finds one that was reset after its end, or is in no archive of ours. */
+  readonly onServer?: boolean;
+  /** A run that cannot be followed while others can; without it the first such failure ends the watch. */
+  readonly onFailed?: (stepKey: StepKey, problem: Problem) => void;
+}
+
 /** Calls `onChange` with the whole list at once and after every change, until `signal` aborts. Throws ProblemError `no_server`. */
 export const watchList = async (
   emend: Emend,
   onChange: (list: RunList) => void,
-  { signal }: { readonly signal: AbortSignal },
+  { signal, onView, onServer = false, onFailed }: WatchListOptions,
 ): Promise<void> => {
   const failing = new AbortController();
   const until = AbortSignal.any([signal, failing.signal]);
-  // Watched before the list is read: a run that starts in between would else be in neither.
-  let isListed = (): void => undefined;
-  const listed = new Promise<void>((resolve) => (isListed = resolve));
-  const stop = watchArchive(emend, until, async (stepKey) => {
-    await listed;
-    await onNew(stepKey);
-  });
+  const failed: { error: Error | null } = { error: null };
+  const fail = (error: unknown): void => {
+    failed.error ??= error instanceof Error ? error : new Error(String(error));
+    failing.abort();
+  };
+  // Read before the list is: a run that starts in between would else be in neither.
+  const archive = await archiveNames(emend);
   const list = await listRuns(emend).catch((error: unknown) => {
-    stop();
+    archive.close();
     throw error;
   });
   const rows = new Map(list.runs.map((run) => [run.stepKey, run]));
   const tell = (): void => {
     if (!until.aborted) onChange({ ...list, runs: [...rows.values()] });
   };
-  const failed: { error: Error | null } = { error: null };
-  let followed = 0;
-  const follow = async (stepKey: StepKey): Promise<void> => {
-    if (followed >= BOUNDS.webFollowed) return;
-    followed += 1;
+  const put = (view: RunView, run: ResolvedRun): void => {
+    rows.set(run.stepKey, rowOf(view, run));
+    tell();
+  };
+  const followed = new Map<StepKey, Promise<void>>();
+  const waiting = new Set<StepKey>();
+  const followOne = async (stepKey: StepKey): Promise<void> => {
     try {
       const run = await resolveRun(emend, stepKey);
-      await watchRun(
-        emend,
-        run,
-        (view) => {
-          put(rows, rowOf(view, run));
-          tell();
-        },
-        { signal: until },
-      );
+      const changed = async (view: RunView): Promise<undefined> => {
+        put(view, run);
+        await onView?.(view);
+      };
+      await watchRun(emend, run, changed, { signal: until });
       if (until.aborted) return;
       const now = await resolveRun(emend, stepKey);
-      put(rows, rowOf(await showRun(emend, now, { full: false }), now));
-      tell();
+      put(await showRun(emend, now, { full: false }), now);
     } catch (error) {
+      const problem = error instanceof ProblemError ? error.problem : null;
       // A run that is gone (its archive was removed) is no reason to stop looking at the others.
-      if (error instanceof ProblemError && error.problem.code === 'run_unknown') return;
-      failed.error ??= error instanceof Error ? error : new Error(String(error));
-      failing.abort();
-    } finally {
-      followed -= 1;
+      if (problem === null || problem.code === 'no_server') fail(error);
+      else if (onFailed !== undefined) onFailed(stepKey, problem);
+      else if (problem.code !== 'run_unknown') fail(error);
     }
   };
-  tell();
-  const following = emend.runs === null ? [] : list.runs.filter((run) => run.open).map((run) => follow(run.stepKey));
-  const onNew = async (stepKey: StepKey): Promise<void> => {
-    if (rows.get(stepKey)?.open === true) return;
+  const follow = (stepKey: StepKey): void => {
+    if (until.aborted || followed.has(stepKey)) return;
+    if (followed.size >= BOUNDS.webFollowed) {
+      waiting.add(stepKey);
+      return;
+    }
+    waiting.delete(stepKey);
+    const following = followOne(stepKey).finally(() => {
+      followed.delete(stepKey);
+      for (const next of [...waiting].slice(0, 1)) follow(next);
+    });
+    followed.set(stepKey, following);
+  };
+  const beginning = new Map<StepKey, Promise<void>>();
+  const begin = async (stepKey: StepKey): Promise<void> => {
     const run = await startedRun(emend, stepKey, until);
     if (run === null || until.aborted) return;
-    put(rows, rowOf(await showRun(emend, run, { full: false }), run));
-    tell();
-    if (run.live?.open === true) following.push(follow(stepKey));
+    put(await showRun(emend, run, { full: false }), run);
+    if (run.live?.open === true) follow(stepKey);
   };
-  isListed();
-  await new Promise<void>((resolve) => {
-    if (until.aborted) resolve();
-    until.addEventListener(
-      'abort',
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
-  });
-  stop();
-  await Promise.all(following);
+  const look = async (): Promise<void> => {
+    const found = [...(await archive.news()), ...(onServer ? await openRuns(emend) : [])];
+    for (const stepKey of found)
+      if (rows.get(stepKey)?.open !== true && !beginning.has(stepKey))
+        beginning.set(
+          stepKey,
+          begin(stepKey)
+            .catch(() => undefined)
+            .finally(() => beginning.delete(stepKey)),
+        );
+  };
+  onChange(list);
+  if (emend.runs !== null) for (const run of list.runs) if (run.open) follow(run.stepKey);
+  while (!until.aborted) {
+    await look().catch(fail);
+    await archive.told(until);
+  }
+  archive.close();
+  await Promise.all([...followed.values(), ...beginning.values()]);
   if (failed.error !== null) throw failed.error;
 };
 
-const put = (rows: Map<StepKey, ListedRun>, row: ListedRun): void => {
-  rows.set(row.stepKey, row);
-};
+const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
+  (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
 
 const rowOf = ({ status, workflowId, note }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => ({
   stepKey,
@@ -120,32 +144,56 @@ const startedRun = async (emend: Emend, stepKey: StepKey, until: AbortSignal): P
       if (error instanceof ProblemError && error.problem.code === 'run_unknown') return null;
       throw error;
     });
-    if (run?.archived.started) return run;
+    if (run !== null && (run.archived.started !== null || run.live?.open === true)) return run;
   }
   return null;
 };
 
-/** Where a directory cannot be watched (no inotify, another host's disk) new runs show with the next look. */
-const watchArchive = (emend: Emend, until: AbortSignal, onNew: (stepKey: StepKey) => Promise<void>): (() => void) => {
-  const busy = new Set<StepKey>();
+interface ArchiveNames {
+  /** Names that are there since the last call. */
+  news(): Promise<readonly StepKey[]>;
+  /** Settles when there may be new ones. */
+  told(until: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** The names in the archive, read once now. */
+const archiveNames = async ({ store }: Emend): Promise<ArchiveNames> => {
+  const dir = join(store, 'archive');
+  const names = async (): Promise<readonly StepKey[]> =>
+    (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
+  let wake = new AbortController();
+  const watcher = watchedDirectory(dir, () => {
+    wake.abort();
+  });
+  let known = new Set(await names());
+  return {
+    news: async () => {
+      wake = new AbortController();
+      const now = await names();
+      const news = now.filter((name) => !known.has(name));
+      known = new Set(now);
+      return news;
+    },
+    told: async (until) => {
+      const signal = AbortSignal.any([until, wake.signal]);
+      await sleep(SERVER_BOUNDS.newRunsLook_ms, undefined, { signal }).catch(() => undefined);
+    },
+    close: () => watcher?.close(),
+  };
+};
+
+/** Null where a directory cannot be watched (no inotify). What another host writes into it is told nowhere. */
+const watchedDirectory = (dir: string, onChange: () => void): FSWatcher | null => {
   try {
-    const dir = join(emend.store, 'archive');
     // A new home has none before its first run, which is the one to be told of.
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    const watcher = watch(dir, (_event, name) => {
-      if (until.aborted || name === null || !isStepKey(name) || busy.has(name)) return;
-      busy.add(name);
-      onNew(name)
-        .catch(() => undefined)
-        .finally(() => busy.delete(name));
-    });
+    const watcher = watch(dir, onChange);
     watcher.on('error', () => {
       watcher.close();
     });
-    return () => {
-      watcher.close();
-    };
+    return watcher;
   } catch {
-    return () => undefined;
+    return null;
   }
 };

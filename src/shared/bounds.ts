@@ -170,6 +170,8 @@ export const SERVER_BOUNDS = bounds({
   newRunPoll_ms: 300,
   // so many times.
   newRunTries: 20,
+  // What another host started is told by no file system: it is looked for this often while somebody looks at the list.
+  newRunsLook_ms: 3_000,
 });
 
 /** What goes into prompts beside the budgets, and how calls are looked at. */
@@ -249,8 +251,6 @@ export const SHOWN_BOUNDS = bounds({
   reportOutput_chars: 20_000,
   // Files in a plot of a report; the rest is summed.
   plotRows: 30,
-  // Between two looks for runs that were started meanwhile.
-  watchList_ms: 5_000,
   // Names that a change needs from another one, of one proposal.
   changeNeeds: 200,
   // Numbers of changes that were left out, in a finding.

@@ -1,13 +1,12 @@
 /** `emend watch`: a line for each change of a run, or of all open runs, until it ends or somebody goes away. Changes nothing. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { listRuns } from '../../client/list-runs.js';
+import type { RunList } from '../../client/list-runs.js';
 import { needRuns } from '../../client/need-runs.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { RunView } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
+import { watchList } from '../../client/watch-list.js';
 import { watchRun } from '../../client/watch-run.js';
-import { SHOWN_BOUNDS } from '../../shared/bounds.js';
-import { EXIT, ProblemError } from '../../shared/problems.js';
+import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { exitOfClosed } from '../exit-codes.js';
@@ -50,31 +49,23 @@ const watchOne = async (emend: Emend, run: string, tell: Tell, signal: AbortSign
   return closed === null ? EXIT.interrupted : exitOfClosed(closed);
 };
 
-/** Runs that are started meanwhile are found by looking at the list now and then: no action of a run. */
 const watchAll = async (io: Io, emend: Emend, tell: Tell, flags: QuietFlag, signal: AbortSignal): Promise<ExitCode> => {
-  const watched = new Map<string, Promise<void>>();
-  if ((await listRuns(emend)).runs.every((run) => !run.open))
-    asides(io, flags).err('No run is open; runs that are started are shown here.');
-  while (!signal.aborted) {
-    for (const { stepKey, open } of (await listRuns(emend)).runs)
-      if (open && stepKey !== '' && !watched.has(stepKey)) {
-        const done = watchUntilEnd(io, emend, stepKey, tell, signal).finally(() => watched.delete(stepKey));
-        watched.set(stepKey, done);
-      }
-    await sleep(SHOWN_BOUNDS.watchList_ms, undefined, { signal }).catch(() => undefined);
-  }
-  await Promise.all(watched.values());
-  return EXIT.interrupted;
-};
-
-const watchUntilEnd = async (io: Io, emend: Emend, stepKey: string, tell: Tell, signal: AbortSignal): Promise<void> => {
-  try {
-    await watchRun(emend, await resolveRun(emend, stepKey), tell, { signal });
-  } catch (error) {
+  let first = true;
+  const onList = ({ runs }: RunList): void => {
+    if (first && runs.every((run) => !run.open))
+      asides(io, flags).err('No run is open; runs that are started are shown here.');
+    first = false;
+  };
+  await watchList(emend, onList, {
+    signal,
+    onView: tell,
+    onServer: true,
     // One run that cannot be followed says so; the others go on.
-    if (!(error instanceof ProblemError)) throw error;
-    io.err(`${shownKey(stepKey)}  ${error.problem.message}`);
-  }
+    onFailed: (stepKey, { message }) => {
+      io.err(`${shownKey(stepKey)}  ${message}`);
+    },
+  });
+  return EXIT.interrupted;
 };
 
 const teller = (io: Io, json: boolean, command: string | null): Tell => {
