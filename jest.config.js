@@ -29,11 +29,24 @@ const NAMES = [
     'hook-staged',
     'inputs',
     'ledger',
+    'page-more',
     'plan-left',
     'plan-replan',
     'reasons-commit',
   ],
-  ...['regions', 'review', 'rolling', 'stop', 'stops', 'stuck', 'terminated', 'timeouts', 'two-steps', 'usage'],
+  ...[
+    'regions',
+    'review',
+    'rolling',
+    'services',
+    'stop',
+    'stops',
+    'stuck',
+    'terminated',
+    'timeouts',
+    'two-steps',
+    'usage',
+  ],
 ];
 const LONG_ONLY = NAMES.map((name) => `/test/e2e/${name}.test.ts`);
 

@@ -5,6 +5,8 @@ import { BOUNDS } from '../shared/limits.js';
 export interface Place {
   /** What the `Host` header may say, in lower case. A name that resolves to us but is not listed is DNS rebinding. */
   readonly hosts: ReadonlySet<string>;
+  /** What the `Origin` header may say: the pages that are ours, each with its scheme. */
+  readonly origins: ReadonlySet<string>;
 }
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
@@ -17,10 +19,10 @@ export const bracketed = (host: string): string => (host.includes(':') && !host.
 export const placeOf = (host: string, port: number, publicUrl: string | null): Place => {
   const names = isLoopback(host) ? LOOPBACK : [bracketed(host)];
   const own = names.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
+  const told = publicUrl === null ? [] : [new URL(publicUrl)];
   return {
-    hosts: new Set(
-      [...own, ...(publicUrl === null ? [] : [new URL(publicUrl).host])].map((name) => name.toLowerCase()),
-    ),
+    hosts: new Set([...own, ...told.map((url) => url.host)].map((name) => name.toLowerCase())),
+    origins: new Set([...own.map((name) => `http://${name}`.toLowerCase()), ...told.map((url) => url.origin)]),
   };
 };
 
@@ -37,7 +39,7 @@ export const refusalOf = ({ method, url = '/', headers }: Asked, place: Place): 
   if (!place.hosts.has(host)) return [421, 'This server does not answer under that name.'];
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') return [405, 'Only GET and POST are answered.'];
   const { origin } = headers;
-  if (origin !== undefined && !sameHost(origin, host)) return [403, 'Another site asked for this.'];
+  if (origin !== undefined && !place.origins.has(origin.toLowerCase())) return [403, 'Another site asked for this.'];
   if (method === 'POST' && origin === undefined) return [403, 'A change must say which page it comes from (Origin).'];
   const site = headers['sec-fetch-site'];
   // A link on another page may lead here; nothing else of another site may.
@@ -46,15 +48,6 @@ export const refusalOf = ({ method, url = '/', headers }: Asked, place: Place): 
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !visit)
     return [403, 'Another site asked for this.'];
   return null;
-};
-
-const sameHost = (origin: string, host: string): boolean => {
-  try {
-    const url = new URL(origin);
-    return (url.protocol === 'http:' || url.protocol === 'https:') && url.host.toLowerCase() === host;
-  } catch {
-    return false;
-  }
 };
 
 /** One cookie of a request. */

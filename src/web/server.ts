@@ -57,7 +57,11 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   const feeds = createFeeds(onError);
   const logins = rateBound(BOUNDS.webLogins_burst, BOUNDS.webLogins_perSecond);
   const strangers = rateBound(BOUNDS.webStrangers_burst, BOUNDS.webStrangers_perSecond);
-  const at: { place: Place; base: string; cookie: string } = { place: { hosts: new Set() }, base: '', cookie: '' };
+  const at: { place: Place; base: string; cookie: string } = {
+    place: { hosts: new Set(), origins: new Set() },
+    base: '',
+    cookie: '',
+  };
   const offer = (): void => {
     onAddress(`${at.base}/#token=${sessions.token()}`);
   };

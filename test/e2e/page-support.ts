@@ -20,8 +20,11 @@ export const browserPath = (): string | null =>
   [process.env.EMEND_TEST_BROWSER ?? '', ...PLACES].find((path) => path !== '' && existsSync(path)) ?? null;
 export const HOW_TO = 'apt-get install chromium (or EMEND_TEST_BROWSER=/path/to/chrome)';
 
-export const launch = (path: string): Promise<Browser> =>
-  chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+export const launch = (path: string, more: readonly string[] = []): Promise<Browser> =>
+  chromium.launch({
+    executablePath: path,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
+  });
 
 export interface ServedPage extends WebServer {
   /** The address with the token that is good now. */

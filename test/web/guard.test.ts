@@ -55,8 +55,16 @@ describe('refusalOf', () => {
   test('an address that is too long, and a proxy that was named', () => {
     expect(ask('GET', {}, `/${'a'.repeat(BOUNDS.webUrl_chars)}`)).toBe(414);
     const behind = placeOf('127.0.0.1', 8260, 'https://emend.example.org');
-    const headers = { host: 'emend.example.org', origin: 'https://emend.example.org' };
-    expect(refusalOf({ method: 'POST', url: '/api/login', headers }, behind)).toBeNull();
+    const login = (host: string, origin: string) =>
+      refusalOf({ method: 'POST', url: '/api/login', headers: { host, origin } }, behind)?.[0] ?? null;
+    expect(login('emend.example.org', 'https://emend.example.org')).toBeNull();
+    // A proxy that puts our own name into Host, as nginx does unless it is told; who asks is in Origin.
+    expect(login(HOST, 'https://emend.example.org')).toBeNull();
+    expect(login(HOST, `http://${HOST}`)).toBeNull();
+    // The same name without TLS is another site: whoever is on the way could have written it.
+    expect(login('emend.example.org', 'http://emend.example.org')).toBe(403);
+    expect(login('emend.example.org', 'https://emend.example.org:444')).toBe(403);
+    expect(login('emend.example.org', 'https://emend.example.org.evil.example')).toBe(403);
   });
 });
 
