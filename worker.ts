@@ -238,15 +238,18 @@ async function tellHolds(endedRuns: EndedRuns, logger: Logger): Promise<void> {
 async function main(): Promise<void> {
   const logger = pino({ name: 'emend-worker' }, pino.destination({ fd: 2, sync: true }));
   try {
+    // Heard before it starts: whoever reads that it is ready may end it at once.
+    const signalled = new Promise<void>((resolve) => {
+      for (const name of ['SIGINT', 'SIGTERM'] as const)
+        process.once(name, (signal) => {
+          logger.info({ signal }, 'stopping: running model calls may finish');
+          resolve();
+        });
+    });
     const home = await resolveHome(process.env);
     const worker = await startWorker({ env: process.env, home, logger });
-    const stop = (signal: NodeJS.Signals): void => {
-      logger.info({ signal }, 'stopping: running model calls may finish');
-      void worker.stop();
-    };
-    process.once('SIGINT', stop);
-    process.once('SIGTERM', stop);
-    await worker.done;
+    await Promise.race([signalled, worker.done]);
+    await worker.stop();
     logger.info('worker stopped');
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;

@@ -1,3 +1,4 @@
+import { EXIT } from '../shared/problems.js';
 import type { Io } from './io.js';
 
 export interface Interrupt {
@@ -21,12 +22,35 @@ export const hearInterrupt = (io: Io): Interrupt => {
   return { came, heard: () => heard, off };
 };
 
-/** Waits for Ctrl-C or SIGTERM, or for `done`, and rejects when that does. */
-export const untilInterrupted = async (io: Io, done: Promise<void>): Promise<void> => {
-  const interrupt = hearInterrupt(io);
+interface Service {
+  /** Settles when it ended by itself, and rejects when it failed. */
+  readonly done?: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a service and ends it at Ctrl-C or SIGTERM. Heard before it starts: whoever reads that it is ready may end it at once, and what
+ * began to start is ended in good order, too. A second Ctrl-C waits for nothing.
+ */
+export const serveUntilInterrupted = async (io: Io, start: () => Promise<Service>): Promise<void> => {
+  let heard = 0;
+  let off = (): void => undefined;
+  const interrupted = new Promise<void>((resolve) => {
+    off = io.onInterrupt(() => {
+      heard += 1;
+      if (heard > 1) io.exitNow(EXIT.interrupted);
+      resolve();
+    });
+  });
   try {
-    await Promise.race([interrupt.came, done]);
+    const service = await start();
+    try {
+      await Promise.race([interrupted, ...(service.done === undefined ? [] : [service.done])]);
+    } finally {
+      off();
+      await service.stop();
+    }
   } finally {
-    interrupt.off();
+    off();
   }
 };

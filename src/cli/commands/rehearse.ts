@@ -5,7 +5,7 @@ import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { asides } from '../quiet.js';
 import type { QuietFlag } from '../quiet.js';
-import { untilInterrupted } from '../until-interrupted.js';
+import { serveUntilInterrupted } from '../until-interrupted.js';
 
 interface RehearseFlags extends QuietFlag {
   readonly port?: string;
@@ -13,19 +13,17 @@ interface RehearseFlags extends QuietFlag {
 }
 
 export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Promise<ExitCode> => {
-  const rehearsal = await startRehearsal(resolve(io.cwd, script), {
-    ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
-    ...(flags.record === undefined ? {} : { record: resolve(io.cwd, flags.record) }),
+  await serveUntilInterrupted(io, async () => {
+    const rehearsal = await startRehearsal(resolve(io.cwd, script), {
+      ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
+      ...(flags.record === undefined ? {} : { record: resolve(io.cwd, flags.record) }),
+    });
+    io.out(`Rehearsal of ${script} at ${rehearsal.url}`);
+    const aside = asides(io, flags);
+    aside.out('In the terminal of the worker:');
+    aside.out(`  export ANTHROPIC_BASE_URL=${rehearsal.url} ANTHROPIC_API_KEY=rehearsal`);
+    return { stop: () => rehearsal.close() };
   });
-  io.out(`Rehearsal of ${script} at ${rehearsal.url}`);
-  const aside = asides(io, flags);
-  aside.out('In the terminal of the worker:');
-  aside.out(`  export ANTHROPIC_BASE_URL=${rehearsal.url} ANTHROPIC_API_KEY=rehearsal`);
-  try {
-    await untilInterrupted(io, new Promise<void>(() => undefined));
-  } finally {
-    await rehearsal.close();
-  }
   return EXIT.done;
 };
 

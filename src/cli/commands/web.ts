@@ -5,17 +5,15 @@ import { asides } from '../quiet.js';
 import type { QuietFlag } from '../quiet.js';
 import { startPage } from '../review-page.js';
 import type { PageFlags } from '../review-page.js';
-import { untilInterrupted } from '../until-interrupted.js';
+import { serveUntilInterrupted } from '../until-interrupted.js';
 
 export const web = async (io: Io, flags: PageFlags & QuietFlag): Promise<ExitCode> => {
-  const page = await startPage(io, flags);
-  try {
+  await serveUntilInterrupted(io, async () => {
+    const page = await startPage(io, flags);
     asides(io, flags).err(
       'Each address is good for one browser, once; the next is printed when one was used. Ctrl-C ends the page.',
     );
-    await untilInterrupted(io, new Promise(() => undefined));
-  } finally {
-    await page.close();
-  }
+    return { stop: () => page.close() };
+  });
   return EXIT.done;
 };
