@@ -58,6 +58,13 @@ describe('emend init and emend new', () => {
   });
 });
 
+/** A test in a real shell; where there is none it is printed as skipped. */
+const inShell = (shell: string): typeof test | typeof test.skip => {
+  if (spawnSync('sh', ['-c', `command -v ${shell}`]).status === 0) return test;
+  process.stderr.write(`SKIPPED: no ${shell} for the test of its completion; apt-get install ${shell}\n`);
+  return test.skip;
+};
+
 describe('completion', () => {
   const script = async (shell: string): Promise<string> => (await run(['completion', shell], temp())).out;
   const completed = async (words: readonly string[]): Promise<string[]> => {
@@ -76,13 +83,62 @@ describe('completion', () => {
     expect(await completed(['emend', 'run', 'jo'])).toEqual([]);
   });
 
-  test.each(['zsh', 'fish'])('%s has every command, and the shell reads it where it is there', async (shell) => {
+  test.each(['zsh', 'fish'])('%s has every command', async (shell) => {
     const text = await script(shell);
     const names = buildProgram(fakeIo(), () => undefined).commands.map((command) => command.name());
     expect(names.filter((name) => !text.includes(name))).toEqual([]);
-    const there = spawnSync('sh', ['-c', `command -v ${shell}`]).status === 0;
-    const read = there ? spawnSync(shell, ['-n'], { input: text, encoding: 'utf8' }) : null;
-    if (read !== null) expect(read.stderr).toBe('');
+  });
+
+  inShell('fish')('fish completes commands, subcommands where they belong, flags and files', async () => {
+    const dir = temp();
+    writeFileSync(join(dir, 'emend.fish'), await script('fish'));
+    writeFileSync(join(dir, 'job.md'), '');
+    const asked = (typed: string): string[] => {
+      const command = `source emend.fish; complete -C '${typed}'`;
+      const ran = spawnSync('fish', ['--no-config', '-c', command], { cwd: dir, encoding: 'utf8' });
+      expect(ran.stderr).toBe('');
+      return ran.stdout
+        .split('\n')
+        .flatMap((line) => line.split('\t', 1))
+        .filter((word) => word !== '');
+    };
+    expect(asked('emend rev')).toEqual(['review', 'revise']);
+    expect(asked('emend plan ch')).toEqual(['check']);
+    expect(asked('emend plan run ')).toEqual(['emend.fish', 'job.md']);
+    expect(asked('emend plan run --seq')).toEqual(['--sequential']);
+    // A flag of `emend run`, which is not the `run` of `emend plan`.
+    expect(asked('emend plan run --po')).toEqual([]);
+    expect(asked('emend run --po')).toEqual(['--policy']);
+    expect(asked('emend run jo')).toEqual(['job.md']);
+  });
+
+  inShell('zsh')('zsh completes commands, subcommands, flags and files', async () => {
+    const dir = temp();
+    writeFileSync(join(dir, 'emend.zsh'), await script('zsh'));
+    writeFileSync(join(dir, 'job.md'), '');
+    // Only an interactive shell completes: one under a pseudo-terminal, that runs `echo` for `emend` and so prints what became of the line.
+    const typed = ['emend revie', 'emend plan chec', 'emend run --pol', 'emend run jo'];
+    const rc = ['autoload -U compinit', `compinit -u -d ${dir}/dump`, `source ${dir}/emend.zsh`, `cd ${dir}`];
+    writeFileSync(join(dir, 'rc.zsh'), [...rc, 'emend() { print -r -- "<$*>" }', 'print ready', ''].join('\n'));
+    const lines = [
+      'zmodload zsh/zpty',
+      "zpty shell 'zsh -f -i'",
+      `zpty -w shell "source ${dir}/rc.zsh"`,
+      "zpty -r shell out '*ready*'",
+      ...typed.flatMap((line) => [
+        `zpty -w -n shell $'${line}\\t\\n'`,
+        "zpty -r shell out $'*<*>*'",
+        'print -r -- "${${out##*<}%%>*}"',
+      ]),
+    ];
+    const ran = spawnSync('zsh', ['-f', '-c', lines.join('\n')], { cwd: dir, encoding: 'utf8', timeout: 30_000 });
+    expect(ran.stdout.split('\n').map((line) => line.trim())).toEqual([
+      'review',
+      'plan check',
+      'run --policy',
+      'run job.md',
+      '',
+    ]);
   });
 
   test('another shell is refused', async () => {

@@ -46,12 +46,12 @@ complete -o default -F _emend emend
 `;
 
 const zsh = (table: readonly Completed[]): string => `#compdef emend
-# emend completion for zsh: eval "$(emend completion zsh)"
+# emend completion for zsh, after compinit: eval "$(emend completion zsh)"
 _emend() {
   local -a commands flags subs
   if (( CURRENT == 2 )); then
     commands=(
-${table.map(({ name, description }) => `      '${name}:${description.replaceAll(':', '')}'`).join('\n')}
+${table.map(({ name, description }) => `      '${name}:${description}'`).join('\n')}
     )
     _describe command commands
     return
@@ -68,12 +68,21 @@ compdef _emend emend
 `;
 
 const fish = (table: readonly Completed[]): string => `# emend completion for fish: emend completion fish | source
+# The command, and nothing after it yet: its subcommands fit here alone.
+function __emend_at
+  set -l words (commandline -opc)
+  test (count $words) -eq 2; and test $words[2] = $argv[1]
+end
+function __emend_in
+  set -l words (commandline -opc)
+  test (count $words) -ge 2; and test $words[2] = $argv[1]
+end
 complete -c emend -n __fish_use_subcommand -f
 ${table
   .flatMap(({ name, description, flags, words }) => [
     `complete -c emend -n __fish_use_subcommand -a ${name} -d '${description}'`,
-    ...flags.map((flag) => `complete -c emend -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
-    ...words.map((word) => `complete -c emend -n '__fish_seen_subcommand_from ${name}' -a ${word}`),
+    ...flags.map((flag) => `complete -c emend -n '__emend_in ${name}' -l ${flag.slice(2)}`),
+    ...words.map((word) => `complete -c emend -n '__emend_at ${name}' -f -a ${word}`),
   ])
   .join('\n')}
 `;
