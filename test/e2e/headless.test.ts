@@ -36,6 +36,11 @@ test('what lies outside the policy waits and says why; what lies inside is commi
     return io.printed;
   };
 
+  // Somebody watches all runs from before the first one to after its end.
+  const watcher = fakeIo({ env: s.env, cwd: s.repo });
+  const watching = main(['watch'], watcher);
+  await s.until(() => watcher.printed.err.includes('No run is open'));
+
   const refused = await emend(3, ['run', 'job.md', '--policy', 'narrow.yaml', '--quiet'], {
     GITHUB_ACTIONS: 'true',
     EMEND_NOTIFY: `echo "$NOTIFY_REASON $NOTIFY_COMMAND" >> ${JSON.stringify(told)}`,
@@ -55,6 +60,10 @@ test('what lies outside the policy waits and says why; what lies inside is commi
   expect(execFileSync('git', ['rev-parse', 'emend/greet'], { cwd: remote, encoding: 'utf8' }).trim()).toBe(head);
   expect(done.err).toContain(`pushed ${head.slice(0, 12)} to emend/greet of origin`);
 
+  await s.until(() => watcher.printed.out.includes(`${run}  done  job.md`));
+  watcher.interrupt();
+  expect(await watching).toBe(130);
+  expect(watcher.printed.out).toContain(`${run}  waiting  job.md  approval: emend review ${run}\n`);
   expect((await emend(0, ['watch', run])).out).not.toContain('waits');
   await emend(0, ['report', run, '--html', '--out', 'report.html']);
   const html = s.read('report.html');
