@@ -43,8 +43,7 @@ export const listRuns = async (emend: Emend): Promise<RunList> => {
   const openKeys = new Set(listed.map((run) => run.stepKey));
   const kept = (await emend.archive.list()).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
-  for (const stepKey of kept.slice(0, SERVER_BOUNDS.listedArchived_runs))
-    archived.push(await keptRun(emend, stepKey));
+  for (const stepKey of kept.slice(0, SERVER_BOUNDS.listedArchived_runs)) archived.push(await keptRun(emend, stepKey));
   const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);
   return {
     runs: [...listed, ...archived],
