@@ -88,6 +88,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('anywhere', 'plan show plan.md', end(done, 'prints levels and files', 'plan.md')),
   same('anywhere', 'plan expand phase plan.md 1', end(done, 'writes its file', 'expanded Phase 1')),
   same('anywhere', 'plan collapse phase plan.md 9', end(usage, 'says what is wrong', 'Phase 9')),
+  same('anywhere', 'plan rollback plan.md x', end(usage, 'says what is wrong', 'the number of a phase')),
   same('anywhere', 'rehearse none.yaml', end(usage, 'says what is wrong', 'none.yaml')),
 
   same('bad_job', 'run job.md', end(usage, 'names file and line', 'job.md:2: ')),
