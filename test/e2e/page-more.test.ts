@@ -232,7 +232,8 @@ inBrowser('the review page', () => {
         <form method="post" enctype="text/plain" action="${address}/api/runs/${stepKey}/decide"><input name='{"a":"' value='"}'><button>Win</button></form>`);
     });
     const evil = await context.newPage();
-    await evil.goto(`http://${EVIL}:${await listening(attack)}/`);
+    const lure = `http://${EVIL}:${await listening(attack)}/`;
+    await evil.goto(lure);
     const before = log.length;
     const heard = await evil.evaluate<string[]>(`(async () => {
       const send = (init) => fetch(${JSON.stringify(`${address}/api/runs/${stepKey}/decide`)}, { method: 'POST', credentials: 'include', body: ${JSON.stringify(wanted)}, ...init })
@@ -246,7 +247,8 @@ inBrowser('the review page', () => {
     await s.until(() => tried().length >= 3, 20);
     // None got past the guard; a preflight asks with a method that is not ours.
     for (const each of tried()) expect(each).toMatch(/^(POST .* 403|OPTIONS .* 405)$/);
-    await evil.goBack();
+    await evil.waitForURL(/\/decide$/);
+    await evil.goto(lure);
     await evil.getByRole('link', { name: 'look' }).click();
     // A link leads here, to the page that is signed in.
     await evil.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
