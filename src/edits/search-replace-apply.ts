@@ -112,14 +112,12 @@ export class BlockApplier {
   }
 
   #create(lines: readonly string[]): BlockOutcome {
-    if (this.#exists) {
-      if (lines.length === 0)
-        return { kind: 'skipped', code: 'no_change', message: `${this.#words.find} and REPLACE are both empty.` };
+    // Also where both are empty: a model that copies an empty form has not said that nothing is to be done.
+    if (this.#exists)
       return refused(
         'file_exists',
         `${this.#words.find} is empty, which creates a file, but the file exists. Put lines of the file into ${this.#words.find}.`,
       );
-    }
     this.#exists = true;
     this.#changed = true;
     this.#chain.replace([], lines);

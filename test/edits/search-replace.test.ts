@@ -225,6 +225,7 @@ const refusals: Case[] = [
     expected: 'refused: find_absent',
   },
   { name: 'an empty FIND in a file that exists', answer: block('', 'x\n'), expected: 'refused: file_exists' },
+  { name: 'an empty form in a file that exists', answer: block('', ''), expected: 'refused: file_exists' },
   {
     name: 'an empty FIND in an empty file',
     answer: block('', 'x\n'),
