@@ -74,7 +74,15 @@ const heldCommit = async (): Promise<Held> => {
     await new Promise((go) => setTimeout(go, 10));
   }
   rmSync(hook);
-  return { process: committing, letGo: () => process.kill(Number(readFileSync(mark, 'utf8')), 'SIGKILL') };
+  const letGo = (): void => {
+    try {
+      process.kill(Number(readFileSync(mark, 'utf8')), 'SIGKILL');
+    } catch (error) {
+      // The hook's keeper was faster: it ends the hook once the commit's process is dead.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
+  return { process: committing, letGo };
 };
 const ended = (held: Held): Promise<unknown> => new Promise((resolve) => held.process.once('exit', resolve));
 
