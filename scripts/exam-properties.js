@@ -7,17 +7,28 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from './install.js';
 
-const { values } = parseArgs({
-  options: {
-    cases: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: `${Date.now() % 2 ** 31}` },
-  },
-});
-const [cases, seed] = [Number(values.cases), Number(values.seed)];
-if (!Number.isInteger(cases) || cases < 1 || !Number.isInteger(seed)) {
-  console.error('usage: npm run exam:properties -- [--cases N] [--seed S], both whole numbers');
+const USAGE = 'usage: npm run exam:properties -- [--cases N] [--seed S], both whole numbers';
+const refuse = (why) => {
+  console.error(`${why}\n${USAGE}`);
   process.exit(2);
-}
+};
+const given = () => {
+  try {
+    return parseArgs({
+      options: {
+        cases: { type: 'string', default: '100000' },
+        seed: { type: 'string', default: `${Date.now() % 2 ** 31}` },
+      },
+    }).values;
+  } catch (error) {
+    return refuse(error.message);
+  }
+};
+
+const values = given();
+const [cases, seed] = [Number(values.cases), Number(values.seed)];
+if (!Number.isInteger(cases) || cases < 1 || !Number.isInteger(seed))
+  refuse(`Cases ${values.cases}, seed ${values.seed}: not both are whole numbers.`);
 console.log(`cases ${cases}, seed ${seed}`);
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 const tests = 'test/edits/(properties|perturbed)';
