@@ -54,7 +54,7 @@ const LONG_ONLY = NAMES.map((name) => `/test/e2e/${name}.test.ts`);
  * `npm run test:long` runs what `npm test` runs in part or not at all: the files left out above, and those that draw from a matrix. The
  * rest would only be run a second time.
  */
-const DRAWS = /EMEND_(LONG|SHORT|WHOLE)\b|support\/(seeded|store-faults)/;
+const DRAWS = /EMEND_(LONG|SHORT|WHOLE)\b|\blongOnly\b|support\/(seeded|store-faults)/;
 const inPart = (path) => LONG_ONLY.some((each) => `/${path}`.endsWith(each)) || DRAWS.test(readFileSync(path, 'utf8'));
 const leftToNpmTest = () =>
   readdirSync('test', { recursive: true, encoding: 'utf8' })

@@ -14,6 +14,7 @@ import { parseConfig } from '../../src/job/config.js';
 import { parseJob } from '../../src/job/job.js';
 import { problem } from '../../src/shared/problems.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
+import { testIf } from '../support/skipped.js';
 import { fakeIo } from './io.js';
 
 const temp = (): string => realpathSync(mkdtempSync(join(tmpdir(), 'emend-aids-')));
@@ -58,12 +59,12 @@ describe('emend init and emend new', () => {
   });
 });
 
-/** A test in a real shell; where there is none it is printed as skipped. */
-const inShell = (shell: string): typeof test | typeof test.skip => {
-  if (spawnSync('sh', ['-c', `command -v ${shell}`]).status === 0) return test;
-  process.stderr.write(`SKIPPED: no ${shell} for the test of its completion; apt-get install ${shell}\n`);
-  return test.skip;
-};
+/** A test in a real shell. */
+const inShell = (shell: string): ReturnType<typeof testIf> =>
+  testIf(
+    spawnSync('sh', ['-c', `command -v ${shell}`]).status === 0,
+    `no ${shell} for the test of its completion; apt-get install ${shell}`,
+  );
 
 describe('completion', () => {
   const script = async (shell: string): Promise<string> => (await run(['completion', shell], temp())).out;

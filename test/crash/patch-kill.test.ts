@@ -8,6 +8,7 @@ import { fakeIo } from '../cli/io.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
+import { longOnly } from '../support/skipped.js';
 import { filesBelow, killsOf, NO_KILL, runChild } from './killed.js';
 
 let child: ReturnType<typeof transpile>;
@@ -90,8 +91,8 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
     expect([...seen].sort()).toEqual(['new', 'old']);
   }, 3_600_000);
 
-  const once = work === 'patch' || process.env.EMEND_LONG === '1' ? test : test.skip;
-  // In the short run of one of the two.
+  const once =
+    work === 'patch' ? test : longOnly('`emend recover` after a killed undo; after a killed patch it runs always');
   once(
     'emend recover does the same, and frees the workspace',
     async () => {

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sampled, spread } from '../support/seeded.js';
+import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 const SECRET = 'test-key-that-must-not-leak';
@@ -542,8 +543,7 @@ describe('with a worker', () => {
     expect(await emend(['abort', run], at.dir)).toMatchObject({ exit: 0 });
   });
 
-  const long = process.env.EMEND_LONG === '1' ? test : test.skip;
-  long(
+  longOnly('a plan run to its end; the plans above are stopped early')(
     'a plan on a detached HEAD, beside changes of other files: HEAD goes on, the branch and the changes stay',
     async () => {
       const at = place();

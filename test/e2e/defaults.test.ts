@@ -1,7 +1,8 @@
-/** With the times that people run with: a worker dies in the middle of a model call, another takes over. Minutes long: EMEND_LONG=1. */
-import { afterEach, expect, test } from '@jest/globals';
+/** With the times that people run with: a worker dies in the middle of a model call, another takes over. */
+import { afterEach, expect } from '@jest/globals';
 import { TIMINGS } from '../../src/shared/limits.js';
 import { timingVariable } from '../../src/temporal/timings.js';
+import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -11,8 +12,7 @@ afterEach(async () => {
 });
 const LIMIT_S = 300;
 
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
-long(
+longOnly('minutes long: the leases and time-outs that people run with')(
   'SIGKILL in the middle of a model call, default time-outs and leases: the step ends the same, both calls accounted for',
   async () => {
     const edit = { match: { contains: 'a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) };

@@ -14,9 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import { buildProgram } from '../../src/cli/program.js';
 import { processIo } from '../../src/cli/io.js';
+import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -94,8 +95,7 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   plan: ['plan', 'expand', 'phase', '../PLAN.md', '1'],
 });
 
-// Workers of their own and waits take some ten seconds each: too long for `npm test`, part of `npm run test:long`.
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+const long = longOnly('workers of their own and waits take some ten seconds each');
 
 long(
   'a home that cannot be written, under every command: a sentence and what to do, nothing lost',

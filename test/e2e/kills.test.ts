@@ -6,6 +6,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { sampled, spread, WHOLE } from '../support/seeded.js';
+import { testIf } from '../support/skipped.js';
 import { CORE, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
 import type { Scene } from './support.js';
 
@@ -51,9 +52,7 @@ test('SIGKILL at named points inside propose, apply, rollback and commit: one ou
 }, 1_800_000);
 
 // The engine's own tests kill at every system call (test/crash/apply-kill.test.ts); here they are met through a run.
-// Thirteen minutes on a loaded machine (docs/issue-4.md): EMEND_WHOLE=1.
-const long = WHOLE ? test : test.skip;
-long(
+testIf(WHOLE, 'kills at system calls take thirteen minutes on a loaded machine (EMEND_WHOLE=1 runs them)')(
   'SIGKILL before every eighth system call of apply and rollback, archive and lease among them',
   async () => {
     const points: string[] = [];

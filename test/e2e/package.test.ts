@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { longOnly } from '../support/skipped.js';
 
 const root = process.cwd();
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -70,8 +71,7 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
   expect(existsSync(join(dir, 'state'))).toBe(false);
 });
 
-const installed = process.env.EMEND_LONG === '1' ? test : test.skip;
-installed(
+longOnly('npm installs the packed files with all they need')(
   'installed into an empty folder: the command, the doctor and both libraries work',
   () => {
     const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root)) as [

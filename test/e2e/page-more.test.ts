@@ -9,18 +9,15 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { SERVER_BOUNDS } from '../../src/shared/bounds.js';
 import { BOUNDS } from '../../src/shared/limits.js';
-import { browserPath, HOW_TO, launch, openPage, picture, servePage, violations } from './page-support.js';
+import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
 import { scene, whole } from './support.js';
 import type { Scene } from './support.js';
 
-const path = browserPath();
-if (path === null) process.stderr.write(`SKIPPED: no Chromium for the review page's tests; ${HOW_TO}\n`);
 jest.setTimeout(180_000);
-const inBrowser = path === null ? describe.skip : describe;
 
 const SECRET = 'correct horse battery staple';
 const NAME = 'emend.example.org';
@@ -48,7 +45,7 @@ interface Proxy {
   readonly log: readonly string[];
 }
 
-inBrowser('the review page', () => {
+inBrowser()('the review page', () => {
   let s: Scene;
   let browser: Browser;
   const servers: (Server & { closeAllConnections?: () => void })[] = [];
@@ -64,7 +61,7 @@ inBrowser('the review page', () => {
       { name: 'bad', match: { contains: '- bad.js' }, answer: 'I would rather not say.' },
     ]);
     await s.worker();
-    browser = await launch(path ?? '', [
+    browser = await launch([
       `--host-resolver-rules=MAP ${NAME} 127.0.0.1, MAP ${EVIL} 127.0.0.1, MAP ${REBOUND} ${HOST}`,
     ]);
   }, 120_000);

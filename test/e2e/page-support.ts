@@ -8,6 +8,7 @@ import type { Emend } from '../../src/client/index.js';
 import { loadAssets } from '../../src/web/assets.js';
 import { startWeb } from '../../src/web/server.js';
 import type { WebServer } from '../../src/web/server.js';
+import { describeIf } from '../support/skipped.js';
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -16,13 +17,19 @@ const PLACES = [
   '/opt/google/chrome/chrome',
 ];
 /** The system's browser; null where there is none. */
-export const browserPath = (): string | null =>
+const browserPath = (): string | null =>
   [process.env.EMEND_TEST_BROWSER ?? '', ...PLACES].find((path) => path !== '' && existsSync(path)) ?? null;
-export const HOW_TO = 'apt-get install chromium (or EMEND_TEST_BROWSER=/path/to/chrome)';
 
-export const launch = (path: string, more: readonly string[] = []): Promise<Browser> =>
+/** Tests in a real browser; where there is none they are skipped, with what installs one. */
+export const inBrowser = (): ReturnType<typeof describeIf> =>
+  describeIf(
+    browserPath() !== null,
+    "no Chromium for the review page's tests; apt-get install chromium (or EMEND_TEST_BROWSER=/path/to/chrome)",
+  );
+
+export const launch = (more: readonly string[] = []): Promise<Browser> =>
   chromium.launch({
-    executablePath: path,
+    executablePath: browserPath() ?? '',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
   });
 

@@ -1,22 +1,18 @@
 /** The review page in a real browser: from what waits to the commit in git, by mouse and by keyboard alone, live for all who look. */
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { browserPath, HOW_TO, launch, openPage, picture, servePage, violations } from './page-support.js';
+import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
 import type { ServedPage } from './page-support.js';
 import { answerFor, planText, replanned, startDemo } from './plan-support.js';
 import { scene, whole } from './support.js';
 import type { Scene } from './support.js';
 
-const path = browserPath();
-if (path === null) process.stderr.write(`SKIPPED: no Chromium for the review page's tests; ${HOW_TO}\n`);
 const PHASES = [
   { name: 'Foundation', file: 'src/one.js' },
   { name: 'Core logic', file: 'src/two.js', dependencies: [1] },
 ];
 /** A browser starts slowly beside others' work. */
 jest.setTimeout(180_000);
-/** Where there is none the tests are printed as skipped, with what installs one. */
-const inBrowser = path === null ? describe.skip : describe;
 
 const job = (title: string, file: string, check = file): string =>
   `---\ntarget_files: [${JSON.stringify(file)}]\ncommit: true\ntest: node --check ${JSON.stringify(check)}\n---\n# ${title}\n\nSay good day.\n`;
@@ -34,7 +30,7 @@ const EVIL = 'src/<img src=x onerror=document.title=1>.js';
 const MARKUP = '</pre></script><script>document.title=1</script><img src=x onerror="document.title=1">';
 const evil = (text: string): string => `export const a = ${JSON.stringify(MARKUP)};\nexport const b = '${text}';\n`;
 
-inBrowser('the review page', () => {
+inBrowser()('the review page', () => {
   let s: Scene;
   let served: ServedPage;
   let browser: Browser;
@@ -79,7 +75,7 @@ inBrowser('the review page', () => {
     );
     await s.worker();
     served = await servePage(s.emend);
-    browser = await launch(path ?? '');
+    browser = await launch();
   }, 120_000);
   afterAll(async () => {
     await browser.close();

@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { planOfPath, resolveRun, showRun, startPlan } from '../../src/client/index.js';
+import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
-/** Up to a minute each, and the pure rules are shown in test/shared: part of `npm run test:long`. */
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+const long = longOnly('up to a minute; the pure rules are shown in test/shared');
 
 let open: Scene | null = null;
 afterEach(async () => {

@@ -1,5 +1,6 @@
 /** Plans that fail, grow and are replanned while they run: against a scripted model, with real tests, git and documents. */
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { answerFor, marked, planText, replanned, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
@@ -10,8 +11,7 @@ afterEach(async () => {
   open = null;
 });
 
-/** The first shows the whole way; the others take longer than `npm test` may. */
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+const long = longOnly('the first shows the whole way; the others take longer than `npm test` may');
 
 const decisionOf = async (s: Scene, run: Awaited<ReturnType<typeof startDemo>>) => {
   const { decision } = (await s.settle(run, 120)).status;

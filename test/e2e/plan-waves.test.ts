@@ -1,14 +1,14 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolveRun } from '../../src/client/index.js';
 import { DOCUMENTED } from '../plan/support.js';
 import { sampled, WHOLE } from '../support/seeded.js';
+import { longOnly } from '../support/skipped.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { check } from './check-history.js';
 import { scene, whole, type Scene } from './support.js';
 
-/** Up to a minute and a half each: part of `npm run test:long`; merges and worktrees by themselves are in test/workspace. */
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+const long = longOnly('up to a minute and a half each; merges and worktrees by themselves are in test/workspace');
 
 let open: Scene | null = null;
 afterEach(async () => {

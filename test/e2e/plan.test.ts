@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../src/client/archived.js';
 import { listRuns, resolveRun, showRun, tellPlan, planOfPath } from '../../src/client/index.js';
+import { longOnly } from '../support/skipped.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import { check } from './check-history.js';
 import { scene, type Scene } from './support.js';
 
-/** The first two show the whole way; this one takes too long for `npm test` beside them. */
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+const long = longOnly('the first two show the whole way; this one takes too long beside them');
 
 let open: Scene | null = null;
 afterEach(async () => {

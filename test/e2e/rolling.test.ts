@@ -6,6 +6,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { connectClient } from '../../src/temporal/connection.js';
 import { sampled } from '../support/seeded.js';
+import { longOnly } from '../support/skipped.js';
 import { buildWorker, endBuildWorkers, TODAY, unpacked } from './builds.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -117,9 +118,7 @@ test('rolling: old and new workers on the same queues, runs with approvals; each
   expect(s.rehearsal.requests()).toHaveLength(6);
 }, 150_000);
 
-// Frozen polls swallow attempts for up to a minute: too long for `npm test`, part of `npm run test:long`.
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
-long(
+longOnly('frozen polls swallow attempts for up to a minute')(
   'a run cached by an old worker that hangs is replayed by the new one; the old one, woken, does no harm',
   async () => {
     // The stopped worker's polls still stand at the server: each may swallow an attempt before the other worker gets one.

