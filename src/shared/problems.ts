@@ -49,6 +49,7 @@ export const PROBLEMS = {
   run_ambiguous: spec(EXIT.usage, 'Type more digits of the run.'),
   answer_not_accepted: spec(EXIT.usage, 'See `emend show RUN` for the answers that this decision accepts.'),
   // refused before anything is paid
+  half_done: spec(EXIT.refused, 'Run `emend recover`: it finishes what was begun or takes it back. Then try again.'),
   target_binary: spec(EXIT.refused, 'Emend edits text; leave binary files out of `target_files`.'),
   target_too_large: spec(EXIT.refused, 'Raise `maxFile_bytes`, or leave the file out.'),
   target_secret: spec(EXIT.refused, 'Files that look like secrets are never sent to a model.'),

@@ -11,7 +11,7 @@ import type { Sys } from './sys.js';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Where the home is, whether or not it exists: `EMEND_HOME`, else `$XDG_STATE_HOME/emend`, else `~/.local/state/emend`. */
-const homeLocation = (env: Env): string => {
+export const homeLocation = (env: Env): string => {
   const set = env.EMEND_HOME ?? '';
   if (set !== '') return resolve(set);
   const state = env.XDG_STATE_HOME ?? '';

@@ -89,6 +89,44 @@ const wholly = async (work: Work): Promise<{ before: Files; after: Files; names:
   return { before, after, names };
 };
 
+/** Whoever only looks reads a whole plan, or says that it is half done and what to type; it changes nothing. */
+const looked = async (place: Place, kill: object): Promise<{ open: boolean }> => {
+  const left = filesBelow(place.dir);
+  const said: boolean[] = [];
+  for (const look of ['check', 'score', 'show', 'run']) {
+    const { exit, err } = await emend(place, 'plan', look, '010_demo.md');
+    const open = err.includes('a command that was killed left a change of');
+    if (open)
+      expect({ kill, look, exit, err }).toMatchObject({ exit: 4, err: expect.stringContaining('`emend recover`') });
+    // What stands there is no repository, which a run says of a plan that it could read.
+    else if (look === 'run') expect({ kill, err }).toMatchObject({ err: expect.stringContaining('no git repository') });
+    else expect({ kill, look, exit, err }).toEqual({ kill, look, exit: 0, err: '' });
+    said.push(open);
+  }
+  expect({ kill, said: new Set(said).size, files: filesBelow(place.dir) }).toEqual({ kill, said: 1, files: left });
+  return { open: said.includes(true) };
+};
+
+test('emend plan check names what ends it: emend recover, typed as it says', async () => {
+  const [work] = WORKS as [Work];
+  const { before, after, names } = await wholly(work);
+  // A target taken aside: the point of no return is behind it, and what was written last before that is the word for it.
+  const aside = names.indexOf('rename');
+  for (const [at, files] of [
+    [aside, after],
+    [names.lastIndexOf('writeExclusive', aside), before],
+  ] as const) {
+    const place = placeWith(before);
+    const kill = { at: at + 1, when: 'after' as const };
+    expect(await runWork(place, work, { ...kill, fault: 'kill' })).toMatchObject({ signal: 'SIGKILL' });
+    expect(await looked(place, kill)).toEqual({ open: true });
+    expect(await emend(place, 'recover')).toMatchObject({ exit: 0 });
+    expect({ kill, files: planOf(place) }).toEqual({ kill, files });
+    expect(await looked(place, kill)).toEqual({ open: false });
+    rmSync(place.dir, { recursive: true });
+  }
+}, 120_000);
+
 describe.each(sampled('commands', WORKS, 1))('emend plan $name, killed', (work) => {
   test('typed again it finds the plan as it was or as it is to be, and comes to its end', async () => {
     const { before, after, names } = await wholly(work);
@@ -97,11 +135,15 @@ describe.each(sampled('commands', WORKS, 1))('emend plan $name, killed', (work) 
     const nth = (name: SysCall) => kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
     const always = [...nth('writeExclusive'), ...nth('rename')];
     const seen = new Set<string>();
+    const halfDone = new Set<boolean>();
     for (const kill of sampled(`kills of plan ${work.name}`, kills, drawn(1, 4), always, WHOLE)) {
       const place = placeWith(before);
       const log = join(place.dir, 'fired');
       const killed = await runWork(place, work, { ...kill, fault: 'kill', log });
       expect({ kill, signal: killed.signal, fired: existsSync(log) }).toEqual({ kill, signal: 'SIGKILL', fired: true });
+
+      const { open } = await looked(place, kill);
+      halfDone.add(open);
 
       const again = await emend(place, 'plan', ...work.typed);
       // What it finds done it says so of: either the killed one had done it, or recovering did.
@@ -118,5 +160,6 @@ describe.each(sampled('commands', WORKS, 1))('emend plan $name, killed', (work) 
       rmSync(place.dir, { recursive: true });
     }
     expect([...seen].sort()).toEqual(['new', 'old']);
+    expect(halfDone).toContain(true);
   }, 3_600_000);
 });

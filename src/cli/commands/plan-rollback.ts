@@ -33,10 +33,11 @@ export const rollback = async (
 ): Promise<ExitCode> => {
   if (!/^\d{1,4}$/.test(written))
     return fail('usage', `rollback: expected the number of a phase, received ${JSON.stringify(written)}.`);
-  const plan = await planOfPath(io.cwd, path);
-  await refuseOpen(io, plan);
+  // What a killed command left half done comes first: it may be this very plan.
   const local = await openLocal(io, { existing: false, recover: true });
   for (const line of transactionLines(local.recovered)) io.err(line);
+  const plan = await planOfPath(io.cwd, path);
+  await refuseOpen(io, plan);
   const read = await readPlan(io.cwd, path);
   const phase = phaseOf(read, Number(written), path);
   const commits = await commitsOf(plan, phase);

@@ -10,6 +10,7 @@ import { begun } from '../begun.js';
 import { exitOfFollowed } from '../exit-codes.js';
 import { followPlan } from '../follow-plan.js';
 import type { FollowedPlan } from '../follow-plan.js';
+import { refuseHalfDone } from '../half-done.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import type { QuietFlag } from '../quiet.js';
@@ -38,6 +39,7 @@ export interface PlanRunFlags extends QuietFlag {
 export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {
   const overrides = runLimits(flags.set);
   const phase = phaseOf(flags.phase);
+  await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);
   return withRunning(io, flags, async (emend, signal) => {
     const step = await startPlan(emend, {

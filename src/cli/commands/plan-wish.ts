@@ -7,6 +7,7 @@ import type { PlanFile } from '../../client/start-plan.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
+import { refuseHalfDone } from '../half-done.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { asides } from '../quiet.js';
@@ -29,6 +30,7 @@ const wish =
   (name: Wish, said: Said, text?: string) =>
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
+      await refuseHalfDone(io, path);
       const plan = await planOfPath(io.cwd, path);
       return (await tellPlan(emend, plan, name, loginName(), text))
         ? told(io, plan, name, said, flags)
@@ -48,6 +50,7 @@ export const pause = wish('pause', { what: 'pauses before the next phase', hint:
 
 /** Where no run is open the plan is started where the last one left it. */
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
+  await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);
   const isLeft = await withEmend(io, async (emend) =>
     (await tellPlan(emend, plan, 'resume', loginName())) ? null : (await lastCheckpointed(emend, plan)) !== null,
@@ -68,6 +71,7 @@ export const drift = (io: Io, path: string, text: string, flags: Flags): Promise
 
 export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
+    await refuseHalfDone(io, path);
     const plan = await planOfPath(io.cwd, path);
     const view = await showRun(emend, await runOfPlan(emend, plan));
     if (flags.json === true) printJson(io, 'plan status', view);

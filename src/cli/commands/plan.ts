@@ -3,6 +3,7 @@ import { reportOf } from '../../plan/report.js';
 import type { PlanReport } from '../../plan/report.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
+import { refuseHalfDone } from '../half-done.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { readPlan, refuseFaults } from '../../plan-files/read.js';
@@ -15,6 +16,7 @@ interface Flags {
 const command =
   (lines: (report: PlanReport, io: Io) => readonly string[]) =>
   async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
+    await refuseHalfDone(io, path);
     const plan = await readPlan(io.cwd, path);
     const report = reportOf(plan.tree, plan.thresholds, plan.show);
     refuseFaults(report.faults);
