@@ -4,7 +4,7 @@ import type { Format } from '../shared/formats.js';
 import { FORMATS } from '../shared/formats.js';
 import { ModelError } from './errors.js';
 import { nonceFor } from './nonce.js';
-import { buildEditRequest } from './prompt/edit.js';
+import { buildEditRequest, NOTHING_BESIDE } from './prompt/edit.js';
 import { estimateRequestTokens, promptCut } from './prompt/tokens.js';
 import { toAnswer } from './slot-answer.js';
 import type { ModelPort, StreamEvent } from './types.js';
@@ -57,15 +57,7 @@ async function tryFormat(
     inputBudget_tokens: Infinity,
     files: [{ path: PATH, text: decoded.ok ? decoded.text : null }],
     instructions: INSTRUCTIONS,
-    rules: [],
-    hints: [],
-    context: [],
-    brief: null,
-    accepted: [],
-    note: null,
-    refusal: null,
-    allowDelete: false,
-    mayCreateUnder: [],
+    ...NOTHING_BESIDE,
   });
   const nonce = nonceFor(`doctor ${format}`, built.haystack);
   const request = built.request(nonce);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createEditRunner } from '../../src/activities/edit-runner.js';
 import type { PromptInput } from '../../src/activities/edit-work.js';
 import type { ApplyAnswerInput } from '../../src/edits/types.js';
+import { NOTHING_BESIDE } from '../../src/model/prompt/edit.js';
 import { LIMITS } from '../../src/shared/limits.js';
 import { transpile } from '../support/transpile.js';
 
@@ -107,15 +108,7 @@ const prompt = (bytes: Uint8Array): PromptInput => ({
   inputBudget_tokens: 20_000,
   files: [{ path: 'a.txt', bytes, encoding: null }],
   instructions: TASK,
-  rules: [],
-  hints: [],
-  context: [],
-  brief: null,
-  accepted: [],
-  note: null,
-  refusal: null,
-  allowDelete: false,
-  mayCreateUnder: [],
+  ...NOTHING_BESIDE,
 });
 
 test('requests, descriptions and regions: a thread gives what the calling thread gives', async () => {

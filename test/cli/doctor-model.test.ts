@@ -32,6 +32,9 @@ test('says which formats work and what to write into emend.yaml, for the configu
     expect(said).toMatch(/^no +whole-file +invalid/m);
     expect(said).toContain('models: { "tiny": { formats: [search-replace] } }');
     expect(said).not.toContain('\u001b[31m');
+    // The reasons are whole in 80 columns, too.
+    expect(said).toMatch(/^ {8}.{73,}[.)"]$/m);
+    expect(said).not.toContain('…');
     const quiet = fakeIo({ env: { ANTHROPIC_BASE_URL: rehearsal.url }, cwd: dir });
     expect(await main(['doctor', '--model', '--quiet'], quiet)).toBe(0);
     expect(quiet.printed.out).toMatch(/^(?:(?:ok|no) .*\n(?: {8}.*\n)?){4}$/);

@@ -64,7 +64,8 @@ const tell = (io: Io, { format, works, outcome, message, input_tokens, output_to
   const cost = `${input_tokens} tokens in, ${output_tokens} out, ${seconds.toFixed(1)} s`;
   const [row = ''] = table([[works ? 'ok     ' : 'no     ', format.padEnd(15), outcome.padEnd(10), cost]]);
   io.out(row);
-  if (!works) io.out(`        ${io.colors.bold(line(message, Math.max(40, io.columns - 10)))}`);
+  // Whole, whatever the terminal's width: the end of it says what to change.
+  if (!works) io.out(`        ${io.colors.bold(line(message, Infinity))}`);
 };
 
 const sayAdvice = (aside: Asides, model: string, trials: readonly FormatTrial[]): void => {

@@ -56,6 +56,19 @@ export interface PromptRegion {
   /** What the regions before have changed; '' for nothing. */
   readonly diff: string;
 }
+/** What a request may carry beside its task: nothing of it. */
+export const NOTHING_BESIDE = {
+  rules: [],
+  hints: [],
+  context: [],
+  brief: null,
+  accepted: [],
+  note: null,
+  refusal: null,
+  allowDelete: false,
+  mayCreateUnder: [],
+} as const satisfies Partial<EditPromptInput>;
+
 interface Showed {
   /** Ranges shown of files that are not shown whole, for `OfferedFile.seen`. */
   readonly seen: ReadonlyMap<string, readonly LineRange[]>;

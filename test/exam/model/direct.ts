@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { doWork } from '../../../src/activities/edit-work.js';
 import { renderReasons } from '../../../src/edits/index.js';
-import { closeEditPrompt, type EditPromptInput } from '../../../src/model/prompt/edit.js';
+import { closeEditPrompt, type EditPromptInput, NOTHING_BESIDE } from '../../../src/model/prompt/edit.js';
 import { nonceFor } from '../../../src/model/nonce.js';
 import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
 import { toAnswer } from '../../../src/model/slot-answer.js';
@@ -18,7 +18,7 @@ import { tokensIn } from '../../../src/shared/usage.js';
 import { languageOf } from '../../../src/syntax/index.js';
 import { answerWork, type KeptAnswer, verdictOf } from './answers.js';
 import { directInput_tokens, directOutput_tokens } from './limits.js';
-import { attemptOf, type TaskRun } from './run-task.js';
+import { attemptOf, headOf, type TaskRun } from './run-task.js';
 import { check, layOut } from './scratch.js';
 import { sha256, type Task } from './task.js';
 
@@ -62,14 +62,7 @@ export const askDirectly = async (
   }
   const sum = (of: (answer: KeptAnswer) => number): number => answers.reduce((all, answer) => all + of(answer), 0);
   const run: TaskRun = {
-    v: 1,
-    task: task.id,
-    taskHash: task.hash,
-    format,
-    kind: task.kind,
-    small: task.small,
-    lines: task.lines,
-    at: new Date().toISOString(),
+    ...headOf(task, format),
     outcome,
     message: after.why,
     attempts: answers.map(attemptOf),
@@ -102,15 +95,8 @@ const ask = async (
     inputBudget_tokens: directInput_tokens,
     files: paths.map((path) => ({ path, bytes: task.base.get(path) ?? null, encoding: null })),
     instructions: task.job.instructions,
-    rules: [],
-    hints: [],
-    context: [],
-    brief: null,
-    accepted: [],
-    note: null,
+    ...NOTHING_BESIDE,
     refusal,
-    allowDelete: false,
-    mayCreateUnder: [],
     symbols: paths.some((path) => languageOf(path) !== null),
   });
   const built = closeEditPrompt(prompt, format, paths);

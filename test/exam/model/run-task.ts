@@ -85,14 +85,7 @@ export const runTask = async (task: Task, options: RunOptions): Promise<{ run: T
     return {
       answers,
       run: {
-        v: 1,
-        task: task.id,
-        taskHash: task.hash,
-        format,
-        kind: task.kind,
-        small: task.small,
-        lines: task.lines,
-        at: new Date().toISOString(),
+        ...headOf(task, format),
         outcome: applied ? (after.passed ? 'solved' : 'wrong') : end.outcome,
         message: end.message,
         attempts: answers.map(attemptOf),
@@ -112,6 +105,21 @@ export const runTask = async (task: Task, options: RunOptions): Promise<{ run: T
     rmSync(dir, { recursive: true, force: true });
   }
 };
+
+/** Which task was done, in which format, and when it ended: now. */
+export const headOf = (
+  task: Task,
+  format: WantedFormat,
+): Pick<TaskRun, 'v' | 'task' | 'taskHash' | 'format' | 'kind' | 'small' | 'lines' | 'at'> => ({
+  v: 1,
+  task: task.id,
+  taskHash: task.hash,
+  format,
+  kind: task.kind,
+  small: task.small,
+  lines: task.lines,
+  at: new Date().toISOString(),
+});
 
 /** Formats go into the front matter; a job that writes output files says itself how. */
 export const canBeIn = (task: Task, format: WantedFormat): boolean =>

@@ -1,6 +1,6 @@
 import { decodeFile } from '../../../src/edits/index.js';
 import type { Text } from '../../../src/edits/types.js';
-import type { EditPromptInput } from '../../../src/model/prompt/edit.js';
+import { NOTHING_BESIDE, type EditPromptInput } from '../../../src/model/prompt/edit.js';
 import type { ModelRequest } from '../../../src/model/types.js';
 
 export const NONCE = '0123456789abcdef0123';
@@ -18,15 +18,7 @@ export const editInput = (changes: Partial<EditPromptInput> = {}): EditPromptInp
   inputBudget_tokens: 150_000,
   files: [{ path: 'src/a.ts', text: textOf('one\ntwo\nthree\n') }],
   instructions: '# Say two louder\n\nMake `two` upper case.\n',
-  rules: [],
-  hints: [],
-  context: [],
-  brief: null,
-  accepted: [],
-  note: null,
-  refusal: null,
-  allowDelete: false,
-  mayCreateUnder: [],
+  ...NOTHING_BESIDE,
   ...changes,
 });
 
