@@ -17,10 +17,12 @@ import { askEndedRuns, type EndedRuns } from './src/client/ended-runs.js';
 import { version } from './src/cli/version.js';
 import { createAnthropicModel } from './src/model/anthropic.js';
 import { createDiskJournal } from './src/model/journal.js';
+import { SERVER_BOUNDS } from './src/shared/bounds.js';
 import { LIMITS } from './src/shared/limits.js';
 import { ProblemError } from './src/shared/problems.js';
 import { queueNames, queuePrefix, type Queues } from './src/shared/protocol.js';
 import { boundFailures } from './src/temporal/failures.js';
+import { runWorkers } from './src/temporal/run-workers.js';
 import { ensureSearchAttributes } from './src/temporal/search-attributes.js';
 import { resolveTimings } from './src/temporal/timings.js';
 import { workerIdentity } from './src/temporal/worker-identity.js';
@@ -55,7 +57,7 @@ export interface RunningWorker {
   readonly uiUrl: string | null;
   /** What recovery found at the start. */
   readonly recovered: readonly RecoveredTransaction[];
-  /** Asks for a graceful stop and waits for its end. */
+  /** Asks for a graceful stop and waits for its end; rejects with `worker_stuck` where it does not come (run-workers.ts). */
   stop(): Promise<void>;
   /** Settles when the worker has ended, however that came. */
   readonly done: Promise<void>;
@@ -160,6 +162,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     logger.warn(why);
   });
   const { host, model } = createActivities(dependencies);
+  const force_ms = timings.shutdownGrace_ms + SERVER_BOUNDS.stopForce_ms;
   const common = {
     connection,
     namespace,
@@ -170,7 +173,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     buildId: buildId(),
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
-    shutdownForceTime: timings.shutdownGrace_ms + 10_000,
+    shutdownForceTime: force_ms,
   };
   const workers = await Promise.all([
     Worker.create({
@@ -192,32 +195,18 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     // A cancelled test run must hear of it soon: beats are passed on at least this often.
     Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' }),
   ]);
-  const done = Promise.all(workers.map((worker) => worker.run())).then(
-    async () => {
+  const { done, stop } = runWorkers(workers, {
+    stop_ms: force_ms + SERVER_BOUNDS.stopEnd_ms,
+    close_ms: SERVER_BOUNDS.stopEnd_ms,
+    close: async () => {
       await endedRuns.close();
       await connected.close();
     },
-    async (error: unknown) => {
-      // One of the three failed: the others would go on alone.
-      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.allSettled([endedRuns.close(), connected.close()]);
-      throw error;
-    },
-  );
+  });
   // Beside the work, not before it: a server that answers slowly holds up nothing.
   void tellHolds(endedRuns, logger);
   logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
-  return {
-    queues,
-    address,
-    uiUrl,
-    recovered,
-    done,
-    stop: async () => {
-      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await done;
-    },
-  };
+  return { queues, address, uiUrl, recovered, done, stop };
 }
 
 /** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */
@@ -254,7 +243,8 @@ async function main(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     logger.fatal(error.problem, error.problem.message);
-    process.exitCode = 1;
+    // What does not end by itself holds on to the process.
+    process.exit(1);
   }
 }
 

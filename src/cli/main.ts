@@ -1,6 +1,6 @@
 /** Runs one command line and returns its exit code; the only caller of `process.exit` is io.ts (a closed pipe). */
 import { CommanderError } from 'commander';
-import { EXIT } from '../shared/problems.js';
+import { EXIT, ProblemError } from '../shared/problems.js';
 import type { ExitCode } from '../shared/problems.js';
 import { processIo } from './io.js';
 import type { Io } from './io.js';
@@ -18,6 +18,9 @@ export const main = async (args: readonly string[], io: Io = processIo()): Promi
     // Commander has printed its sentence; help and version that were asked for are no error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     const { reportError } = await import('./explain.js');
-    return reportError(io, error, args.includes('--json'));
+    const code = reportError(io, error, args.includes('--json'));
+    // What the worker left behind, as an activity that does not listen, would hold on to the process.
+    if (error instanceof ProblemError && error.problem.code === 'worker_stuck') io.exitNow(code);
+    return code;
   }
 };

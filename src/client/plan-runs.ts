@@ -53,8 +53,8 @@ export const lastCheckpointed = async (
 ): Promise<StepKey | null> => {
   const plans = (await archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
   for (const stepKey of plans.slice(0, STORE_BOUNDS.checkpointArchives)) {
-    const last = (await archive.kept(stepKey, 'checkpoint-')).at(-1);
-    if (last === undefined || !isKnown(last) || (last as PlanCheckpoint).plan_path !== planPath) continue;
+    const last = await archive.lastKept(stepKey, 'checkpoint-');
+    if (!isKnown(last) || (last as PlanCheckpoint).plan_path !== planPath) continue;
     const { started } = archivedRun(stepKey, await archive.read(stepKey));
     if (started?.workspace === workspace && hostOfQueue(started.queues.host) === hostOfQueue(queues.host))
       return stepKey;

@@ -90,6 +90,10 @@ export const STORE_BOUNDS = bounds({
 export const SERVER_BOUNDS = bounds({
   // A server that is to end at once still gets this long before it is killed.
   hurriedStop_ms: 1_000,
+  // Past the grace time activities are told to stop; those that do not listen are waited for this long,
+  stopForce_ms: 10_000,
+  // and the end of worker and connection after that.
+  stopEnd_ms: 5_000,
   // A worker that was just started is seen by the server within this time.
   workerAppears_ms: 10_000,
   // A run that has ended is asked for its last events this long.

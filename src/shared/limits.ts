@@ -211,10 +211,18 @@ export const BOUNDS = {
   webStreams: 64,
   webRequests_burst: 400,
   webRequests_perSecond: 100,
+  // Of those who are not let in: from one address, and from all together.
   webStrangers_burst: 100,
   webStrangers_perSecond: 20,
+  webAllStrangers_burst: 1_000,
+  webAllStrangers_perSecond: 200,
+  // Wrong tokens, and secrets. At the second bound a secret of 16 random characters is not found in the age of the earth.
   webLogins_burst: 10,
   webLogins_perSecond: 0.1,
+  webAllLogins_burst: 100,
+  webAllLogins_perSecond: 2,
+  // Addresses whose rates are remembered; the one that was silent the longest is forgotten first.
+  webAddresses: 10_000,
   webSecret_chars: 16,
   webPing_ms: 20_000,
   // A server that went away is looked for again this often while somebody watches.

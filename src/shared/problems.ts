@@ -73,6 +73,7 @@ export const PROBLEMS = {
   no_server: spec(EXIT.unavailable, 'Start one with `emend dev`, or run with `--dev`.'),
   no_cli: spec(EXIT.unavailable, '`emend doctor` says how to get the Temporal CLI.'),
   no_worker: spec(EXIT.unavailable, 'Start a worker with `emend dev` or `emend worker`.'),
+  worker_stuck: spec(EXIT.failed, 'Start another: it takes over what was left when its time-outs end.'),
   no_api_key: spec(EXIT.unavailable, 'Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server.'),
   model_unavailable: spec(EXIT.unavailable, 'The model could not be reached; retry when it can.', true),
   model_rejected: spec(EXIT.unavailable, 'The model server refused the request; see its message.'),

@@ -9,12 +9,13 @@ import { z } from 'zod';
 import type { Emend } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
 import { fail, problem, ProblemError } from '../shared/problems.js';
+import { addressOf } from './address.js';
 import type { Assets } from './assets.js';
 import { bracketed, cookieOf, isLoopback, placeOf, refusalOf } from './guard.js';
 import type { Place } from './guard.js';
 import { problemOf, readJson, refuse, send, sendJson, sendProblem } from './http.js';
 import { createFeeds } from './live.js';
-import { rateBound } from './rate.js';
+import { addressBound } from './rate.js';
 import { answerRoute } from './routes.js';
 import { createSessions } from './sessions.js';
 
@@ -55,8 +56,18 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   const { host, secret, publicUrl, assets, source, onAddress, onError } = options;
   const sessions = createSessions(secret);
   const feeds = createFeeds(onError);
-  const logins = rateBound(BOUNDS.webLogins_burst, BOUNDS.webLogins_perSecond);
-  const strangers = rateBound(BOUNDS.webStrangers_burst, BOUNDS.webStrangers_perSecond);
+  const logins = addressBound({
+    each: { burst: BOUNDS.webLogins_burst, perSecond: BOUNDS.webLogins_perSecond },
+    all: { burst: BOUNDS.webAllLogins_burst, perSecond: BOUNDS.webAllLogins_perSecond },
+    addresses: BOUNDS.webAddresses,
+  });
+  const strangers = addressBound({
+    each: { burst: BOUNDS.webStrangers_burst, perSecond: BOUNDS.webStrangers_perSecond },
+    all: { burst: BOUNDS.webAllStrangers_burst, perSecond: BOUNDS.webAllStrangers_perSecond },
+    addresses: BOUNDS.webAddresses,
+  });
+  const from = ({ socket, headers }: IncomingMessage): string =>
+    addressOf(socket.remoteAddress, headers['x-forwarded-for'], publicUrl !== null);
   const at: { place: Place; base: string; cookie: string } = {
     place: { hosts: new Set(), origins: new Set() },
     base: '',
@@ -69,14 +80,13 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   const login = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const given = LOGIN.safeParse(await readJson(request));
     if (!given.success) return fail('usage', 'A token, or a secret and a name, is needed.');
-    if (!logins.take()) {
+    // Nobody guesses a token: the right one lets in whatever was tried before it. A secret may be a word, so it is not even looked at.
+    const byToken = 'token' in given.data ? sessions.byToken(given.data.token, options.person) : null;
+    if (byToken === null && !logins.take(from(request))) {
       refuse(response, 429, 'Too many tries.');
       return;
     }
-    const opened =
-      'token' in given.data
-        ? sessions.byToken(given.data.token, options.person)
-        : sessions.bySecret(given.data.secret, given.data.name);
+    const opened = 'token' in given.data ? byToken : sessions.bySecret(given.data.secret, given.data.name);
     if (opened === null) {
       refuse(response, 401, 'That is not it, or it was used before.');
       return;
@@ -96,7 +106,8 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     const post = request.method === 'POST';
     if (refusal !== null) refuse(response, ...refusal);
     else if (url === null) refuse(response, 400, 'That is no address.');
-    else if (!(session?.rate ?? strangers).take()) refuse(response, 429, 'Too many requests.');
+    else if (!(session === null ? strangers.take(from(request)) : session.rate.take()))
+      refuse(response, 429, 'Too many requests.');
     else if (!url.pathname.startsWith('/api/')) sendAsset(request, response, assets, url.pathname);
     else if (url.pathname === '/api/login' && post) await login(request, response);
     else if (session === null) refuse(response, 401, 'Not let in (any more).');

@@ -44,6 +44,13 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       .map((name) => join(place, name));
   };
 
+  const keptFiles = async (stepKey: StepKey, prefix: string): Promise<readonly string[]> => {
+    const place = placeOf(stepKey);
+    const names = (await orNull(sys.readdir(place), ['ENOENT', 'ENOTDIR'])) ?? [];
+    const wanted = names.filter((name) => name.startsWith(prefix) && name.endsWith('.json'));
+    return wanted.sort().map((name) => join(place, name));
+  };
+
   const find = async (prefix: string): Promise<readonly StepKey[]> =>
     onDisk(`Listing the archive at ${dir}`, async () => {
       const names = (await orNull(sys.readdir(dir))) ?? [];
@@ -67,14 +74,15 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       if (!NAME.test(name)) return fail('internal', `${JSON.stringify(name)} is no name of a file in the archive.`);
       return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
     },
-    kept: async (stepKey, prefix) => {
-      const place = placeOf(stepKey);
-      return onDisk(`Reading the archive at ${place}`, async () => {
-        const names = (await orNull(sys.readdir(place), ['ENOENT', 'ENOTDIR'])) ?? [];
-        const wanted = names.filter((name) => name.startsWith(prefix) && name.endsWith('.json')).sort();
-        return Promise.all(wanted.map((name) => readJson(sys, join(place, name))));
-      });
-    },
+    kept: (stepKey, prefix) =>
+      onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
+        Promise.all((await keptFiles(stepKey, prefix)).map((path) => readJson(sys, path))),
+      ),
+    lastKept: (stepKey, prefix) =>
+      onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
+        const last = (await keptFiles(stepKey, prefix)).at(-1);
+        return last === undefined ? null : readJson(sys, last);
+      }),
     read: async (stepKey) => {
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
         Promise.all((await logsOf(stepKey)).map((log) => readLines(sys, log))),

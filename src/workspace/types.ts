@@ -35,6 +35,8 @@ export interface Archive {
   ): Promise<{ readonly path: string; readonly value: unknown; readonly created: boolean }>;
   /** The kept files whose names start with the prefix, in the order of their names. */
   kept(stepKey: StepKey, prefix: string): Promise<readonly unknown[]>;
+  /** The last of them, without reading the others; null: there is none. */
+  lastKept(stepKey: StepKey, prefix: string): Promise<unknown>;
 }
 /** What a reader says instead of entries of a later `v`: how many it left out. Never written. */
 export interface NewerEntries {

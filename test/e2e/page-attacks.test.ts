@@ -18,6 +18,8 @@ interface Ask {
   readonly path: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
+  /** The address that it comes from. */
+  readonly from?: string;
 }
 
 let s: Scene;
@@ -28,10 +30,10 @@ let cookie: string;
 let key: string;
 let queries = 0;
 
-const raw = ({ method = 'GET', path, headers = {}, body }: Ask): Promise<Answer> =>
+const raw = ({ method = 'GET', path, headers = {}, body, from = '127.0.0.1' }: Ask): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const sent = httpRequest(
-      { host: '127.0.0.1', port: served.port, method, path, headers, agent: false },
+      { host: '127.0.0.1', localAddress: from, port: served.port, method, path, headers, agent: false },
       (response) => {
         const parts: Buffer[] = [];
         response.on('data', (part: Buffer) => parts.push(part));
@@ -139,6 +141,17 @@ describe('letting in', () => {
     const tries = await Promise.all(Array.from({ length: 30 }, () => post('/api/login', { token: 'guess' })));
     expect(tries.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
     expect(tries.some(({ status }) => status === 429)).toBe(true);
+    // Whoever guesses shuts out nobody: not another address, and not the right token.
+    const elsewhere = {
+      method: 'POST',
+      path: '/api/login',
+      from: '127.0.0.2',
+      body: JSON.stringify({ token: 'guess' }),
+    };
+    const headers = { 'content-type': 'application/json', origin: origin() };
+    expect((await raw({ ...elsewhere, headers })).status).toBe(401);
+    expect((await post('/api/login', { token: 'guess' })).status).toBe(429);
+    await letIn();
   });
 });
 

@@ -53,6 +53,20 @@ async function expectUntouched(s: Scene): Promise<void> {
   expect(left.filter((line) => !/^\?\? \w+\.md$/.test(line))).toEqual([]);
 }
 
+test('a worker with an activity that does not listen ends all the same, and the next one takes its work over', async () => {
+  const s = (open = await scene({ 'a.js': BEFORE }, [EDIT]));
+  const deaf = await s.worker('seal:mute-before:1', { EMEND_SHUTDOWNGRACE_MS: '500' });
+  const run = await s.start('job.md', job('Raise it', 'approval: auto', 'commit: true'));
+  await s.until(() => deaf.fired());
+  deaf.child.kill('SIGTERM');
+  // Grace time, the time for those that do not listen, the end; then it has said why and is gone.
+  await s.until(() => deaf.child.exitCode !== null || deaf.child.signalCode !== null);
+  expect([deaf.child.exitCode, deaf.child.signalCode]).toEqual([1, null]);
+  expect(deaf.said()).toContain('worker_stuck');
+  await s.worker();
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+}, 120_000);
+
 describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
   const stop = STOPS[how];
 

@@ -91,6 +91,8 @@ export interface WorkerProcess {
   readonly mark: string;
   /** Did the planned fault fire? */
   readonly fired: () => boolean;
+  /** What it has written to its standard output. */
+  readonly said: () => string;
   /** Lets an execution that the fault holds go on. */
   go(): void;
   exited: Promise<void>;
@@ -161,11 +163,14 @@ export async function scene(
         reject(new Error(`worker ended before it was ready: ${String(code)} ${String(signal)}`));
       });
     });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const running: WorkerProcess = {
       pid: child.pid!,
       child,
       mark,
       fired: () => existsSync(mark),
+      said: () => said,
       go: () => {
         writeFileSync(`${mark}-go`, '');
       },

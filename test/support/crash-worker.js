@@ -82,7 +82,14 @@ const second = process.env.EMEND_TEST_SECOND_HOME ?? '';
 const environments = second === '' ? [process.env] : [process.env, { ...process.env, EMEND_HOME: second }];
 const workers = await Promise.all(environments.map(start));
 process.on('SIGTERM', () => {
-  for (const worker of workers) void worker.stop();
+  for (const worker of workers) worker.stop().catch(() => undefined);
 });
 process.stdout.write('ready\n');
-await Promise.all(workers.map((worker) => worker.done));
+try {
+  await Promise.all(workers.map((worker) => worker.done));
+} catch (error) {
+  // As worker.ts ends, and the command line: what does not listen holds on to the process.
+  if (error.problem?.code !== 'worker_stuck') throw error;
+  process.stdout.write(`worker_stuck: ${error.message}\n`);
+  process.exit(1);
+}

@@ -172,6 +172,25 @@ describe('archive', () => {
     expect((await archives[0]!.read(KEY)).map((e) => e.id).sort()).toEqual([...ids].sort());
   });
 
+  test('of many kept files the last is found without reading the others', async () => {
+    const read: string[] = [];
+    const sys: Sys = {
+      ...realSys,
+      readFile: (path) => {
+        read.push(path);
+        return realSys.readFile(path);
+      },
+    };
+    const archive = createArchive({ dir, sys });
+    expect(await archive.lastKept(KEY, 'checkpoint-')).toBeNull();
+    for (const n of ['01', '02', '10']) await archive.keep(KEY, `checkpoint-${n}`, { v: 1, n });
+    await archive.keep(KEY, 'checkup', { v: 1 });
+    read.length = 0;
+    expect(await archive.lastKept(KEY, 'checkpoint-')).toEqual({ v: 1, n: '10' });
+    expect(read).toEqual([join(dir, KEY, 'checkpoint-10.json')]);
+    expect(await archive.kept(KEY, 'checkpoint-')).toHaveLength(3);
+  });
+
   test('find: by prefix, newest first', async () => {
     const archive = createArchive({ dir });
     // Files' clocks tick every few milliseconds only.

@@ -17,8 +17,8 @@ export const checkpointOfRun = async (
   { archive }: Pick<ActivityDependencies, 'archive'>,
   run: string | null | undefined,
 ): Promise<PlanCheckpoint | null> => {
-  const last = run == null ? undefined : (await archive.kept(run, 'checkpoint-')).at(-1);
-  return last !== undefined && isKnown(last) ? (last as PlanCheckpoint) : null;
+  const last = run == null ? null : await archive.lastKept(run, 'checkpoint-');
+  return isKnown(last) ? (last as PlanCheckpoint) : null;
 };
 
 export const leftBehind = async (
