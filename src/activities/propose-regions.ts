@@ -2,6 +2,7 @@
 import { joinOperations, operationsOf, type Region } from '../edits/regions.js';
 import type { Json } from '../edits/structured-edit-json.js';
 import type { Outline } from '../edits/syntax.js';
+import { saidUndone, undoneInAll, type SaidUndone } from '../plan/undone.js';
 import { MODEL_BOUNDS } from '../shared/bounds.js';
 import { BOUNDS } from '../shared/limits.js';
 import type { LadderStep, LinesAsked, ProposeInput, RegionPart } from '../shared/protocol.js';
@@ -15,10 +16,12 @@ interface RegionPlan {
   readonly v: 1;
   readonly regions: readonly Region[];
 }
-/** Kept as a blob: the operations that the regions so far have said. */
+/** Kept as a blob: what the regions so far have said. */
 interface RegionWork {
   readonly v: 1;
   readonly operations: readonly Json[];
+  /** Of each region the tasks that its answer names as undone; absent in work of an earlier version, which did not look. */
+  readonly undone?: readonly (readonly SaidUndone[])[];
 }
 /** Kept as a blob: lines of a file that a model asked to be shown. */
 interface WantedLines {
@@ -33,6 +36,8 @@ export interface LoadedRegion {
   readonly range: Region;
   readonly isLast: boolean;
   readonly operations: readonly Json[];
+  /** As `RegionWork` has it. */
+  readonly undone: readonly (readonly SaidUndone[])[];
 }
 
 /** Null: the call is for whole files. */
@@ -43,7 +48,9 @@ export const loadRegion = async (blobs: BlobStore, { region: part }: ProposeInpu
   if (range === undefined) throw new Error(`the plan has no region ${part.index}`);
   const work = part.work === null ? null : await getJson<RegionWork>(blobs, part.work, 'work of regions');
   const isLast = part.index === regions.length - 1;
-  return { part, regions, range, isLast, operations: work?.operations ?? [] };
+  // A region of which nothing is known has named nothing.
+  const undone = work === null ? [] : (work.undone ?? [[]]);
+  return { part, regions, range, isLast, operations: work?.operations ?? [], undone };
 };
 
 /** What has been asked for, by path; empty where nothing was. */
@@ -82,13 +89,18 @@ const regionWords = (regions: readonly Region[], index: number): string => {
 export const joined = (region: LoadedRegion, answer: string, nonce: string): string =>
   joinOperations([...region.operations, ...operationsOf(answer, nonce)]);
 
+/** What every region names as undone nobody has done. `answer`: the last one's. */
+export const undoneOfRegions = ({ undone }: LoadedRegion, answer: string): readonly SaidUndone[] =>
+  undoneInAll([...undone, saidUndone(answer)]);
+
 export async function regionAfter(
   blobs: BlobStore,
-  { part, regions, operations }: LoadedRegion,
+  { part, regions, operations, undone }: LoadedRegion,
   answer: string,
   nonce: string,
 ): Promise<{ readonly region: RegionPart; readonly to: string }> {
-  const work: RegionWork = { v: 1, operations: [...operations, ...operationsOf(answer, nonce)] };
+  const all = { operations: [...operations, ...operationsOf(answer, nonce)], undone: [...undone, saidUndone(answer)] };
+  const work: RegionWork = { v: 1, ...all };
   const index = part.index + 1;
   return { region: { plan: part.plan, index, work: await putJson(blobs, work) }, to: regionWords(regions, index) };
 }

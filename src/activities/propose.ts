@@ -26,6 +26,7 @@ import {
   outlineText,
   regionAfter,
   regionsNext,
+  undoneOfRegions,
   wantedNext,
 } from './propose-regions.js';
 import { putRefusal, readRefusal } from './refusals.js';
@@ -207,8 +208,7 @@ async function toResult(
     case 'unchanged': {
       const accepted = await keep(dependencies, input, targets, {
         edited: outcome.outcome === 'edited' ? outcome : null,
-        // Of a part of a file nobody knows what the other parts' calls do.
-        undone: region === null ? saidUndone(answer.text) : [],
+        undone: region === null ? saidUndone(answer.text) : undoneOfRegions(region, answer.text),
       });
       const changed = outcome.outcome === 'edited' ? [...outcome.files.keys()] : [];
       return { v: 1, usage, outcome: outcome.outcome, accepted, changed };

@@ -25,10 +25,6 @@ export interface TaskOfPhase {
   readonly depth: number;
 }
 
-/** What the job of a phase asks for, below its tasks. */
-export const UNDONE_ASKED =
-  'Where your answer leaves one of these tasks undone, say so before the answer itself, one line for each such task: `NOT DONE: <number of the task>: <why>`. Write no such line of a task that is done, or that the files of another answer are for.';
-
 const SAID = /^[ \t]*NOT DONE: *(?:task *)?(\d{1,4})\b[ \t.:,)-]*(.*)$/i;
 /** Where the answer itself begins, in whatever format: what stands from there on is a file's text. */
 const BODY = /^(FILE|DELETE|FIND|EMEND-COMPLETE)\b|^(---|diff |@@ |\*\*\* |<<<|```|~~~|\{)/;

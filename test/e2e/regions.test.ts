@@ -1,5 +1,6 @@
 /** A file too large for one answer is edited in regions; a model that is shown windows asks for lines. */
 import { afterEach, expect, test } from '@jest/globals';
+import { UNDONE_ASKED, UNDONE_ASKED_OF_A_PART } from '../../src/shared/plan/undone-words.js';
 import { check } from './check-history.js';
 import { scene, structured, type Scene } from './support.js';
 
@@ -142,4 +143,41 @@ test('a model that is shown a part of a file asks for lines, and gets them', asy
   expect(paused.status.decision).toMatchObject({ reason: 'attempts_exhausted' });
   expect(await ladder(s, asks)).toHaveLength(2);
   expect(s.read('asks.ts')).toBe(BIG);
+}, 300_000);
+
+test('a task that every region names as undone is told of in the commit, one that a region does is not', async () => {
+  const lines = Array.from({ length: 25 }, (_, n) => block(n)).join('');
+  const part = (index: number, answer: string) => ({
+    name: `part ${index}`,
+    match: { contains: [UNDONE_ASKED_OF_A_PART, `This call is for part ${index}:`] },
+    answer,
+  });
+  const small = (n: number): string => edit(n).replaceAll('big.ts', 'small.ts');
+  const s = (open = await scene(
+    { 'small.ts': lines },
+    {
+      v: 1,
+      enforce_max_tokens: true,
+      rules: [
+        part(1, `NOT DONE: 2: no such function here\nNOT DONE: 3: no caller\n\n${small(3)}`),
+        part(2, `NOT DONE: 1: done before\nNOT DONE: 3: none here either\n\n${small(20)}`),
+        { name: 'all at once', match: { contains: 'small.ts' }, answer: LONG.replaceAll('big.ts', 'small.ts') },
+      ],
+    },
+  ));
+  await s.worker();
+  const limits = 'limits: { outputBudget_tokens: 128, maxOutputBudget_tokens: 256 }';
+  const tasks = '1. [ ] Triple 3\n2. [ ] Triple 20\n3. [ ] Mend the callers';
+  const run = await s.start(
+    'small.md',
+    `---\ntarget_files: [small.ts]\napproval: auto\ncommit: true\n${limits}\n---\n\n# Triple\n\n${tasks}\n\n${UNDONE_ASKED}\n`,
+  );
+  const ended = await s.end(run, 120);
+  expect(s.rehearsal.requests().flatMap(({ rule }) => (rule?.startsWith('part') ? [rule] : []))).toEqual([
+    'part 1',
+    'part 2',
+  ]);
+  expect(ended).toMatchObject({ outcome: 'committed', files: ['small.ts'] });
+  expect(s.git('log', '-1', '--format=%B')).toContain('Not done: task 3: no caller\n');
+  expect(s.git('log', '-1', '--format=%B')).not.toMatch(/task [12]/);
 }, 300_000);

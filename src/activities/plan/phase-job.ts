@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkFilePath } from '../../job/paths.js';
 import { readPlan as readFiles } from '../../plan-files/read.js';
-import { UNDONE_ASKED } from '../../plan/undone.js';
+import { UNDONE_ASKED } from '../../shared/plan/undone-words.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan/activities.js';
 import type { PhaseCategory } from '../../shared/plan/types.js';
 import { phaseKey } from '../../shared/refs.js';

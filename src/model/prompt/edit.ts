@@ -14,6 +14,7 @@ import type { Reference } from './references.js';
 import { fileTokens, showFiles } from './shown-files.js';
 import type { PromptFile } from './shown-files.js';
 import { estimateTokens } from './tokens.js';
+import { UNDONE_ASKED, UNDONE_ASKED_OF_A_PART } from '../../shared/plan/undone-words.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 
 export interface EditPromptInput {
@@ -157,7 +158,7 @@ function taskText(input: EditPromptInput): string {
     section('Task', input.instructions.trim()),
     section('Brief: how this call fits the others', input.brief?.trim() ?? ''),
     section('Changes to other files accepted so far', acceptedText(input.accepted)),
-    input.region === undefined ? '' : regionText(input.region),
+    input.region === undefined ? '' : regionText(input.region, input.instructions.includes(UNDONE_ASKED)),
     section('Note of the reviewer', input.note?.trim() ?? ''),
     section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
     refusal === null
@@ -173,13 +174,17 @@ function taskText(input: EditPromptInput): string {
     .join('\n');
 }
 
-const regionText = ({ path, range: [from, to], index, count, outline, diff }: PromptRegion): string =>
+const regionText = (
+  { path, range: [from, to], index, count, outline, diff }: PromptRegion,
+  isUndoneAsked: boolean,
+): string =>
   [
     section(
       'Your part of the file',
       `${path} is edited in ${count} parts, one call each, in order. This call is for part ${index + 1}: lines ${from} to ${to}. ` +
         'Do what the task wants in these lines and nowhere else: the other parts have calls of their own. An insert before the first line ' +
-        'of the next part belongs to that part. Where nothing is to be done here, send an empty array of operations.',
+        'of the next part belongs to that part. Where nothing is to be done here, send an empty array of operations.' +
+        (isUndoneAsked ? `\n\n${UNDONE_ASKED_OF_A_PART}` : ''),
     ),
     section('Definitions of the file, with their lines', outline),
     section(
