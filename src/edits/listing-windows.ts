@@ -19,10 +19,18 @@ const OUTLINE_SHARE = 0.3;
 const DEFINITION =
   /^\s{0,4}(export|import|from|def|class|async|function|const|let|var|interface|type|enum|struct|impl|trait|fn|pub|mod|use|func|package|public|private|protected|static|abstract|namespace|module|sub|template|typedef|#include|#define|@\w+|\w[\w$.]*\s*(=\s*(async\s*)?(function\b|\()|\([^)]*\)\s*\{))/;
 
-/** The listing of `text` in at most about `budget_chars` characters, whole where it fits. `hints`: the instructions and notes. */
-export const windowedListing = (text: Text, budget_chars: number, hints = ''): Windowed => {
+/**
+ * The listing of `text` in at most about `budget_chars` characters, whole where it fits. `hints`: the instructions and notes.
+ * `lineHead_chars`: what a line weighs beside its text.
+ */
+export const windowedListing = (
+  text: Text,
+  budget_chars: number,
+  hints = '',
+  lineHead_chars: number = EDIT_BOUNDS.lineHead_chars,
+): Windowed => {
   const { lines } = text;
-  const cost = (line: number): number => (lines[line - 1]?.length ?? 0) + 14;
+  const cost = (line: number): number => (lines[line - 1]?.length ?? 0) + lineHead_chars;
   let whole = 0;
   for (let line = 1; line <= lines.length && whole <= budget_chars; line += 1) whole += cost(line);
   if (whole <= budget_chars) return { listing: listing(text) };

@@ -335,6 +335,10 @@ export const EDIT_BOUNDS = bounds({
   symbolCandidates: 12,
   // Refusals told of one search-replace answer; each costs a look for the nearest place.
   blockReasonsTold: 10,
+  // `1200:k3f| ` and a line end, and as much for a plain line: estimates err low for source code.
+  lineHead_chars: 14,
+  // The same with a check in a small model's tokens, 7 a line at 4 characters each: digits and checks are tokens by themselves.
+  checkedLineHead_chars: 28,
   // Of a long file the lines are shown round a line that the task names,
   windowNamed_lines: 20,
   // round a word of the task,

@@ -114,7 +114,7 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
   const fixed = [system, rules, task, form.tail(SAMPLE_NONCE, paths)];
   const fixed_tokens = fixed.reduce((sum, text) => sum + estimateTokens(text), 0);
   const free_tokens = Math.max(MODEL_BOUNDS.editFiles_tokens, input.inputBudget_tokens - fixed_tokens);
-  const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file), 0);
+  const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file, form), 0);
   const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);
   const offered = new Set(paths);
   const context = input.context.filter((file) => !offered.has(file.path));

@@ -6,6 +6,7 @@ import type { LineRange } from '../../edits/listing.js';
 import type { Text } from '../../edits/types.js';
 import { fenced } from './blocks.js';
 import type { Form } from './forms/form.js';
+import { EDIT_BOUNDS } from '../../shared/bounds.js';
 
 export interface PromptFile {
   readonly path: string;
@@ -37,7 +38,7 @@ export function showFiles(
   { region, wanted = NOTHING }: Asked = {},
 ): Shown {
   const seen = new Map<string, readonly LineRange[]>();
-  const sized = files.map((file) => ({ file, tokens: fileTokens(file) })).sort((a, b) => a.tokens - b.tokens);
+  const sized = files.map((file) => ({ file, tokens: fileTokens(file, form) })).sort((a, b) => a.tokens - b.tokens);
   let left_tokens = budget_tokens;
   sized.forEach(({ file: { path, text }, tokens }, index) => {
     const share = Math.floor(Math.max(0, left_tokens) / (sized.length - index));
@@ -46,7 +47,7 @@ export function showFiles(
         ? undefined
         : region?.path === path
           ? [region.range]
-          : windowedListing(text, share * CHARS_PER_TOKEN, hints).seen;
+          : windowedListing(text, share * CHARS_PER_TOKEN, hints, lineHead_chars(form)).seen;
     const asked = wanted.get(path) ?? [];
     const ranges =
       windows === undefined ? undefined : mergeRanges([...windows, ...asked], indexOf(text ?? NO_TEXT).length);
@@ -57,12 +58,12 @@ export function showFiles(
 }
 
 const CHARS_PER_TOKEN = 4;
-/** `1200:k3f| ` and the line end, as `windowedListing` counts them. */
-const LINE_OVERHEAD_chars = 14;
+const lineHead_chars = ({ shows }: Showing): number =>
+  shows === 'checked' ? EDIT_BOUNDS.checkedLineHead_chars : EDIT_BOUNDS.lineHead_chars;
 
 /** What a file weighs when it is shown whole. */
-export const fileTokens = ({ text }: PromptFile): number =>
-  (text?.lines ?? []).reduce((sum, line) => sum + (line.length + LINE_OVERHEAD_chars) / CHARS_PER_TOKEN, 0);
+export const fileTokens = ({ text }: PromptFile, form: Showing): number =>
+  (text?.lines ?? []).reduce((sum, line) => sum + (line.length + lineHead_chars(form)) / CHARS_PER_TOKEN, 0);
 
 function shown({ path, text }: PromptFile, form: Showing, ranges: readonly LineRange[] | undefined): string {
   if (text === null) return `## ${path} (does not exist yet; create it)\n`;

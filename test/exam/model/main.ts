@@ -15,7 +15,7 @@ import { askDirectly } from './direct.js';
 import { maxDraws } from './limits.js';
 import { costTable } from './cost.js';
 import { replay } from './replay.js';
-import { isDone, readResults, type Results, withRun, writeResults } from './results.js';
+import { isDone, otherModel, readResults, type Results, withRun, writeResults } from './results.js';
 import { canBeIn, runTask, type TaskRun, type WantedFormat } from './run-task.js';
 import { startServices, STREAM_IDLE_MS } from './services.js';
 import { bySize, byTask } from './table.js';
@@ -122,9 +122,11 @@ const onSignal = (last: () => Promise<void>): (() => void) => {
   };
 };
 
-const exam = async (options: Options, tasks: readonly Task[]): Promise<Results> => {
-  const command = `npm run exam:model -- ${process.argv.slice(2).join(' ')}`;
-  let results = readResults(options.out, command);
+const COMMAND = `npm run exam:model -- ${process.argv.slice(2).join(' ')}`;
+const modelOf = ({ model }: Options): string => model ?? process.env.ANTHROPIC_BASE_URL ?? 'as configured';
+
+const exam = async (options: Options, tasks: readonly Task[], begun: Results): Promise<Results> => {
+  let results = begun;
   const left = tasks.flatMap((task) =>
     options.formats
       .filter((format) => canBeIn(task, format) && !isDone(results, task, format))
@@ -150,7 +152,7 @@ const exam = async (options: Options, tasks: readonly Task[]): Promise<Results> 
         config,
         limit_ms: options.limit_ms,
       });
-      const model = options.model ?? process.env.ANTHROPIC_BASE_URL ?? 'as configured';
+      const model = modelOf(options);
       keepRun(options.answers, {
         v: 1,
         task: task.id,
@@ -188,8 +190,7 @@ const direct = async (options: Options, tasks: readonly Task[]): Promise<Results
         const words = run.attempts.map(({ verdict }) => [verdict?.outcome, ...(verdict?.reasons ?? [])].join(' '));
         say(`${task.id} ${format}: ${run.outcome} (${words.join('; ')}), ${Math.round(run.seconds)} s`);
       }
-  const command = `npm run exam:model -- ${process.argv.slice(2).join(' ')}`;
-  return { v: 1, model: name, begun: runs[0]?.at ?? '', command, runs };
+  return { v: 1, model: name, begun: runs[0]?.at ?? '', command: COMMAND, runs };
 };
 
 const tables = (results: Results): number => {
@@ -224,7 +225,12 @@ const main = async (): Promise<number> => {
     return 0;
   }
   if (options.direct) return tables(await direct(options, tasks));
-  return tables(options.table ? readResults(options.out, '') : await exam(options, tasks));
+  const begun = readResults(options.out, COMMAND);
+  if (options.table) return tables(begun);
+  const other = otherModel(begun, modelOf(options));
+  if (other === null) return tables(await exam(options, tasks, begun));
+  process.stderr.write(`${options.out} holds results of ${other}: say another --out for ${modelOf(options)}\n`);
+  return 2;
 };
 
 process.exitCode = await main().catch((error: unknown) => {

@@ -24,6 +24,10 @@ export const writeResults = (file: string, results: Results): void => {
   renameSync(`${file}.new`, file);
 };
 
+/** The other model whose results these are: gone on with, they would count as this one's. */
+export const otherModel = ({ model, runs }: Results, asked: string): string | null =>
+  runs.length === 0 || model === null || model === asked ? null : model;
+
 /** A task that has changed since is run again. */
 export const isDone = ({ runs }: Results, task: Task, format: string): boolean =>
   runs.some((run) => run.task === task.id && run.format === format && run.taskHash === task.hash);

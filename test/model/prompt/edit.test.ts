@@ -187,6 +187,12 @@ describe('files that do not fit', () => {
       expect(text).toContain('work(0,');
     },
   );
+  test('a listing with checks weighs 7 tokens a line more than its text', () => {
+    const files = [{ path: 'src/large.ts', text: textOf(`${'x'.repeat(40)}\n`.repeat(400)) }];
+    const seen = (format: EditPromptInput['format']): number =>
+      buildEditRequest(editInput({ format, instructions, inputBudget_tokens: 6600, files })).seen.size;
+    expect({ plain: seen('unified-diff'), checked: seen('structured-edit') }).toEqual({ plain: 0, checked: 1 });
+  });
   test('a small file beside it stays whole', () => {
     const files = [large, { path: 'src/a.ts', text: textOf('one\n') }];
     const built = buildEditRequest(
