@@ -35,91 +35,132 @@ export interface WatchListOptions {
 export const watchList = async (
   emend: Emend,
   onChange: (list: RunList) => void,
-  { signal, onView, onServer = false, onFailed }: WatchListOptions,
+  options: WatchListOptions,
 ): Promise<void> => {
-  const failing = new AbortController();
-  const until = AbortSignal.any([signal, failing.signal]);
-  const failed: { error: Error | null } = { error: null };
-  const fail = (error: unknown): void => {
-    failed.error ??= error instanceof Error ? error : new Error(String(error));
-    failing.abort();
-  };
   // Read before the list is: a run that starts in between would else be in neither.
   const archive = await archiveNames(emend);
-  const list = await listRuns(emend).catch((error: unknown) => {
+  try {
+    await new ListWatch(emend, await listRuns(emend), archive, onChange, options).run();
+  } finally {
     archive.close();
-    throw error;
-  });
-  const rows = new Map(list.runs.map((run) => [run.stepKey, run]));
-  const tell = (): void => {
-    if (!until.aborted) onChange({ ...list, runs: [...rows.values()] });
-  };
-  const put = (view: RunView, run: ResolvedRun): void => {
-    rows.set(run.stepKey, rowOf(view, run));
-    tell();
-  };
-  const followed = new Map<StepKey, Promise<void>>();
-  const waiting = new Set<StepKey>();
-  const followOne = async (stepKey: StepKey): Promise<void> => {
-    try {
-      const run = await resolveRun(emend, stepKey);
-      const changed = async (view: RunView): Promise<undefined> => {
-        put(view, run);
-        await onView?.(view);
-      };
-      await watchRun(emend, run, changed, { signal: until });
-      if (until.aborted) return;
-      const now = await resolveRun(emend, stepKey);
-      put(await showRun(emend, now, { full: false }), now);
-    } catch (error) {
-      const problem = error instanceof ProblemError ? error.problem : null;
-      // A run that is gone (its archive was removed) is no reason to stop looking at the others.
-      if (problem === null || problem.code === 'no_server') fail(error);
-      else if (onFailed !== undefined) onFailed(stepKey, problem);
-      else if (problem.code !== 'run_unknown') fail(error);
+  }
+};
+
+class ListWatch {
+  private readonly rows: Map<StepKey, ListedRun>;
+  /** Open runs, each with what follows it; those past `webFollowed` wait for one to end. */
+  private readonly followed = new Map<StepKey, Promise<void>>();
+  private readonly waiting = new Set<StepKey>();
+  /** Runs that are new: their first record, or their workflow, may come a moment later. */
+  private readonly beginning = new Map<StepKey, Promise<void>>();
+  private readonly failing = new AbortController();
+  private readonly until: AbortSignal;
+  private failed: Error | null = null;
+
+  private readonly emend: Emend;
+  private readonly list: RunList;
+  private readonly archive: ArchiveNames;
+  private readonly onChange: (list: RunList) => void;
+  private readonly options: WatchListOptions;
+
+  constructor(
+    emend: Emend,
+    list: RunList,
+    archive: ArchiveNames,
+    onChange: (list: RunList) => void,
+    options: WatchListOptions,
+  ) {
+    this.emend = emend;
+    this.list = list;
+    this.archive = archive;
+    this.onChange = onChange;
+    this.options = options;
+    this.rows = new Map(list.runs.map((run) => [run.stepKey, run]));
+    this.until = AbortSignal.any([options.signal, this.failing.signal]);
+  }
+
+  async run(): Promise<void> {
+    this.onChange(this.list);
+    if (this.emend.runs !== null) for (const { open, stepKey } of this.list.runs) if (open) this.follow(stepKey);
+    while (!this.until.aborted) {
+      await this.look().catch((error: unknown) => {
+        this.fail(error);
+      });
+      await this.archive.told(this.until);
     }
-  };
-  const follow = (stepKey: StepKey): void => {
-    if (until.aborted || followed.has(stepKey)) return;
-    if (followed.size >= BOUNDS.webFollowed) {
-      waiting.add(stepKey);
+    await Promise.all([...this.followed.values(), ...this.beginning.values()]);
+    if (this.failed !== null) throw this.failed;
+  }
+
+  /** The first failure ends the watch. */
+  private fail(error: unknown): void {
+    this.failed ??= error instanceof Error ? error : new Error(String(error));
+    this.failing.abort();
+  }
+
+  private put(view: RunView, run: ResolvedRun): void {
+    this.rows.set(run.stepKey, rowOf(view, run));
+    if (!this.until.aborted) this.onChange({ ...this.list, runs: [...this.rows.values()] });
+  }
+
+  private async look(): Promise<void> {
+    const found = await this.archive.news();
+    const onServer = this.options.onServer === true ? await openRuns(this.emend) : [];
+    for (const stepKey of [...found, ...onServer])
+      if (this.rows.get(stepKey)?.open !== true && !this.beginning.has(stepKey))
+        this.beginning.set(
+          stepKey,
+          this.begin(stepKey)
+            .catch(() => undefined)
+            .finally(() => this.beginning.delete(stepKey)),
+        );
+  }
+
+  private async begin(stepKey: StepKey): Promise<void> {
+    const run = await startedRun(this.emend, stepKey, this.until);
+    if (run === null || this.until.aborted) return;
+    this.put(await showRun(this.emend, run, { full: false }), run);
+    if (run.live?.open === true) this.follow(stepKey);
+  }
+
+  private follow(stepKey: StepKey): void {
+    if (this.until.aborted || this.followed.has(stepKey)) return;
+    if (this.followed.size >= BOUNDS.webFollowed) {
+      this.waiting.add(stepKey);
       return;
     }
-    waiting.delete(stepKey);
-    const following = followOne(stepKey).finally(() => {
-      followed.delete(stepKey);
-      for (const next of [...waiting].slice(0, 1)) follow(next);
-    });
-    followed.set(stepKey, following);
-  };
-  const beginning = new Map<StepKey, Promise<void>>();
-  const begin = async (stepKey: StepKey): Promise<void> => {
-    const run = await startedRun(emend, stepKey, until);
-    if (run === null || until.aborted) return;
-    put(await showRun(emend, run, { full: false }), run);
-    if (run.live?.open === true) follow(stepKey);
-  };
-  const look = async (): Promise<void> => {
-    const found = [...(await archive.news()), ...(onServer ? await openRuns(emend) : [])];
-    for (const stepKey of found)
-      if (rows.get(stepKey)?.open !== true && !beginning.has(stepKey))
-        beginning.set(
-          stepKey,
-          begin(stepKey)
-            .catch(() => undefined)
-            .finally(() => beginning.delete(stepKey)),
-        );
-  };
-  onChange(list);
-  if (emend.runs !== null) for (const run of list.runs) if (run.open) follow(run.stepKey);
-  while (!until.aborted) {
-    await look().catch(fail);
-    await archive.told(until);
+    this.waiting.delete(stepKey);
+    const following = this.toItsEnd(stepKey)
+      .catch((error: unknown) => {
+        this.lost(stepKey, error);
+      })
+      .finally(() => {
+        this.followed.delete(stepKey);
+        for (const next of [...this.waiting].slice(0, 1)) this.follow(next);
+      });
+    this.followed.set(stepKey, following);
   }
-  archive.close();
-  await Promise.all([...followed.values(), ...beginning.values()]);
-  if (failed.error !== null) throw failed.error;
-};
+
+  private async toItsEnd(stepKey: StepKey): Promise<void> {
+    const run = await resolveRun(this.emend, stepKey);
+    const changed = async (view: RunView): Promise<undefined> => {
+      this.put(view, run);
+      await this.options.onView?.(view);
+    };
+    await watchRun(this.emend, run, changed, { signal: this.until });
+    if (this.until.aborted) return;
+    const now = await resolveRun(this.emend, stepKey);
+    this.put(await showRun(this.emend, now, { full: false }), now);
+  }
+
+  /** A run that is gone (its archive was removed) is no reason to stop looking at the others. */
+  private lost(stepKey: StepKey, error: unknown): void {
+    const problem = error instanceof ProblemError ? error.problem : null;
+    if (problem === null || problem.code === 'no_server') this.fail(error);
+    else if (this.options.onFailed !== undefined) this.options.onFailed(stepKey, problem);
+    else if (problem.code !== 'run_unknown') this.fail(error);
+  }
+}
 
 const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
   (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
