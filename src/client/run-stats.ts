@@ -31,9 +31,15 @@ export const runStats = (all: readonly ReportFacts[]): RunStats => ({
   counts: Object.fromEntries(
     METRIC_NAMES.map((name) => [name, tally(all.flatMap(METRICS[name]))]),
   ) as RunStats['counts'],
-  usage: all.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
+  usage: all.map(ownUsage).reduce(addUsage, NO_USAGE),
   medianAnswer_s: median(all.flatMap(({ decisions }) => decisions.flatMap(waited))),
 });
+
+/** The result of a plan's run has what its phases paid, too; they are runs of their own, and are counted there. */
+const ownUsage = ({ events, usage, byFile }: ReportFacts): StepUsage =>
+  events.some(({ type }) => type === 'plan_started')
+    ? byFile.map((each) => each.usage).reduce(addUsage, NO_USAGE)
+    : usage;
 
 /** Most frequent first. */
 const tally = (words: readonly string[]): Readonly<Record<string, number>> => {

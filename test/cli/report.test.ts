@@ -167,6 +167,10 @@ describe('statistics', () => {
       medianAnswer_s: 6,
       usage: { calls: 6 },
     });
+    // A plan's run tells what its phases paid; here it counts with what it paid itself: the pick's call and the two edits'.
+    const started = { type: 'plan_started', seq: 1, at: 0 } as unknown as (typeof facts.events)[number];
+    const plan = { ...facts, events: [started], usage: { ...facts.usage, calls: 100 } };
+    expect(runStats([facts, plan]).usage.calls).toBe(6);
     expect(runStats([])).toMatchObject({ runs: 0, medianAnswer_s: null });
   });
 });

@@ -72,7 +72,7 @@ async function allEvents(emend: Emend, since: string): Promise<readonly (readonl
   return runs;
 }
 
-/** Over the runs that edit: a plan's own run has no calls. */
+/** Over all runs, those of plans themselves and of their phases among them. */
 async function stepStats(emend: Emend, since: string): Promise<RunStats> {
   const all = [];
   for (const stepKey of await emend.archive.list()) {
