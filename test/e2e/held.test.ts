@@ -9,6 +9,7 @@ import type { ResolvedRun } from '../../src/client/index.js';
 import { createLeaseKeeper } from '../../src/workspace/lease.js';
 import { closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
 import { alive } from '../support/alive.js';
+import { printedFaults } from '../support/json-schema.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -99,7 +100,11 @@ test('files of a terminated run: the next step waits and says for whom and what 
   expect(listed.out).toContain(`  emend recover --undo ${id}   puts its files back`);
   expect((await leaseOf(s))?.stepKey).toBe(first.stepKey);
 
-  expect(await emendCommand(s, 'recover', '--undo', id)).toMatchObject({ code: 0 });
+  const undo = ['recover', '--undo', id, '--json'];
+  const undone = await emendCommand(s, ...undo);
+  expect(undone).toMatchObject({ code: 0 });
+  expect(printedFaults(undo, undone.out)).toEqual([]);
+  expect(JSON.parse(undone.out)).toMatchObject({ stepKey: first.stepKey, files: ['a.js'], kept: [] });
   expect(await s.end(next)).toMatchObject({ outcome: 'committed', files: ['b.js'] });
   expect([s.read('a.js'), s.read('b.js'), await leaseOf(s)]).toEqual([BEFORE, AFTER, null]);
 });

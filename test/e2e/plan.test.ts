@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../src/client/archived.js';
 import { listRuns, resolveRun, showRun, tellPlan, planOfPath } from '../../src/client/index.js';
+import { main } from '../../src/cli/main.js';
+import { fakeIo } from '../cli/io.js';
+import { printedFaults } from '../support/json-schema.js';
 import { longOnly } from '../support/skipped.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
@@ -23,6 +26,45 @@ const PHASES: readonly DemoPhase[] = [
 const files = { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' };
 const script = PHASES.map((phase) => answerFor(phase));
 
+const PLAN = 'plans/010_demo.md';
+
+/** What a command prints; with `--json` as data, held against its documented schema. */
+const emend = async (s: Scene, exit: number, args: readonly string[]): Promise<unknown> => {
+  const io = fakeIo({ env: s.env, cwd: s.repo, isTty: false });
+  const found = await main(args, io);
+  expect({ args, exit: found, ...io.printed }).toMatchObject({ exit });
+  if (!args.includes('--json')) return io.printed.out;
+  expect(printedFaults(args, io.printed.out)).toEqual([]);
+  return JSON.parse(io.printed.out);
+};
+
+/** What is told of a plan that has run: as data, and as a report with what each phase cost. */
+const looksBack = async (s: Scene, run: string): Promise<void> => {
+  const cost = { runs: 1, usage: { calls: 1 } };
+  const phases = [1, 2, 3].map((phase) => ({ phase, ...cost }));
+  expect(await emend(s, 0, ['report', run, '--json'])).toMatchObject({ outcome: 'completed', phases });
+  for (const args of [['show', run], ['plan', 'status', PLAN], ['plan', 'check', PLAN], ['list']])
+    await emend(s, 0, [...args, '--json']);
+  expect(await emend(s, 0, ['stats', '--json'])).toMatchObject({ plans: 1, steps: { runs: 4, usage: { calls: 3 } } });
+
+  const html = String(await emend(s, 0, ['report', run, '--html']));
+  const [, byPhase = ''] = html.split('<h2>What it cost, by phase</h2>');
+  // The rehearsed model has no price.
+  for (const title of ['Tokens', 'Time']) {
+    const plot = new RegExp(`<figure><figcaption>${title}</figcaption><svg.*?</svg>`, 's').exec(byPhase)?.[0] ?? '';
+    expect({ title, phases: plot.match(/Phase \d/g) }).toMatchObject({
+      phases: expect.arrayContaining(['Phase 1', 'Phase 2', 'Phase 3']),
+    });
+  }
+  // One file: nothing in it is fetched from elsewhere, and its own policy forbids it.
+  expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
+  expect(html).not.toMatch(/<(?:script|link|img|iframe|object|embed|base)\b|\s(?:src|href|srcset)=|url\(|@import/i);
+
+  const markdown = String(await emend(s, 0, ['report', run]));
+  expect(markdown).toContain('## What it cost, by phase\n');
+  expect(markdown.match(/^\| Phase \d \| 1 \| 1 \| /gm)).toHaveLength(3);
+};
+
 /** Each of the seven steps, and the seams between them. */
 const STEPS = [
   ...['readPlan:after:1', 'makePhaseJob:after:1', 'propose:after:1', 'verify:after:2', 'commit:after:2'],
@@ -39,6 +81,8 @@ describe('a plan, end to end', () => {
       await first.exited;
       expect(first.fired()).toBe(true);
       await s.worker();
+      // Joins the run that is open.
+      const joined = emend(s, 0, ['plan', 'run', PLAN, '--json']);
       const result = await s.end(run, 120);
       expect(result).toMatchObject({ outcome: 'completed', usage: { calls: 3 } });
       expect(result.plan?.phases.map(({ status, verification }) => [status, verification])).toEqual([
@@ -106,6 +150,8 @@ describe('a plan, end to end', () => {
         phase_replan_count: { '1': 0, '2': 0, '3': 0 },
       });
       await check(s, run.live!.workflowId, 'plan-completed');
+      expect(await joined).toMatchObject({ stepKey: run.stepKey, kind: 'closed', exit: 0 });
+      await looksBack(s, run.stepKey.slice(0, 8));
       expect(archivedRun(run.stepKey, await s.emend.archive.read(run.stepKey)).started?.jobPath).toBe('plans/010_demo');
     },
     240_000,
