@@ -7,7 +7,7 @@ import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel } from './model-call.js';
 import { bytesOf, loadTargets, references } from './references.js';
-import { currentSnapshot, putText } from './snapshot.js';
+import { currentSnapshot, edited, putText } from './snapshot.js';
 
 export const brief =
   (dependencies: ActivityDependencies) =>
@@ -25,7 +25,7 @@ export const brief =
         role: 'brief',
         file: '*',
         draw: 1,
-        bases: snapshot.targets.map((target) => target.sha),
+        bases: edited(snapshot.targets).map((target) => target.sha),
         format: 'brief',
         model: snapshot.model,
         outputBudget_tokens,
@@ -33,7 +33,7 @@ export const brief =
         refusal: null,
         build: async () => {
           const { instructions, rules, hints } = await references(blobs, snapshot);
-          const files = await loadTargets(blobs, snapshot.targets);
+          const files = await loadTargets(blobs, edited(snapshot.targets));
           const entry = modelEntry(snapshot.config, snapshot.model);
           const budget = inputBudget(snapshot.limits, entry, outputBudget_tokens);
           const listed = {

@@ -36,7 +36,7 @@ export function estimateEdits(
   files: readonly EstimatedFile[],
   split: boolean,
 ): Estimate {
-  const chunks = split ? files.length : 1;
+  const chunks = split ? files.length : Math.min(files.length, 1);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const whole = files.filter(({ format, isNew }) => format === 'whole-file' && !isNew);
   const rewritten = whole.reduce((sum, file) => sum + file.bytes, 0);

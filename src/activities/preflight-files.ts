@@ -25,11 +25,13 @@ export async function snapshotTarget(options: {
   readonly path: string;
   readonly config: ProjectConfig;
   readonly limits: Limits;
+  /** The change removes the file: what it holds is kept, and need not be text. */
+  readonly deletes: boolean;
   /** Existing files of the workspace, asked for only where a file is new: it ends its lines as those beside it do. */
   readonly siblings: () => Promise<readonly string[]>;
   readonly signal: AbortSignal;
 }): Promise<SizedTarget> {
-  const { dependencies, workspace, path, config, limits, signal } = options;
+  const { dependencies, workspace, path, config, limits, deletes, signal } = options;
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
@@ -40,7 +42,8 @@ export async function snapshotTarget(options: {
   const bytes = await readFile(target.realPath);
   const encoding = encodingOf(config, path);
   const facts = await dependencies.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
-  if (facts.binary) fail('target_binary', `${path} is a binary file (it holds a NUL): it cannot be edited as text`);
+  if (facts.binary && !deletes)
+    fail('target_binary', `${path} is a binary file (it holds a NUL): it cannot be edited as text`);
   const ref = await dependencies.blobs.put(bytes);
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
@@ -51,6 +54,7 @@ export async function snapshotTarget(options: {
     lines: facts.lines,
     encoding: encoding ?? null,
     newFileEol: '\n',
+    ...(deletes ? { deletes } : {}),
   };
 }
 

@@ -4,9 +4,11 @@ import type { Job } from '../job/types.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail } from '../shared/problems.js';
 import { dirtyPaths, hintedPaths, inspectTarget, listWorkspaceFiles, looksSecret } from '../workspace/files.js';
+import type { TargetFacts } from '../workspace/files-target.js';
 
 export type Chosen =
-  | { readonly outcome: 'targets'; readonly paths: readonly string[] }
+  /** `deleted`: those of `paths` that go; they stand first, so that whoever is asked for the others knows. */
+  | { readonly outcome: 'targets'; readonly paths: readonly string[]; readonly deleted: readonly string[] }
   | { readonly outcome: 'pick'; readonly files: readonly string[] };
 
 interface Question {
@@ -39,7 +41,7 @@ export async function chooseTargets({
   const mayBeNew = [...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.newFiles)];
   const named = [...new Set([...written, ...job.targetFiles, ...mayBeNew])];
   await checkNamed(workspace, job, jobPath, mayBeNew);
-  const chosen = named.length > 0 ? targets(named) : await unnamed(workspace, job, picked);
+  const chosen = named.length > 0 ? targets(named, job.deleteFiles) : await unnamed(workspace, job, picked);
   if (chosen.outcome === 'pick') return chosen;
   const { paths } = chosen;
   const most = limits.maxFilesPerStep ?? Infinity;
@@ -56,18 +58,30 @@ export async function chooseTargets({
   return chosen;
 }
 
-const targets = (paths: readonly string[]): Extract<Chosen, { outcome: 'targets' }> => ({ outcome: 'targets', paths });
+const targets = (edited: readonly string[], deleted: readonly string[]): Extract<Chosen, { outcome: 'targets' }> => ({
+  outcome: 'targets',
+  paths: [...deleted, ...edited.filter((path) => !deleted.includes(path))],
+  deleted,
+});
 
 /** Every named target exists and is a file inside; each fault names the job's line. */
 async function checkNamed(workspace: string, job: Job, jobPath: string, written: readonly string[]): Promise<void> {
   const faults: { code: 'target_missing' | 'target_not_a_file' | 'target_outside'; message: string }[] = [];
-  for (const [index, path] of job.targetFiles.entries()) {
-    const found = await inspectTarget(workspace, path, null);
-    if (found.ok || written.includes(path)) continue;
-    const { code, message } = found.problem;
-    const line = job.lines[`target_files.${index}`] ?? job.lines.target_files ?? 1;
-    faults.push({ code: code as 'target_missing', message: `${jobPath}:${line}: target_files: ${message}` });
-  }
+  const check = async (key: string, paths: readonly string[], fault: (found: TargetFacts) => string | null) => {
+    for (const [index, path] of paths.entries()) {
+      const found = await inspectTarget(workspace, path, null);
+      const why = found.ok ? fault(found.value) : found.problem.message;
+      if (why === null || (!found.ok && written.includes(path))) continue;
+      const code = found.ok ? 'target_not_a_file' : (found.problem.code as 'target_missing');
+      const line = job.lines[`${key}.${index}`] ?? job.lines[key] ?? 1;
+      faults.push({ code, message: `${jobPath}:${line}: ${key}: ${why}` });
+    }
+  };
+  await check('target_files', job.targetFiles, () => null);
+  // What goes must be the file itself: taking a link away leaves its file, taking the file away leaves a link that leads nowhere.
+  await check('delete_files', job.deleteFiles, ({ path, target, symlink }) =>
+    symlink ? `${path}: a symbolic link leads to ${target}; name the file itself` : null,
+  );
   for (const path of written) {
     const found = await inspectTarget(workspace, path, null);
     if (found.ok || found.problem.code === 'target_missing') continue;
@@ -82,10 +96,12 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
 }
 
 async function unnamed(workspace: string, job: Job, picked: readonly string[] | null): Promise<Chosen> {
-  if (picked !== null) return targets(picked);
+  const { deleteFiles } = job;
+  if (picked !== null) return targets(picked, deleteFiles);
   const files = (await listWorkspaceFiles(workspace)).files.filter((path) => !looksSecret(path));
   const hinted = hintedPaths(job.instructions, files);
-  if (hinted.length > 0) return targets(hinted);
+  // A job may be about nothing but files that go: then nobody is asked for others.
+  if (hinted.length > 0 || deleteFiles.length > 0) return targets(hinted, deleteFiles);
   if (files.length === 0) fail('nothing_to_edit', `${workspace} holds no files that a model may be shown`);
   return { outcome: 'pick', files };
 }

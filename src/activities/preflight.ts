@@ -21,7 +21,7 @@ import { estimateEdits, type Estimate } from './estimate.js';
 import { readTextFile, snapshotTarget, textRefs } from './preflight-files.js';
 import { chooseTargets } from './preflight-targets.js';
 import { testPlan } from './preflight-tests.js';
-import { getSnapshot, getText, putJson, putText, type Snapshot, type SnapshotTarget } from './snapshot.js';
+import { edited, getSnapshot, getText, putJson, putText, type Snapshot, type SnapshotTarget } from './snapshot.js';
 
 const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
 
@@ -113,10 +113,15 @@ async function compute(
   let listed: Promise<readonly string[]> | null = null;
   const siblings = () => (listed ??= listWorkspaceFiles(workspace).then(({ files }) => files));
   const sized = await Promise.all(
-    wanted.map((path) => snapshotTarget({ dependencies, workspace, path, config, limits: asked, siblings, signal })),
+    wanted.map((path) =>
+      snapshotTarget({
+        ...{ dependencies, workspace, path, config, limits: asked, siblings, signal },
+        deletes: chosen.deleted.includes(path),
+      }),
+    ),
   );
   const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
-  const level = complexity([...sized, ...kept]);
+  const level = complexity(edited([...sized, ...kept]));
   const routed = route(
     { ...config, limits: asked },
     { category: job.category, complexity: level, jobModel: job.model },
@@ -137,7 +142,8 @@ async function compute(
     });
     return { ...file, format, bucket, outputBudget_tokens };
   });
-  const split = splitDecision({ mode, complexity: level, formats: targets.map((target) => target.format), limits });
+  const asking = edited(targets);
+  const split = splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
   const snapshot: Snapshot = {
     ...base,
     model,
@@ -165,7 +171,7 @@ async function compute(
   const estimate = estimateEdits(
     config,
     model,
-    targets.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
+    asking.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
     split.shouldSplit,
   );
   return {
@@ -183,20 +189,21 @@ async function compute(
       lines: target.lines,
       bytes: target.bytes,
       outputBudget_tokens: target.outputBudget_tokens,
+      ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
     })),
     shouldSplit: split.shouldSplit,
     splitReason: split.reason,
     complexity: level,
     whole:
-      split.shouldSplit || targets.length < 2
+      split.shouldSplit || asking.length < 2
         ? null
-        : { format: targets[0]?.format ?? 'whole-file', outputBudget_tokens },
+        : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },
     // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
-    briefWanted: split.shouldSplit && targets.length > 1 && mode !== 'sequential',
+    briefWanted: split.shouldSplit && asking.length > 1 && mode !== 'sequential',
     test: await testsOf(dependencies, input, job, config),
     commitMessage,
     estimate,
-    overEstimate: overEstimate(estimate, limits, targets.length),
+    overEstimate: overEstimate(estimate, limits, asking.length),
     warnings: config.requireCompleteSentinel
       ? []
       : [

@@ -11,21 +11,29 @@ export const diffInput = async (blobs: BlobStore, file: FileChange) => ({
   ...(file.result === null ? {} : { resultMode: file.result.mode }),
 });
 
-/** Oldest first; the files of the call itself are left out: they are shown as they are. */
-export async function acceptedDiffs(
+/** In the order given, as diffs for the prompt. */
+export const diffsOf = (
   { blobs, edits }: ActivityDependencies,
+  changes: readonly FileChange[],
+  signal: AbortSignal,
+): Promise<readonly { readonly path: string; readonly diff: string }[]> =>
+  Promise.all(
+    changes.map(async (change) => {
+      const { text } = await edits.run('diff', [await diffInput(blobs, change)], signal);
+      return { path: change.path, diff: text };
+    }),
+  );
+
+/** Oldest first; the files of the call itself are left out: they are shown as they are. */
+export const acceptedDiffs = (
+  dependencies: ActivityDependencies,
   results: readonly Accepted[],
   except: readonly string[],
   signal: AbortSignal,
-): Promise<readonly { readonly path: string; readonly diff: string }[]> {
+): ReturnType<typeof diffsOf> => {
   const changes = [...latestByPath(results).values()]
     .filter(({ change }) => change !== null && !except.includes(change.path))
-    .sort((a, b) => a.result.seq - b.result.seq);
-  return Promise.all(
-    changes.flatMap(({ change }) => {
-      if (change === null) return [];
-      const drawn = diffInput(blobs, change).then((file) => edits.run('diff', [file], signal));
-      return [drawn.then(({ text }) => ({ path: change.path, diff: text }))];
-    }),
-  );
-}
+    .sort((a, b) => a.result.seq - b.result.seq)
+    .flatMap(({ change }) => (change === null ? [] : [change]));
+  return diffsOf(dependencies, changes, signal);
+};

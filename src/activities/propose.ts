@@ -10,13 +10,14 @@ import { nextRung } from '../model/prompt/ladder.js';
 import { saidUndone, type SaidUndone } from '../plan/undone.js';
 import { slotKey } from '../model/slot-key.js';
 import type { ProposeInput, ProposeResult, StepUsage } from '../shared/protocol.js';
+import { NO_USAGE } from '../shared/usage.js';
 import { checkVersion, versionOf } from '../shared/versions.js';
 import type { ActivityScope } from './boundary.js';
-import { acceptedResults, type Accepted } from './chain.js';
-import { NEW_FILE_MODE } from '../workspace/files.js';
+import { acceptedResults, type Accepted, type FileChange } from './chain.js';
+import { looksSecret, NEW_FILE_MODE } from '../workspace/files.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel, keyOf, type CallWanted } from './model-call.js';
-import { acceptedDiffs } from './propose-accepted.js';
+import { acceptedDiffs, diffsOf } from './propose-accepted.js';
 import {
   joined,
   loadRegion,
@@ -31,7 +32,17 @@ import {
 } from './propose-regions.js';
 import { putRefusal, readRefusal } from './refusals.js';
 import { bytesOf, loadTargets, references, type LoadedTarget } from './references.js';
-import { currentSnapshot, getText, guardSettings, putJson, putText, type Snapshot } from './snapshot.js';
+import {
+  currentSnapshot,
+  deleted,
+  edited,
+  getText,
+  guardSettings,
+  putJson,
+  putText,
+  type Snapshot,
+  type SnapshotTarget,
+} from './snapshot.js';
 import { languageOf } from '../syntax/index.js';
 import { MODEL_BOUNDS } from '../shared/bounds.js';
 import { BOUNDS } from '../shared/limits.js';
@@ -44,7 +55,8 @@ export const propose =
     const { blobs } = dependencies;
     const snapshot = await currentSnapshot(blobs, input);
     const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
-    const targets = await loadTargets(blobs, chosen);
+    const targets = await loadTargets(blobs, edited(chosen));
+    if (targets.length === 0) return goes(dependencies, input, deleted(chosen));
     const region = await loadRegion(blobs, input);
     const model = input.model ?? snapshot.model;
     const wanted: Omit<CallWanted, 'build'> = {
@@ -52,7 +64,7 @@ export const propose =
       file: input.file,
       ...(region === null ? {} : { region: region.range.join('-') }),
       draw: input.draw,
-      bases: chosen.map((target) => target.sha),
+      bases: targets.map((target) => target.sha),
       format: input.format,
       model,
       outputBudget_tokens: Math.min(input.outputBudget_tokens, modelEntry(snapshot.config, model).maxOutput_tokens),
@@ -77,7 +89,7 @@ export const propose =
       // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
       base: new Map(targets.map(({ path, sha }) => [path, sha])),
       ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
-      newFileEol: chosen[0]?.newFileEol ?? '\n',
+      newFileEol: targets[0]?.newFileEol ?? '\n',
     };
     const { requireCompleteSentinel } = snapshot.config;
     const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
@@ -135,12 +147,16 @@ async function buildPrompt(
     ),
     files: targets.map(bytesOf),
     brief: input.brief === null ? null : await getText(blobs, input.brief),
-    accepted: await acceptedDiffs(
-      dependencies,
-      results,
-      targets.map((target) => target.path),
-      signal,
-    ),
+    accepted: [
+      // What the files held that go, also where their turn has not come yet: what they defined may have to move.
+      ...(await diffsOf(dependencies, shownGone(snapshot).map(removal), signal)),
+      ...(await acceptedDiffs(
+        dependencies,
+        results,
+        [...targets, ...deleted(snapshot.targets)].map((target) => target.path),
+        signal,
+      )),
+    ],
     note: input.note,
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),
     allowDelete: false,
@@ -206,11 +222,13 @@ async function toResult(
   switch (outcome.outcome) {
     case 'edited':
     case 'unchanged': {
-      const accepted = await keep(dependencies, input, targets, {
-        edited: outcome.outcome === 'edited' ? outcome : null,
+      const gone = input.file === '*' ? deleted(snapshot.targets) : [];
+      const accepted = await keep(dependencies, input, targets, gone, {
+        result: outcome.outcome === 'edited' ? outcome : null,
         undone: region === null ? saidUndone(answer.text) : undoneOfRegions(region, answer.text),
       });
-      const changed = outcome.outcome === 'edited' ? [...outcome.files.keys()] : [];
+      const paths = gone.map(({ path }) => path);
+      const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
       return { v: 1, usage, outcome: outcome.outcome, accepted, changed };
     }
     case 'truncated': {
@@ -264,16 +282,33 @@ async function toResult(
   }
 }
 
+/** To delete a file is not to show it: what looks like a secret stays out of prompts. */
+const shownGone = ({ targets }: Snapshot): readonly SnapshotTarget[] =>
+  deleted(targets).filter(({ path }) => !looksSecret(path));
+
+const removal = ({ path, base }: SnapshotTarget): FileChange => ({ path, base, result: null });
+
+/** Files that go by the job's own word: no call is made, nothing is paid. */
+const goes = async (
+  dependencies: ActivityDependencies,
+  input: ProposeInput,
+  gone: readonly SnapshotTarget[],
+): Promise<ProposeResult> => {
+  const accepted = await keep(dependencies, input, [], gone, { result: null, undone: [] });
+  return { v: 1, usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
+};
+
 /** The result as blobs, and the chain's new head. */
 async function keep(
   { blobs }: ActivityDependencies,
   input: ProposeInput,
-  targets: readonly LoadedTarget[],
-  { edited, undone }: { readonly edited: Edited | null; readonly undone: readonly SaidUndone[] },
+  targets: readonly SnapshotTarget[],
+  gone: readonly SnapshotTarget[],
+  { result: edits, undone }: { readonly result: Edited | null; readonly undone: readonly SaidUndone[] },
 ) {
   const bases = new Map(targets.map((target) => [target.path, target.base]));
-  const files = await Promise.all(
-    [...(edited?.files ?? [])].map(async ([path, result]) => {
+  const changes = await Promise.all(
+    [...(edits?.files ?? [])].map(async ([path, result]) => {
       const base = bases.get(path) ?? null;
       if (result === 'absent') return { path, base, result: null };
       return {
@@ -287,12 +322,12 @@ async function keep(
     v: 1,
     seq: input.seq,
     after: input.accepted,
-    covers: targets.map((target) => target.path),
-    files,
-    moves: edited?.moves ?? [],
-    rungs: (edited?.rungs ?? []).map(({ rung, path, line }) => ({ rung, path, line: line ?? null })),
-    findings: edited?.findings ?? [],
-    summary: edited?.summary ?? null,
+    covers: [...gone, ...targets].map((target) => target.path),
+    files: [...gone.map(removal), ...changes],
+    moves: edits?.moves ?? [],
+    rungs: (edits?.rungs ?? []).map(({ rung, path, line }) => ({ rung, path, line: line ?? null })),
+    findings: edits?.findings ?? [],
+    summary: edits?.summary ?? null,
     ...(undone.length === 0 ? {} : { undone }),
   };
   return putJson(blobs, accepted);

@@ -79,10 +79,13 @@ function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): Sea
 function mustAsk({ findings, rungs, protected: patterns }: Sealing, files: readonly SealedFile[]): string[] {
   const guarded = ignore().add([...patterns]);
   const ours = files.filter((file) => file.by === 'model');
+  const gone = new Set(ours.filter((file) => file.change === 'delete').map((file) => file.path));
   return [
     ...ours.filter((file) => guarded.ignores(file.path)).map((file) => `protected path ${file.path}`),
-    ...ours.filter((file) => file.change === 'delete').map((file) => `deletion of ${file.path}`),
-    ...findings.filter((finding) => finding.severity === 'ask').map((finding) => `${finding.guard} in ${finding.path}`),
+    ...[...gone].map((path) => `deletion of ${path}`),
+    ...findings
+      .filter(({ severity, guard, path }) => severity === 'ask' && !(guard === 'deletion' && gone.has(path)))
+      .map((finding) => `${finding.guard} in ${finding.path}`),
     ...rungs.filter(({ rung }) => LOOSE.has(rung)).map(({ rung, path }) => `rung ${rung} in ${path}`),
   ].slice(0, 20);
 }

@@ -20,6 +20,8 @@ export interface SnapshotTarget {
   readonly outputBudget_tokens: number;
   /** Line ending for a new file. */
   readonly newFileEol: '\n' | '\r\n';
+  /** The job says that the file goes; absent: it is edited. */
+  readonly deletes?: true;
 }
 export interface TextRef {
   readonly path: string;
@@ -45,6 +47,13 @@ export interface Snapshot {
   /** For `pick`: what the model may choose from; empty otherwise. */
   readonly fileList: readonly string[];
 }
+
+/** Targets that a model is asked for. */
+export const edited = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: readonly T[]): readonly T[] =>
+  targets.filter(({ deletes }) => deletes !== true);
+/** Targets that the job says go. */
+export const deleted = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: readonly T[]): readonly T[] =>
+  targets.filter(({ deletes }) => deletes === true);
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -108,12 +108,13 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
     if (event.type === 'format_chosen')
       rows.set(event.file_path, {
         path: event.file_path,
-        status: 'pending',
+        status: event.deletes === true ? 'done' : 'pending',
         attempts: 0,
         format: event.format,
         bucket: event.bucket,
         lines: event.line_count,
         isNew: false,
+        ...(event.deletes === undefined ? {} : { deletes: event.deletes }),
         outputBudget_tokens: 0,
         reason: null,
         verdict: null,

@@ -77,15 +77,16 @@ const configOf = (workspace: string): Promise<string | null> =>
 
 /** What the disk says about the paths of a job: preflight checks again, but here nothing has been started yet. */
 const targetProblems = async (job: Job, workspace: string): Promise<readonly Problem[]> => {
-  const groups: [key: string, paths: readonly string[], mayBeNew: boolean][] = [
-    ['target_files', job.targetFiles, false],
-    ['new_files', job.newFiles, true],
-    ['context_files', job.contextFiles, false],
-    ['output_files', job.outputFiles, true],
+  const groups: [key: string, paths: readonly string[], wanted: Wanted][] = [
+    ['target_files', job.targetFiles, 'there'],
+    ['new_files', job.newFiles, 'any'],
+    ['delete_files', job.deleteFiles, 'itself'],
+    ['context_files', job.contextFiles, 'there'],
+    ['output_files', job.outputFiles, 'any'],
   ];
-  const found = groups.flatMap(([key, paths, mayBeNew]) =>
+  const found = groups.flatMap(([key, paths, wanted]) =>
     paths.map(async (path, index) => {
-      const fault = await pathFault(workspace, path, mayBeNew);
+      const fault = await pathFault(workspace, path, wanted);
       if (fault === null) return [];
       const line = job.lines[`${key}.${index}`] ?? job.lines[key] ?? job.lines.output_file ?? 1;
       return [problem(fault.code, `${job.path}:${line}: ${key}: ${fault.why}`)];
@@ -94,19 +95,26 @@ const targetProblems = async (job: Job, workspace: string): Promise<readonly Pro
   return (await Promise.all(found)).flat();
 };
 
+/** Of a path: a file that is there; the file itself, through no link; or one that need not exist yet. */
+type Wanted = 'there' | 'itself' | 'any';
 interface PathFault {
   readonly code: ProblemCode;
   readonly why: string;
 }
-const pathFault = async (workspace: string, path: string, mayBeNew: boolean): Promise<PathFault | null> => {
+const pathFault = async (workspace: string, path: string, wanted: Wanted): Promise<PathFault | null> => {
   const place = await resolveInWorkspace(realSys, workspace, path);
   if (!place.ok)
     return { code: 'target_outside', why: `expected a file inside ${workspace}, ${path} is none: ${place.why}` };
   const found = await stat(join(workspace, place.real)).catch(() => null);
   if (found === null)
-    return mayBeNew
+    return wanted === 'any'
       ? null
       : { code: 'target_missing', why: `expected an existing file, there is no ${path} in ${workspace}` };
+  if (wanted === 'itself' && place.real !== path)
+    return {
+      code: 'target_not_a_file',
+      why: `expected the file itself, ${path} leads through a symbolic link to ${place.real}`,
+    };
   if (found.isFile()) return null;
   return {
     code: 'target_not_a_file',

@@ -29,6 +29,7 @@ const KEYS = {
   mode: oneOf(['edit', 'standard', 'sequential']),
   target_files: filePaths,
   new_files: filePaths,
+  delete_files: filePaths,
   context_files: filePaths,
   output_dir: directoryPath,
   output_file: filePath,
@@ -66,6 +67,7 @@ export function parseJob(source: string, path: string): Checked<Job> {
   const front = isRecord(map) ? checkKeys(map, SHAPE, found) : {};
   const outputFiles = joinedOutputs(front, found);
   checkTogether(front, isRecord(map) ? map : {}, found);
+  checkDeleted(front, outputFiles, found);
   const limits = bothLimits(front, found);
   const problems = [...found.problems, ...empty];
   if (problems.length > 0) return { ok: false, problems };
@@ -102,6 +104,23 @@ function checkTogether(front: Front, map: Readonly<Record<string, unknown>>, fou
         ? `expected no \`format\` beside output keys, which mean \`mode: standard\` (whole files), received ${front.format}; write \`mode: edit\`, or leave \`format\` out`
         : `expected no \`format\` beside \`mode: ${mode}\`, which always writes whole files, received ${front.format}`,
     );
+}
+
+/** A file that goes is not edited, written or read as well. */
+function checkDeleted(front: Front, outputFiles: readonly string[], found: Findings): void {
+  const named = {
+    target_files: front.target_files ?? [],
+    new_files: front.new_files ?? [],
+    context_files: front.context_files ?? [],
+    output_files: outputFiles,
+  };
+  for (const [index, path] of (front.delete_files ?? []).entries())
+    for (const [key, paths] of Object.entries(named))
+      if (paths.includes(path))
+        found.say(
+          ['delete_files', index],
+          `expected a file that the job does not use, received ${path}, which \`${key}\` names too`,
+        );
 }
 
 /** `output_dir` joined with each output file, which may not leave it. */
@@ -150,6 +169,7 @@ function jobOf(
     mode: front.mode ?? null,
     targetFiles: front.target_files ?? [],
     newFiles: front.new_files ?? [],
+    deleteFiles: front.delete_files ?? [],
     contextFiles: front.context_files ?? [],
     outputFiles,
     outputDir: front.output_dir ?? null,

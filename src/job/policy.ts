@@ -135,8 +135,8 @@ const isAbout = (why: string, start: string): boolean => why.startsWith(start);
 const isFinding = (why: string, { findings: found }: SealedProposal): boolean =>
   found.some((finding) => why === `${finding.guard} in ${finding.path}`);
 
-/** What a person changed by hand, and what a hook changed, has no format. */
+/** What a person changed by hand, what a hook changed and what goes has no format. */
 const formatReason = (policy: Policy, file: SealedFile, format: Format | undefined): readonly string[] => {
-  if (file.by !== 'model' || format === undefined) return [];
+  if (file.by !== 'model' || file.change === 'delete' || format === undefined) return [];
   return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, none of formats`];
 };

@@ -18,6 +18,8 @@ export interface Job {
   readonly targetFiles: readonly string[];
   /** Targets that need not exist yet; their format goes by size as that of the others. */
   readonly newFiles: readonly string[];
+  /** Files that the change removes: no model is asked about them. */
+  readonly deleteFiles: readonly string[];
   readonly contextFiles: readonly string[];
   /** `output_dir` joined with `output_file`/`output_files`. */
   readonly outputFiles: readonly string[];

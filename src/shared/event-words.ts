@@ -22,6 +22,7 @@ export const eventWords = (event: StepEvent): string => {
     case 'edit_step_paused':
       return `paused: ${event.reason} (decision ${event.decision})`;
     case 'format_chosen':
+      if (event.deletes === true) return `${event.file_path}: goes, as the job says`;
       return `${event.file_path}: ${count(event.line_count, 'line')}, bucket ${event.bucket}, ${event.format}`;
     case 'ladder':
       return `next try for ${all(event.file)}: ${event.to}`;

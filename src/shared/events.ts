@@ -47,6 +47,8 @@ export type EventBody =
       readonly file_path: string;
       readonly line_count: number;
       readonly format: Format;
+      /** The job says that it goes, and nobody is asked in any format; absent: it is edited. */
+      readonly deletes?: true;
     }
   | { readonly type: 'ladder'; readonly file: string; readonly to: string }
   | {

@@ -56,8 +56,9 @@ const pause = (
   pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
 });
 
-/** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. */
-const callsUsed = ({ chunksUsed, editCalls = 0 }: StepState): number => Math.max(chunksUsed, editCalls);
+/** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. One for a file that goes calls nobody. */
+const callsUsed = ({ chunksUsed, editCalls = 0, files }: StepState): number =>
+  Math.max(chunksUsed - files.filter(({ deletes, status }) => deletes === true && status === 'done').length, editCalls);
 
 function limitReached(state: StepState, now: number): Move | null {
   const { limits, usage } = state;

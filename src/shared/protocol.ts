@@ -152,6 +152,8 @@ export interface Target {
   readonly lines: number;
   readonly bytes: number;
   readonly outputBudget_tokens: number;
+  /** The job says that it goes: no call is made for it. */
+  readonly deletes?: true;
 }
 export interface TestPlan {
   readonly commands: readonly string[];
@@ -530,6 +532,8 @@ export interface LedgerRow {
   readonly bucket: Bucket;
   readonly lines: number;
   readonly isNew: boolean;
+  /** The job says that it goes; absent: it is edited. */
+  readonly deletes?: true;
   readonly outputBudget_tokens: number;
   /** Why it failed or was skipped; null otherwise. */
   readonly reason: string | null;

@@ -34,6 +34,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     return {
       path: target.path,
       isNew: target.isNew,
+      ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
       bucket: target.bucket,
       lines: target.lines,
       ...untried(old?.draw ?? 1),
@@ -77,6 +78,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       file_path: target.path,
       line_count: target.lines,
       format: target.format,
+      ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
     });
   for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(message) });
   if (result.shouldSplit && state.preflight === null)
@@ -105,12 +107,17 @@ export const onTallied = (state: StepState, usage: StepUsage | null, now: number
   return emit(state, now, { type: 'warning', message });
 };
 
+/** Of a file that goes nobody is asked: there is no call to tell of. */
+const isGoing = ({ files }: StepState, { file }: Chunk): boolean =>
+  files.some(({ path, deletes }) => deletes === true && path === file);
+
 export function onChunkStarted(state: StepState, chunk: Chunk, now: number): StepState {
   const started = { ...state, chunksUsed: state.chunksUsed + 1 };
   const marked =
     chunk.file === '*'
       ? withFiles(started, 'all', (file) => (file.status === 'pending' ? { ...file, status: 'in_progress' } : file))
       : withFile(started, chunk.file, (file) => ({ ...file, status: 'in_progress' }));
+  if (isGoing(state, chunk)) return marked;
   return emit(marked, now, {
     type: 'edit_chunk_started',
     file: chunk.file,
@@ -237,7 +244,7 @@ export function onProposed(state: StepState, { chunk, result, everyCall = false 
       // Chunks side by side start from the same heads: each takes their place with one of its own.
       const heads = [...paid.accepted.filter((head) => !chunk.heads.includes(head)), result.accepted];
       const next = onEach({ ...paid, accepted: heads }, chunk, { status: 'done', failure: null, refusal: null });
-      return emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
+      return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
     }
     case 'region_done': {
       const { region, to } = result;

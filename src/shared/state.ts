@@ -70,6 +70,8 @@ export interface Pinned {
 export interface FileEntry extends Attempting {
   readonly path: string;
   readonly isNew: boolean;
+  /** The job says that it goes; absent: it is edited. */
+  readonly deletes?: true;
   readonly bucket: Bucket;
   readonly lines: number;
   /** Changed by hand after `manual`. */

@@ -19,6 +19,7 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] =>
     bucket: file.bucket,
     lines: file.lines,
     isNew: file.isNew,
+    ...(file.deletes === undefined ? {} : { deletes: file.deletes }),
     outputBudget_tokens: state.whole?.outputBudget_tokens ?? file.outputBudget_tokens,
     reason: file.failure === null ? null : `${file.failure.reason}: ${file.failure.message}`,
     verdict: file.verdict?.answer ?? null,

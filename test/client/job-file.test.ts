@@ -93,6 +93,23 @@ describe('what is wrong with a job', () => {
     expect(found.message).toContain(path);
   });
 
+  test('a file that goes is there, and is the file itself', async () => {
+    const dir = await repository();
+    await writeFile(join(dir, 'old.ts'), '');
+    await symlink('old.ts', join(dir, 'link.ts'));
+    await writeFile(join(dir, 'good.md'), job('delete_files: [old.ts]'));
+    expect((await read(dir, 'good.md')).job.deleteFiles).toEqual(['old.ts']);
+    await writeFile(join(dir, 'bad.md'), job('delete_files:\n  - gone.ts\n  - link.ts'));
+    const error = await read(dir, 'bad.md').catch((thrown: unknown) => thrown);
+    expect((error as ProblemsError).problems).toMatchObject([
+      { code: 'target_missing', message: expect.stringContaining('bad.md:3: delete_files: ') },
+      {
+        code: 'target_not_a_file',
+        message: 'bad.md:4: delete_files: expected the file itself, link.ts leads through a symbolic link to old.ts',
+      },
+    ]);
+  });
+
   test('a new output file is no missing target', async () => {
     const dir = await repository();
     await writeFile(join(dir, 'job.md'), job('output_dir: src/new\noutput_file: b.ts'));

@@ -91,6 +91,20 @@ export const BAD_JOBS: readonly BadJob[] = [
     says: expected('the path of a file', 'a map'),
   },
   {
+    name: 'a file that goes and is edited',
+    front: 'target_files: [a.ts, b.ts]\ndelete_files:\n  - c.ts\n  - b.ts',
+    at: '5',
+    key: 'delete_files.1',
+    says: ['expected a file that the job does not use', 'received b.ts', '`target_files`'],
+  },
+  {
+    name: 'a file that goes and is written',
+    front: 'output_dir: src\noutput_file: a.ts\ndelete_files: [src/a.ts]',
+    at: '4',
+    key: 'delete_files.0',
+    says: ['received src/a.ts', '`output_files`'],
+  },
+  {
     name: 'context a map',
     front: 'context_files: {a: b}',
     at: '2',

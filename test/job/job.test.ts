@@ -90,6 +90,7 @@ describe('good job files', () => {
       mode: 'edit',
       targetFiles: ['src/a.ts', 'src/b.ts'],
       newFiles: [],
+      deleteFiles: [],
       contextFiles: ['docs/x.md'],
       outputFiles: ['src/a.ts'],
       outputDir: 'src',

@@ -1,5 +1,6 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
 import type { RunView } from '../../client/show-run.js';
+import { formatText, sizeText } from '../../shared/ledger-words.js';
 import { PROBLEMS } from '../../shared/problems.js';
 import type { LedgerRow, StepResult } from '../../shared/protocol.js';
 import { decisionLines } from './decision.js';
@@ -46,8 +47,8 @@ const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string
     .map((row) => [
       `  ${line(row.path, 60)}`,
       row.verdict === null ? row.status : `${row.status}, ${row.verdict}`,
-      row.format,
-      row.isNew ? 'new' : count(row.lines, 'line'),
+      formatText(row),
+      sizeText(row),
       row.attempts === 0 ? '' : count(row.attempts, 'refused answer'),
       row.reason ?? '',
     ]);

@@ -1,6 +1,7 @@
 /** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
 import type { PhaseCost } from '../../client/phase-costs.js';
 import type { ReportFacts } from '../../client/report-facts.js';
+import { formatText, sizeText } from '../../shared/ledger-words.js';
 import type { StepUsage } from '../../shared/protocol.js';
 import { shownKey } from '../../shared/refs.js';
 import { eventText } from '../render/event.js';
@@ -92,13 +93,7 @@ const files = ({ ledger }: ReportFacts): Section | null =>
           {
             kind: 'table',
             head: ['file', 'status', 'format', 'lines', 'reason'],
-            rows: ledger.map((row) => [
-              row.path,
-              row.status,
-              row.format,
-              row.isNew ? 'new' : String(row.lines),
-              row.reason ?? '',
-            ]),
+            rows: ledger.map((row) => [row.path, row.status, formatText(row), sizeText(row), row.reason ?? '']),
           },
         ],
       };

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { RunView } from '../../../client/show-run.js';
 import type { StepEvent } from '../../../shared/events.js';
+import { formatText, sizeText } from '../../../shared/ledger-words.js';
 import type { LedgerRow, StepResult } from '../../../shared/protocol.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
 import { EventList } from './event-list.js';
@@ -150,8 +151,8 @@ const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
               <span class={`file-status ${row.status}`}>{row.status.replaceAll('_', ' ')}</span>
               {row.verdict === null ? '' : `, ${row.verdict}`}
             </td>
-            <td>{row.format}</td>
-            <td>{row.isNew ? 'new' : count(row.lines, 'line')}</td>
+            <td>{formatText(row)}</td>
+            <td>{sizeText(row)}</td>
             <td>{row.attempts === 0 ? '' : row.attempts}</td>
             <td class="why">{row.reason ?? ''}</td>
           </tr>
