@@ -22,6 +22,8 @@ export interface Accepted {
   readonly summary: string | null;
   /** Tasks of a plan's phase that the answer says it leaves undone; absent: none. */
   readonly undone?: readonly SaidUndone[];
+  /** False: by the job's own word, no model was asked; absent: an answer. */
+  readonly asked?: boolean;
 }
 
 /** All results behind the heads, latest first; at most `limit` of them. */

@@ -3,21 +3,20 @@
  */
 import { renderReasons } from '../edits/index.js';
 import { joinOperations } from '../edits/regions.js';
-import type { AnswerOutcome, Edited, OfferedFile } from '../edits/types.js';
+import type { AnswerOutcome, OfferedFile } from '../edits/types.js';
 import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../job/models.js';
 import { closeEditPrompt } from '../model/prompt/edit.js';
 import { nextRung } from '../model/prompt/ladder.js';
-import { saidUndone, type SaidUndone } from '../plan/undone.js';
+import { saidUndone } from '../plan/undone.js';
 import { slotKey } from '../model/slot-key.js';
 import type { ProposeInput, ProposeResult, StepUsage } from '../shared/protocol.js';
-import { NO_USAGE } from '../shared/usage.js';
 import { checkVersion, versionOf } from '../shared/versions.js';
 import type { ActivityScope } from './boundary.js';
-import { acceptedResults, type Accepted, type FileChange } from './chain.js';
-import { looksSecret, NEW_FILE_MODE } from '../workspace/files.js';
+import { acceptedResults } from './chain.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { callModel, keyOf, type CallWanted } from './model-call.js';
 import { acceptedDiffs, diffsOf } from './propose-accepted.js';
+import { goes, keep, removal, shownGone } from './propose-keep.js';
 import {
   joined,
   loadRegion,
@@ -32,17 +31,7 @@ import {
 } from './propose-regions.js';
 import { putRefusal, readRefusal } from './refusals.js';
 import { bytesOf, loadTargets, references, type LoadedTarget } from './references.js';
-import {
-  currentSnapshot,
-  deleted,
-  edited,
-  getText,
-  guardSettings,
-  putJson,
-  putText,
-  type Snapshot,
-  type SnapshotTarget,
-} from './snapshot.js';
+import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../syntax/index.js';
 import { MODEL_BOUNDS } from '../shared/bounds.js';
 import { BOUNDS } from '../shared/limits.js';
@@ -280,55 +269,4 @@ async function toResult(
     case 'declined':
       return { v: 1, usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, 800) };
   }
-}
-
-/** To delete a file is not to show it: what looks like a secret stays out of prompts. */
-const shownGone = ({ targets }: Snapshot): readonly SnapshotTarget[] =>
-  deleted(targets).filter(({ path }) => !looksSecret(path));
-
-const removal = ({ path, base }: SnapshotTarget): FileChange => ({ path, base, result: null });
-
-/** Files that go by the job's own word: no call is made, nothing is paid. */
-const goes = async (
-  dependencies: ActivityDependencies,
-  input: ProposeInput,
-  gone: readonly SnapshotTarget[],
-): Promise<ProposeResult> => {
-  const accepted = await keep(dependencies, input, [], gone, { result: null, undone: [] });
-  return { v: 1, usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
-};
-
-/** The result as blobs, and the chain's new head. */
-async function keep(
-  { blobs }: ActivityDependencies,
-  input: ProposeInput,
-  targets: readonly SnapshotTarget[],
-  gone: readonly SnapshotTarget[],
-  { result: edits, undone }: { readonly result: Edited | null; readonly undone: readonly SaidUndone[] },
-) {
-  const bases = new Map(targets.map((target) => [target.path, target.base]));
-  const changes = await Promise.all(
-    [...(edits?.files ?? [])].map(async ([path, result]) => {
-      const base = bases.get(path) ?? null;
-      if (result === 'absent') return { path, base, result: null };
-      return {
-        path,
-        base,
-        result: { ref: await blobs.put(result.bytes), mode: result.mode ?? base?.mode ?? NEW_FILE_MODE },
-      };
-    }),
-  );
-  const accepted: Accepted = {
-    v: 1,
-    seq: input.seq,
-    after: input.accepted,
-    covers: [...gone, ...targets].map((target) => target.path),
-    files: [...gone.map(removal), ...changes],
-    moves: edits?.moves ?? [],
-    rungs: (edits?.rungs ?? []).map(({ rung, path, line }) => ({ rung, path, line: line ?? null })),
-    findings: edits?.findings ?? [],
-    summary: edits?.summary ?? null,
-    ...(undone.length === 0 ? {} : { undone }),
-  };
-  return putJson(blobs, accepted);
 }

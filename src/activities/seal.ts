@@ -51,7 +51,9 @@ export const seal =
       rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
       protected: snapshot.config.protected,
       undone: undoneInAll(
-        [...new Set([...latest.values()].map(({ result }) => result))].map(({ undone = [] }) => undone),
+        [...new Set([...latest.values()].map(({ result }) => result))]
+          .filter(({ asked = true }) => asked)
+          .map(({ undone = [] }) => undone),
       ),
     };
     const proposal = await sealProposal(dependencies, sealing, scope.signal);

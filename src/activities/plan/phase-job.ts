@@ -68,6 +68,7 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
     '---',
     ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
     ...(files.fresh.length === 0 ? [] : [`new_files: ${JSON.stringify(files.fresh)}`]),
+    ...(files.gone.length === 0 ? [] : [`delete_files: ${JSON.stringify(files.gone)}`]),
     ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
@@ -134,27 +135,37 @@ const SOURCE_EXTENSION =
   /\.(c|cc|cpp|cs|css|csv|ex|go|h|hpp|html|java|js|json|jsx|kt|lua|cjs|mjs|md|php|py|rb|rs|scss|sh|sql|svelte|swift|toml|ts|tsx|txt|vue|xml|ya?ml)$/;
 /** An extension that sources have. */
 export const isSource = (path: string): boolean => SOURCE_EXTENSION.test(path);
+/** Said of nothing but a file, right before its path: "Remove `b` from `a.js`" takes no file away. */
+const DELETES = /\b(?:delete|remove)s?\s+(?:the\s+)?files?\s+((?:`[^`]+`(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)?)+)/gi;
+const deletedIn = (text: string): ReadonlySet<string> =>
+  new Set(
+    [...text.matchAll(DELETES)].flatMap(([, paths = '']) =>
+      [...paths.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
+    ),
+  );
 const CREATES = /\b(add|create|write|new|introduce|implement|scaffold)\b/i;
 
 /**
  * Files that the phase names: those that are there are edited. One that is not is made where it has a folder or a line that speaks of
- * making it, and an extension that sources have; anything else is only talked about.
+ * making it, and an extension that sources have; one that a line calls a file to delete goes; anything else is only talked about.
  */
 export async function filesOf(
   workspace: string,
   named: readonly string[],
   text: string,
   own: ReadonlySet<string>,
-): Promise<{ readonly there: readonly string[]; readonly fresh: readonly string[] }> {
+): Promise<Record<'there' | 'fresh' | 'gone', readonly string[]>> {
   const there: string[] = [];
   const fresh: string[] = [];
+  const gone: string[] = [];
+  const goes = deletedIn(text);
   for (const path of named) {
     const checked = checkFilePath(path);
     if (!checked.ok || own.has(checked.path)) continue;
     const found = await stat(join(workspace, checked.path)).catch(() => null);
-    if (found?.isFile() === true) there.push(checked.path);
+    if (found?.isFile() === true) (goes.has(path) ? gone : there).push(checked.path);
     const wanted = text.split('\n').some((line) => line.includes(path) && CREATES.test(line));
     if (found === null && isSource(path) && wanted) fresh.push(checked.path);
   }
-  return { there: [...new Set(there)], fresh: [...new Set(fresh)] };
+  return { there: [...new Set(there)], fresh: [...new Set(fresh)], gone: [...new Set(gone)] };
 }
