@@ -42,7 +42,7 @@ export const withEnds = (
     const last = to === count;
     const ends = new Array<string>(lines.length).fill(before);
     if (last && !final && ends.length > 0) ends[ends.length - 1] = '';
-    const kept = from > 0 && from > next ? index.end(from - 1) : null;
+    const kept = from > next ? index.end(from - 1) : null;
     ended.push({
       ...change,
       ends,

@@ -26,7 +26,7 @@ export const splitLines = (text: string): Text => {
       ends.push('');
       break;
     }
-    const crlf = stop === '\n' && at > from && text[at - 1] === '\r';
+    const crlf = stop === '\n' && text[at - 1] === '\r';
     lines.push(text.slice(from, crlf ? at - 1 : at));
     ends.push(crlf ? '\r\n' : stop);
     from = at + 1;

@@ -74,11 +74,31 @@ describe('places of lines', () => {
   });
 });
 
+describe('lines in another indentation', () => {
+  const places = (base: readonly string[], wanted: readonly string[]): readonly number[] =>
+    new LineChain(base, () => wanted).find(
+      wanted.map((text) => ({ text })),
+      'indent',
+    ).first;
+  test.each([
+    ['blanks and tabs before the text do not count', ['x', ' \ta', 'b'], ['a', '  b'], [1]],
+    ['nor what a blank line is blank with', ['  a', '\f\f'], ['a', ''], [0]],
+    ['blanks at the end do', ['  a '], ['a'], []],
+    ['and other white space before the text', ['\va'], ['a'], []],
+    ['and the text', ['ab'], ['ac'], []],
+  ])('%s', (_name, base, wanted, expected) => {
+    expect(places(base, wanted)).toEqual(expected);
+  });
+});
+
 describe('levels', () => {
   test.each([
     ['a', 'a', 'exact'],
     ['a', 'a\r', 'line_endings'],
     ['a', 'a \t', 'trailing_space'],
+    ['a', 'a\v', 'trailing_space'],
+    ['a', 'a\f', 'trailing_space'],
+    ['a', 'a \r', 'trailing_space'],
     ["it's", 'it\u2019s ', 'lookalikes'],
     ['a', ' a', undefined],
     ['a', 'A', undefined],

@@ -31,6 +31,8 @@ describe('rules of design section 5', () => {
     ['the result ends with a line end if the base did', 'a\nb\n', ['a'], 'a\n'],
     ['and without one if the base did not', 'a\nb', ['a'], 'a'],
     ['the old last line gets an end', 'a\r\nb', ['a', 'b', 'c'], 'a\r\nb\r\nc'],
+    ['the end of the kept line before it', 'a\r\nb\nc', ['a', 'b', 'c', 'd'], 'a\r\nb\nc\nd'],
+    ['not that of a line that went', 'a\r\nb\nc', ['a', 'X', 'c', 'd'], 'a\r\nX\r\nc\r\nd'],
     ['a new file ends with a line end', null, ['a', 'b'], 'a\nb\n'],
     ['so does an empty one', '', ['a'], 'a\n'],
     ['no lines are no bytes', 'a\nb\n', [], ''],
@@ -49,6 +51,13 @@ describe('rules of design section 5', () => {
     expect(textOf('a\n', ['a'], { finalNewline: false }, { finalNewline: true })).toBe('a\n');
   });
 
+  test('an end that is asked for is that of the kept line before it, else that of the new one', () => {
+    const asked = { finalNewline: true };
+    expect(textOf('a\r\nb\nc', ['a', 'b', 'c'], {}, asked)).toBe('a\r\nb\nc\n');
+    expect(textOf('a\r\nb\nc', ['a', 'X', 'c'], {}, asked)).toBe('a\r\nX\r\nc\r\n');
+    expect(textOf('a\r\nb\r\nc\nd', ['a', 'X', 'c', 'd'], {}, asked)).toBe('a\r\nX\r\nc\nd\n');
+  });
+
   test('new files end their lines as asked', () => {
     expect(textOf(null, ['a', 'b'], {}, { newFileEol: '\r\n' })).toBe('a\r\nb\r\n');
   });
@@ -56,17 +65,37 @@ describe('rules of design section 5', () => {
   test('in a mixed file the bytes do not depend on what the format knew', () => {
     const base = 'x\r\ny\nx\r\n';
     const lines = ['x', 'new', 'y', 'x'];
+    expect(textOf(base, lines)).toBe('x\r\nnew\r\ny\nx\r\n');
     expect(textOf(base, lines, { origins: [-1, -1, -1, -1] })).toBe(textOf(base, lines));
+    expect(textOf(base, lines, { changes: [{ from: 0, to: 3, lines }] })).toBe(textOf(base, lines));
   });
 
   test('unsound origins are not used', () => {
     expect(textOf('a\nb\n', ['b', 'a'], { origins: [1, 0] })).toBe('b\na\n');
     expect(textOf('a\nb\n', ['a', 'B'], { origins: [0, 1] })).toBe('a\nB\n');
+    expect(textOf('a\nb\n', ['A', 'B'], { origins: [0, 1] })).toBe('A\nB\n');
+    expect(textOf('a\nb\n', ['a', 'a'], { origins: [0, 0] })).toBe('a\na\n');
   });
 
   test('a quoted byte order mark is the one that is there; one that is not is refused', () => {
     expect(textOf('\ufeffa\nb\n', ['\ufeffa', 'c'])).toBe(Buffer.from('\ufeffa\nc\n').toString('latin1'));
     expect(run('a\nb\n', ['\ufeffa', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'byte_order_mark' }] });
+  });
+
+  test.each<[string, string | null, string[], Partial<LinesPlan>, string]>([
+    [
+      'quoted in a change',
+      '\ufeffa\nb\n',
+      ['\ufeffa', 'c'],
+      { changes: [{ from: 0, to: 2, lines: ['\ufeffa', 'c'] }] },
+      '\ufeffa\nc\n',
+    ],
+    ['a second one is text of the first line', '\ufeff\ufeffa\nb\n', ['\ufeffa', 'c'], {}, '\ufeff\ufeffa\nc\n'],
+    ['the only thing left', '\ufeffa\n', [], {}, '\ufeff'],
+    ['of a new file', null, ['\ufeffa'], {}, '\ufeffa\n'],
+    ['not in the first line', 'a\nb\n', ['a', '\ufeffb'], {}, 'a\n\ufeffb\n'],
+  ])('a byte order mark %s', (_name, base, lines, more, expected) => {
+    expect(textOf(base, lines, more)).toBe(Buffer.from(expected).toString('latin1'));
   });
 
   test('splices touch nothing but what changes', () => {
@@ -98,6 +127,13 @@ describe('what a file cannot take', () => {
     expect(!settled.ok && settled.reasons[0]?.message).toContain(name);
   });
 
+  test('the line is counted in the result', () => {
+    const settled = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), ['caf\u00e9', '1', '2', 'y', '3', 'na\u00efve']);
+    expect(!settled.ok && settled.reasons[0]?.message).toContain('at line 6 of the result, column 3');
+    const stray = run('a\n', ['a', 'b', 'c\r']);
+    expect(!stray.ok && stray.reasons[0]?.message).toContain('line 3 of the result');
+  });
+
   test('a changed line may keep its characters', () => {
     expect(textOf(latin, ['caf\u00e9 = 1', 'x'])).toBe('caf\u00e9 = 1\nx\n');
   });
@@ -105,6 +141,12 @@ describe('what a file cannot take', () => {
   test('a carriage return that would end a line', () => {
     expect(run('a\rb\r', ['a', 'x\ry', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
     expect(run('a\nb\n', ['a', 'x\r', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
+  });
+
+  test('one that ends no line is text', () => {
+    expect(textOf('a\nb\n', ['a', 'x\ry', 'b'])).toBe('a\nx\ry\nb\n');
+    expect(textOf('a\r\n', ['a', 'x\r'])).toBe('a\r\nx\r\r\n');
+    expect(textOf('a\nb', ['a', 'x\r'])).toBe('a\nx\r');
   });
 });
 

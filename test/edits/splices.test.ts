@@ -24,6 +24,12 @@ const within = (size: number, drawn: readonly { keep: number; drop: number; byte
   });
 };
 
+const at = (start: number, end: number, text: string): Splice => ({
+  start,
+  end,
+  bytes: new TextEncoder().encode(text),
+});
+
 test('an inverse gives the base again, a composition what both give in turn', () => {
   fc.assert(
     fc.property(bytes, steps, steps, (base, one, two) => {
@@ -35,4 +41,14 @@ test('an inverse gives the base again, a composition what both give in turn', ()
     }),
     fuzz('splices', 2_000),
   );
+});
+
+test.each<[string, Splice[], Splice[], Splice[]]>([
+  ['nothing is no splice', [], [at(0, 0, '')], []],
+  ['neighbours are one', [at(0, 1, 'x'), at(1, 2, 'y')], [], [at(0, 2, 'xy')]],
+  ['so are those that meet in the middle', [at(0, 1, 'x')], [at(1, 2, 'y')], [at(0, 2, 'xy')]],
+  ['what comes and goes leaves nothing', [at(1, 1, 'x')], [at(1, 2, '')], []],
+  ['what goes stays gone', [at(1, 2, '')], [at(3, 3, 'y')], [at(1, 2, ''), at(4, 4, 'y')]],
+])('joined: %s', (_name, first, second, expected) => {
+  expect(composeSplices(first, second)).toEqual(expected);
 });
