@@ -34,7 +34,8 @@ export const askDecision = async (
   const commands = commandLines(shownKey(run.stepKey), decision);
   io.out('');
   for (const text of shown.slice(0, shown.length - commands.length)) io.out(text);
-  for (const text of menuLines(decision)) io.out(text);
+  const menu = menuLines(decision, io.columns);
+  for (const text of menu) io.out(text);
   const done = new AbortController();
   const changed = new AbortController();
   const watching = whenChanged(emend, run, decision.id, AbortSignal.any([done.signal, signal])).then(
@@ -54,6 +55,7 @@ export const askDecision = async (
       }
       const reply = readReply(typed, decision);
       if (reply.kind === 'quit') return 'left';
+      if (reply.kind === 'help') for (const text of menu) io.out(text);
       if (reply.kind === 'unclear') io.out(plain(reply.message));
       if (reply.kind === 'diff' && proposal !== null) await printDiff(io, await diffText(emend, proposal), workspace);
       if (reply.kind === 'answer' && reply.answer === 'select' && proposal !== null) {

@@ -8,6 +8,7 @@ import { watchRun } from '../client/watch-run.js';
 import { ProblemError } from '../shared/problems.js';
 import type { StepStatus } from '../shared/protocol.js';
 import { answerHere, followRun, ProgressLog, type FollowOptions, type Followed } from './follow-run.js';
+import { foldOf } from './io.js';
 import type { Io } from './io.js';
 import { decisionLines } from './render/decision.js';
 import { shownKey } from '../shared/refs.js';
@@ -83,7 +84,9 @@ const watchPlan = async (
       const child = status.plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
       if (status.decision !== null && !handled.has(status.decision.id)) {
         if (options.wait && !options.interactive) {
-          progress.sayWaiting(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
+          progress.sayWaiting(
+            decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns, fold: foldOf(io) }),
+          );
           handled.add(status.decision.id);
           return undefined;
         }

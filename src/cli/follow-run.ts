@@ -12,6 +12,7 @@ import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { StepStatus } from '../shared/protocol.js';
 import { askDecision } from './ask-decision.js';
+import { foldOf } from './io.js';
 import type { Io } from './io.js';
 import { showLiveText } from './live-text.js';
 import { decisionLines } from './render/decision.js';
@@ -101,7 +102,7 @@ const follow = async (
           await options.onWaiting?.(view.status, decision);
         }
         if (options.wait && !options.interactive && !(decision.reason === 'approval' && (options.yes || judging))) {
-          progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
+          progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns, fold: foldOf(io) }));
           handled.add(decision.id);
           return undefined;
         }

@@ -34,6 +34,10 @@ export interface Io {
   exitNow(code: ExitCode): void;
 }
 
+/** Where lines of commands are broken for a person: never for a pipe, which has no columns. */
+export const foldOf = ({ outIsTty, columns }: Pick<Io, 'outIsTty' | 'columns'>): number =>
+  outIsTty ? columns : Infinity;
+
 /** `NO_COLOR` (https://no-color.org) beats `FORCE_COLOR`, which beats what the terminal can do. */
 export const wantsColor = (env: Env, isTty: boolean): boolean => {
   if ((env.NO_COLOR ?? '') !== '') return false;

@@ -1,5 +1,9 @@
 /** What `emend init` and `emend new` write. A test reads each back with our own readers. Pure. */
 
+/** What stands below the heading of a job until somebody writes there. */
+export const UNWRITTEN =
+  'Say here what should change, as you would to a colleague: what, where, and what must stay as it is.';
+
 export const CONFIG = `# Emend's settings for this project; every key may be left out. All keys: docs/configuration.md of Emend.
 
 # The model that writes edits, where no route and no job names another.
@@ -35,7 +39,7 @@ ${front(files)}${test === null ? '# test: npm test\n' : `test: ${JSON.stringify(
 
 # ${title}
 
-Say here what should change, as you would to a colleague: what, where, and what must stay as it is.
+${UNWRITTEN}
 `;
 
 export const plan = (title: string): string => `# ${title}

@@ -35,6 +35,10 @@ export const doctor = async (env: Environment): Promise<readonly Check[]> => {
   const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
   const connection = isConnection(server) ? server : null;
   try {
+    const working =
+      connection && typeof home === 'string'
+        ? workers(connection, env, home).catch((error: unknown) => explained(error))
+        : Promise.resolve(noServer());
     const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
       ['Node.js', nodeVersion],
       ['git', () => gitVersion(env)],
@@ -43,8 +47,8 @@ export const doctor = async (env: Environment): Promise<readonly Check[]> => {
       ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
       ['Temporal CLI', () => temporalCli(env)],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
-      ['worker', () => (connection && typeof home === 'string' ? workers(connection, env, home) : noServer())],
-      ['model', () => model(env)],
+      ['worker', () => working],
+      ['model', async () => model(env, await working)],
     ];
     return await Promise.all(
       checks.map(async ([name, check]) => {
@@ -136,10 +140,14 @@ const workers = async (
 };
 
 /** Only whether they are set: a key is never shown, not even in part. */
-const model = (env: Environment): Finding => {
+const model = (env: Environment, worker: Finding): Finding => {
   const baseUrl = env.ANTHROPIC_BASE_URL ?? '';
   const key = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'].find((name) => (env[name] ?? '') !== '');
-  if (key === undefined && baseUrl === '') return bad('no key and no base URL', 'export ANTHROPIC_API_KEY=…');
+  // It is the worker that asks, with what is set in its own terminal.
+  if (key === undefined && baseUrl === '')
+    return worker.ok
+      ? good('no key in this terminal: the worker asks with the one in its own')
+      : bad('no key and no base URL', 'export ANTHROPIC_API_KEY=…');
   return good(
     `${key === undefined ? 'no key' : `${key} is set`}, ${baseUrl === '' ? 'api.anthropic.com' : hostOf(baseUrl)}`,
   );

@@ -31,11 +31,21 @@ describe('the menu at a decision', () => {
     }
   });
 
+  test('in a narrow window a line goes on below its text', () => {
+    const narrow = menuLines(decision('approval'), 60);
+    expect(Math.max(...narrow.map((text) => text.length))).toBeLessThanOrEqual(60);
+    expect(narrow.join('\n').replaceAll(/\n {6}/g, ' ')).toBe(menuLines(decision('approval')).join('\n'));
+    expect(narrow.length).toBeGreaterThan(menuLines(decision('approval')).length);
+  });
+
   test('paths after the answer, diff, quit, and what is none of them', () => {
     const open = decision('approval');
     expect(readReply(' s  b.ts a.ts ', open)).toEqual({ kind: 'answer', answer: 'skip', files: ['b.ts', 'a.ts'] });
     expect(readReply('d', open)).toEqual({ kind: 'diff' });
     expect(readReply('quit', open)).toEqual({ kind: 'quit' });
+    expect(readReply('?', open)).toEqual({ kind: 'help' });
+    for (const typed of ['', 'z'])
+      expect(readReply(typed, open)).toMatchObject({ message: expect.stringContaining('d (diff), q (quit), ?') });
     for (const typed of ['', 'z', 'yes', 's c.ts', 'k']) expect(readReply(typed, open).kind).toBe('unclear');
     // Without a proposal there is no diff to show.
     expect(readReply('d', decision('truncation', null)).kind).toBe('unclear');

@@ -3,7 +3,7 @@ import { commandFor, decisionLines, findingText } from '../../src/cli/render/dec
 import { printDiff } from '../../src/cli/render/diff.js';
 import { eventText, isWorthALine } from '../../src/cli/render/event.js';
 import { LiveBlock, progressLines } from '../../src/cli/render/progress.js';
-import { line, plain, table } from '../../src/cli/render/text.js';
+import { folded, line, plain, table } from '../../src/cli/render/text.js';
 import { resultLines, viewLines } from '../../src/cli/render/view.js';
 import type { RunView } from '../../src/client/show-run.js';
 import { ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
@@ -61,6 +61,8 @@ describe('text of others', () => {
   test('cannot move the cursor, colour or reorder what is read', () => {
     expect(plain('a\u001b[2Jb\r\u0007\u009b1m\u202ec\u2066')).toBe('a\\x1b[2Jb\\x0d\\x07\\x9b1m\\u{202e}c\\u{2066}');
     expect(plain('tab\there\nnext ✓ é')).toBe('tab\there\nnext ✓ é');
+    expect(folded('a long word', 6, 2)).toEqual(['a long', '  word']);
+    expect(folded('https://example.org is long', 8, 2)).toEqual(['https://example.org', '  is', '  long']);
     expect(line('one\ntwo\u001b[0m three', 12)).toBe('one two\\x1b…');
   });
 
@@ -89,6 +91,15 @@ describe('a decision', () => {
       '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run; what was applied and not committed is rolled back',
       '  --file PATH (again and again) answers for these files only',
     ]);
+  });
+
+  test('on a narrow terminal what a command means stands below it', () => {
+    const lines = decisionLines('abcd1234', decision(), { fold: 72 });
+    expect(lines).toContain('  emend approve abcd1234 --decision 1-abcd1234-99999999');
+    expect(lines).toContain('      apply the proposed change');
+    expect(lines).toContain('      end the run; what was applied and not committed is rolled back');
+    expect(Math.max(...lines.map((text) => text.length))).toBeLessThanOrEqual(72);
+    expect(decisionLines('abcd1234', decision(), { fold: 200 })).toEqual(decisionLines('abcd1234', decision()));
   });
 
   test.each(Object.keys(ANSWERS_BY_REASON) as (keyof typeof ANSWERS_BY_REASON)[])(

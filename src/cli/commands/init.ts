@@ -36,7 +36,7 @@ export const init = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
   ] as const;
   for (const [path, text] of files) {
     const made = await make(join(top, path), text);
-    io.out(`${made ? 'wrote' : 'left alone, is there already'}  ${plain(relative(io.cwd, join(top, path)))}`);
+    io.out(`${made ? 'wrote' : 'is there already, left as it is:'} ${plain(relative(io.cwd, join(top, path)))}`);
   }
   asides(io, flags).out(
     `Next: write what you want into ${plain(relative(io.cwd, join(top, first)))}, then: emend run ${plain(relative(io.cwd, join(top, first)))} --dev`,

@@ -8,6 +8,7 @@ import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { refuseHalfDone } from '../half-done.js';
+import { foldOf } from '../io.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { asides } from '../quiet.js';
@@ -75,6 +76,6 @@ export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     const plan = await planOfPath(io.cwd, path);
     const view = await showRun(emend, await runOfPlan(emend, plan));
     if (flags.json === true) printJson(io, 'plan status', view);
-    else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
+    else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
     return EXIT.done;
   });

@@ -28,6 +28,7 @@ import { checkBranch, publish } from '../headless/publish.js';
 import type { Publishing } from '../headless/publish.js';
 import type { Policy } from '../../job/policy.js';
 import { runLimits } from '../settings.js';
+import { UNWRITTEN } from '../templates.js';
 
 export interface RunFlags extends QuietFlag {
   readonly dev?: true;
@@ -63,6 +64,13 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
   const publishing = await publishingOf(io, flags);
   const command = await notifyCommand(io);
   const job = await readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
+  // No model is paid for a job that nobody has written.
+  if (new TextDecoder().decode(job.bytes).includes(UNWRITTEN))
+    fail(
+      'job_invalid',
+      `${job.jobPath} does not say what should change: below its heading is still what Emend wrote there.`,
+      `Write what you want in its place, then: emend run ${jobPath}`,
+    );
   return withRunning(io, flags, async (emend, signal) => {
     const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
     const headless = { policy, command, annotated, publishing };

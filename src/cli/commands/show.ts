@@ -3,6 +3,7 @@ import { resolveRun } from '../../client/resolve-run.js';
 import { showRun } from '../../client/show-run.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
+import { foldOf } from '../io.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { viewLines } from '../render/view.js';
@@ -12,6 +13,6 @@ export const show = (io: Io, run: string, options: { readonly json?: true }): Pr
   withEmend(io, async (emend) => {
     const view = await showRun(emend, await resolveRun(emend, run));
     if (options.json === true) printJson(io, 'show', view);
-    else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
+    else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
     return EXIT.done;
   });

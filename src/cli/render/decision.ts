@@ -3,7 +3,7 @@ import { ANSWER_MEANS, WHOLE_ANSWERS } from '../../shared/decisions.js';
 import type { Answer, DecisionPoint } from '../../shared/decisions.js';
 import type { Finding } from '../../shared/formats.js';
 import type { SealedProposal } from '../../shared/protocol.js';
-import { count, line, plain, table } from './text.js';
+import { count, folded, line, plain, table } from './text.js';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 
 const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'abort'];
@@ -47,10 +47,16 @@ const proposalLines = (proposal: SealedProposal, width: number): readonly string
   ];
 };
 
+interface DecisionView {
+  readonly width?: number;
+  readonly proposal?: SealedProposal | null;
+  /** A terminal's columns: commands with what they mean that are wider stand in two lines. */
+  readonly fold?: number;
+}
 export const decisionLines = (
   run: string,
   decision: DecisionPoint,
-  { width = 100, proposal = null }: { readonly width?: number; readonly proposal?: SealedProposal | null } = {},
+  { width = 100, proposal = null, fold = Infinity }: DecisionView = {},
 ): readonly string[] => {
   const open = decision.files.filter((file) => decision.answered[file.path] === undefined);
   const answered = decision.files.length - open.length;
@@ -63,7 +69,7 @@ export const decisionLines = (
     ...(answered === 0 ? [] : [`  ${count(answered, 'file')} already answered, ${open.length} to go`]),
     ...(decision.subject === null ? [] : [`  about: ${plain(decision.subject)}`]),
     '',
-    ...commandLines(run, decision),
+    ...commandLines(run, decision, fold),
   ];
 };
 
@@ -77,12 +83,15 @@ const fileLines = (files: DecisionPoint['files'], { message }: DecisionPoint, wi
   ...more(files.length),
 ];
 
-export const commandLines = (run: string, decision: DecisionPoint): readonly string[] => {
+export const commandLines = (run: string, decision: DecisionPoint, fold = Infinity): readonly string[] => {
   const rows = decision.accepts.map((answer) => [`  ${commandFor(run, decision, answer)}`, ANSWER_MEANS[answer]]);
+  const inColumns = table(rows);
   const perFile = decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;
   return [
     ...(decision.proposalId === null ? [] : [`  emend diff ${run}`]),
-    ...table(rows),
+    ...(inColumns.some((text) => text.length > fold)
+      ? rows.flatMap(([command = '', means = '']) => [command, ...folded(`      ${means}`, fold, 6)])
+      : inColumns),
     ...(perFile ? ['  --file PATH (again and again) answers for these files only'] : []),
   ];
 };

@@ -26,6 +26,21 @@ export const line = (text: string, width: number): string => {
   return flat.length <= width ? flat : `${flat.slice(0, Math.max(0, width - 1))}…`;
 };
 
+/** In lines of at most `width` characters, broken at blanks; those after the first are set in by `indent`. A longer word keeps its line. */
+export const folded = (text: string, width: number, indent: number): readonly string[] => {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width) {
+    // A break inside the indent would be none.
+    const blank = rest.lastIndexOf(' ', width);
+    const at = blank > indent ? blank : rest.indexOf(' ', indent + 1);
+    if (at < 0) break;
+    lines.push(rest.slice(0, at));
+    rest = `${' '.repeat(indent)}${rest.slice(at + 1)}`;
+  }
+  return [...lines, rest];
+};
+
 /** Columns padded to their widest cell; the last is not. Cells hold no colour. */
 export const table = (rows: readonly (readonly string[])[]): readonly string[] => {
   const widths: number[] = [];

@@ -9,7 +9,8 @@ import { count, line, plain, table } from './text.js';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 import { usageText } from '../../shared/usage.js';
 
-export const viewLines = (view: RunView, shown: string, width: number): readonly string[] => {
+/** `fold`: a terminal's columns. */
+export const viewLines = (view: RunView, shown: string, width: number, fold = Infinity): readonly string[] => {
   const { status } = view;
   return [
     `${shown}  ${line(status.title || status.jobPath, width - shown.length - 2)}`,
@@ -35,7 +36,7 @@ export const viewLines = (view: RunView, shown: string, width: number): readonly
       : ['', 'did not count:', ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width))]),
     ...(status.decision === null
       ? []
-      : ['', ...decisionLines(shown, status.decision, { width, proposal: view.proposal })]),
+      : ['', ...decisionLines(shown, status.decision, { width, fold, proposal: view.proposal })]),
     ...(status.result === null ? [] : ['', ...resultLines(status.result, shown)]),
   ];
 };
