@@ -20,6 +20,7 @@ const change = z.union([
   z.strictObject({ file: z.string(), find: z.string().min(1), replace: z.string() }),
   z.strictObject({ file: z.string(), content: z.string() }),
   z.strictObject({ file: z.string(), eol: z.enum(['crlf', 'lf']) }),
+  z.strictObject({ file: z.string(), delete: z.literal(true) }),
 ]);
 const schema = z.strictObject({
   v: z.literal(1),
@@ -32,7 +33,7 @@ const schema = z.strictObject({
   prepare: z.array(change).default([]),
   /** A reference solution: changes of the workspace. */
   solution: z.array(change).min(1),
-  /** Paths that may change or appear; default: the job's target and output files. */
+  /** Paths that may change, appear or go; default: the job's target and output files and those that it deletes. */
   changes: z.array(z.string()).optional(),
 });
 export type Change = z.infer<typeof change>;
@@ -98,7 +99,9 @@ const readTask = (dir: string, id: string): Task => {
     jobText,
     base,
     solved,
-    changes: spec.changes ?? [...new Set([...job.value.targetFiles, ...job.value.outputFiles])],
+    changes: spec.changes ?? [
+      ...new Set([...job.value.targetFiles, ...job.value.outputFiles, ...job.value.deleteFiles]),
+    ],
     lines: Math.max(...touched.map((path) => linesOf(base.get(path) ?? solved.get(path) ?? Buffer.alloc(0)))),
     check: hasCheck ? check : null,
     hash: sha256(
@@ -139,11 +142,13 @@ const fetched = ({ from, to }: { readonly from: string; readonly to: string }): 
 
 const changed = (files: Files, changes: readonly Change[]): Files => {
   const result = new Map(files);
-  for (const each of changes) result.set(each.file, apply(result.get(each.file), each));
+  for (const each of changes)
+    if (!('delete' in each)) result.set(each.file, apply(result.get(each.file), each));
+    else if (!result.delete(each.file)) throw new Error(`there is no file ${each.file} to delete`);
   return new Map([...result].sort(([a], [b]) => (a < b ? -1 : 1)));
 };
 
-const apply = (bytes: Buffer | undefined, each: Change): Buffer => {
+const apply = (bytes: Buffer | undefined, each: Exclude<Change, { readonly delete: true }>): Buffer => {
   if ('content' in each) return Buffer.from(each.content);
   if (bytes === undefined) throw new Error(`there is no file ${each.file}`);
   const text = bytes.toString('utf8');
