@@ -96,6 +96,8 @@ export interface FoundPlan {
   readonly carrier: string;
   readonly kind: string;
   readonly ends: readonly PlanEnd[];
+  /** How all its runs but the last may end. */
+  readonly cuts: readonly string[];
   readonly workspace: string;
   /** The document's path, and its bytes at the beginning, with what a person wrote into it since. */
   readonly document: string;

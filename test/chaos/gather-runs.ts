@@ -239,6 +239,7 @@ export const gatherCarried = async (
     carrier: name,
     kind: kind.name,
     ends: kind.planEnds ?? ['completed'],
+    cuts: kind.planCuts ?? ['stopped'],
     workspace,
     document: plan.path,
     text: withNote(plan.text, world.notes.get(name) ?? null),

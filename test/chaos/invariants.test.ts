@@ -201,6 +201,15 @@ const planRun: FoundPlanRun = {
   phases: [1, 2, 3].map((number) => phaseAt(number)),
   taskFailures: [],
 };
+const terminatedRun: FoundPlanRun = {
+  ...planRun,
+  stepKey: 'e'.repeat(32),
+  status: 'TERMINATED',
+  outcome: null,
+  archived: { ...planRun.archived, status: 'TERMINATED', outcome: null },
+  phases: [],
+  events: [],
+};
 const plan: FoundPlan = {
   carrier: 'c02',
   kind: 'SIGKILL in a merge',
@@ -209,6 +218,7 @@ const plan: FoundPlan = {
   document: document.path,
   text: document.text,
   phases: document.phases,
+  cuts: ['stopped'],
   runs: [planRun],
   left: [],
 };
@@ -308,6 +318,14 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withRun({ archived: { ...planRun.archived, status: null } }),
     withRun({ archived: { ...planRun.archived, outcome: 'aborted' } }),
     withPlan({ runs: [planRun, { ...planRun, stepKey: 'd'.repeat(32) }] }),
+    // Terminated, and nobody did it.
+    withPlan({ runs: [terminatedRun, planRun] }),
+    // Reset and terminated runs explain so much, and no more.
+    withRun({ pauses: ['estimate', 'estimate'] }),
+    withRun({ reset: true, pauses: ['estimate', 'resume'] }),
+    withPlan({ cuts: ['terminated'], runs: [terminatedRun, { ...planRun, pauses: ['conflict'] }] }),
+    withPlan({ cuts: ['terminated'], runs: [planRun, { ...planRun, pauses: ['resume'] }] }),
+    withPlan({ cuts: ['terminated'], runs: [planRun, terminatedRun] }),
   ],
   'every answer that was taken': [
     withStep({ events: [] }),
@@ -411,7 +429,12 @@ describe('invariants', () => {
       status: [` M ${document.path}`],
       files: { ...planWorkspace.files, [document.path]: atTheEnd.replace('list\n', 'list\n* a note\n') },
     });
-    for (const evidence of [withPlan({}), cut, noted])
+    const again = withPlan({
+      cuts: ['terminated'],
+      runs: [terminatedRun, { ...planRun, pauses: ['resume', 'estimate'] }],
+    });
+    const reset = withRun({ reset: true, pauses: ['estimate', 'estimate'] });
+    for (const evidence of [withPlan({}), cut, noted, again, reset])
       expect(INVARIANTS.flatMap(({ violations }) => violations(evidence))).toEqual([]);
   });
 

@@ -47,5 +47,7 @@ export interface Kind {
   readonly ends?: readonly End[];
   /** Of the carrier's plan; `ends` are then those of its phases. Default: completed. */
   readonly planEnds?: readonly PlanEnd[];
+  /** How a run of the plan ends that another one goes on from. Default: stopped. */
+  readonly planCuts?: readonly ('stopped' | 'terminated')[];
   acts(scene: Scene): Acts;
 }

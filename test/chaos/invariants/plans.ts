@@ -1,5 +1,5 @@
 /** Invariants about plans: their phases are steps, and judged as such; here is what a plan makes of them. */
-import type { Evidence, FoundCommit, FoundPlan } from '../evidence.js';
+import type { Evidence, FoundCommit, FoundPlan, FoundPlanRun } from '../evidence.js';
 import { markOf, unmarked, type PlannedPhase } from '../plans.js';
 import type { Invariant } from './judge.js';
 
@@ -95,16 +95,22 @@ export const worktreesAreGone: Invariant = {
   violations: ({ plans }) => plans.flatMap(({ carrier, left }) => left.map((what) => `${carrier}: ${what}`)),
 };
 
+/** Without a word of its own: the next run asks before it builds on what was left. */
+const isCutOff = (before: FoundPlanRun | undefined): boolean => before?.status === 'TERMINATED';
+
 export const plansEndAsTheyShould: Invariant = {
   name: 'every plan ends as its faults allow, asks nothing that nobody caused, and its archive says the same',
   violations: ({ plans }) =>
-    plans.flatMap(({ carrier, kind, ends, runs }) => {
+    plans.flatMap(({ carrier, kind, ends, cuts, runs }) => {
       const about = `${carrier} (${kind})`;
-      const wanted = runs.map((_, i): readonly string[] => (i + 1 === runs.length ? ends : ['stopped']));
-      return runs.flatMap(({ status, outcome, archived, pauses }, i) => {
+      const wanted = runs.map((_, i): readonly string[] => (i + 1 === runs.length ? ends : cuts));
+      return runs.flatMap(({ status, outcome, archived, pauses, reset }, i) => {
         const end = outcome ?? (status ?? 'open').toLowerCase();
-        // Before its first phase each run asks about its estimate.
-        const strange = pauses.slice(pauses[0] === 'estimate' ? 1 : 0);
+        // Before its first phase each run asks about its estimate; one that was reset may ask again, one after a run that was cut off whether to go on from there.
+
+        const asked = pauses.filter((reason) => !(reason === 'resume' && isCutOff(runs[i - 1])));
+        const first = asked.slice(asked[0] === 'estimate' ? 1 : 0);
+        const strange = first.filter((reason) => !(reset && reason === 'estimate'));
         return [
           ...(wanted[i]?.includes(end) === true ? [] : [`${about}: it ended ${end}, not ${wanted[i]?.join(' or ')}`]),
           ...(strange.length === 0 ? [] : [`${about}: it asked about ${strange.join(', ')}`]),

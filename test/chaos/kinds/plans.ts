@@ -2,15 +2,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { showRun } from '../../../src/client/show-run.js';
 import { planOfPath, tellPlan } from '../../../src/client/start-plan.js';
 import { phaseKey } from '../../../src/shared/refs.js';
 import { begin } from '../carry.js';
-import type { Traits } from '../jobs.js';
+import type { Carrier, Traits } from '../jobs.js';
 import type { Acts, Kind, Scene } from '../kind.js';
-import { answer } from '../person.js';
+import { again, answer, withHandle } from '../person.js';
 import { withNote } from '../plans.js';
 import type { ArmedTrap } from '../traps.js';
+import type { World } from '../world.js';
 import { anyCall, KILL, STOP, trapped } from './processes.js';
+import { reset } from './runs.js';
 
 const PHASES: Partial<Traits> = { plan: 'phases' };
 const WAVES: Partial<Traits> = { plan: 'waves' };
@@ -119,6 +122,85 @@ const writes = person({
   }),
 });
 
+/** Its phase's run goes on and comes to its own end (children are abandoned); a second run of the plan takes up what was left. */
+const terminates = person({
+  name: 'terminates a plan, then runs it again',
+  traits: PHASES,
+  planCuts: ['terminated'],
+  acts: ({ world, carrier, random }: Scene): Acts => {
+    let fired: string | null = null;
+    return {
+      afterStart: async (run) => {
+        await sleep(random.whole(300, 6_000));
+        for (let tries = 0; fired === null && tries < 60; tries++) {
+          const sent = await withHandle(world, run, (handle) => handle.terminate('chaos')).then(
+            () => true,
+            () => false,
+          );
+          if (sent) fired = run.stepKey.slice(0, 8);
+          else await sleep(500);
+        }
+      },
+      afterEnd: async (run) => {
+        if (run.stepKey.slice(0, 8) !== fired) return false;
+        const phases = carrier.plan?.phases ?? [];
+        await endPhases(
+          world,
+          carrier,
+          phases.map((_, i) => phaseKey(run.stepKey, `p${i + 1}`, 1)),
+        );
+        return begin(world, carrier);
+      },
+      fired: () => fired,
+    };
+  },
+});
+
+/** How long the runs of a terminated plan's phases are looked after. */
+const PHASES_MS = 90_000;
+/** Phases whose plan is gone: a person still answers what they ask. */
+const endPhases = async (world: World, carrier: Carrier, keys: readonly string[]): Promise<void> => {
+  for (const end = Date.now() + PHASES_MS; Date.now() < end;) {
+    const runs = await Promise.all(keys.map((key) => again(world, key)));
+    const open = runs.filter((run) => run?.live?.open === true);
+    if (open.length === 0) return;
+    for (const run of open) {
+      const view = run === null ? null : await showRun(world.emend, run, { full: false }).catch(() => null);
+      const decision = view?.status.decision ?? null;
+      if (run === null || decision === null) continue;
+      await answer(world, carrier, run, {
+        answer: decision.reason === 'approval' ? 'approve' : 'retry',
+        decision: decision.id,
+      });
+    }
+    await sleep(500);
+  }
+};
+
+/** As the Temporal UI's Reset button does it, to any task: its phases are met as runs that are there already. */
+const resets = person({
+  name: 'reset of a plan while it runs',
+  traits: PHASES,
+  acts: ({ world, random }: Scene): Acts => {
+    let fired: string | null = null;
+    return {
+      afterStart: async (run, ended) => {
+        await sleep(random.whole(1_000, 7_000));
+        while (fired === null && !ended.aborted) {
+          fired = await reset(world, run, random);
+          if (fired === null) await sleep(500);
+        }
+      },
+      // It came to its end first, or meanwhile: the reset opens it again.
+      afterEnd: async (run) => {
+        fired ??= await reset(world, run, random);
+        return (await again(world, run.stepKey))?.live?.open === true;
+      },
+      fired: () => fired,
+    };
+  },
+});
+
 export const planKinds: readonly Kind[] = [
   inPhase,
   trapped('SIGKILL while a phase is marked', 'markPhase', anyCall(60), KILL, PHASES),
@@ -128,6 +210,8 @@ export const planKinds: readonly Kind[] = [
   trapped('SIGSTOP in a merge', 'mergePhase', anyCall(60), STOP, WAVES),
   trapped('SIGSTOP while a phase is marked', 'markPhase', anyCall(60), STOP, PHASES),
   stops,
+  terminates,
+  resets,
   aborts,
   skips,
   writes,

@@ -12,7 +12,7 @@ import type { ArmedTrap } from '../traps.js';
 import type { World } from '../world.js';
 
 /** As the Temporal UI's Reset button does it, to a random workflow task. Null: the server did not hear it. */
-const reset = (world: World, run: ResolvedRun, random: Random): Promise<string | null> =>
+export const reset = (world: World, run: ResolvedRun, random: Random): Promise<string | null> =>
   withHandle(world, run, async (handle, client) => {
     const { runId } = await handle.describe();
     const { events } = await handle.fetchHistory();
