@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { problem } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
 import { gitEnvironment, gitLine, valueOf } from './git.js';
+import type { Repository } from './git.js';
 import { redact } from './runner-env.js';
 import { runProcess } from './runner-process.js';
 import { errnoOf } from './sys.js';
@@ -22,9 +23,16 @@ export interface HookSettings {
  * Might `pre-commit` or `commit-msg` run here? False only where neither file exists and the configuration names no hook (newer gits
  * read `hook.*`): that spares a shell and a git for each.
  */
-export async function mayHaveHooks(root: string, settings: ReadonlyMap<string, string>): Promise<boolean> {
+export async function mayHaveHooks(
+  { root, gitDir }: Pick<Repository, 'root' | 'gitDir'>,
+  settings: ReadonlyMap<string, string>,
+): Promise<boolean> {
   if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return true;
-  const dir = valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true }));
+  // A linked worktree has the hooks of its repository, and a configured place may begin with `~`: git knows.
+  const isUsual = gitDir === join(root, '.git') && !settings.has('core.hookspath');
+  const dir = isUsual
+    ? join(gitDir, 'hooks')
+    : valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true }));
   for (const hook of ['pre-commit', 'commit-msg']) {
     const found = await lstat(resolve(root, dir, hook)).then(
       () => true,

@@ -4,9 +4,20 @@ import type { StepKey } from '../shared/refs.js';
 
 const TRAILER = 'Emend-Step';
 
+/**
+ * As `git stripspace` does it: no white space at the ends of lines, no empty line at the beginning, at the end or after another; a line
+ * end at the end. Not asked of git, as each process costs the worker more than what it does.
+ */
+export const stripSpace = (text: string): string => {
+  const lines = text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
+  const kept = lines.filter((line, i) => line !== '' || (lines[i - 1] ?? '') !== '');
+  while (kept.at(-1) === '') kept.pop();
+  return kept.map((line) => `${line}\n`).join('');
+};
+
 /** The message without stray blank lines, ending in the trailer `Emend-Step: <stepKey>`; the trailer is added once. */
 export async function withTrailer(root: string, message: string, stepKey: StepKey): Promise<string> {
-  const tidy = valueOf(await git(['stripspace'], { cwd: root, input: message })).text;
+  const tidy = stripSpace(message);
   const trailer = [
     '--if-exists',
     'addIfDifferent',
@@ -43,7 +54,7 @@ export async function commitOfStep(
 
 /** What a commit takes from git's configuration: who signs, hooks. The last value of each name (in lower case, as git prints it) counts. */
 export async function commitSettings(root: string): Promise<ReadonlyMap<string, string>> {
-  const args = ['config', '-z', '--get-regexp', '^(user\\.(name|email)|hook\\..*)$'];
+  const args = ['config', '-z', '--get-regexp', '^(user\\.(name|email)|core\\.hookspath|hook\\..*)$'];
   const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true }));
   return new Map(
     fieldsOf(listed).map((field) => {

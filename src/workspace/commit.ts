@@ -75,7 +75,7 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
 
   let message = await withTrailer(root, request.message, request.stepKey);
   const settings = await commitSettings(root);
-  if (request.hooks && (await mayHaveHooks(root, settings))) {
+  if (request.hooks && (await mayHaveHooks(repository, settings))) {
     const checked = await runHooks(work, built.tree, message);
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request.stepKey);

@@ -1,9 +1,8 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
 import { realpath } from 'node:fs/promises';
 
-import { execa } from 'execa';
-
 import { problem, ProblemError } from '../shared/problems.js';
+import { runProcess } from './process-output.js';
 import { withoutSecrets } from './runner-env.js';
 import type { Result } from './types.js';
 import { SHOWN_BOUNDS, STORE_BOUNDS } from '../shared/bounds.js';
@@ -40,33 +39,29 @@ export function gitEnvironment(added: Readonly<Record<string, string>> = {}): Re
 
 /** Runs git; paths among `args` are taken literally. A failure is a `git_failed` with git's message. */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
-  const run = await execa(
+  const run = await runProcess(
     'git',
     [...(call.noLiteral ? [] : ['--literal-pathspecs']), '-c', 'core.quotepath=off', ...args],
     {
       cwd: call.cwd,
       env: gitEnvironment({ ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env }),
-      extendEnv: false,
-      encoding: 'buffer',
-      reject: false,
-      stripFinalNewline: false,
-      maxBuffer: STORE_BOUNDS.gitOutput_bytes,
-      ...(call.input === undefined ? { stdin: 'ignore' as const } : { input: call.input }),
+      max_bytes: STORE_BOUNDS.gitOutput_bytes,
+      ...(call.input === undefined ? {} : { input: call.input }),
     },
   );
-  if (run.exitCode === undefined || !(call.accept ?? [0]).includes(run.exitCode)) {
-    const said = Buffer.from(run.stderr).toString('utf8').trim().slice(-SHOWN_BOUNDS.gitMessage_chars);
-    const why = said !== '' ? said : (run.originalMessage ?? `exit ${run.exitCode ?? run.signal ?? 'unknown'}`);
+  if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
+    const said = run.stderr.toString('utf8').trim().slice(-SHOWN_BOUNDS.gitMessage_chars);
+    const why = said !== '' ? said : (run.failure ?? `exit ${run.code ?? run.signal ?? 'unknown'}`);
     return { ok: false, problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`) };
   }
-  const bytes = run.stdout;
+  const { code, stdout: bytes } = run;
   return {
     ok: true,
     value: {
-      code: run.exitCode,
+      code,
       bytes,
       get text() {
-        return Buffer.from(bytes).toString('utf8');
+        return bytes.toString('utf8');
       },
     },
   };

@@ -50,20 +50,26 @@ const ENV = {
   EMEND_HEARTBEATTIMEOUT_MS: '30000',
 };
 
+/** Not schedule to start: a worker that is busy takes nothing from its sticky queue for a while, and the task goes to the other queue. */
+const isTooLong = (type: unknown): boolean => type === 1 || type === 'TIMEOUT_TYPE_START_TO_CLOSE';
+
 const measured = async (s: Scene, workflowId: string) => {
   const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
     const handle = connected.client.workflow.getHandle(workflowId);
     const { historySize, historyLength } = await handle.describe();
     const { events } = await handle.fetchHistory();
-    const failed = (events ?? []).filter(
-      (event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes,
-    );
+    const failed = (events ?? []).flatMap((event) => [
+      ...(event.workflowTaskFailedEventAttributes == null
+        ? []
+        : [event.workflowTaskFailedEventAttributes.failure?.message ?? 'without a message']),
+      ...(isTooLong(event.workflowTaskTimedOutEventAttributes?.timeoutType) ? ['it took too long'] : []),
+    ]);
     const { currentDetails } = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
     return {
       bytes: historySize ?? 0,
       events: historyLength,
-      failedTasks: failed.length,
+      failedTasks: failed,
       details_bytes: Buffer.byteLength(currentDetails ?? ''),
     };
   } finally {
@@ -112,7 +118,7 @@ test(
 
     process.stdout.write(`${FEW} files: ${few.bytes} bytes, ${few.events} events of history\n`);
     process.stdout.write(`${FILES} files: ${all.bytes} bytes, ${all.events} events of history\n`);
-    expect(few.failedTasks + all.failedTasks).toBe(0);
+    expect([...few.failedTasks, ...all.failedTasks]).toEqual([]);
     expect((all.bytes - few.bytes) / (FILES - FEW)).toBeLessThanOrEqual(BYTES_A_FILE);
     expect((all.events - few.events) / (FILES - FEW)).toBeLessThanOrEqual(EVENTS_A_FILE);
   },
