@@ -22,7 +22,7 @@ export type BlockOutcome =
       readonly kind: 'skipped';
       readonly code: 'no_change' | 'already_present';
       readonly message: string;
-      /** `find_absent`, where another block changes the file: see `BlockApplier.#present`. */
+      /** `find_absent`, where another block changes the file: see `BlockApplier.#present` and `#unmoved`. */
       readonly absent?: string;
     }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
@@ -94,11 +94,31 @@ export class BlockApplier {
     if (find.length === 0) return this.#create(replace);
     if (!this.#exists)
       return refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
-    if (find.length === replace.length && find.every((line, i) => line === replace[i]))
-      return { kind: 'skipped', code: 'no_change', message: `${this.#words.find} and REPLACE are the same.` };
+    if (find.length === replace.length && find.every((line, i) => line === replace[i])) return this.#unmoved(find);
     const outcome = this.#locate(block, reading);
     if (outcome.kind === 'changed') this.#made.add(keyOf(reading));
     return outcome;
+  }
+
+  /** A block that asks for nothing still says what the file holds: where that stands nowhere, the answer may be for another file. */
+  #unmoved(find: readonly string[]): BlockOutcome {
+    const same = `${this.#words.find} and REPLACE are the same`;
+    const skipped = { kind: 'skipped', code: 'no_change', message: `${same}.` } as const;
+    if (this.#known || this.#quotes(find)) return skipped;
+    const remedy = `so that the answer may have been made for another state of it. Leave this block out if nothing is to change here, else send ${this.#words.find} as whole lines, exactly as the file has them.`;
+    return { ...skipped, absent: `${same}, and ${this.#words.find} stands nowhere in the file, ${remedy}` };
+  }
+
+  /** Does FIND stand in the text, be it in several places, in other white space, or by a rung? */
+  #quotes(find: readonly string[]): boolean {
+    const likenesses = [...levelsOn(this.#rungs), 'white_space'] as const;
+    if (likenesses.some((likeness) => this.#chain.find(pattern(find), likeness).first.length > 0)) return true;
+    const parts = rungOn('elision', this.#rungs) ? splitElided(find) : null;
+    return parts !== null && placeElided(this.#texts(), parts) !== 'none';
+  }
+
+  #texts(): string[] {
+    return [...this.#chain].map((node) => this.#chain.textOf(node));
   }
 
   /** Of several readings the one whose FIND stands in exactly one place, when no other does. */
@@ -265,7 +285,7 @@ export class BlockApplier {
   }
 
   #absent(find: readonly string[], hint: number | undefined): string {
-    const lines = this.#changed ? [...this.#chain].map((node) => this.#chain.textOf(node)) : this.#base.all;
+    const lines = this.#changed ? this.#texts() : this.#base.all;
     const numbers = this.#changed ? ' (Lines are counted as the blocks before left the file.)' : '';
     return `${this.#words.find} stands nowhere in the file. ${describeNearest(nearest(lines, find, hint))}${numbers} Send ${this.#words.find} as whole lines, exactly as the file has them.`;
   }

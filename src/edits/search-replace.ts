@@ -6,7 +6,8 @@
  *
  * FILE may be left out where the block before is of the same file. FIND is whole lines and must stand in exactly one place of the text
  * as the blocks before left it; a line number (of the file as it was shown) decides between several, which is the rung unchecked_lines unless the file is known to be that one. An empty FIND creates a file that
- * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once.
+ * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
+ * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
  * then that reading counts whose FIND stands in the file, if only one does.
  * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.

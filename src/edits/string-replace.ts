@@ -6,17 +6,19 @@
  *
  * with the marker's keys `complete` and `nonce` last. `old_string` is any part of the text as the edits before left it, with LF as line
  * end whatever the file has, and must stand there exactly once, or with `replace_all` at least once. An empty one creates a file that
- * does not exist. An edit whose two strings are the same is skipped. Rungs: earlier_block; without `replace_all` trailing_space and
+ * does not exist. An edit whose two strings are the same is skipped, unless it
+ * stands nowhere, others change the file, and the file is not known to be the one that the answer was made for. Rungs: earlier_block; without `replace_all` trailing_space and
  * lookalikes (string-replace-loose.ts); CRLF and LF are the same anyway. Edits, for the marker: edits.
  */
 import type { Rung } from '../shared/formats.js';
 import { lookUp } from './paths.js';
+import { isKnownBase } from './known-base.js';
 import { rungOn } from './locate-levels.js';
 import { describeNearest, nearest } from './nearest.js';
 import { isJsonObject, type Json, readJson } from './structured-edit-json.js';
 import { carried, loosePlaces } from './string-replace-loose.js';
 import { answerLines } from './text.js';
-import type { FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
+import type { ApplyOptions, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary'];
@@ -106,6 +108,7 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
   const rungs: UsedRung[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
+  const unsure: Reason[] = [];
   for (const edit of edits) {
     const found = lookUp(edit.path, context, edit.index);
     if (!found.ok) {
@@ -120,10 +123,15 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
       loose: 0,
     };
     drafts.set(path, draft);
-    const fault = applyOne(edit, draft, (rung, line) => rungs.push({ rung, path, index: edit.index, line }), context);
-    if (fault?.code === 'no_change') notes.push({ ...fault, path, index: edit.index });
-    else if (fault !== null) reasons.push({ code: fault.code, path, index: edit.index, message: fault.message });
+    const { index } = edit;
+    const used = (rung: Rung, line: number): number => rungs.push({ rung, path, index, line });
+    const fault = applyOne(edit, draft, used, { path, options: context.options });
+    if (fault === null) continue;
+    const { code, message, absent } = fault;
+    (code === 'no_change' ? notes : reasons).push({ code, path, index, message });
+    if (absent !== undefined) unsure.push({ code: 'find_absent', path, index, message: absent });
   }
+  reasons.push(...unsure.filter(({ path }) => (drafts.get(path ?? '')?.made.length ?? 0) > 0));
   if (reasons.length > 0) return { kind: 'refused', reasons };
   const plans = [...drafts].flatMap(([path, { text, made }]): FilePlan[] =>
     text === null || made.length === 0 ? [] : [{ kind: 'lines', path, lines: answerLines(text) }],
@@ -134,13 +142,27 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
 const joined = (lines: readonly string[], lastEnd: string): string =>
   lines.join('\n') + (lines.length > 0 && lastEnd !== '' ? '\n' : '');
 
-type Fault = { readonly code: string; readonly message: string } | null;
+/** `absent`: why an edit that asks for nothing is refused beside others that change its file. */
+type Fault = { readonly code: string; readonly message: string; readonly absent?: string } | null;
+
+const SAME = '`old_string` and `new_string` are the same.';
+const NOT_THERE =
+  '`old_string` and `new_string` are the same, and stand nowhere in the file, so that the answer may have been made for another state of it. Leave this edit out if nothing is to change here, else send `old_string` exactly as the file has it.';
+
+/** Does the text hold the string, be it in other white space, or by a rung? */
+const quotes = (old: string, draft: Draft, text: string, options: ApplyOptions): boolean => {
+  if (text.includes(old)) return true;
+  if (draft.loose >= EDIT_BOUNDS.looseStrings) return false;
+  draft.loose += 1;
+  const plain = (each: string): string => each.replace(/\s/g, '');
+  return loosePlaces(text, old, options.rungs, 1) !== null || plain(text).includes(plain(old));
+};
 
 const applyOne = (
   edit: StringEdit,
   draft: Draft,
   used: (rung: Rung, line: number) => void,
-  { options }: FormatContext,
+  { path, options }: { readonly path: string; readonly options: ApplyOptions },
 ): Fault => {
   const { old, now, all } = edit;
   const { text } = draft;
@@ -156,7 +178,10 @@ const applyOne = (
   }
   if (text === null)
     return { code: 'target_absent', message: 'The file does not exist. Leave `old_string` empty to create it.' };
-  if (old === now) return { code: 'no_change', message: '`old_string` and `new_string` are the same.' };
+  if (old === now) {
+    const known = isKnownBase(path, options) || quotes(old, draft, text, options);
+    return { code: 'no_change', message: SAME, ...(known ? {} : { absent: NOT_THERE }) };
+  }
   const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
   let places: number[] = [];
   let [quoted, put] = [old, now];
