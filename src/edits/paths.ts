@@ -3,6 +3,8 @@ import type { ContextFile, FormatContext, Reason } from './types.js';
 
 /** Characters that some file systems drop when they compare names, so that `.g<U+200C>it` would mean `.git`. */
 const IGNORED_BY_FILE_SYSTEMS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+/** Line ends that only some programs see, and characters that show the rest of a name the other way round. */
+const MISSHOWN = /[\u0085\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$/;
 
 /** How Windows and macOS may read a segment: no ignored characters, no stream name, no trailing dots and blanks, lower case. */
@@ -84,5 +86,15 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
     );
   }
   if (hasDeviceName(path)) return refuse('bad_path', path, `${path} is a device name on Windows. Choose another name.`);
+  const [odd] = MISSHOWN.exec(path) ?? [];
+  if (odd !== undefined) {
+    const point = `U+${(odd.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+    const shown = JSON.stringify(path.replace(new RegExp(MISSHOWN, 'g'), '?'));
+    return refuse(
+      'bad_path',
+      path,
+      `${shown} holds ${point}, which would show another name than it has. Choose another name.`,
+    );
+  }
   return { ok: true, path, file: { bytes: null, text: null } };
 };

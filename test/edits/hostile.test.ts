@@ -57,6 +57,14 @@ const HOSTILE = {
   'a carriage return inside': 'a\rb.txt',
   'a carriage return that hides the start': 'a.txt\r../../up.txt',
   'a line end inside': 'a\n../up.txt',
+  'a carriage return before the slash': '..\r/up.txt',
+  'a carriage return in the name of the git folder': '.git\r/config',
+  'the console of Windows': 'CONOUT$',
+  'a device with a stream': 'nul:x',
+  'a device as a folder': 'aux/x.txt',
+  'a share by slashes': '//?/C:/x',
+  'a vertical line end of other scripts': 'a\u2028b.txt',
+  'letters that turn the name round': 'a\u202etxt.exe',
   'a home': '~/x',
   'an escape': 'a\x1b[2J.txt',
   'five thousand characters': 'x'.repeat(5000),
@@ -111,18 +119,27 @@ describe('answers beyond all bounds', () => {
     },
   );
 
-  test('1,000,000 operations', () => {
+  test('10,000 operations on one line', () => {
     const operation = '{"type":"delete","file_path":"a.txt","start_line":1,"end_line":1},';
-    const answer = `{"operations":[${operation.repeat(999_999)}${operation.slice(0, -1)}]}`;
-    expect(judge('structured-edit', answer)).toMatchObject({
-      outcome: 'invalid',
-      reasons: [{ code: 'too_many_edits' }],
-    });
-    // As many as are read: each overlaps the others, and a hundred reasons are enough.
-    const most = `{"operations":[${operation.repeat(9_999)}${operation.slice(0, -1)}]}`;
-    const outcome = judge('structured-edit', most);
+    // Each overlaps the others, and a hundred reasons are enough.
+    const answer = `{"operations":[${operation.repeat(9_999)}${operation.slice(0, -1)}]}`;
+    const outcome = judge('structured-edit', answer);
     expect(outcome).toMatchObject({ outcome: 'refused' });
     expect(outcome.outcome === 'edited' ? 0 : outcome.reasons.length).toBe(BOUNDS.reasonsTold);
+  });
+
+  test.each(ALL)('%s: a million edits are refused by their number or the length of the answer', (format) => {
+    const edit = editOf[format]('a.txt', 'x', 'y');
+    const many =
+      format === 'structured-edit'
+        ? `{"operations":[${`{"type":"delete","file_path":"a.txt","start_line":1,"end_line":1},`.repeat(999_999)}{}]}`
+        : format === 'string-replace'
+          ? `{"edits":[${`${edit},`.repeat(999_999)}${edit}]}`
+          : edit.repeat(1_000_000);
+    const outcome = judge(format, many);
+    expect(outcome).toMatchObject({ outcome: 'invalid' });
+    const [reason] = outcome.outcome === 'invalid' ? outcome.reasons : [];
+    expect(['answer_too_large', 'too_many_edits']).toContain(reason?.code);
   });
 
   test.each([

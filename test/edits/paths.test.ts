@@ -55,3 +55,14 @@ test('device names stay editable where they exist and cannot be made', () => {
   expect(lookUp('src/con.c', context)).toMatchObject({ ok: false, reason: { code: 'bad_path' } });
   expect(lookUp('src/console.c', context).ok).toBe(true);
 });
+
+test('names that show another name stay editable where they exist and cannot be made', () => {
+  const context = {
+    files: new Map([['a\u202etxt.exe', { bytes: new Uint8Array(0), text: { lines: [], ends: [] } }]]),
+    options: { requireMarker: true, mayCreateUnder: [''] },
+  };
+  expect(lookUp('a\u202etxt.exe', context).ok).toBe(true);
+  expect(lookUp('b\u202etxt.exe', context)).toMatchObject({ ok: false, reason: { code: 'bad_path' } });
+  // Letters that join in Persian names and in emoji are no disguise.
+  expect(lookUp('\u0645\u06cc\u200c\u062e.txt', context).ok).toBe(true);
+});

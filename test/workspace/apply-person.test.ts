@@ -1,7 +1,7 @@
 /** A person saves at every step of an apply: no saved byte is lost, and the other files are whole. EMEND_WHOLE=1 runs every step. */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyOutcome } from '../../src/workspace/types.js';
@@ -155,6 +155,8 @@ describe('two saves', () => {
 });
 
 describe('other acts in between', () => {
+  /** Beside the workspace, which `path` lies in. */
+  const outsideOf = (path: string): string => join(dirname(dirname(path)), 'outside.txt');
   const acts: [string, (path: string) => void, (path: string) => boolean][] = [
     [
       'deletes the file',
@@ -180,12 +182,13 @@ describe('other acts in between', () => {
       (p) => readOrNull(`${p}/inside`) === SAVED,
     ],
     [
-      'puts a symbolic link in its place',
+      'puts a link to a file outside in its place',
       (p) => {
         fs.rmSync(p, { force: true });
-        fs.symlinkSync('/etc/hostname', p);
+        fs.writeFileSync(outsideOf(p), 'outside\n');
+        fs.symlinkSync(outsideOf(p), p);
       },
-      (p) => fs.readlinkSync(p) === '/etc/hostname',
+      (p) => fs.readlinkSync(p) === outsideOf(p) && readOrNull(outsideOf(p)) === 'outside\n',
     ],
   ];
   test.each(acts)(
