@@ -22,6 +22,7 @@ const ANSWERS = {
   'refuse.js': DOUBLED,
   'shown.js': ONCE,
   'stopped.js': ONCE,
+  'both.js': BEFORE.replace('b = 2', 'b = 20'),
   'a.js': ONCE,
   'b.js': ONCE,
 };
@@ -138,6 +139,25 @@ test('what a person saved and the proposal make a function stand twice: the merg
   await s.answer(stopped.run, 'take_theirs');
   expect(await s.end(stopped.run)).toMatchObject({ outcome: 'skipped' });
   expect(s.read('stopped.js')).toBe(BEFORE + twice(2));
+}, 120_000);
+
+test('a person and the proposal change the same line: rebase writes nothing and shows both sides', async () => {
+  setTo('note');
+  const run = await start('both.js');
+  await s.settle(run);
+  const saved = BEFORE.replace('b = 2', 'b = 7');
+  s.write('both.js', saved);
+  await s.answer(run, 'approve');
+  expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'conflict' });
+  await s.answer(run, 'rebase');
+  const { decision } = (await s.settle(run)).status;
+  expect(decision).toMatchObject({ reason: 'conflict', files: [{ path: 'both.js' }] });
+  expect(decision?.message).toContain('lines 3 to 3 of the file now and lines 3 to 3 of the proposal');
+  expect(decision?.message).toContain('(now: "const b = 7;"; proposal: "const b = 20;")');
+  expect(s.read('both.js')).toBe(saved);
+  await s.answer(run, 'take_theirs');
+  expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
+  expect(s.read('both.js')).toBe(saved);
 }, 120_000);
 
 test('a job in a workspace that a killed `emend patch` holds; then `emend undo` of applied and of committed runs', async () => {
