@@ -9,10 +9,7 @@ import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
 import { fuzz } from '../support/fuzz.js';
 
 /** Made smaller, a case has no longer too many differences: the one that fails is told as it is. */
-const few = (name: string, cases: number): ReturnType<typeof fuzz> & { endOnFailure: true } => ({
-  ...fuzz(name, cases),
-  endOnFailure: true,
-});
+const AS_DRAWN = { endOnFailure: true };
 
 const { diffEdits, diffWindow_lines } = EDIT_BOUNDS;
 
@@ -93,7 +90,7 @@ test('lines that stand once: the same as one diff of the whole', () => {
       expectSound(s, origins);
       expect(origins).toEqual(unwindowed(s.base, s.result));
     }),
-    few('windows over lines that stand once', 3),
+    { ...fuzz('windows over lines that stand once', 3), ...AS_DRAWN },
   );
 });
 
@@ -105,7 +102,7 @@ test('lines that repeat: sound, and nearly as much is kept', () => {
       const count = (all: readonly number[]): number => all.filter((o) => o >= 0).length;
       expect(count(origins)).toBeGreaterThanOrEqual(0.95 * count(unwindowed(s.base, s.result)));
     }),
-    few('windows over lines that repeat', 4),
+    { ...fuzz('windows over lines that repeat', 4), ...AS_DRAWN },
   );
 });
 
@@ -125,6 +122,6 @@ test('the diff of such sides applies to the result, as does the whole file', () 
         expect({ format, found }).toEqual({ format, found: true });
       }
     }),
-    few('windowed sides as answers', 3),
+    { ...fuzz('windowed sides as answers', 3), ...AS_DRAWN },
   );
 });
