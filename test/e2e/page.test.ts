@@ -269,6 +269,7 @@ inBrowser()('the review page', () => {
       const budget = page.getByRole('region', { name: 'Budget' });
       expect(await budget.innerText()).toMatch(/Tokens\s+[\d,]+ tokens of 1,000,000,000 tokens/);
       expect(await budget.getByRole('meter').count()).toBe(1);
+      await page.getByText(/^completed 2 of 2 phases, last commit [0-9a-f]{12}$/).waitFor();
       await picture(page, 'plan-dark');
       expect(await violations(page)).toEqual([]);
       await phase.getByRole('link').click();

@@ -162,6 +162,12 @@ const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
   </div>
 );
 
+/** Of a plan the phases that are done, whose last commit it is; the files are its phases' own. */
+const madeBy = ({ plan, files }: StepResult): string =>
+  plan === undefined
+    ? `${count(files.length, 'file')} as`
+    : `${plan.phases.filter(({ status }) => status === 'completed').length} of ${count(plan.phases.length, 'phase')}, last commit`;
+
 const Result = ({ result }: { readonly result: StepResult }) => (
   <section
     aria-label="Result"
@@ -172,7 +178,7 @@ const Result = ({ result }: { readonly result: StepResult }) => (
       {result.commit !== null && (
         <>
           {' '}
-          {count(result.files.length, 'file')} as <code>{result.commit.slice(0, 12)}</code>
+          {madeBy(result)} <code>{result.commit.slice(0, 12)}</code>
         </>
       )}
       {result.verification !== null && <>; tests: {result.verification}</>}
