@@ -1,0 +1,75 @@
+/** Decisions that a plan's run asks as a job's does: a test command that was found, tests that fail on the merged tree, a phase that failed. */
+import { afterEach, expect, test } from '@jest/globals';
+import { resolveRun } from '../../src/client/index.js';
+import { check } from './check-history.js';
+import { eventually } from './ends.js';
+import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { scene, type Scene } from './support.js';
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const PHASES: readonly DemoPhase[] = [
+  { name: 'One', file: 'src/one.js', dependencies: [] },
+  { name: 'Two', file: 'src/two.js', dependencies: [] },
+  { name: 'Three', file: 'src/three.js', dependencies: [1, 2] },
+];
+/** Each phase passes by itself; the two of them together do not, until somebody has seen to it. */
+const CHECK =
+  "const { existsSync } = require('node:fs');\n" +
+  "process.exit(['src/one.js', 'src/two.js'].every(existsSync) && !existsSync('both-are-meant') ? 1 : 0);\n";
+
+test('test_command, tests_failed on the merged tree and engine_failed, each asked by the plan and answered', async () => {
+  const files = {
+    'plans/010_demo.md': planText(PHASES),
+    'package.json': '{ "name": "demo", "scripts": { "test": "node check.cjs" } }\n',
+    'check.cjs': CHECK,
+  };
+  const s = (open = await scene(
+    files,
+    PHASES.map((phase) => answerFor(phase)),
+  ));
+  await s.worker();
+  const run = await startDemo(s);
+  const workflowId = run.live!.workflowId;
+  const phaseRun = (name: string) =>
+    eventually(`the run of ${name}`, async () => {
+      const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
+      return found?.live == null ? null : found;
+    });
+
+  const found = (await s.settle(run)).status.decision;
+  expect(found).toMatchObject({ reason: 'test_command', accepts: ['run', 'other', 'no_tests', 'abort'] });
+  expect(s.rehearsal.requests()).toHaveLength(0);
+  await check(s, workflowId, 'plan-paused-test-command');
+  await s.answer(run, 'run', { decision: found?.id ?? '' });
+
+  for (const name of ['p1-1', 'p2-1']) {
+    const phase = await phaseRun(name);
+    expect((await s.settle(phase, 100)).status.decision?.reason).toBe('approval');
+    await s.answer(phase, 'approve');
+  }
+  const failed = (await s.settle(run, 200)).status.decision;
+  expect(failed).toMatchObject({ reason: 'tests_failed', accepts: ['keep', 'manual', 'abort'] });
+  await check(s, workflowId, 'plan-paused-tests-failed');
+  // A person mends it, and the tests are run again.
+  s.write('both-are-meant', '');
+  s.git('add', 'both-are-meant');
+  s.git('commit', '-qm', 'Both are meant');
+  await s.answer(run, 'manual', { decision: failed?.id ?? '' });
+
+  const third = await phaseRun('p3-1');
+  expect((await s.settle(third, 200)).status.decision?.reason).toBe('approval');
+  await s.answer(third, 'abort');
+  const engine = (await s.settle(run, 100)).status.decision;
+  expect(engine).toMatchObject({ reason: 'engine_failed', accepts: ['retry', 'manual', 'skip', 'abort'] });
+  expect(engine?.message).toContain('Phase 3 (Three)');
+  await check(s, workflowId, 'plan-paused-engine-failed');
+  await s.answer(run, 'skip', { decision: engine?.id ?? '' });
+  const ended = await s.end(run, 120);
+  expect(ended.plan?.phases.map(({ status }) => status)).toEqual(['completed', 'completed', 'skipped']);
+  expect(s.git('status', '--porcelain')).toBe('');
+}, 400_000);
