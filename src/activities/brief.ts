@@ -16,7 +16,7 @@ export const brief =
     const snapshot = await currentSnapshot(blobs, input);
     const { outputBudget_tokens } = route(
       { ...snapshot.config, limits: snapshot.limits },
-      { category: snapshot.category, complexity: snapshot.complexity, jobModel: snapshot.model },
+      { category: snapshot.category, complexity: snapshot.routedAs ?? snapshot.complexity, jobModel: snapshot.model },
     );
     const call = await callModel(
       dependencies,

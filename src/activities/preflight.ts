@@ -2,7 +2,7 @@
  * Preflight: which files, which formats, which limits, what it may cost; all of it recorded before anything is paid for.
  * ◆ The result is kept under (stepKey, snapshot number) and returned unchanged ever after, whatever files, config or code are by then.
  */
-import { chooseFormat, complexity, jobFormatPolicy, splitDecision } from '../job/format-choice.js';
+import { chooseFormat, complexity, harderOf, jobFormatPolicy, splitDecision } from '../job/format-choice.js';
 import { parseConfig } from '../job/config.js';
 import { parseJob } from '../job/job.js';
 import { resolveLimits, totalChunks } from '../job/limits.js';
@@ -122,9 +122,10 @@ async function compute(
   );
   const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
   const level = complexity(edited([...sized, ...kept]));
+  const routedAs = harderOf(level, job.complexity);
   const routed = route(
     { ...config, limits: asked },
-    { category: job.category, complexity: level, jobModel: job.model },
+    { category: job.category, complexity: routedAs, jobModel: job.model },
   );
   const { model } = routed;
   const entry = modelEntry(config, model);
@@ -148,6 +149,7 @@ async function compute(
     ...base,
     model,
     complexity: level,
+    routedAs,
     limits,
     context: await textRefs({
       dependencies,

@@ -37,6 +37,8 @@ export interface Snapshot {
   readonly mode: JobMode | null;
   readonly model: string;
   readonly complexity: 'low' | 'medium' | 'high';
+  /** What `routes` went by; absent: `complexity`. */
+  readonly routedAs?: 'low' | 'medium' | 'high';
   readonly config: ProjectConfig;
   readonly limits: Limits;
   readonly hints: readonly string[];

@@ -68,6 +68,11 @@ export function complexity(files: readonly Pick<FileSize, 'lines'>[]): Complexit
   return files.length > 1 || longest > 200 ? 'medium' : 'low';
 }
 
+const LEVELS: readonly Complexity[] = ['low', 'medium', 'high'];
+/** What routes go by: the files' level, or the job's own where that is higher. */
+export const harderOf = (files: Complexity, said: Complexity | null): Complexity =>
+  said !== null && LEVELS.indexOf(said) > LEVELS.indexOf(files) ? said : files;
+
 export interface SplitInput {
   readonly mode: JobMode | null;
   readonly complexity: Complexity;

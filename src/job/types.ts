@@ -26,6 +26,8 @@ export interface Job {
   readonly outputDir: string | null;
   readonly format: Format | null;
   readonly category: string | null;
+  /** At least so, for `routes`; null: by its files alone. */
+  readonly complexity: 'low' | 'medium' | 'high' | null;
   /** Commands; `auto`: look for one and ask; null: none said (emend.yaml decides). `[]`: none wanted (`test: false`). */
   readonly test: readonly string[] | 'auto' | null;
   /** false, true (message made from the title) or the message; null: not said. */

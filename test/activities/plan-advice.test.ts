@@ -185,6 +185,21 @@ describe('a proposed replan', () => {
         expect(JSON.parse(new TextDecoder().decode(await blobs.get(found.replan)))).toEqual({ v: 1, ...ADD });
       },
     ));
+  test.each([[true], [undefined]])('a split is not offered of a phase with stages (%s), nor taken', (stages) =>
+    withScene(
+      [rule(marked({ action: 'split_phase', phase: 2, why: 'w', parts: [{ name: 'B', objective: 'o', tasks: [2] }] }))],
+      async ({ dependencies, base, blobs, scope }) => {
+        const texts = JSON.parse(new TextDecoder().decode(await blobs.get(base.texts))) as { phases: { p2: object } };
+        const staged = {
+          ...texts,
+          phases: { p2: { ...texts.phases.p2, ...(stages === undefined ? {} : { stages }) } },
+        };
+        const wanted = { ...input(base), texts: await blobs.put(new TextEncoder().encode(JSON.stringify(staged))) };
+        const found = await proposeReplan(dependencies)(wanted, scope);
+        expect(found.outcome).toBe(stages === true ? 'failed' : 'proposed');
+      },
+    ),
+  );
   test.each([
     ['another phase', { ...ADD, phase: 1 }],
     ['an action that was not offered', { action: 'collapse_phase', phase: 2, why: '' }],

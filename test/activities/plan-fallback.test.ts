@@ -47,9 +47,25 @@ test.each([
     'model: larger\nplan: { fallbackModel: larger }',
     'format unified-diff',
   ],
-] as const)('%s', async (_, files: Readonly<Record<string, string>>, fresh, config, wanted) => {
+  [
+    'its score has it asked of the model already',
+    { 'a.js': lines(10) },
+    [],
+    'routes: [{ complexity: high, model: larger }]\nplan: { fallbackModel: larger }',
+    'format unified-diff',
+    7.1,
+  ],
+  [
+    'its score is not high enough for that',
+    { 'a.js': lines(10) },
+    [],
+    'routes: [{ complexity: high, model: larger }]\nplan: { fallbackModel: larger }',
+    'model larger',
+    7,
+  ],
+] as const)('%s', async (_, files: Readonly<Record<string, string>>, fresh, config, wanted, score: number = 1) => {
   for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
   writeFileSync(join(workspace, 'emend.yaml'), config);
-  const found = await fallbackOf({ workspace, overrides: {}, phase }, { there: Object.keys(files), fresh });
+  const found = await fallbackOf({ workspace, overrides: {}, phase, score }, { there: Object.keys(files), fresh });
   expect(found === null ? null : `${found.key} ${found.value}`).toBe(wanted);
 });

@@ -73,3 +73,22 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
   expect(ended.plan?.phases.map(({ status }) => status)).toEqual(['completed', 'completed', 'skipped']);
   expect(s.git('status', '--porcelain')).toBe('');
 }, 400_000);
+
+test('the score of a phase chooses the model by the routes', async () => {
+  const two = PHASES.slice(0, 2).map(({ name, file }) => ({ name, file }));
+  const hard = planText(two).replace('Write src/two.js', 'Write src/two.js: security, refactor');
+  const s = (open = await scene(
+    {
+      'plans/010_demo.md': hard,
+      'emend.yaml': 'test: [node -e 0]\nmodel: plain\nroutes:\n  - { complexity: medium, model: larger }\n',
+    },
+    two.map((phase) => answerFor(phase)),
+  ));
+  await s.worker();
+  const run = await startDemo(s, { approval: 'auto' });
+  const first = (await s.settle(run, 60)).status.decision;
+  // The models have no price here, so the estimate is asked about whatever was said before.
+  if (first !== null) await s.answer(run, 'continue', { decision: first.id });
+  expect(await s.end(run, 120)).toMatchObject({ outcome: 'completed' });
+  expect(s.rehearsal.requests().map(({ model }) => model)).toEqual(['plain', 'larger']);
+}, 240_000);

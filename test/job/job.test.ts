@@ -71,6 +71,7 @@ describe('good job files', () => {
         'output_files: [a.ts]',
         'format: unified-diff',
         'category: refactor',
+        'complexity: high',
         'test: [npm test, npm run lint]',
         'commit: "Add a flag"',
         'approval: auto',
@@ -96,6 +97,7 @@ describe('good job files', () => {
       outputDir: 'src',
       format: 'unified-diff',
       category: 'refactor',
+      complexity: 'high',
       test: ['npm test', 'npm run lint'],
       commit: 'Add a flag',
       approval: 'auto',
@@ -109,7 +111,7 @@ describe('good job files', () => {
       'target_files.1': 3,
       context_files: 4,
       'context_files.0': 5,
-      budget_usd: 16,
+      budget_usd: 17,
     });
   });
 

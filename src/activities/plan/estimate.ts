@@ -1,7 +1,7 @@
 /** What a phase is expected to take if nothing fails: its edit calls, and what comes before them. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { chooseFormat, complexity, splitDecision } from '../../job/format-choice.js';
+import { chooseFormat, complexity, harderOf, splitDecision } from '../../job/format-choice.js';
 import { formatsOf } from '../../job/models.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { route } from '../../model/route.js';
@@ -9,6 +9,7 @@ import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
 import type { PhaseCategory, PhaseEstimate } from '../../shared/plan/types.js';
 import { addUsage, NO_USAGE } from '../../shared/usage.js';
+import { levelOf } from './effort.js';
 import { estimateEdits, priceOf, tokensOfBytes } from '../estimate.js';
 
 /** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
@@ -20,6 +21,7 @@ export interface PhaseToEstimate {
   readonly files: { readonly there: readonly string[]; readonly fresh: readonly string[] };
   readonly text: string;
   readonly category: PhaseCategory;
+  readonly score: number;
   /** A model scores it too. */
   readonly second: boolean;
 }
@@ -83,7 +85,7 @@ export async function editsOf(
   workspace: string,
   config: ProjectConfig,
   limits: Limits,
-  { files: wanted, category: named }: Pick<PhaseToEstimate, 'files' | 'category'>,
+  { files: wanted, category: named, score }: Pick<PhaseToEstimate, 'files' | 'category' | 'score'>,
 ) {
   const there = await Promise.all(wanted.there.map((path) => sizeOf(join(workspace, path), limits)));
   const fresh = wanted.fresh.map(() => ({ bytes: 0, lines: 0, isNew: true }));
@@ -91,7 +93,10 @@ export async function editsOf(
   const sizes = known.length > 0 ? known : [{ bytes: UNNAMED_bytes, lines: 0, isNew: false }];
   const level = complexity(sizes);
   const category = named === 'code' ? null : named;
-  const { model } = route({ ...config, limits }, { category, complexity: level, jobModel: null });
+  const { model } = route(
+    { ...config, limits },
+    { category, complexity: harderOf(level, levelOf(score)), jobModel: null },
+  );
   const on = formatsOf(config, model);
   const files = sizes.map((size) => ({
     ...size,

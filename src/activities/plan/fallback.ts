@@ -13,14 +13,14 @@ export type Fallback =
   { readonly key: 'model'; readonly value: string } | { readonly key: 'format'; readonly value: Format };
 
 export async function fallbackOf(
-  { workspace, overrides, phase }: Pick<PhaseJobInput, 'workspace' | 'overrides' | 'phase'>,
+  { workspace, overrides, phase, score }: Pick<PhaseJobInput, 'workspace' | 'overrides' | 'phase' | 'score'>,
   files: PhaseToEstimate['files'],
 ): Promise<Fallback | null> {
   const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
   // Its own run refuses a configuration that cannot be read, and says why.
   if (!config.ok) return null;
   const limits = resolveLimits(config.value, { limits: {} }, overrides);
-  const edits = await editsOf(workspace, config.value, limits, { files, category: phase.category });
+  const edits = await editsOf(workspace, config.value, limits, { files, category: phase.category, score });
   const other = config.value.plan?.fallbackModel;
   if (other !== undefined && other !== edits.model) return { key: 'model', value: other };
   // A new file has one sensible format; of files that a model picks nothing is known.

@@ -13,6 +13,7 @@ import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { approvalKey } from '../preflight-tests.js';
 import { getJson, getText, putText } from '../snapshot.js';
+import { effortWords, levelOf } from './effort.js';
 import { fallbackOf } from './fallback.js';
 import { pathsOfPlan } from './plan-paths.js';
 
@@ -71,6 +72,7 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
     ...(files.gone.length === 0 ? [] : [`delete_files: ${JSON.stringify(files.gone)}`]),
     ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
+    ...(levelOf(input.score) === 'low' ? [] : [`complexity: ${levelOf(input.score)}`]),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
     `commit: ${JSON.stringify(commitMessage(title, input))}`,
     '---',
@@ -78,7 +80,7 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
   const body = [
     `# ${title}`,
     ...(asked.objective === null ? [] : [`**Objective**: ${asked.objective}`]),
-    [PROMPTS[phase.category], effortOf(input.score)].filter((words) => words !== '').join(' '),
+    [PROMPTS[phase.category], effortWords(input.score)].filter((words) => words !== '').join(' '),
     ...(asked.prerequisites.length === 0 ? [] : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
     ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNDONE_ASKED}`]),
     `## The phase as the plan has it\n\n${asked.text === '' ? title : asked.text}`,
@@ -101,15 +103,6 @@ const PROMPTS: Record<PhaseCategory, string> = {
   debug:
     'Carry out this phase of a plan: it is about finding and mending a fault. Mend the cause, not the sign of it, and change no more than that needs.',
 };
-
-/** Words for how hard to think, by the score of the phase (design section 7). */
-function effortOf(score: number): string {
-  if (score <= 5) return '';
-  if (score <= 7) return 'Think before you answer.';
-  return score <= 9
-    ? 'Think hard before you answer.'
-    : 'Think harder than usual before you answer: this phase is complex.';
-}
 
 /** Numbered through, as the model names them. */
 const taskLine = ({ text, done, depth }: PhaseTexts['phases'][string]['tasks'][number], index: number): string =>

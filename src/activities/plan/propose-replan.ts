@@ -29,7 +29,10 @@ export const proposeReplan =
       test_failures: failures.length,
       user_description: input.words,
     };
-    const actions = input.actions as readonly ReplanAction[];
+    // A phase with stages is not split (docs/decisions/0073): an answer that would be refused is not asked for.
+    const actions = (input.actions as readonly ReplanAction[]).filter(
+      (action) => action !== 'split_phase' || asked?.stages !== true,
+    );
     const { outline } = input;
     const advised = await advise<Replan>(
       dependencies,

@@ -129,7 +129,8 @@ async function estimated(
   for (const phase of phases) {
     const { files: named = [], text = '' } = texts.phases[phase.id] ?? {};
     const files = await filesOf(workspace, named, text, own);
-    const wanted = { files, text, category: phase.category, second: phase.second === true };
+    const { category, second = false, score } = phase;
+    const wanted = { files, text, category, second, score: score.score };
     const estimate = await estimatePhase(workspace, config, limits, wanted);
     const { replanLimit } = plan.thresholds.values;
     const most = isTested ? { most: mostOfPhase(config, limits, wanted, estimate, replanLimit) } : {};
@@ -222,7 +223,9 @@ const textsOf = (plan: ReadPlan, phases: readonly PhaseReport[], ids: readonly P
       const text = node === undefined ? '' : fullText(node);
       const { objective, prerequisites, tasks } = phase;
       const plain = tasks.map(({ text: words, done, depth }) => ({ text: words, done, depth }));
-      return [ids[index] ?? '', { objective, prerequisites, tasks: plain, text, files: phase.score.files.paths }];
+      const stages = node !== undefined && textOf(node).stages.length > 0 ? ({ stages: true } as const) : {};
+      const { paths: files } = phase.score.files;
+      return [ids[index] ?? '', { objective, prerequisites, tasks: plain, text, files, ...stages }];
     }),
   ),
 });

@@ -40,6 +40,8 @@ export interface PhaseTexts {
         readonly text: string;
         /** File references, workspace-relative where they lead to a place in it. */
         readonly files: readonly string[];
+        /** Absent: it has no stages. */
+        readonly stages?: true;
       }
     >
   >;
