@@ -32,3 +32,12 @@ it('a wrong edit is called wrong, a word sent twice is given up', async () => {
   const word = block('a - b', 'a + b');
   expect(await asked(word, word)).toMatchObject({ outcome: 'attempts_exhausted', verdicts: ['refused', 'refused'] });
 });
+
+it('a call that fails ends its task under the name of the failure', async () => {
+  if (task === undefined) throw new Error('no task 001_add');
+  const failing = [{ ...rule(''), fault: { kind: 'overload' } as const }];
+  const { run, answers } = await withRehearsal(failing, (rehearsal) =>
+    askDirectly(task, { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', draw: 0 }),
+  );
+  expect({ outcome: run.outcome, answers }).toEqual({ outcome: 'overloaded', answers: [] });
+});

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { doWork } from '../../../src/activities/edit-work.js';
 import { renderReasons } from '../../../src/edits/index.js';
+import type { AnswerOutcome } from '../../../src/edits/types.js';
 import { closeEditPrompt, type EditPromptInput, NOTHING_BESIDE } from '../../../src/model/prompt/edit.js';
+import { ModelError } from '../../../src/model/errors.js';
 import { nonceFor } from '../../../src/model/nonce.js';
 import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
 import { toAnswer } from '../../../src/model/slot-answer.js';
@@ -31,8 +33,9 @@ export interface DirectOptions {
 }
 
 type Refusal = EditPromptInput['refusal'];
+type Asked = Omit<KeptAnswer, 'verdict'>;
 
-/** Asks until an answer is used, or as often as the step would. Throws ModelError. */
+/** Asks until an answer is used, or as often as the step would. A call that fails ends the task under the failure's name: the others go on. */
 export const askDirectly = async (
   task: Task,
   { model, name, format, draw }: DirectOptions,
@@ -44,8 +47,13 @@ export const askDirectly = async (
   let outcome = 'attempts_exhausted';
   let after = { passed: false, why: 'nothing was applied' };
   for (let asked = 0; asked < (LIMITS.maxAttemptsPerFile.default ?? 1); asked += 1) {
-    const answer = await ask(task, { model, name, format, draw }, refusal, asked);
-    const judged = await doWork('answer', answerWork(task, answer));
+    const answer: Asked | ModelError = await ask(task, { model, name, format, draw }, refusal, asked).catch(failedCall);
+    if (answer instanceof ModelError) {
+      outcome = answer.kind;
+      after = { passed: false, why: answer.message };
+      break;
+    }
+    const judged: AnswerOutcome = await doWork('answer', answerWork(task, answer));
     answers.push({ ...answer, verdict: verdictOf(judged) });
     if (judged.outcome === 'edited') {
       const results = [...judged.files].flatMap(([path, file]): [string, Buffer][] =>
@@ -81,12 +89,17 @@ export const askDirectly = async (
   return { run, answers };
 };
 
+const failedCall = (error: unknown): ModelError => {
+  if (error instanceof ModelError) return error;
+  throw error;
+};
+
 const ask = async (
   task: Task,
   { model, name, format, draw }: DirectOptions,
   refusal: Refusal,
   asked: number,
-): Promise<Omit<KeptAnswer, 'verdict'>> => {
+): Promise<Asked> => {
   const paths = [...task.job.targetFiles, ...task.job.outputFiles];
   const prompt = await doWork('prompt', {
     model: name,
