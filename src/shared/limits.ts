@@ -227,6 +227,8 @@ export const BOUNDS = {
   webPing_ms: 20_000,
   // A server that went away is looked for again this often while somebody watches.
   webAgain_ms: 3_000,
+  // What is being asked of Temporal when the page's server ends is waited for at most so long.
+  webClose_ms: 5_000,
   // Open runs whose changes the list of runs follows.
   webFollowed: 50,
 } as const;

@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Emend } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
@@ -150,8 +151,13 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
       );
       server.closeAllConnections();
       await closed;
-      // A connection to Temporal that is closed under a call in progress ends the process.
-      await Promise.all([...underWay, feeds.close()]);
+      // A connection to Temporal that is closed under a call in progress ends the process. A server that does not answer must not keep it.
+      const given = new AbortController();
+      await Promise.race([
+        Promise.all([...underWay, feeds.close()]),
+        sleep(BOUNDS.webClose_ms, undefined, { signal: given.signal }).catch(() => undefined),
+      ]);
+      given.abort();
     },
   };
 };
