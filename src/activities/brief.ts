@@ -1,4 +1,7 @@
-/** What the calls of a split step must agree on: one call, whose answer goes into every chunk's prompt. Without it the step goes on. */
+/**
+ * What the calls of a split step must agree on: one call, whose answer goes into every chunk's prompt. An answer that is no brief is done
+ * without; a model that cannot be reached is a decision, as with every call.
+ */
 import { inputBudget, modelEntry } from '../job/models.js';
 import { closeBriefPrompt, readBrief } from '../model/prompt/brief.js';
 import { route } from '../model/route.js';
