@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { SERVER_BOUNDS } from '../../src/shared/bounds.js';
 import { BOUNDS } from '../../src/shared/limits.js';
+import { clipped, unseenFocus } from './page-narrow.js';
 import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
 import { scene, whole } from './support.js';
 import type { Scene } from './support.js';
@@ -256,51 +257,6 @@ inBrowser()('the review page', () => {
     expect(await served.end()).toBe(0);
   });
 
-  /** What a window of this width cuts off, or what makes the page scroll sideways; names of elements. */
-  const CLIPPED = `(() => {
-    const out = [];
-    if (document.documentElement.scrollWidth > innerWidth) out.push('the page scrolls sideways: ' + document.documentElement.scrollWidth);
-    const scrolls = (element) => element !== null && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
-    for (const element of document.querySelectorAll('#app *')) {
-      const { left, right, width, height } = element.getBoundingClientRect();
-      if (width === 0 || height === 0 || element.closest('.unseen, .skip-link, dialog:not([open]), details:not([open]) > :not(summary)') !== null) continue;
-      const name = element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
-      const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
-      if ((right > innerWidth + 1 || left < -1) && !scrolls(element.parentElement)) out.push('beyond the edge: ' + name);
-      else if (own && /hidden|clip/.test(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth + 1) out.push('cut: ' + name);
-    }
-    return [...new Set(out)];
-  })()`;
-  /** The element that has the focus, and what is wrong with how it shows. */
-  const FOCUSED = `(() => {
-    const element = document.activeElement;
-    if (element === null || element === document.body) return { name: '', wrong: null };
-    const { left, top, right, bottom } = element.getBoundingClientRect();
-    const name = element.tagName + ' ' + (element.getAttribute('aria-label') ?? element.name ?? '') + ' ' + element.textContent.slice(0, 40);
-    const style = getComputedStyle(element);
-    const seen = (x, y) => { const at = document.elementFromPoint(x, y); return at !== null && (element.contains(at) || at.contains(element)); };
-    const [x, y] = [(left + right) / 2, (top + bottom) / 2];
-    const points = [[x, y], [left + 3, y], [right - 3, y]];
-    const wrong = style.outlineStyle === 'none' || parseFloat(style.outlineWidth) < 2 ? 'has no outline'
-      : bottom <= 0 || top >= innerHeight ? 'is out of sight'
-      : points.some(([at, to]) => seen(at, to)) ? null : 'is hidden by something';
-    return { name, wrong };
-  })()`;
-  /** Tabs through all there is, once, and says whose focus cannot be seen. */
-  const unseenFocus = async (page: Page): Promise<readonly string[]> => {
-    const wrong: string[] = [];
-    const seen = new Set<string>();
-    for (let at = 0; at < 80; at += 1) {
-      await page.keyboard.press('Tab');
-      const focus = await page.evaluate<{ name: string; wrong: string | null }>(FOCUSED);
-      if (focus.name === '' && at > 0) break;
-      seen.add(focus.name);
-      if (focus.wrong !== null) wrong.push(`${focus.name}: ${focus.wrong}`);
-    }
-    expect(seen.size).toBeGreaterThan(2);
-    return wrong;
-  };
-
   test.each([
     ['200 % of 1280 x 900', 640, 450],
     ['400 % of 1280 x 1024', 320, 256],
@@ -311,7 +267,7 @@ inBrowser()('the review page', () => {
     const page = await context.newPage();
     const look = async (what: string): Promise<void> => {
       await picture(page, `zoom-${width}-${what}`);
-      expect({ zoom, what, clipped: await page.evaluate(CLIPPED) }).toEqual({ zoom, what, clipped: [] });
+      expect({ zoom, what, clipped: await clipped(page) }).toEqual({ zoom, what, clipped: [] });
       expect({ zoom, what, unseen: await unseenFocus(page) }).toEqual({ zoom, what, unseen: [] });
     };
     await page.goto(`http://127.0.0.1:${served.port}/`);
@@ -330,7 +286,7 @@ inBrowser()('the review page', () => {
     await page.getByRole('button', { name: 'Send …' }).click();
     await page.getByRole('heading', { name: 'Send your verdicts' }).waitFor();
     await picture(page, `zoom-${width}-send`);
-    expect(await page.evaluate(CLIPPED)).toEqual([]);
+    expect(await clipped(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.goto(`http://127.0.0.1:${served.port}/#/run/${run.stepKey}`);
     await page.getByRole('link', { name: 'Review the changes' }).waitFor();
@@ -342,7 +298,7 @@ inBrowser()('the review page', () => {
     await page.getByRole('button', { name: /^Keys/ }).click();
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     await picture(page, `zoom-${width}-keys`);
-    expect(await page.evaluate(CLIPPED)).toEqual([]);
+    expect(await clipped(page)).toEqual([]);
     await context.close();
     await served.close();
   });

@@ -1,6 +1,7 @@
 /** The review page in a real browser: from what waits to the commit in git, by mouse and by keyboard alone, live for all who look. */
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { clipped, unseenFocus } from './page-narrow.js';
 import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
 import type { ServedPage } from './page-support.js';
 import { answerFor, planText, replanned, startDemo } from './plan-support.js';
@@ -272,6 +273,20 @@ inBrowser()('the review page', () => {
       await page.getByText(/^completed 2 of 2 phases, last commit [0-9a-f]{12}$/).waitFor();
       await picture(page, 'plan-dark');
       expect(await violations(page)).toEqual([]);
+      // 200 % of 1280 x 900 and 400 % of 1280 x 1024.
+      for (const [width, height] of [
+        [640, 450],
+        [320, 256],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        await picture(page, `plan-dark-${width}`);
+        expect({ width, clipped: await clipped(page), unseen: await unseenFocus(page) }).toEqual({
+          width,
+          clipped: [],
+          unseen: [],
+        });
+      }
+      await page.setViewportSize({ width: 1280, height: 900 });
       await phase.getByRole('link').click();
       await page.getByText('committed', { exact: true }).first().waitFor();
       expect((await s.end(plan)).outcome).toBe('completed');
