@@ -95,7 +95,7 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   {
     command: 'init',
     leavesOut: 'the next step',
-    cases: [{ situation: 'anywhere', line: 'init', loses: 'Next: ', keeps: 'wrote  emend.yaml' }],
+    cases: [{ situation: 'anywhere', line: 'init', loses: 'Next: ', keeps: 'wrote emend.yaml' }],
   },
   {
     command: 'new',
