@@ -56,6 +56,15 @@ export default defineConfig(
       // jest's matchers and our fakes are async by contract, not by need.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            "CallExpression[callee.callee.property.name='each'] > ArrowFunctionExpression > Identifier[optional=true]",
+          message:
+            'Jest hands a test with more parameters than its row has values a `done` and waits for it: take what may be missing by `...[value = 1]`.',
+        },
+      ],
     },
   },
 );

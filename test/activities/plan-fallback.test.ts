@@ -63,12 +63,12 @@ test.each([
     'model larger',
     7,
   ],
-] as const)('%s', async (_, files: Readonly<Record<string, string>>, fresh, config, wanted, score?: number) => {
-  for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
-  writeFileSync(join(workspace, 'emend.yaml'), config);
-  const found = await fallbackOf(
-    { workspace, overrides: {}, phase, score: score ?? 1 },
-    { there: Object.keys(files), fresh },
-  );
-  expect(found === null ? null : `${found.key} ${found.value}`).toBe(wanted);
-});
+] as const)(
+  '%s',
+  async (_, files: Readonly<Record<string, string>>, fresh, config, wanted, ...[score = 1]: [number?]) => {
+    for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
+    writeFileSync(join(workspace, 'emend.yaml'), config);
+    const found = await fallbackOf({ workspace, overrides: {}, phase, score }, { there: Object.keys(files), fresh });
+    expect(found === null ? null : `${found.key} ${found.value}`).toBe(wanted);
+  },
+);

@@ -154,6 +154,7 @@ inBrowser()('the review page', () => {
       expect(await violations(page)).toEqual([]);
       await press('Enter');
       await page.getByText("export const b = 'plain';").first().waitFor();
+      await page.getByRole('button', { name: 'Approve all' }).waitFor();
       await press('a', 'Enter');
       await page.getByRole('heading', { name: 'Send your verdicts' }).waitFor();
       await press('Enter');

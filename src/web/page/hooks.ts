@@ -1,5 +1,5 @@
 /** What several views share: where we are, what is live, which keys do what. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { openStream } from './stream.js';
 import type { Link } from './stream.js';
 
@@ -60,7 +60,8 @@ const isTyping = (target: EventTarget | null): boolean =>
 export const useKeys = (keys: Keys): void => {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  // Before it is painted: a key pressed at what was just shown is not lost.
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (document.querySelector('dialog[open]') !== null) return;
