@@ -20,6 +20,7 @@ const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/c
 /** Up to a minute and more each; `npm test` shows the same promises by other files and by the pure rules. */
 const NAMES = [
   ...[
+    'bad-input',
     'crash-more',
     'demo-plan',
     'dev-version',
@@ -30,6 +31,7 @@ const NAMES = [
     'inputs',
     'ledger',
     'page-more',
+    'plan-decisions',
     'plan-left',
     'plan-replan',
     'reasons-commit',

@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 
 import { problem, ProblemError } from '../shared/problems.js';
-import { runProcess } from './process-output.js';
+import { captureProcess } from './process-output.js';
 import { withoutSecrets } from './runner-env.js';
 import type { Result } from './types.js';
 import { SHOWN_BOUNDS, STORE_BOUNDS } from '../shared/bounds.js';
@@ -39,7 +39,7 @@ export function gitEnvironment(added: Readonly<Record<string, string>> = {}): Re
 
 /** Runs git; paths among `args` are taken literally. A failure is a `git_failed` with git's message. */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
-  const run = await runProcess(
+  const run = await captureProcess(
     'git',
     [...(call.noLiteral ? [] : ['--literal-pathspecs']), '-c', 'core.quotepath=off', ...args],
     {

@@ -23,7 +23,7 @@ export interface ProcessOutput {
 }
 
 /** Never rejects. Ends once the process has, and its outputs are closed. */
-export const runProcess = (file: string, args: readonly string[], call: ProcessCall): Promise<ProcessOutput> => {
+export const captureProcess = (file: string, args: readonly string[], call: ProcessCall): Promise<ProcessOutput> => {
   const { cwd, env, input } = call;
   try {
     const child = spawn(file, args, { cwd, env, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });

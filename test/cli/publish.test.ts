@@ -107,7 +107,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
       headRefName: BRANCH,
       draft: true,
       title: 'Greet "politely"',
-      body: 'Made by `emend run` (abcd1234), reviewed and tested: pass.',
+      body: 'Made by `emend run` (abcd1234), approved and tested: pass.',
     });
     const there = execFileSync('git', ['-C', at('remote.git'), 'rev-parse', BRANCH], { encoding: 'utf8' });
     expect(there).toBe(git('rev-parse', 'HEAD'));

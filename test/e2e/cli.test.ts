@@ -69,6 +69,9 @@ describe('without a terminal', () => {
     });
     await emend(s, 2, ['decide', run, 'keep']);
     await emend(s, 2, ['approve', run, '--decision', '9-00000000-00000000']);
+    const own = (await emend(s, 2, ['recover', '--undo', run])).err;
+    expect(own).toContain(`Run ${run} has not ended`);
+    expect(own).toContain(`emend abort ${run}`);
 
     await emend(s, 0, command);
     const events = await emend(s, 0, ['events', run, '--follow', '--json']);

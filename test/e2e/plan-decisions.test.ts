@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { resolveRun } from '../../src/client/index.js';
 import { check } from './check-history.js';
 import { eventually } from './ends.js';
-import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { answerFor, planText, startDemo, TWO_WAVES } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -12,11 +12,6 @@ afterEach(async () => {
   open = null;
 });
 
-const PHASES: readonly DemoPhase[] = [
-  { name: 'One', file: 'src/one.js', dependencies: [] },
-  { name: 'Two', file: 'src/two.js', dependencies: [] },
-  { name: 'Three', file: 'src/three.js', dependencies: [1, 2] },
-];
 /** Each phase passes by itself; the two of them together do not, until somebody has seen to it. */
 const CHECK =
   "const { existsSync } = require('node:fs');\n" +
@@ -24,13 +19,13 @@ const CHECK =
 
 test('test_command, tests_failed on the merged tree and engine_failed, each asked by the plan and answered', async () => {
   const files = {
-    'plans/010_demo.md': planText(PHASES),
+    'plans/010_demo.md': planText(TWO_WAVES),
     'package.json': '{ "name": "demo", "scripts": { "test": "node check.cjs" } }\n',
     'check.cjs': CHECK,
   };
   const s = (open = await scene(
     files,
-    PHASES.map((phase) => answerFor(phase)),
+    TWO_WAVES.map((phase) => answerFor(phase)),
   ));
   await s.worker();
   const run = await startDemo(s);
@@ -75,7 +70,7 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
 }, 400_000);
 
 test('the score of a phase chooses the model by the routes', async () => {
-  const two = PHASES.slice(0, 2).map(({ name, file }) => ({ name, file }));
+  const two = TWO_WAVES.slice(0, 2).map(({ name, file }) => ({ name, file }));
   const hard = planText(two).replace('Write src/two.js', 'Write src/two.js: security, refactor');
   const s = (open = await scene(
     {

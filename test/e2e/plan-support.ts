@@ -10,6 +10,13 @@ export interface DemoPhase {
   readonly tasks?: number;
 }
 
+/** Two phases side by side, then a third that needs both. */
+export const TWO_WAVES: readonly DemoPhase[] = [
+  { name: 'One', file: 'src/one.js', dependencies: [] },
+  { name: 'Two', file: 'src/two.js', dependencies: [] },
+  { name: 'Three', file: 'src/three.js', dependencies: [1, 2] },
+];
+
 /** Each phase writes one file; the file's line says which answer it was. */
 export const planText = (phases: readonly DemoPhase[], more = ''): string =>
   [

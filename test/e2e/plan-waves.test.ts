@@ -4,7 +4,7 @@ import { resolveRun } from '../../src/client/index.js';
 import { DOCUMENTED } from '../plan/support.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
-import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { answerFor, planText, startDemo, TWO_WAVES, type DemoPhase } from './plan-support.js';
 import { check } from './check-history.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -16,11 +16,6 @@ afterEach(async () => {
   open = null;
 });
 
-const PHASES: readonly DemoPhase[] = [
-  { name: 'One', file: 'src/one.js', dependencies: [] },
-  { name: 'Two', file: 'src/two.js', dependencies: [] },
-  { name: 'Three', file: 'src/three.js', dependencies: [1, 2] },
-];
 const noWorktrees = (s: Scene): void => {
   expect(s.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
   expect(s.git('branch', '--list', 'emend/*').trim()).toBe('');
@@ -48,8 +43,8 @@ describe('phases side by side', () => {
     async (fault) => {
       const test_ = 'test: [node -e 0]\n';
       const s = (open = await scene(
-        { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': test_ },
-        PHASES.map((p) => answerFor(p)),
+        { 'plans/010_demo.md': planText(TWO_WAVES), 'emend.yaml': test_ },
+        TWO_WAVES.map((p) => answerFor(p)),
       ));
       const first = await s.worker(fault);
       const run = await startDemo(s, { approval: 'auto' });

@@ -1,10 +1,15 @@
 /** Child processes and what they write, by real ones. */
 import { tmpdir } from 'node:os';
 import { expect, test } from '@jest/globals';
-import { runProcess } from '../../src/workspace/process-output.js';
+import { captureProcess } from '../../src/workspace/process-output.js';
 
 const node = (script: string, more: { input?: string; max_bytes?: number; cwd?: string } = {}) =>
-  runProcess(process.execPath, ['-e', script], { cwd: tmpdir(), env: { ONLY: 'this' }, max_bytes: 1_000_000, ...more });
+  captureProcess(process.execPath, ['-e', script], {
+    cwd: tmpdir(),
+    env: { ONLY: 'this' },
+    max_bytes: 1_000_000,
+    ...more,
+  });
 
 test('bytes of both outputs, the exit code, the whole environment', async () => {
   const run = await node(
@@ -33,7 +38,7 @@ test('what ends by a signal or cannot be started has no exit code', async () => 
     ['/no/such/program', [], /^spawn \/no\/such\/program ENOENT$/],
     ['git', ['a\0b'], /null bytes/],
   ] as const)
-    expect(await runProcess(file, args, { cwd: tmpdir(), env: {}, max_bytes: 10 })).toMatchObject({
+    expect(await captureProcess(file, args, { cwd: tmpdir(), env: {}, max_bytes: 10 })).toMatchObject({
       code: null,
       failure: expect.stringMatching(says),
     });

@@ -8,6 +8,7 @@ import type { Emend } from '../../client/types.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
+import { shownKey } from '../../shared/refs.js';
 import { createApplyEngine } from '../../workspace/apply.js';
 import { hostId } from '../../workspace/home.js';
 import { endDeadHolds } from '../../workspace/local-holder.js';
@@ -80,7 +81,14 @@ const settle = async (
   if (fitting.length > 1) return fail('run_ambiguous', `"${run}" fits ${fitting.length} runs that hold a workspace.`);
   const none = `No ended run "${run.slice(0, 40)}" holds a workspace or left files in one.`;
   if (run.length < BOUNDS.runPrefix_chars) return fail('run_unknown', none, 'See `emend recover`.');
-  const hold = fitting[0] ?? (await holdAgain(emend, await resolveRun(emend, run)));
+  const resolved = fitting[0] === undefined ? await resolveRun(emend, run) : null;
+  if (resolved?.live?.open === true)
+    return fail(
+      'usage',
+      `Run ${shownKey(resolved.stepKey)} has not ended: what it wrote is still its own to finish or put back.`,
+      `End it first: \`emend abort ${shownKey(resolved.stepKey)}\` where it waits for a decision, else cancel ${resolved.live.workflowId} in Temporal.`,
+    );
+  const hold = fitting[0] ?? (resolved === null ? null : await holdAgain(emend, resolved));
   if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
   const done = await endHold(emend, hold, how);
   if (json) printJson(io, 'recover --undo', { v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done });

@@ -58,7 +58,7 @@ export const publish = async (
   if (!pushed.ok) fail('git_failed', `git push ${remote}: ${pushed.output}`, again);
   io.err(plain(`pushed ${commit.slice(0, 12)} to ${branch} of ${remote}`));
   if (!pullRequest) return;
-  const body = `Made by \`emend run\` (${run}), reviewed and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
+  const body = `Made by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
   const args = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
   // gh needs its token; it is the person's tool and no model's.
   const opened = await tool('gh', args, workspace, { ...io.env, GH_PROMPT_DISABLED: '1' });

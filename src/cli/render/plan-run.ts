@@ -5,18 +5,17 @@ import { shownKey } from '../../shared/refs.js';
 import { count, line, plain, table } from './text.js';
 
 export const planLines = ({ phases, pausedBy, stopAfterPhase }: PlanProgress, width: number): readonly string[] => {
-  const rows = phases
-    .slice(0, SHOWN_BOUNDS.phaseRows)
-    .map((phase) => [
-      `  ${phase.number}`,
-      line(phase.name, 40),
-      phase.status,
-      count(phase.tasks, 'task'),
-      `score ${phase.score}`,
-      phase.commit === null ? '' : phase.commit.slice(0, 12),
-      phase.run === null ? '' : `emend show ${shownKey(phase.run)}`,
-      plain(phase.why ?? ''),
-    ]);
+  const rows = phases.slice(0, SHOWN_BOUNDS.phaseRows).map((phase) => [
+    `  ${phase.number}`,
+    line(phase.name, 40),
+    phase.status,
+    // Before what a narrow terminal may cut off: it is what one types next.
+    phase.run === null ? '' : `emend show ${shownKey(phase.run)}`,
+    count(phase.tasks, 'task'),
+    `score ${phase.score}`,
+    phase.commit === null ? '' : phase.commit.slice(0, 12),
+    plain(phase.why ?? ''),
+  ]);
   return [
     ...table(rows).map((text) => line(text, width)),
     ...(phases.length > SHOWN_BOUNDS.phaseRows ? [`  and ${phases.length - SHOWN_BOUNDS.phaseRows} more`] : []),

@@ -6,6 +6,13 @@ import { estimateText } from './budget.js';
 import type { PlanEventBody } from './events.js';
 import { ruleEventText } from './rule-words.js';
 
+/** Where a phase's score comes from. */
+const SCORED: Readonly<Record<string, string>> = {
+  threshold: 'counted',
+  agent: 'judged by a model',
+  reconciled: 'counted and judged by a model',
+};
+
 export const planEventText = (event: PlanEventBody): string => {
   switch (event.type) {
     case 'plan_estimated':
@@ -17,7 +24,7 @@ export const planEventText = (event: PlanEventBody): string => {
     case 'phase_started':
       return `Phase ${event.phase}/${event.total}: ${event.name} (${count(event.tasks, 'task')})`;
     case 'complexity_checked':
-      return `Phase ${event.phase}: complexity ${event.score} (${event.method}; threshold ${event.threshold}${event.expanded ? ', expanded' : ''})${event.above.length === 0 ? '' : `: ${event.above.join(', ')}`}`;
+      return `Phase ${event.phase}: complexity ${event.score} (${SCORED[event.method] ?? event.method}; threshold ${event.threshold}${event.expanded ? ', expanded' : ''})${event.above.length === 0 ? '' : `: ${event.above.join(', ')}`}`;
     case 'phase_editing':
       return `Phase ${event.phase}: editing (emend show ${shownKey(event.child)})`;
     case 'phase_fallback':
