@@ -4,6 +4,7 @@
  *   the model's word   lines before its answer, `NOT DONE: 2: why`, by the number that the task has in the phase's job; kept in the
  *                      commit's message as `Not done: task 2: why`
  *   the files          a task that speaks of making a file which is not there
+ *   skipped            a task that names a file which a person skipped
  *   tasks above        a task is not done as long as one under it is not
  *
  * What nobody doubts counts as done: the model was asked to name what it leaves out, and the tests passed. Pure.
@@ -76,16 +77,31 @@ const TAKEN_AWAY = /\b(?:delete|remove|rename|replace|move|drop)\b/i;
 export const filesToMake = (text: string): readonly string[] =>
   TAKEN_AWAY.test(text) ? [] : [...text.matchAll(MADE)].map(([, path = '']) => path);
 
-/** In the order of the tasks. `isMissing`: a path that a task speaks of making is not there. */
+const PART_OF_PATH = /[\w/-]|\.\w/;
+
+/** As a whole path: `a.js` is not named by `src/a.js`, nor by `a.jsx`. */
+const isNamed = (path: string, text: string): boolean => {
+  for (let at = text.indexOf(path); at >= 0; at = text.indexOf(path, at + 1)) {
+    const before = text[at - 1] ?? '';
+    const after = text.slice(at + path.length, at + path.length + 2);
+    if (!/[\w./-]/.test(before) && after.search(PART_OF_PATH) !== 0) return true;
+  }
+  return false;
+};
+
+/** In the order of the tasks. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of the commit. */
 export function undoneTasks(
   tasks: readonly TaskOfPhase[],
   said: readonly SaidUndone[],
   isMissing: (path: string) => boolean,
+  skipped: readonly string[] = [],
 ): readonly UndoneTask[] {
   const own = tasks.map((task, index): string | null => {
     if (task.done) return null;
     const words = said.find((each) => each.task === index + 1);
     if (words !== undefined) return words.why === '' ? 'the model says so' : words.why;
+    const left = skipped.find((path) => isNamed(path, task.text));
+    if (left !== undefined) return `${left} was skipped`;
     const missing = filesToMake(task.text).find(isMissing);
     return missing === undefined ? null : `${missing} is not there`;
   });

@@ -88,6 +88,8 @@ export interface StepResult {
   readonly stepKey: StepKey;
   readonly outcome: StepOutcome;
   readonly files: readonly string[];
+  /** Paths that were skipped; absent: none, or a result of an earlier build. */
+  readonly skipped?: readonly string[];
   readonly wasSplit: boolean;
   readonly usage: StepUsage;
   readonly commit: string | null;

@@ -72,11 +72,15 @@ const runStateOf = (state: StepState): RunState => {
   return state.outcome === 'failed' || state.outcome === 'refused' ? 'failed' : 'done';
 };
 
+const skippedPaths = (state: StepState): readonly string[] =>
+  state.files.filter(({ status }) => status === 'skipped').map(({ path }) => path);
+
 export const resultOf = (state: StepState): StepResult => ({
   v: 1,
   stepKey: state.input.stepKey,
   outcome: state.outcome ?? 'failed',
   files: [...new Set(appliedPaths(state))],
+  ...(skippedPaths(state).length === 0 ? {} : { skipped: skippedPaths(state) }),
   wasSplit: state.wasSplit,
   usage: state.usage,
   commit: state.commit,

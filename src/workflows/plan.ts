@@ -312,6 +312,7 @@ class Plan {
           marker: markerOf(phase),
           mark: phase.marks,
           commit: phase.commits.at(-1) ?? null,
+          ...(phase.result?.skipped === undefined ? {} : { skipped: phase.result.skipped }),
           why: phase.why,
           verification: phase.result?.verification ?? phase.tests ?? null,
           done: this.state.phases.filter(({ status }) => status === 'completed').length,

@@ -6,7 +6,7 @@ import { settleWorktrees } from '../../src/client/ended-worktrees.js';
 import { check } from './check-history.js';
 import { closedOf, emendCommand, eventually, withHandle } from './ends.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
-import { scene, type Scene } from './support.js';
+import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -264,3 +264,36 @@ test('reset with one phase paused and one in apply: both are found again, each i
   expectOwnOnly(s, mine);
   await check(s, run.live!.workflowId, 'plan-completed-after-a-reset');
 }, 240_000);
+
+test('of a phase with a file that a person skips, the tasks that name it stay open', async () => {
+  const text = planText([]) + '### Phase 1: Both\n\n- [ ] Change `src/one.js`\n- [ ] Change `src/two.js`\n';
+  const old = 'export const n = 1;\n';
+  const files = {
+    'plans/010_demo.md': text,
+    'src/one.js': old,
+    'src/two.js': old,
+    'emend.yaml': 'limits: { maxFilesBeforeSplit: 2 }\n',
+  };
+  const more = 'export const n = 2;\n';
+  const both = {
+    name: 'both',
+    match: { contains: '- src/two.js' },
+    answer: whole({ 'src/one.js': more, 'src/two.js': more }),
+  };
+  const s = (open = await scene(files, [both]));
+  await s.worker();
+  const run = await startDemo(s);
+  const phase = await phaseRun(s, run, 'p1-1');
+  expect((await s.settle(phase, 100)).status.decision?.reason).toBe('approval');
+  await s.answer(phase, 'skip', { files: ['src/two.js'] });
+  await s.answer(phase, 'approve', { files: ['src/one.js'] });
+  const ended = await s.end(run, 120);
+  expect(await s.end(phase)).toMatchObject({ outcome: 'committed', files: ['src/one.js'], skipped: ['src/two.js'] });
+  expect(ended).toMatchObject({ outcome: 'incomplete' });
+  expect(ended.plan?.phases[0]).toMatchObject({
+    status: 'incomplete',
+    why: '1 task is not done: Change `src/two.js` (src/two.js was skipped)',
+  });
+  expect([s.read('src/one.js'), s.read('src/two.js')]).toEqual([more, old]);
+  expect(s.read('plans/010_demo.md')).toContain('- [x] Change `src/one.js`\n- [ ] Change `src/two.js`\n');
+}, 120_000);

@@ -1,4 +1,4 @@
-/** What a phase's commit leaves undone: by what its message says, and by the files that are there. */
+/** What a phase's commit leaves undone: by what its message says, by the files that are there, and by those that were skipped. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkFilePath } from '../../job/paths.js';
@@ -12,8 +12,9 @@ import { isSource } from './phase-job.js';
 /** Empty where the phase has no commit: then a person said that it is done. */
 export async function undoneOf(
   { blobs }: Pick<ActivityDependencies, 'blobs'>,
-  { workspace, phase, commit, texts }: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts'>,
+  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
 ): Promise<readonly UndoneTask[]> {
+  const { workspace, phase, commit, texts, skipped = [] } = input;
   if (commit === null || texts === undefined) return [];
   const read = await getJson<PhaseTexts>(blobs, texts, 'phase texts');
   const tasks = read.phases[phase.id]?.tasks ?? [];
@@ -24,7 +25,7 @@ export async function undoneOf(
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
     if (await isMissing(workspace, path)) missing.add(path);
-  return undoneTasks(tasks, readUndone(message), (path) => missing.has(path));
+  return undoneTasks(tasks, readUndone(message), (path) => missing.has(path), skipped);
 }
 
 /** A source file's path that leads nowhere, from the top or from whichever folder. */

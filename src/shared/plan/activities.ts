@@ -113,6 +113,8 @@ export interface MarkPhaseInput extends PlanActivityBase {
   /** The number of this mark of the phase; its records and its commit are named after it. */
   readonly mark: number;
   readonly commit: string | null;
+  /** Paths that the commit leaves out, as they were skipped; absent: none is known. */
+  readonly skipped?: readonly string[];
   readonly why: string | null;
   readonly verification: string | null;
   /** What the phases ask for, as they were read; absent: a workflow of an earlier build. */
