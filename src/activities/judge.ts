@@ -1,5 +1,6 @@
 /** Guards look at the bytes that are to be sealed, whatever made them: an answer, a formatter, a merge with what a person saved. */
 import type { Finding } from '../shared/formats.js';
+import { namesBeside } from '../workspace/names-beside.js';
 import type { Proposal } from '../workspace/types.js';
 import type { FileChange } from './chain.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -26,5 +27,8 @@ export async function judge(
       return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
     }),
   );
-  return edits.run('guards', { files, ...(await guardSettings(blobs, snapshot)) }, signal);
+  const movedTo = moves.map(({ to }) => to);
+  const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
+  const beside = (await namesBeside(snapshot.workspace, made)).filter((path) => !movedAway.has(path));
+  return edits.run('guards', { files, movedTo, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
 }

@@ -6,18 +6,21 @@ import type { Reason } from './types.js';
 /** Null: it may be read. Costs one pass over the text. */
 export const sizeFault = (format: AnswerFormat, answer: string): Reason | null => {
   const { maxAnswer_chars, maxAnswer_lines, maxAnswer_edits } = BOUNDS;
-  const fault = (code: string, what: string, most: number): Reason => ({
-    code,
-    message: `The answer has more than ${most.toLocaleString('en-US')} ${what}. Send it in several answers.`,
-  });
   if (answer.length > maxAnswer_chars) return fault('answer_too_large', 'characters', maxAnswer_chars);
   if (hasMore(answer, '\n', maxAnswer_lines)) return fault('answer_too_large', 'lines', maxAnswer_lines);
   // Every operation names its file; within a string the second quote has a backslash before it.
   const isJson = format === 'structured-edit' || format === 'string-replace';
-  if (isJson && hasMore(answer, '"file_path"', maxAnswer_edits))
-    return fault('too_many_edits', 'edits', maxAnswer_edits);
+  if (isJson && hasMore(answer, '"file_path"', maxAnswer_edits)) return tooManyEdits();
   return null;
 };
+
+/** Also of operations that name no file. */
+export const tooManyEdits = (): Reason => fault('too_many_edits', 'edits', BOUNDS.maxAnswer_edits);
+
+const fault = (code: string, what: string, most: number): Reason => ({
+  code,
+  message: `The answer has more than ${most.toLocaleString('en-US')} ${what}. Send it in several answers.`,
+});
 
 const hasMore = (text: string, what: string, most: number): boolean => {
   if (text.length <= most * what.length) return false;

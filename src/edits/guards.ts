@@ -8,6 +8,7 @@ import { elisionFindings } from './guards-elision.js';
 import { characterFindings } from './guards-characters.js';
 import { exampleFindings } from './guards-example.js';
 import { doubledBlocks } from './guards-doubled.js';
+import { nameFindings } from './guards-names.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf } from './guards-syntax.js';
 import type { TreeView } from './guards-syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './guards-view.js';
@@ -37,6 +38,10 @@ export interface GuardOptions {
   readonly guards?: GuardSettings;
   /** The instructions: a definition that they name may go, a line that they hold may come. */
   readonly asked?: string;
+  /** Paths that files are moved to: new names, as those of files that are made. */
+  readonly movedTo?: readonly string[];
+  /** Paths that are there afterwards beside those of the files. */
+  readonly beside?: readonly string[];
 }
 
 /** Of all files of one result, as guards look across them. In the order of the files; lost definitions come last. */
@@ -45,7 +50,7 @@ export const guardFindings = (files: readonly GuardedFile[], options: GuardOptio
   const findings = files.flatMap((file) => findingsFor(file, options, trees));
   const { guards = {} } = options;
   const settings: Readonly<Record<string, Finding['severity'] | undefined>> = guards;
-  return [...findings, ...lostSymbols(trees, options.asked ?? '')].map((finding) => ({
+  return [...findings, ...namesOf(files, options), ...lostSymbols(trees, options.asked ?? '')].map((finding) => ({
     ...finding,
     // What was not checked is a note, whatever is set for what was found.
     severity:
@@ -53,6 +58,17 @@ export const guardFindings = (files: readonly GuardedFile[], options: GuardOptio
         ? finding.severity
         : (settings[finding.guard] ?? finding.severity),
   }));
+};
+
+const namesOf = (files: readonly GuardedFile[], { movedTo = [], beside = [] }: GuardOptions): Finding[] => {
+  const moved = new Set(movedTo);
+  const left = files.filter(({ result }) => result !== null);
+  const isMade = ({ path, base }: GuardedFile): boolean => base === null || moved.has(path);
+  const gone = new Set(files.flatMap(({ path, result }) => (result === null ? [path] : [])));
+  return nameFindings(
+    left.filter(isMade).map(({ path }) => path),
+    [...beside.filter((path) => !gone.has(path)), ...left.filter((file) => !isMade(file)).map(({ path }) => path)],
+  );
 };
 
 const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, trees: TreeView[]): Finding[] => {

@@ -86,7 +86,7 @@ export const compose = (
           ...madeOf(made.get(path)),
         };
       }),
-    options,
+    { ...options, movedTo: [...movedTo.keys()], beside: besideOf(offered, options, movedAway) },
   );
   const refusing = findings.filter((finding) => finding.severity === 'refuse');
   if (refusing.length > 0)
@@ -108,6 +108,12 @@ export const compose = (
 };
 
 const madeOf = (made: GuardedFile['made']): Pick<GuardedFile, 'made'> => (made === undefined ? {} : { made });
+
+/** Names that are there when the answer is carried out. */
+const besideOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions, movedAway: ReadonlySet<string>): string[] => [
+  ...beside.filter((path) => !movedAway.has(path)),
+  ...[...offered].filter(([path, { bytes }]) => bytes !== null && !movedAway.has(path)).map(([path]) => path),
+];
 
 const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {
   const reasons: Reason[] = [];

@@ -1,4 +1,6 @@
 /** Reads the JSON of a structured edit into operations, each checked for its keys and types; a fault names the operation's index. */
+import { BOUNDS } from '../shared/limits.js';
+import { tooManyEdits } from './answer-size.js';
 import type { Json } from './structured-edit-json.js';
 import { isJsonObject } from './structured-edit-json.js';
 import { answerLines } from './text.js';
@@ -94,6 +96,7 @@ export const readOperations = (value: Json): OperationsRead => {
     );
   const { operations, summary } = value;
   if (!Array.isArray(operations)) return invalid('no_operations', 'The object has no array `operations`.');
+  if (operations.length > BOUNDS.maxAnswer_edits) return { kind: 'invalid', reasons: [tooManyEdits()], count: 0 };
   if (summary !== undefined && summary !== null && typeof summary !== 'string')
     return invalid('wrong_type', '`summary` must be a string.');
 

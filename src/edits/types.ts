@@ -55,6 +55,8 @@ export interface ApplyOptions {
   readonly guards?: GuardSettings;
   /** What was asked for: a definition that it names may go. */
   readonly asked?: string;
+  /** Paths of files and folders that are there beside those offered, for the guard `file_name`. */
+  readonly beside?: readonly string[];
 }
 
 /** Replace the bytes [start, end) of the base by `bytes`. Splices of a file are in order and do not overlap. */

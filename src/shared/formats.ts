@@ -50,6 +50,10 @@ export const GUARDS = {
   lookalikes: { default: 'ask', what: 'new characters that hide or look like others; `note` for typographic ones' },
   shebang: { default: 'ask', what: 'a `#!` line that is gone or no longer the first' },
   mode: { default: 'ask', what: 'a changed mode, a new executable file' },
+  file_name: {
+    default: 'ask',
+    what: 'a new name that differs from another only in letter case or accents, or that Windows cannot make',
+  },
   deletion: { default: 'ask', what: 'a deleted file; a step always asks, whatever is set here' },
 } as const;
 export type Guard = keyof typeof GUARDS;

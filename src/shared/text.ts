@@ -21,3 +21,6 @@ export function short(text: string, chars: number): string {
 /** `1 file`, `2,000 files`. */
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
+
+/** A name or path as file systems compare it that do not tell letter case (Windows, macOS) nor how accents are written (macOS). */
+export const foldedName = (name: string): string => name.normalize('NFC').toLowerCase();

@@ -56,6 +56,20 @@ const jsonOf = ({ out }: { out: string }): Record<string, unknown> => JSON.parse
 const DIFF = '--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n';
 
 describe('emend patch', () => {
+  test('a new name that is another in other letters is told; one that emend.yaml refuses is not made', async () => {
+    put('Readme.md', 'hello\n');
+    put('docs/a.md', 'a\n');
+    const answer = (path: string): string => `FILE ${path}\nnew\nEND FILE\n`;
+    expect((await patch(answer('README.MD'), '--check')).err).toContain(
+      'README.MD is new, and Readme.md is the same name where letter case does not count',
+    );
+    expect((await patch(answer('Docs/b.md'), '--check')).err).toContain('Docs is new, and docs is the same name');
+    expect((await patch(answer('docs/b.md'), '--check')).err).not.toContain('is new, and');
+    put('emend.yaml', 'guards: { file_name: refuse }\n');
+    expect(await patch(answer('DOCS/b.md'))).toMatchObject({ exit: 4 });
+    expect(existsSync(join(work, 'DOCS'))).toBe(false);
+  });
+
   test('applies a diff from stdin outside git, and undo puts it back byte for byte', async () => {
     put('a.txt', 'one\r\ntwo\r\nthree');
     const done = await patch(DIFF.replace('@@ -1,3 +1,3', '@@ -5,3 +5,3'));

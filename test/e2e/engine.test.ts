@@ -56,7 +56,11 @@ let s: Scene;
 beforeAll(async () => {
   const files = Object.fromEntries(Object.keys(ANSWERS).map((path) => [path, BEFORE]));
   const rules = Object.entries(ANSWERS).map(([path, content]) => edit(path, content));
-  s = await scene({ ...files, 'p.txt': 'old\n', 'named.js': ONCE, 'plain.txt': 'one\n' }, [...OFFERS, ...rules]);
+  s = await scene({ ...files, 'p.txt': 'old\n', 'named.js': ONCE, 'plain.txt': 'one\n', 'lib/there.js': BEFORE }, [
+    ...OFFERS,
+    ...rules,
+    edit('LIB/new.js', BEFORE),
+  ]);
   await s.worker();
 }, 60_000);
 afterAll(() => s.close());
@@ -96,6 +100,19 @@ test('note, ask and refuse of a guard in emend.yaml: goes through, waits for a p
     { outcome: 'refused', message: expect.stringContaining('doubled_block') },
     { outcome: 'refused' },
   ]);
+}, 120_000);
+
+test('a new file in a folder that is there in other letters waits for a person, who is told why', async () => {
+  s.write('emend.yaml', '');
+  const run = await s.start('new.md', `---\noutput_file: LIB/new.js\n${AUTO}\n---\n# New\n\nMake it.\n`);
+  const paused = await s.settle(run);
+  expect(paused.status.decision).toMatchObject({ reason: 'approval' });
+  expect(paused.proposal).toMatchObject({
+    findings: [{ guard: 'file_name', severity: 'ask', message: expect.stringContaining('LIB is new, and lib is') }],
+    mustAsk: ['file_name in LIB/new.js'],
+  });
+  await s.answer(run, 'skip');
+  expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
 }, 120_000);
 
 test('a definition may be named where the language is known, and only there', async () => {

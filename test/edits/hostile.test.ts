@@ -142,6 +142,14 @@ describe('answers beyond all bounds', () => {
     expect(['answer_too_large', 'too_many_edits']).toContain(reason?.code);
   });
 
+  test('operations that name no file are refused by their number, too, before one of them is looked at', () => {
+    const answer = `{"operations":[${'{"start_line":1},'.repeat(BOUNDS.maxAnswer_edits)}{}]}`;
+    expect(judge('structured-edit', answer)).toMatchObject({
+      outcome: 'invalid',
+      reasons: [{ code: 'too_many_edits' }],
+    });
+  });
+
   test.each([
     ['search-replace', 'FILE: a.txt\nFIND:\nzz\nREPLACE:\ny\nEND\n'],
     ['search-blocks', 'a.txt\n<<<<<<< SEARCH\nzz\n=======\ny\n>>>>>>> REPLACE\n'],

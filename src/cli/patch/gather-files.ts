@@ -5,12 +5,15 @@ import type { ApplyAnswerInput, OfferedFile, Reason } from '../../edits/index.js
 import { encodingOf } from '../../job/encodings.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { eolForNewFile, inspectTarget, listWorkspaceFiles } from '../../workspace/files.js';
+import { namesBeside } from '../../workspace/names-beside.js';
 
 export interface Gathered {
   readonly files: ReadonlyMap<string, OfferedFile>;
   /** Paths that lead out of the workspace, name no regular file, or are too large or too many: the answer is not applied. */
   readonly reasons: readonly Reason[];
   readonly newFileEol: '\n' | '\r\n';
+  /** What differs from an absent one in letter case alone. */
+  readonly beside: readonly string[];
 }
 interface Wanted extends Pick<ApplyAnswerInput, 'format' | 'answer' | 'options'> {
   readonly workspace: string;
@@ -44,11 +47,12 @@ export const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
       else reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });
       if (files.size > maxFiles) {
         const message = `The answer names more than ${maxFiles} files (maxFilesPerStep). Send it in parts.`;
-        return { files, reasons: [{ code: 'too_many_files', message }], newFileEol: '\n' };
+        return { files, reasons: [{ code: 'too_many_files', message }], newFileEol: '\n', beside: [] };
       }
     }
   }
-  return { files, reasons, newFileEol: await endingOf(workspace, absent) };
+  const newFileEol = await endingOf(workspace, absent);
+  return { files, reasons, newFileEol, beside: await namesBeside(workspace, absent) };
 };
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
