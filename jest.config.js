@@ -72,7 +72,7 @@ export default {
   testTimeout: 60_000,
   // A process forks slower the more memory it holds (3 ms at 50 MB, 84 ms at 1 GB here), and what a file loaded is never given back.
   workerIdleMemoryLimit: '200MB',
-  testSequencer: '<rootDir>/test/support/sequencer.js',
+  testSequencer: '<rootDir>/scripts/heaviest-first.js',
   projects: [
     {
       ...base,
