@@ -210,6 +210,12 @@ Applied to 1 file in ${work}. \`emend undo\` puts them back.
     expect(get('a.py')).toBe('\n\ndef two():\n    return 2\n');
   });
 
+  test('a new file is looked at through its tree, too', async () => {
+    const done = await patch('--- /dev/null\n+++ b/new.py\n@@ -0,0 +1,2 @@\n+def one(:\n+    return 1\n');
+    expect(done).toMatchObject({ exit: 0 });
+    expect(done.out + done.err).toContain('Line 1 of the new new.py lacks ")" (Python)');
+  });
+
   test('a file in Latin-1 is edited in its bytes, by a diff of its bytes', async () => {
     put('a.txt', Buffer.from('caf\xe9\ntwo\n', 'latin1'));
     expect(await patch('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n caf\xe9\n-two\n+TWO\n')).toMatchObject({ exit: 0 });

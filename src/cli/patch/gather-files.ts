@@ -12,6 +12,8 @@ export interface Gathered {
   /** Paths that lead out of the workspace, name no regular file, or are too large or too many: the answer is not applied. */
   readonly reasons: readonly Reason[];
   readonly newFileEol: '\n' | '\r\n';
+  /** Paths of the answer at which there is nothing. */
+  readonly absent: readonly string[];
   /** What differs from an absent one in letter case alone. */
   readonly beside: readonly string[];
 }
@@ -47,12 +49,12 @@ export const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
       else reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });
       if (files.size > maxFiles) {
         const message = `The answer names more than ${maxFiles} files (maxFilesPerStep). Send it in parts.`;
-        return { files, reasons: [{ code: 'too_many_files', message }], newFileEol: '\n', beside: [] };
+        return { files, reasons: [{ code: 'too_many_files', message }], newFileEol: '\n', absent, beside: [] };
       }
     }
   }
   const newFileEol = await endingOf(workspace, absent);
-  return { files, reasons, newFileEol, beside: await namesBeside(workspace, absent) };
+  return { files, reasons, newFileEol, absent, beside: await namesBeside(workspace, absent) };
 };
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);

@@ -68,7 +68,7 @@ export const judge = async (
     mayCreateUnder: [''],
     ...(nonce === undefined ? {} : { nonce }),
   };
-  const { files, reasons, newFileEol, beside } = await gatherFiles({
+  const { files, reasons, newFileEol, absent, beside } = await gatherFiles({
     ...{ format, answer, options, workspace, config },
     maxFile_bytes: limitOf(config, 'maxFile_bytes'),
     maxFiles: limitOf(config, 'maxFilesPerStep'),
@@ -78,7 +78,7 @@ export const judge = async (
     format,
     outcome: applyAnswer({
       ...{ format, answer, files },
-      options: { ...options, newFileEol, beside, syntax: await loadSyntax(files.keys()) },
+      options: { ...options, newFileEol, beside, syntax: await loadSyntax([...files.keys(), ...absent]) },
     }),
     offered: files,
   };
