@@ -38,7 +38,7 @@ export interface EditWork {
   readonly brief: { readonly input: BriefInput; readonly result: OpenRequest };
   readonly diff: { readonly input: readonly DiffFile[]; readonly result: DrawnDiff };
 }
-export interface GuardInput extends Pick<GuardOptions, 'guards' | 'asked' | 'movedTo' | 'beside'> {
+export interface GuardInput extends Pick<GuardOptions, 'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'> {
   readonly files: readonly GuardedFile[];
 }
 export interface MergeInput {

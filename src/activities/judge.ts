@@ -19,8 +19,8 @@ export async function judge(
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
-  const movedAway = new Set(moves.map(({ from }) => from));
-  const guarded = changes.filter((change) => !movedAway.has(change.path));
+  const movedAway = moves.map(({ from }) => from);
+  const guarded = changes.filter((change) => !movedAway.includes(change.path));
   const files = await Promise.all(
     guarded.map(async (change) => {
       const encoding = encodings.get(change.path) ?? null;
@@ -29,6 +29,6 @@ export async function judge(
   );
   const movedTo = moves.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
-  const beside = (await namesBeside(snapshot.workspace, made)).filter((path) => !movedAway.has(path));
-  return edits.run('guards', { files, movedTo, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
+  const beside = await namesBeside(snapshot.workspace, made);
+  return edits.run('guards', { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
 }

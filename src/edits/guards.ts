@@ -40,7 +40,9 @@ export interface GuardOptions {
   readonly asked?: string;
   /** Paths that files are moved to: new names, as those of files that are made. */
   readonly movedTo?: readonly string[];
-  /** Paths that are there afterwards beside those of the files. */
+  /** Paths that files are moved away from. */
+  readonly movedAway?: readonly string[];
+  /** Paths that are there beforehand beside those of the files. */
   readonly beside?: readonly string[];
 }
 
@@ -60,15 +62,18 @@ export const guardFindings = (files: readonly GuardedFile[], options: GuardOptio
   }));
 };
 
-const namesOf = (files: readonly GuardedFile[], { movedTo = [], beside = [] }: GuardOptions): Finding[] => {
+const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[] => {
+  const { movedTo = [], movedAway = [], beside = [] } = options;
   const moved = new Set(movedTo);
   const left = files.filter(({ result }) => result !== null);
   const isMade = ({ path, base }: GuardedFile): boolean => base === null || moved.has(path);
-  const gone = new Set(files.flatMap(({ path, result }) => (result === null ? [path] : [])));
-  return nameFindings(
-    left.filter(isMade).map(({ path }) => path),
-    [...beside.filter((path) => !gone.has(path)), ...left.filter((file) => !isMade(file)).map(({ path }) => path)],
-  );
+  const made = left.filter(isMade).map(({ path }) => path);
+  if (made.length === 0) return [];
+  const gone = new Set([...movedAway, ...files.flatMap(({ path, result }) => (result === null ? [path] : []))]);
+  return nameFindings(made, [
+    ...beside.filter((path) => !gone.has(path)),
+    ...left.filter((file) => !isMade(file)).map(({ path }) => path),
+  ]);
 };
 
 const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, trees: TreeView[]): Finding[] => {

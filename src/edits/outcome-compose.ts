@@ -86,7 +86,7 @@ export const compose = (
           ...madeOf(made.get(path)),
         };
       }),
-    { ...options, movedTo: [...movedTo.keys()], beside: besideOf(offered, options, movedAway) },
+    { ...options, movedTo: [...movedTo.keys()], movedAway: [...movedAway], beside: besideOf(offered, options) },
   );
   const refusing = findings.filter((finding) => finding.severity === 'refuse');
   if (refusing.length > 0)
@@ -109,10 +109,9 @@ export const compose = (
 
 const madeOf = (made: GuardedFile['made']): Pick<GuardedFile, 'made'> => (made === undefined ? {} : { made });
 
-/** Names that are there when the answer is carried out. */
-const besideOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions, movedAway: ReadonlySet<string>): string[] => [
-  ...beside.filter((path) => !movedAway.has(path)),
-  ...[...offered].filter(([path, { bytes }]) => bytes !== null && !movedAway.has(path)).map(([path]) => path),
+const besideOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions): string[] => [
+  ...beside,
+  ...[...offered].flatMap(([path, { bytes }]) => (bytes === null ? [] : [path])),
 ];
 
 const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {

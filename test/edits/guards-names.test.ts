@@ -40,4 +40,6 @@ test('through an answer: beside an offered file and beside what is only told of,
   const moved = 'diff --git a/lib/a.js b/lib/A.js\nsimilarity index 100%\nrename from lib/a.js\nrename to lib/A.js\n';
   expect(guards(moved, ['lib/a.js'])).toEqual([]);
   expect(guards(moved, ['lib/a.JS'])).toEqual(['file_name lib/A.js']);
+  const gone = '--- a/lib/a.js\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n';
+  expect(guards(`${gone}${made('lib/A.js')}`, ['lib/a.js'])).toEqual(['deletion lib/a.js']);
 });
