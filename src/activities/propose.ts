@@ -148,8 +148,6 @@ async function buildPrompt(
     ],
     note: input.note,
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),
-    allowDelete: false,
-    mayCreateUnder: [],
     symbols: targets.some((target) => languageOf(target.path) !== null),
     wantedLines: await loadWanted(blobs, input),
     ...(region === null ? {} : { region: await shownRegion(dependencies, targets, region, signal) }),

@@ -36,8 +36,6 @@ export interface EditPromptInput {
   readonly note: string | null;
   /** Why the last answer was refused, and that answer. */
   readonly refusal: { readonly reasons: string; readonly answer: string } | null;
-  readonly allowDelete: boolean;
-  readonly mayCreateUnder: readonly string[];
   /** The language of a file is known, so that definitions may be named instead of lines. Default false. */
   readonly symbols?: boolean;
   /** Lines that the model asked for, by path: shown beside what else is. */
@@ -66,8 +64,6 @@ export const NOTHING_BESIDE = {
   accepted: [],
   note: null,
   refusal: null,
-  allowDelete: false,
-  mayCreateUnder: [],
 } as const satisfies Partial<EditPromptInput>;
 
 interface Showed {
@@ -101,11 +97,7 @@ export const closeEditPrompt = (
 
 export function editPrompt(input: EditPromptInput): EditPrompt {
   const form = FORMS[input.format];
-  const allowed: Allowed = {
-    deletions: input.allowDelete,
-    createUnder: input.mayCreateUnder,
-    symbols: input.symbols ?? false,
-  };
+  const allowed: Allowed = { symbols: input.symbols ?? false };
   const system = systemText(form, allowed);
   const rules = rulesText(input.rules, input.hints);
   const task = taskText(input);

@@ -229,11 +229,8 @@ describe('files that do not fit', () => {
   });
 });
 
-test('what is allowed is said', () => {
-  const system = (changes: Partial<EditPromptInput>): string =>
-    buildEditRequest(editInput(changes)).request(NONCE).system[0]?.text ?? '';
-  expect(system({})).toContain('Do not create files');
-  expect(system({})).toContain('Do not delete files');
-  expect(system({ allowDelete: true })).toContain('DELETE <path> NONCE');
-  expect(system({ mayCreateUnder: ['src', ''] })).toContain('below `src/` or anywhere in the workspace');
+test.each(FORMATS)('%s is told that no other file may be made or deleted', (format) => {
+  const text = buildEditRequest(editInput({ format })).request(NONCE).system[0]?.text ?? '';
+  expect(text).toContain('Do not create files that are not listed');
+  expect(text).toContain('Do not delete files');
 });

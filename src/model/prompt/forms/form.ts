@@ -1,9 +1,9 @@
 /** What each format's module tells the model: the form of an answer, a tiny example, and the literal lines with the nonce at the end. */
 
+/** What every format says of files that were not offered. */
+export const NO_OTHER_FILES = 'Do not create files that are not listed as files to edit.';
+
 export interface Allowed {
-  readonly deletions: boolean;
-  /** Directories below which files that were not offered may be created; '' is the whole workspace. */
-  readonly createUnder: readonly string[];
   /** Definitions may be named: the language of a file is known. */
   readonly symbols: boolean;
 }
@@ -30,11 +30,3 @@ export function sampleLines(paths: readonly string[], line: (path: string) => st
     '\n',
   );
 }
-
-export const createRule = ({ createUnder }: Allowed): string => {
-  if (createUnder.length === 0) return 'Do not create files that are not listed as files to edit.';
-  const places = createUnder.map((directory) =>
-    directory === '' ? 'anywhere in the workspace' : `below \`${directory}/\``,
-  );
-  return `You may create files that are not listed, ${places.join(' or ')}, where the task wants them.`;
-};

@@ -1,6 +1,6 @@
 /** The prompt's part on structured edits: JSON operations that quote the listing's line numbers with their checks. */
 import { LISTING_LEGEND } from '../../../edits/listing.js';
-import { createRule } from './form.js';
+import { NO_OTHER_FILES } from './form.js';
 import type { Allowed, Form } from './form.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
@@ -22,7 +22,7 @@ Operations, each with \`type\` and \`file_path\`:
 - \`append\` {content}: at the end of the file; \`prepend\` {content}: at its start.
 ${allowed.symbols ? SYMBOLS : ''}\`content\` holds whole lines as they shall stand in the file, indentation included, without numbers and checks, each line ended by \\n. An empty
 string is no line at all, "\\n" is one empty line. Replaced and deleted ranges must not overlap, and no insert may fall inside one. Name
-only lines that are listed. ${createRule(allowed)} ${allowed.createUnder.length === 0 ? '' : 'A new file is made by `append`. '}Do not delete files.
+only lines that are listed. ${NO_OTHER_FILES} Do not delete files.
 The object's keys are, in this order: \`summary\` (one line), \`operations\`, and at the very end \`"complete": true, "nonce": "NONCE"\`.
 Where lines that you must see are not listed, ask for them once instead of guessing, with this object and no other key:
 {"needs_lines": {"file_path": "...", "ranges": [[120, 180]], "symbols": []}, "complete": true, "nonce": "NONCE"}

@@ -1,17 +1,16 @@
 /** The prompt's part on unified diffs. */
 import { markerLine } from '../marked.js';
-import { createRule } from './form.js';
-import type { Allowed, Form } from './form.js';
+import { NO_OTHER_FILES } from './form.js';
+import type { Form } from './form.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
-const grammar = (
-  allowed: Allowed,
-): string => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
+const grammar =
+  (): string => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
 - For each file \`--- a/<path>\` and \`+++ b/<path>\`, then its hunks in order, each with its \`@@ -start,count +start,count @@\` line.
 - Every hunk has three lines of context before and after the change where the file has them. Context and removed lines are copied from the
   file exactly, character by character, blanks at line ends too. A blank context line is a line with one blank.
-- A new file has \`--- /dev/null\`. ${createRule(allowed)}
-- ${allowed.deletions ? 'A deleted file has `+++ /dev/null` and all its lines removed.' : 'Do not delete files.'}
+- A new file has \`--- /dev/null\`. ${NO_OTHER_FILES}
+- Do not delete files.
 - No prose, no code fence.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many files the diff holds, and how many hunks.
 

@@ -1,18 +1,16 @@
 /** The prompt's part on whole-file answers: the new content of each file between two lines that carry the nonce. */
 import { markerLine } from '../marked.js';
-import { createRule, sampleLines } from './form.js';
-import type { Allowed, Form } from './form.js';
+import { NO_OTHER_FILES, sampleLines } from './form.js';
+import type { Form } from './form.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
-const grammar = (
-  allowed: Allowed,
-): string => `Form of the answer: whole files. For each file that changes, and for each new file:
+const grammar = (): string => `Form of the answer: whole files. For each file that changes, and for each new file:
 - a line \`FILE <path> NONCE\`,
 - the whole new content of the file, every line of it, from the first to the last. It is written to disk as it stands: no line numbers, no
   code fence, no "rest unchanged", no placeholder,
 - a line \`END FILE NONCE\`.
-Leave out files that do not change; where none has to, answer with one of them as it is. ${createRule(allowed)}
-${allowed.deletions ? 'To delete a file, write a line `DELETE <path> NONCE` in its place, without content.' : 'Do not delete files.'}
+Leave out files that do not change; where none has to, answer with one of them as it is. ${NO_OTHER_FILES}
+Do not delete files.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: both numbers are how many files the answer holds.
 
 ${EXAMPLE_TASK}
