@@ -79,12 +79,13 @@ export const filesToMake = (text: string): readonly string[] =>
 
 const PART_OF_PATH = /[\w/-]|\.\w/;
 
-/** As a whole path: `a.js` is not named by `src/a.js`, nor by `a.jsx`. */
+/** As a whole path: `a.js` is named by `./a.js` too, not by `src/a.js`, nor by `a.jsx`. */
 const isNamed = (path: string, text: string): boolean => {
   for (let at = text.indexOf(path); at >= 0; at = text.indexOf(path, at + 1)) {
     const before = text[at - 1] ?? '';
     const after = text.slice(at + path.length, at + path.length + 2);
-    if (!/[\w./-]/.test(before) && after.search(PART_OF_PATH) !== 0) return true;
+    const isWhole = !/[\w./-]/.test(before) || /^[^\w./-]?\.\/$/.test(text.slice(Math.max(0, at - 3), at));
+    if (isWhole && after.search(PART_OF_PATH) !== 0) return true;
   }
   return false;
 };

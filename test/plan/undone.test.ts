@@ -80,12 +80,21 @@ describe('tasks', () => {
     ]);
   });
   test('one that names a file which was skipped, by its whole path', () => {
-    const named = ['Change src/a.js.', 'Change `src/a.jsx`', 'Change lib/src/a.js', 'See src/a.js, too'].map((text) =>
-      task(text),
-    );
+    const named = [
+      'Change src/a.js.',
+      'Change `src/a.jsx`',
+      'Change lib/src/a.js',
+      'See src/a.js, too',
+      'In `./src/a.js`',
+      './src/a.js',
+      '../src/a.js',
+      'x./src/a.js',
+    ].map((text) => task(text));
     expect(undoneTasks(named, [], () => false, ['src/a.js'])).toEqual([
       { text: 'Change src/a.js.', why: 'src/a.js was skipped' },
       { text: 'See src/a.js, too', why: 'src/a.js was skipped' },
+      { text: 'In `./src/a.js`', why: 'src/a.js was skipped' },
+      { text: './src/a.js', why: 'src/a.js was skipped' },
     ]);
   });
 });
