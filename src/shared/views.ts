@@ -72,15 +72,17 @@ const runStateOf = (state: StepState): RunState => {
   return state.outcome === 'failed' || state.outcome === 'refused' ? 'failed' : 'done';
 };
 
-const skippedPaths = (state: StepState): readonly string[] =>
-  state.files.filter(({ status }) => status === 'skipped').map(({ path }) => path);
+const skippedOf = ({ files }: StepState): Pick<StepResult, 'skipped'> => {
+  const skipped = files.filter(({ status }) => status === 'skipped').map(({ path }) => path);
+  return skipped.length === 0 ? {} : { skipped };
+};
 
 export const resultOf = (state: StepState): StepResult => ({
   v: 1,
   stepKey: state.input.stepKey,
   outcome: state.outcome ?? 'failed',
   files: [...new Set(appliedPaths(state))],
-  ...(skippedPaths(state).length === 0 ? {} : { skipped: skippedPaths(state) }),
+  ...skippedOf(state),
   wasSplit: state.wasSplit,
   usage: state.usage,
   commit: state.commit,

@@ -81,14 +81,7 @@ const settle = async (
   if (fitting.length > 1) return fail('run_ambiguous', `"${run}" fits ${fitting.length} runs that hold a workspace.`);
   const none = `No ended run "${run.slice(0, 40)}" holds a workspace or left files in one.`;
   if (run.length < BOUNDS.runPrefix_chars) return fail('run_unknown', none, 'See `emend recover`.');
-  const resolved = fitting[0] === undefined ? await resolveRun(emend, run) : null;
-  if (resolved?.live?.open === true)
-    return fail(
-      'usage',
-      `Run ${shownKey(resolved.stepKey)} has not ended: what it wrote is still its own to finish or put back.`,
-      `End it first: \`emend abort ${shownKey(resolved.stepKey)}\` where it waits for a decision, else cancel ${resolved.live.workflowId} in Temporal.`,
-    );
-  const hold = fitting[0] ?? (resolved === null ? null : await holdAgain(emend, resolved));
+  const hold = fitting[0] ?? (await holdOfEnded(emend, run));
   if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
   const done = await endHold(emend, hold, how);
   if (json) printJson(io, 'recover --undo', { v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done });
@@ -101,4 +94,16 @@ const settle = async (
     for (const { path, why } of done.kept) io.out(`  left alone: ${plain(path)}: ${plain(why)}`);
   }
   return done.kept.length > 0 ? EXIT.conflict : EXIT.done;
+};
+
+/** What a run wrote that ended and holds nothing any more. Null: nothing. */
+const holdOfEnded = async (emend: Emend, run: string): Promise<StaleHold | null> => {
+  const resolved = await resolveRun(emend, run);
+  if (resolved.live?.open !== true) return holdAgain(emend, resolved);
+  const shown = shownKey(resolved.stepKey);
+  return fail(
+    'usage',
+    `Run ${shown} has not ended: what it wrote is still its own to finish or put back.`,
+    `End it first: \`emend abort ${shown}\` where it waits for a decision, else cancel ${resolved.live.workflowId} in Temporal.`,
+  );
 };
