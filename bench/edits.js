@@ -13,6 +13,7 @@ import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { applyPatch } from 'diff';
 import { applyAnswer } from '../dist/src/edits/index.js';
+import { BOUNDS } from '../dist/src/shared/limits.js';
 import { answerOf, diffOf, FORMATS, sample } from './edits-sample.js';
 import { median, row, shown, spread, table } from './numbers.js';
 
@@ -156,20 +157,23 @@ const peakRows = () => {
   const base = join(dir, 'peak-base');
   writeFileSync(base, s.baseText);
   const size = Buffer.byteLength(s.baseText);
-  return FORMATS.map((format) => {
+  const peak = (format, name, flags) => {
     const answer = join(dir, 'peak-answer');
     writeFileSync(answer, answerOf(format, s));
-    const printed = execFileSync(process.execPath, [
-      join(dirname(fileURLToPath(import.meta.url)), 'edits-peak.js'),
-      format,
-      answer,
-      base,
-    ]);
-    const { idle, read, peak } = JSON.parse(String(printed));
+    const program = join(dirname(fileURLToPath(import.meta.url)), 'edits-peak.js');
+    const { idle, read, peak } = JSON.parse(
+      String(execFileSync(process.execPath, [...flags, program, format, answer, base])),
+    );
     const times = (peak - idle) / size;
     const told = `${shown(times)} (${shown((peak - idle) / MB, 0)} MB; after reading file and answer ${shown((read - idle) / MB, 0)} MB; Node itself ${shown(idle / MB, 0)} MB)`;
-    return row(`${format}: peak memory beyond an idle Node, over the file`, told, times, { atMost: 4 });
-  });
+    return row(`${format}${name}: peak memory beyond an idle Node, over the file`, told, times, { atMost: 4 });
+  };
+  // A young generation is three times its half.
+  const young = `--max-semi-space-size=${BOUNDS.editYoung_MiB / 3}`;
+  return FORMATS.flatMap((format) => [
+    peak(format, '', []),
+    peak(format, `, a young generation of ${BOUNDS.editYoung_MiB} MiB as in the worker's threads`, [young]),
+  ]);
 };
 
 try {

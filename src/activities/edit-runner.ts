@@ -52,7 +52,7 @@ export const createEditRunner = ({
 
 const threadOptions = (workerData: unknown, memory_MiB: number) => ({
   workerData,
-  resourceLimits: { maxOldGenerationSizeMb: memory_MiB },
+  resourceLimits: { maxOldGenerationSizeMb: memory_MiB, maxYoungGenerationSizeMb: BOUNDS.editYoung_MiB },
   // Nothing of the worker's environment (keys, tokens) is needed to edit text.
   env: {},
   execArgv: [],

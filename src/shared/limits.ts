@@ -174,6 +174,8 @@ export const BOUNDS = {
   // Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
   editInline_bytes: 256 * KiB,
   editMemory_MiB: 2048,
+  // What is made and dropped at once. V8's own 48 hold more garbage than the engine needs memory for a file of 24 MB; 12 cost no time.
+  editYoung_MiB: 12,
   editTime_ms: 120_000,
   // A command that works on a workspace by itself is done in a moment; another one waits this long for it, asking this often.
   localWait_ms: 10_000,
