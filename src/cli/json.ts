@@ -10,7 +10,7 @@ import type { RunList } from '../client/list-runs.js';
 import type { PhaseCost } from '../client/phase-costs.js';
 import type { ReportFacts } from '../client/report-facts.js';
 import type { RunStats } from '../client/run-stats.js';
-import type { RunView } from '../client/show-run.js';
+import type { ShownRun } from '../client/phases-waiting.js';
 import type { StartedStep } from '../client/start-step.js';
 import type { ClosedRun } from '../client/types.js';
 import type { FormatTrial } from '../model/try-formats.js';
@@ -58,7 +58,7 @@ export interface JsonOutputs {
   };
   readonly run: Begun & RunOutcome;
   readonly list: RunList & Recovered;
-  readonly show: RunView;
+  readonly show: ShownRun;
   /** Null: the run has no proposal. */
   readonly diff: { readonly proposal: SealedProposal; readonly diff: string } | null;
   /** One a line. */
@@ -116,7 +116,7 @@ export interface JsonOutputs {
     readonly workflowId: string;
     readonly wish: 'pause' | 'resume' | 'stop' | 'drift';
   };
-  readonly 'plan status': RunView;
+  readonly 'plan status': ShownRun;
 }
 export type JsonCommand = keyof JsonOutputs;
 

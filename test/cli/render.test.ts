@@ -5,7 +5,7 @@ import { eventText, isWorthALine } from '../../src/cli/render/event.js';
 import { LiveBlock, progressLines } from '../../src/cli/render/progress.js';
 import { folded, line, plain, table } from '../../src/cli/render/text.js';
 import { resultLines, viewLines } from '../../src/cli/render/view.js';
-import type { RunView } from '../../src/client/show-run.js';
+import type { ShownRun } from '../../src/client/phases-waiting.js';
 import { ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
 import type { LedgerRow, StepResult } from '../../src/shared/protocol.js';
@@ -137,7 +137,8 @@ describe('a decision', () => {
 });
 
 describe('a run on one screen', () => {
-  const view: RunView = {
+  const view: ShownRun = {
+    phasesWaiting: [],
     v: 1,
     stepKey: KEY,
     workflowId: 'emend-1',

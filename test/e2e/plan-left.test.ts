@@ -3,6 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
 import { lastCheckpointed, planOfPath, resolveRun, runOfPlan, showRun } from '../../src/client/index.js';
 import { settleWorktrees } from '../../src/client/ended-worktrees.js';
+import { printedFaults } from '../support/json-schema.js';
 import { check } from './check-history.js';
 import { closedOf, emendCommand, eventually, withHandle } from './ends.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
@@ -297,3 +298,29 @@ test('of a phase with a file that a person skips, the tasks that name it stay op
   expect([s.read('src/one.js'), s.read('src/two.js')]).toEqual([more, old]);
   expect(s.read('plans/010_demo.md')).toContain('- [x] Change `src/one.js`\n- [ ] Change `src/two.js`\n');
 }, 120_000);
+
+test('a phase that waits for a person is told by the plan, with what to type', async () => {
+  const files = { 'plans/010_demo.md': planText(PHASES.slice(0, 1)), 'emend.yaml': 'test: [node -e 0]\n' };
+  const s = (open = await scene(
+    files,
+    PHASES.slice(0, 1).map((phase) => answerFor(phase)),
+  ));
+  await s.worker();
+  const run = await startDemo(s, { approval: 'ask' });
+  const phase = await phaseRun(s, run, 'p1-1');
+  expect((await s.settle(phase)).status.decision).toMatchObject({ reason: 'approval' });
+  const shown = `emend review ${run.stepKey.slice(0, 8)}-p1-1`;
+  for (const asked of [
+    ['plan', 'status', 'plans/010_demo.md'],
+    ['show', run.stepKey],
+  ])
+    expect((await emendCommand(s, ...asked)).out).toMatch(new RegExp(`One +waits: approval +${shown}`));
+  const printed = await emendCommand(s, 'plan', 'status', 'plans/010_demo.md', '--json');
+  expect(printedFaults(['plan', 'status', '--json'], printed.out)).toEqual([]);
+  expect(JSON.parse(printed.out)).toMatchObject({
+    phasesWaiting: [{ phase: 1, run: phase.stepKey, reason: 'approval' }],
+  });
+  await s.answer(phase, 'approve');
+  expect(await s.end(run, 60)).toMatchObject({ outcome: 'completed' });
+  expect((await emendCommand(s, 'plan', 'status', 'plans/010_demo.md')).out).not.toContain('waits:');
+});

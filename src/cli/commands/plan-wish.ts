@@ -1,7 +1,7 @@
 /** `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does. */
 import { loginName } from '../../client/decide.js';
 import { lastCheckpointed, runOfPlan } from '../../client/plan-runs.js';
-import { showRun } from '../../client/show-run.js';
+import { showWithPhases } from '../../client/phases-waiting.js';
 import { planOfPath, tellPlan } from '../../client/start-plan.js';
 import type { PlanFile } from '../../client/start-plan.js';
 import { EXIT, fail } from '../../shared/problems.js';
@@ -74,7 +74,7 @@ export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     await refuseHalfDone(io, path);
     const plan = await planOfPath(io.cwd, path);
-    const view = await showRun(emend, await runOfPlan(emend, plan));
+    const view = await showWithPhases(emend, await runOfPlan(emend, plan));
     if (flags.json === true) printJson(io, 'plan status', view);
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
     return EXIT.done;

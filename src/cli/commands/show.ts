@@ -1,6 +1,6 @@
 import { shownKey } from '../../shared/refs.js';
 import { resolveRun } from '../../client/resolve-run.js';
-import { showRun } from '../../client/show-run.js';
+import { showWithPhases } from '../../client/phases-waiting.js';
 import { EXIT } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { foldOf } from '../io.js';
@@ -11,7 +11,7 @@ import { withEmend } from '../with-emend.js';
 
 export const show = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
-    const view = await showRun(emend, await resolveRun(emend, run));
+    const view = await showWithPhases(emend, await resolveRun(emend, run));
     if (options.json === true) printJson(io, 'show', view);
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
     return EXIT.done;

@@ -1,5 +1,5 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
-import type { RunView } from '../../client/show-run.js';
+import type { ShownRun } from '../../client/phases-waiting.js';
 import { formatText, sizeText } from '../../shared/ledger-words.js';
 import { PROBLEMS } from '../../shared/problems.js';
 import type { LedgerRow, StepResult } from '../../shared/protocol.js';
@@ -10,7 +10,7 @@ import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 import { usageText } from '../../shared/usage.js';
 
 /** `fold`: a terminal's columns. */
-export const viewLines = (view: RunView, shown: string, width: number, fold = Infinity): readonly string[] => {
+export const viewLines = (view: ShownRun, shown: string, width: number, fold = Infinity): readonly string[] => {
   const { status } = view;
   return [
     `${shown}  ${line(status.title || status.jobPath, width - shown.length - 2)}`,
@@ -30,7 +30,7 @@ export const viewLines = (view: RunView, shown: string, width: number, fold = In
           '  Shown is what this machine has in its archive; it may lag behind. `emend dev` or `emend worker` brings the run back.',
         ]),
     ...ledgerLines(view.ledger, width),
-    ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width)]),
+    ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width, view.phasesWaiting)]),
     ...(status.ignored.length === 0
       ? []
       : ['', 'did not count:', ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width))]),
