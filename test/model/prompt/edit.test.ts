@@ -4,6 +4,7 @@ import { buildEditRequest } from '../../../src/model/prompt/edit.js';
 import type { EditPromptInput } from '../../../src/model/prompt/edit.js';
 import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
 import { FORMATS } from '../../../src/shared/formats.js';
+import { UNDONE_ASKED } from '../../../src/shared/plan/undone-words.js';
 import { allText, blocksOf, editInput, lastNonceWord, NONCE, textOf } from './support.js';
 
 /** An input with every part there is. */
@@ -233,4 +234,11 @@ test.each(FORMATS)('%s is told that no other file may be made or deleted', (form
   const text = buildEditRequest(editInput({ format })).request(NONCE).system[0]?.text ?? '';
   expect(text).toContain('Do not create files that are not listed');
   expect(text).toContain('Do not delete files');
+});
+
+test('a job that asks what is left undone is told where to say it', () => {
+  const system = (instructions: string): string =>
+    buildEditRequest(editInput({ instructions })).request(NONCE).system[0]?.text ?? '';
+  expect(system(`1. Write it\n\n${UNDONE_ASKED}`)).toContain('Nothing before the answer but the `NOT DONE` lines');
+  expect(system('1. Write it')).toContain('Nothing before the answer, nothing after it.');
 });

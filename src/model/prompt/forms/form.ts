@@ -6,6 +6,8 @@ export const NO_OTHER_FILES = 'Do not create files that are not listed as files 
 export interface Allowed {
   /** Definitions may be named: the language of a file is known. */
   readonly symbols: boolean;
+  /** Lines `NOT DONE` may stand before the answer: the job of a phase asks for them. */
+  readonly notDone: boolean;
 }
 
 export interface Form {
