@@ -1,7 +1,7 @@
 /** Random choices that a printed seed brings back: EMEND_SEED=<n>. */
 export const seed = Number(process.env.EMEND_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** EMEND_WHOLE=1: matrices that take longer than `npm run test:long` may, which holds a sample of them (docs/issue-4.md). */
+/** EMEND_WHOLE=1: matrices that take longer than `npm run test:long` may, which holds a sample of them (CONTRIBUTING.md). */
 export const WHOLE = process.env.EMEND_WHOLE === '1';
 
 /** How many `npm test` draws, and how many `npm run test:long`. */
