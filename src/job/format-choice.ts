@@ -1,4 +1,5 @@
 /** Which format a file is edited in, how hard a step is, and whether it is split by file (design section 4.1). */
+import { MODEL_BOUNDS } from '../shared/bounds.js';
 import { FORMATS } from '../shared/formats.js';
 import type { Bucket, Format } from '../shared/formats.js';
 import type { Limits } from '../shared/limits.js';
@@ -30,8 +31,8 @@ export function jobFormatPolicy(job: FormatChoiceInput['job']): FormatPolicy {
 }
 
 /**
- * 1. The bucket goes by size alone: A up to `maxLinesFullFile` and `maxBytesFullFile` (and every new file), B up to `maxLinesDiff` and
- *    `maxBytesDiff`, else C.
+ * 1. The bucket goes by size alone: A up to `maxLinesFullFile` and `maxBytesFullFile`, where the largest answer (`maxOutputBudget_tokens`)
+ *    can hold the file; every new file, too. B up to `maxLinesDiff` and `maxBytesDiff`, else C.
  * 2. A format forced by the job is taken as it is, switched off or not: the job is the later word. Only a new file cannot be
  *    answered by search-replace (there is nothing to find) and is answered whole.
  * 3. Else the bucket's format; switched off in `emend.yaml`, the next that is on, in the order of `FORMATS` and round again.
@@ -47,7 +48,8 @@ export function chooseFormat(input: FormatChoiceInput): { readonly format: Forma
 function bucketOf({ lines, bytes, isNew }: FileSize, limits: Limits): Bucket {
   const fits = (maxLines: number | null, maxBytes: number | null): boolean =>
     lines <= (maxLines ?? Infinity) && bytes <= (maxBytes ?? Infinity);
-  if (isNew || fits(limits.maxLinesFullFile, limits.maxBytesFullFile)) return 'A';
+  const answerHolds_bytes = (limits.maxOutputBudget_tokens ?? Infinity) * MODEL_BOUNDS.answerToken_bytes;
+  if (isNew || (bytes <= answerHolds_bytes && fits(limits.maxLinesFullFile, limits.maxBytesFullFile))) return 'A';
   return fits(limits.maxLinesDiff, limits.maxBytesDiff) ? 'B' : 'C';
 }
 

@@ -180,6 +180,8 @@ export const SERVER_BOUNDS = bounds({
 
 /** What goes into prompts beside the budgets, and how calls are looked at. */
 export const MODEL_BOUNDS = bounds({
+  // A token of a whole file has at least so many bytes (3.3 to 4.4 in source code), so an answer of N tokens holds a file of N times as many.
+  answerToken_bytes: 3,
   // Of the results accepted so far the newest this many are shown; the prompt bounds their bytes again.
   acceptedShown_results: 20,
   // Calls under way are looked at this often while a step's usage is counted.

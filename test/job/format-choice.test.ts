@@ -28,6 +28,16 @@ describe('chooseFormat', () => {
     expect(choose({ lines, bytes })).toEqual({ format, bucket });
   });
 
+  test('a file that no answer of the model can hold is not answered whole', () => {
+    const small = { ...limits, maxOutputBudget_tokens: 1000 };
+    expect(choose({ lines: 300, bytes: 3000, limits: small })).toEqual({ format: 'whole-file', bucket: 'A' });
+    expect(choose({ lines: 300, bytes: 3001, limits: small })).toEqual({ format: 'unified-diff', bucket: 'B' });
+    expect(choose({ lines: 300, bytes: 3001, limits: { ...limits, maxOutputBudget_tokens: null } }).bucket).toBe('A');
+    expect(choose({ isNew: true, limits: small }).format).toBe('whole-file');
+    const whole = { ...plain, format: 'whole-file' as const };
+    expect(choose({ lines: 300, bytes: 3001, limits: small, job: whole }).format).toBe('whole-file');
+  });
+
   test('a new file is answered whole', () => {
     expect(choose({ isNew: true, lines: 0, bytes: 0 })).toEqual({ format: 'whole-file', bucket: 'A' });
   });

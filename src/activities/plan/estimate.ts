@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFormat, complexity, harderOf, splitDecision } from '../../job/format-choice.js';
-import { formatsOf } from '../../job/models.js';
+import { fitLimits, formatsOf, modelEntry } from '../../job/models.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { route } from '../../model/route.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
@@ -100,7 +100,12 @@ export async function editsOf(
   const on = formatsOf(config, model);
   const files = sizes.map((size) => ({
     ...size,
-    ...chooseFormat({ ...size, job: NO_POLICY, config: { formats: on }, limits }),
+    ...chooseFormat({
+      ...size,
+      job: NO_POLICY,
+      config: { formats: on },
+      limits: fitLimits(limits, modelEntry(config, model)),
+    }),
   }));
   const formats = files.map(({ format }) => format);
   const split = splitDecision({ mode: null, complexity: level, formats, limits }).shouldSplit;
