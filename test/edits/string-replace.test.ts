@@ -12,7 +12,7 @@ const apply = (answer: unknown, files: Readonly<Record<string, string>>, options
     options: { requireMarker: false, mayCreateUnder: [''], ...options },
   });
 /** The files afterwards and the rungs with their lines, or the outcome with its reasons. */
-const told = (...input: Parameters<typeof apply>) => {
+const told = (...input: Parameters<typeof apply>): string | Readonly<Record<string, unknown>> => {
   const outcome = apply(...input);
   if (outcome.outcome !== 'edited')
     return `${outcome.outcome} ${outcome.reasons.map(({ code, index }) => `${code} ${index ?? ''}`.trim()).join(', ')}`;
@@ -21,7 +21,7 @@ const told = (...input: Parameters<typeof apply>) => {
     file === 'absent' ? null : Buffer.from(file.bytes).toString(),
   ]);
   const rungs = outcome.rungs.map(({ rung, line }) => `${rung}:${line}`);
-  return rungs.length === 0 ? Object.fromEntries(files) : { ...Object.fromEntries(files), rungs };
+  return { ...(Object.fromEntries(files) as object), ...(rungs.length === 0 ? {} : { rungs }) };
 };
 const edit = (old_string: unknown, new_string: unknown, more: object = {}) => ({ old_string, new_string, ...more });
 const of = (...edits: object[]) => ({ file_path: 'a', edits });
@@ -159,6 +159,39 @@ describe('edits that change nothing', () => {
     const text = { a: 'w\nx y\n' };
     expect(told(of(...edits, edit('w', 'v')), text)).toBe(`refused find_absent ${EDIT_BOUNDS.looseStrings}`);
     expect(told(of(...edits.slice(1), edit('w', 'v')), text)).toEqual({ a: 'v\nx y\n' });
+  });
+});
+
+describe('in other white space or characters', () => {
+  const rungs = { trailing_space: true, lookalikes: true };
+  test.each([
+    ['with the end of its line', 'a  \nb\n', 'a\n', 'X\n', 'X\nb\n'],
+    ['over two lines', 'a  \nb\n', 'a\nb', 'X\nb', 'X\nb\n'],
+    ['what both strings share stays as the file has it', 'a  \nb  \n', 'a\nb', 'a\nc', 'a  \nc  \n'],
+    ['from within a line', 'x a  \nb', 'a\nb', 'c\nb', 'x c\nb'],
+    ['up to within a line', 'a  \nb c\n', 'a\nb', 'Q\nb', 'Q\nb c\n'],
+    ['to the end of a file without line end', 'a  \nb  ', 'a\nb', 'a\nc', 'a  \nc  '],
+    ['blank lines between', 'f()  \n\ng()\n', 'f()\n\ng()', 'f()\nh()\ng()', 'f()  \nh()\ng()\n'],
+    ['both at once', 'say \u201chi\u201d  \nx\n', 'say "hi"\nx', 'say "ho"\nx', 'say \u201cho\u201d  \nx\n'],
+    ['a character that stands for three', 'a\u2026b\n', '...b', 'X', 'aX\n'],
+  ])('%s', (_, text, old, now, expected) => {
+    expect(told(of(edit(old, now)), { a: text }, { rungs })).toMatchObject({ a: expected });
+  });
+  test.each([
+    ['a line end that is not there', 'a\nb  ', 'a\nb\n'],
+    ['blanks within the last line that are not there', 'x a  ', 'a   '],
+    ['a part of a character that stands for three', 'a\u2026b\n', '..b'],
+  ])('not %s', (_, text, old) => {
+    expect(told(of(edit(old, 'X')), { a: text }, { rungs })).toBe('refused find_absent 0');
+  });
+  test('in several places: their lines are told, up to a number', () => {
+    const most = EDIT_BOUNDS.placesTold;
+    const why = (count: number): string => {
+      const outcome = apply(of(edit('a\nb', 'X')), { a: 'a \nb\n'.repeat(count) }, { rungs });
+      return outcome.outcome === 'refused' ? (outcome.reasons[0]?.message ?? '') : outcome.outcome;
+    };
+    expect(why(most)).toContain(`${2 * most - 3}, ${2 * most - 1}. Quote`);
+    expect(why(most + 1)).toContain(`${2 * most - 1} and more. Quote`);
   });
 });
 
