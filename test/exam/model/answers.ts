@@ -20,6 +20,8 @@ export interface Verdict {
   readonly rungs: readonly string[];
   /** Path -> sha-256 of the result, or `absent`. */
   readonly results: Readonly<Record<string, string>>;
+  /** Guards for which a person is asked even where approval is automatic. Absent in answers that were kept before it was noted. */
+  readonly asks?: readonly string[];
 }
 export interface KeptAnswer {
   readonly role: string;
@@ -131,6 +133,9 @@ export const verdictOf = (outcome: AnswerOutcome): Verdict =>
         results: Object.fromEntries(
           [...outcome.files].map(([path, file]) => [path, file === 'absent' ? 'absent' : sha256(file.bytes)]),
         ),
+        asks: [
+          ...new Set(outcome.findings.flatMap(({ guard, severity }) => (severity === 'ask' ? [guard] : []))),
+        ].sort(),
       }
     : { outcome: outcome.outcome, reasons: outcome.reasons.map(({ code }) => code), rungs: [], results: {} };
 

@@ -100,9 +100,12 @@ const chosen = ({ tasks, only, small }: Options): readonly Task[] => {
 };
 
 const replayAll = async (options: Options, dir: string): Promise<number> => {
-  const { answers, models, differences } = await replay(resolve(root, dir), readTasks(resolve(root, options.tasks)));
+  const tasks = readTasks(resolve(root, options.tasks));
+  const { answers, models, differences, edited, asked } = await replay(resolve(root, dir), tasks);
   say(`${answers} answers of ${models.join(', ')}: ${differences.length === 0 ? 'all as they were' : 'differences'}`);
   for (const line of differences) say(line);
+  say(`${edited} of them edit; a guard asks a person about ${asked.length} of these`);
+  for (const line of asked) say(`  ${line}`);
   return differences.length > 0 || answers === 0 ? 1 : 0;
 };
 

@@ -20,6 +20,18 @@ it('all as they were', async () => {
   expect(new Set(outcomes)).toEqual(new Set(['edited', 'refused', 'unmarked']));
 });
 
+it('a person is asked about whole files that lost their rest, and about none of the small edits', async () => {
+  const { edited, asked } = await replay(resolve('exam/answers'), tasks);
+  expect(edited).toBe(37);
+  expect(asked).toEqual([
+    '022_argument_method (auto), answer 1: lost_symbol, shrinkage',
+    '024_rename_constant (auto), answer 1: lost_symbol, shrinkage',
+    '027_comment_words (auto), answer 1: lost_symbol, shrinkage, syntax',
+    '028_new_function (auto), answer 1: lost_symbol, shrinkage',
+    '029_not_a_number (auto), answer 1: syntax',
+  ]);
+});
+
 it('an answer that loses its last line is seen', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'emend-replay-'));
   try {

@@ -7,12 +7,16 @@ export interface Replayed {
   readonly models: readonly string[];
   /** A line for each answer whose outcome differs, and for each run whose task is gone or has changed. */
   readonly differences: readonly string[];
+  /** Answers that edit, and a line for each of those about which a guard of now asks a person, whatever approves. */
+  readonly edited: number;
+  readonly asked: readonly string[];
 }
 
 export const replay = async (dir: string, tasks: readonly Task[]): Promise<Replayed> => {
   const differences: string[] = [];
   const models = new Set<string>();
-  let answers = 0;
+  const asked: string[] = [];
+  let [answers, edited] = [0, 0];
   for (const run of readKept(dir)) {
     const name = `${run.task} (${run.format})`;
     const task = tasks.find(({ id }) => id === run.task);
@@ -24,11 +28,14 @@ export const replay = async (dir: string, tasks: readonly Task[]): Promise<Repla
     for (const [index, answer] of run.answers.entries()) {
       answers += 1;
       const now = await judge(task, answer);
+      if (now?.outcome === 'edited') edited += 1;
+      const asks = now?.asks ?? [];
+      if (asks.length > 0) asked.push(`${name}, answer ${index + 1}: ${asks.join(', ')}`);
       const [was, is] = [told(answer.verdict), told(now)];
       if (was !== is) differences.push(`${name}, answer ${index + 1}: was ${was}, is ${is}`);
     }
   }
-  return { answers, models: [...models], differences };
+  return { answers, models: [...models], differences, edited, asked };
 };
 
 const told = (verdict: Verdict | null): string => {

@@ -53,7 +53,11 @@ export const bySize = (runs: readonly TaskRun[]): string => {
 };
 
 const attemptWords = ({ role, format, verdict }: Attempt): string =>
-  verdict === null ? role : [format, verdict.outcome, ...new Set(verdict.reasons)].join(' ');
+  verdict === null
+    ? role
+    : [format, verdict.outcome, ...new Set(verdict.reasons), ...asksOf(verdict.asks ?? [])].join(' ');
+const asksOf = (guards: readonly string[]): readonly string[] =>
+  guards.length === 0 ? [] : [`(asks: ${guards.join(', ')})`];
 
 export const byTask = (runs: readonly TaskRun[]): string =>
   table(
