@@ -1,28 +1,12 @@
 /** What string-replace refuses, by code and message, and what its edits make of each other's text. */
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer } from '../../src/edits/index.js';
 import type { ApplyOptions } from '../../src/edits/index.js';
 import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
+import * as say from './told.js';
 
-const apply = (answer: unknown, files: Readonly<Record<string, string>>, options: Partial<ApplyOptions> = {}) =>
-  applyAnswer({
-    format: 'string-replace',
-    answer: typeof answer === 'string' ? answer : JSON.stringify(answer),
-    files: new Map(Object.entries(files).map(([path, text]) => [path, { bytes: Buffer.from(text) }])),
-    options: { requireMarker: false, mayCreateUnder: [''], ...options },
-  });
-/** The files afterwards and the rungs with their lines, or the outcome with its reasons. */
-const told = (...input: Parameters<typeof apply>): string | Readonly<Record<string, unknown>> => {
-  const outcome = apply(...input);
-  if (outcome.outcome !== 'edited')
-    return `${outcome.outcome} ${outcome.reasons.map(({ code, index }) => `${code} ${index ?? ''}`.trim()).join(', ')}`;
-  const files = [...outcome.files].map(([path, file]) => [
-    path,
-    file === 'absent' ? null : Buffer.from(file.bytes).toString(),
-  ]);
-  const rungs = outcome.rungs.map(({ rung, line }) => `${rung}:${line}`);
-  return { ...(Object.fromEntries(files) as object), ...(rungs.length === 0 ? {} : { rungs }) };
-};
+const textOf = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
+const told = (answer: unknown, files: Readonly<Record<string, string>>, options?: Partial<ApplyOptions>): say.Told =>
+  say.told('string-replace', textOf(answer), files, options);
 const edit = (old_string: unknown, new_string: unknown, more: object = {}) => ({ old_string, new_string, ...more });
 const of = (...edits: object[]) => ({ file_path: 'a', edits });
 const one = { file_path: 'a', old_string: 'x', new_string: 'y' };
@@ -95,10 +79,7 @@ describe('files that are made, and ends of files', () => {
 
 describe('where a string stands several times', () => {
   const many = (count: number): string => 'x\n'.repeat(count);
-  const message = (text: string): string => {
-    const outcome = apply(of(edit('x', 'y')), { a: text });
-    return outcome.outcome === 'refused' ? (outcome.reasons[0]?.message ?? '') : outcome.outcome;
-  };
+  const message = (text: string): string => say.firstMessage('string-replace', textOf(of(edit('x', 'y'))), { a: text });
   test('its lines are told, up to a number', () => {
     expect(message(many(2))).toContain('at lines 1, 2. Quote');
     const most = EDIT_BOUNDS.placesTold;
@@ -186,10 +167,8 @@ describe('in other white space or characters', () => {
   });
   test('in several places: their lines are told, up to a number', () => {
     const most = EDIT_BOUNDS.placesTold;
-    const why = (count: number): string => {
-      const outcome = apply(of(edit('a\nb', 'X')), { a: 'a \nb\n'.repeat(count) }, { rungs });
-      return outcome.outcome === 'refused' ? (outcome.reasons[0]?.message ?? '') : outcome.outcome;
-    };
+    const why = (count: number): string =>
+      say.firstMessage('string-replace', textOf(of(edit('a\nb', 'X'))), { a: 'a \nb\n'.repeat(count) }, { rungs });
     expect(why(most)).toContain(`${2 * most - 3}, ${2 * most - 1}. Quote`);
     expect(why(most + 1)).toContain(`${2 * most - 1} and more. Quote`);
   });
