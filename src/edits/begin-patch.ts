@@ -41,29 +41,36 @@ const readFiles = (files: readonly PatchedFile[], context: FormatContext): Readi
   for (const file of files) {
     const found = lookUp(file.path, context, file.index);
     if (!found.ok) reasons.push(found.reason);
-    else if (taken.has(found.path))
-      reasons.push({
-        code: 'file_twice',
-        path: found.path,
-        index: file.index,
-        message: `${found.path} comes twice in the patch. Put all its chunks under one header.`,
-      });
+    else if (taken.has(found.path)) reasons.push(twice(found.path, file.index));
     else {
       taken.add(found.path);
-      reasons.push(...planFile(file, found.path, found.file, context, plans, rungs));
+      reasons.push(...planFile(file, found.path, found.file, { context, plans, rungs, taken }));
     }
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: [] };
 };
+
+const twice = (path: string, index: number): Reason => ({
+  code: 'file_twice',
+  path,
+  index,
+  message: `${path} comes twice in the patch. Put all its chunks under one header.`,
+});
+
+interface Planned {
+  readonly context: FormatContext;
+  readonly plans: FilePlan[];
+  readonly rungs: UsedRung[];
+  /** Paths of files and targets of moves that the patch has spoken of: each may come once. */
+  readonly taken: Set<string>;
+}
 
 /** Adds the file's plans, or tells why it is refused. */
 const planFile = (
   { kind, chunks, moveTo, index }: PatchedFile,
   path: string,
   { text }: ContextFile,
-  context: FormatContext,
-  plans: FilePlan[],
-  rungs: UsedRung[],
+  { context, plans, rungs, taken }: Planned,
 ): Reason[] => {
   const refuse = (code: string, message: string): Reason[] => [{ code, path, index, message }];
   if (kind === 'add') {
@@ -83,6 +90,8 @@ const planFile = (
   if (to?.ok === false) return [to.reason];
   if (to === null && chunks.length === 0) return refuse('bare_header', `No chunk follows the header of ${path}.`);
   const result = to?.path ?? path;
+  if (result !== path && taken.has(result)) return [twice(result, index)];
+  taken.add(result);
   if (to !== null) plans.push({ kind: 'move', from: path, path: result });
   if (chunks.length > 0) {
     const composed = composeHunks(indexOf(text), located.places);

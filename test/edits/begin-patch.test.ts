@@ -82,6 +82,30 @@ describe('what is read', () => {
     expect(run(patch('*** Delete File: f', '*** Move to: n'), { f: 'x\n' })).toBe('invalid stray_line 1');
   });
 
+  test.each([
+    ['made before', ['*** Add File: n', '+a', '*** Update File: f', '*** Move to: n'], 'refused file_twice 1'],
+    ['made later', ['*** Update File: f', '*** Move to: n', '*** Add File: n', '+a'], 'refused file_twice 0'],
+    [
+      'made later, spelt otherwise',
+      ['*** Update File: f', '*** Move to: ./n', '*** Add File: n', '+a'],
+      'refused file_twice 0',
+    ],
+    [
+      'moved to twice',
+      ['*** Update File: f', '*** Move to: n', '*** Update File: g', '*** Move to: n'],
+      'refused file_twice 0',
+    ],
+    [
+      'moved on',
+      ['*** Update File: f', '*** Move to: g', '*** Update File: g', '*** Move to: n'],
+      'refused file_twice 0',
+    ],
+    ['there', ['*** Update File: f', '*** Move to: g'], 'refused move_onto_file'],
+    ['itself', ['*** Update File: f', '*** Move to: f', '-x', '+y'], 'refused move_onto_file'],
+  ])('a file is not moved onto one that is %s', (_, lines, expected) => {
+    expect(run(patch(...lines), { f: 'x\n', g: 'y\n' })).toBe(expected);
+  });
+
   test('edits are chunks; what is wrong is told by the chunk', () => {
     const files = { f: 'a\nb\n', g: 'c\n' };
     const both = patch('*** Update File: f', '-a', '+A', '@@', '-b', '+B', '*** Update File: g', '-x', '+y');
