@@ -115,7 +115,13 @@ describe('the model exam', () => {
 
   it('replays what it has kept, and sees an outcome that differs', async () => {
     const kept = join(dir, 'answers');
-    expect(await replay(kept, tasks)).toEqual({ answers: 4, models: ['rehearsal'], differences: [] });
+    expect(await replay(kept, tasks)).toEqual({
+      answers: 4,
+      models: ['rehearsal'],
+      differences: [],
+      edited: 2,
+      asked: ['004_even (auto), answer 1: lost_symbol'],
+    });
     const changed = tasks.map((each) =>
       each.id === '001_add' ? { ...each, base: new Map([['src/add.mjs', Buffer.from('another file\n')]]) } : each,
     );

@@ -117,14 +117,15 @@ describe('answers that cannot be used', () => {
 });
 
 describe('the ladder', () => {
-  const LONG = Array.from({ length: 100 }, (_, i) => `const x${i} = 1;\n`).join('');
+  // As much as an answer of 256 tokens is trusted to hold; the whole files that come hold more.
+  const LONG = Array.from({ length: 50 }, (_, i) => `const x${i} = 1;\n`).join('');
   const after = LONG.replace('x7 = 1', 'x7 = 2');
   const change = (path: string, content: string) =>
     structured([{ type: 'replace', file_path: path, start_line: '{{line:8}}', end_line: '{{line:8}}', content }]);
   const asWhole = (path: string) => ({
     name: `${path} whole`,
     match: { contains: [`- ${path}`, 'END FILE'] },
-    answer: whole({ [path]: after }),
+    answer: whole({ [path]: after.repeat(2) }),
   });
   const LIMITS = 'limits: { outputBudget_tokens: 64, maxOutputBudget_tokens: 256 }';
 

@@ -171,9 +171,9 @@ const exam = async (options: Options, tasks: readonly Task[], begun: Results): P
       say(`${task.id} ${format}: ${run.outcome}, ${run.calls} calls, ${Math.round(run.seconds)} s${more}`);
     }
   } finally {
-    clear();
     await services.stop();
     rmSync(dir, { recursive: true, force: true });
+    clear();
   }
   return results;
 };

@@ -47,13 +47,9 @@ export const startServices = async (root: string, dir: string): Promise<Services
   try {
     worker = await startWorkerProcess(root, env, join(dir, 'worker.log'));
     const emend = await openEmend({ env });
-    return {
-      emend,
-      stop: async () => {
-        await emend.close();
-        await stop();
-      },
-    };
+    // A signal may ask for it while it is on its way.
+    let stopped: Promise<void> | null = null;
+    return { emend, stop: () => (stopped ??= emend.close().then(stop)) };
   } catch (error) {
     await stop();
     throw error;
