@@ -1,4 +1,5 @@
 import { shownKey } from '../../shared/refs.js';
+import { reading } from '../../client/reading.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { ResolvedRun } from '../../client/resolve-run.js';
 import { runDiff } from '../../client/show-run.js';
@@ -14,9 +15,11 @@ const workspaceOf = ({ live, archived }: ResolvedRun, otherwise: string): string
   live?.memo?.workspace ?? archived.started?.workspace ?? otherwise;
 
 export const diff = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
-  withEmend(io, async (emend) => {
-    const resolved = await resolveRun(emend, run);
-    const found = await runDiff(emend, resolved);
+  withEmend(io, async (opened) => {
+    const { resolved, found } = await reading(opened, async (emend) => {
+      const it = await resolveRun(emend, run);
+      return { resolved: it, found: await runDiff(emend, it) };
+    });
     if (options.json === true) printJson(io, 'diff', found);
     else if (found === null)
       io.err(

@@ -1,3 +1,4 @@
+import { reading } from '../../client/reading.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { ResolvedRun } from '../../client/resolve-run.js';
 import { runEvents } from '../../client/show-run.js';
@@ -25,7 +26,7 @@ interface EventsFlags {
 /** `--json`: one object a line, so that it can be followed too. */
 export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
-    const resolved = await resolveRun(emend, run);
+    const resolved = await reading(emend, (told) => resolveRun(told, run));
     let last = await printAfter(io, emend, resolved, 0, flags);
     if ((flags.follow !== true && flags.live !== true) || resolved.live?.open !== true) return EXIT.done;
     const stopped = new AbortController();

@@ -2,6 +2,7 @@
 import { loginName } from '../../client/decide.js';
 import { lastCheckpointed, runOfPlan } from '../../client/plan-runs.js';
 import { showWithPhases } from '../../client/phases-waiting.js';
+import { reading } from '../../client/reading.js';
 import { planOfPath, tellPlan } from '../../client/start-plan.js';
 import type { PlanFile } from '../../client/start-plan.js';
 import { EXIT, fail } from '../../shared/problems.js';
@@ -71,10 +72,10 @@ export const drift = (io: Io, path: string, text: string, flags: Flags): Promise
     : wish('drift', { what: 'is taken up before the next phase' }, text)(io, path, flags);
 
 export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
-  withEmend(io, async (emend) => {
+  withEmend(io, async (opened) => {
     await refuseHalfDone(io, path);
     const plan = await planOfPath(io.cwd, path);
-    const view = await showWithPhases(emend, await runOfPlan(emend, plan));
+    const view = await reading(opened, async (emend) => showWithPhases(emend, await runOfPlan(emend, plan)));
     if (flags.json === true) printJson(io, 'plan status', view);
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
     return EXIT.done;

@@ -5,6 +5,7 @@ import { paidUsage } from '../../client/paid.js';
 import { phaseCosts } from '../../client/phase-costs.js';
 import { reportFacts } from '../../client/report-facts.js';
 import type { ReportFacts } from '../../client/report-facts.js';
+import { reading } from '../../client/reading.js';
 import { refreshRun, resolveRun } from '../../client/resolve-run.js';
 import { runDiff } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
@@ -33,13 +34,10 @@ export interface ReportFlags extends QuietFlag {
 
 export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
-    const resolved = await refreshRun(emend, await resolveRun(emend, run));
-    const facts = reportFacts(resolved.archived, await emend.archive.read(resolved.stepKey));
-    // A blob that is gone leaves its section empty, not the report.
-    const diff = await runDiff(emend, resolved).catch(missing);
+    const { facts, diff } = await reading(emend, (told) => toldOf(told, run));
     const outputs = await Promise.all(facts.verifications.map(({ output }) => outputOf(emend, output)));
     const phases = await phaseCosts(facts.events, (child) => paidUsage(emend.store, child));
-    const texts = { diff: diff?.diff ?? null, outputs, phases };
+    const texts = { diff, outputs, phases };
     const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
     if (flags.out === undefined) io.write(written);
     else {
@@ -48,6 +46,19 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCod
     }
     return EXIT.done;
   });
+
+interface Told {
+  readonly facts: ReportFacts;
+  /** Null: no proposal, or its blobs are gone. */
+  readonly diff: string | null;
+}
+const toldOf = async (emend: Emend, text: string): Promise<Told> => {
+  const run = await refreshRun(emend, await resolveRun(emend, text));
+  const facts = reportFacts(run.archived, await emend.archive.read(run.stepKey));
+  // A blob that is gone leaves its section empty, not the report.
+  const found = await runDiff(emend, run).catch(missing);
+  return { facts, diff: found?.diff ?? null };
+};
 
 const rendered = (facts: ReportFacts, texts: ReportMore, flags: ReportFlags): string => {
   const made = reportDocument(facts, texts);

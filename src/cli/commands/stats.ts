@@ -3,6 +3,7 @@ import { archivedRun } from '../../client/archived.js';
 import { reportFacts } from '../../client/report-facts.js';
 import { runStats } from '../../client/run-stats.js';
 import type { RunStats } from '../../client/run-stats.js';
+import { reading } from '../../client/reading.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { Emend } from '../../client/types.js';
 import { runEvents } from '../../client/show-run.js';
@@ -30,7 +31,8 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const { since } = flags;
     if (since !== undefined && (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since))))
       return fail('usage', `--since ${since.slice(0, 40)}: expected a day as YYYY-MM-DD.`);
-    const runs = run === undefined ? await allEvents(emend, since ?? '') : [await eventsOf(emend, run)];
+    const runs =
+      run === undefined ? await allEvents(emend, since ?? '') : [await reading(emend, (told) => eventsOf(told, run))];
     const steps = run === undefined ? await stepStats(emend, since ?? '') : null;
     const told = statsOf(runs);
     const phases = run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => paidUsage(emend.store, child));
