@@ -10,6 +10,7 @@ import { startStep } from '../../src/client/start-step.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import type { Answer, DecisionPoint, PauseReason } from '../../src/shared/decisions.js';
 import type { StepStatus } from '../../src/shared/protocol.js';
+import type { Pause } from './evidence.js';
 import type { Carrier } from './jobs.js';
 import type { Acts, Kind } from './kind.js';
 import { again, answer } from './person.js';
@@ -29,7 +30,7 @@ export interface Carried {
   /** Temporal's word for how its last run ended; null: it did not, in time. */
   readonly status: string | null;
   /** What was asked, in order, by the stepKey of the run that asked: a plan's phases have their own. */
-  readonly asked: ReadonlyMap<string, readonly PauseReason[]>;
+  readonly asked: ReadonlyMap<string, readonly Pause[]>;
   /** Evidence that the fault fired; null: it did not. */
   readonly fired: string | null;
   readonly trouble: string | null;
@@ -132,7 +133,7 @@ const known = (world: World, stepKey: string): Promise<ResolvedRun> =>
 
 interface Walk {
   stepKeys: string[];
-  asked: Map<string, PauseReason[]>;
+  asked: Map<string, Pause[]>;
   status: string | null;
   /** The decision that each run was seen at last. */
   last: Map<string, string>;
@@ -175,7 +176,7 @@ const settle = async (world: World, planned: Planned, acts: Acts, walk: Walk, { 
   const asked = walk.asked.get(run.stepKey) ?? [];
   walk.asked.set(run.stepKey, asked);
   const seen = `${run.live?.runId ?? ''} ${point.id} ${Object.keys(point.answered).length}`;
-  if (seen !== walk.last.get(run.stepKey)) asked.push(point.reason);
+  if (seen !== walk.last.get(run.stepKey)) asked.push({ reason: point.reason, message: point.message });
   walk.last.set(run.stepKey, seen);
   if (await acts.onDecision?.(point, run)) return;
   await usual(world, planned, point, run, asked.length);

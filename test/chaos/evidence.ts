@@ -1,4 +1,5 @@
 /** What is found when all is over, as plain data: the invariants are judged on it alone, so that each can be tried on planted findings. */
+import type { DecisionPoint } from '../../src/shared/decisions.js';
 import type { LedgerRow, StepResult, StepUsage } from '../../src/shared/protocol.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import type { LeaseHolder } from '../../src/workspace/types.js';
@@ -35,6 +36,8 @@ export interface FoundSlot {
   readonly answeredAt: number | null;
   readonly calls: readonly FoundCall[];
 }
+/** What a run asked its person. */
+export type Pause = Pick<DecisionPoint, 'reason' | 'message'>;
 export interface FoundStep {
   readonly carrier: string;
   readonly kind: string;
@@ -47,7 +50,7 @@ export interface FoundStep {
   /** Temporal's word; null: still open. */
   readonly status: string | null;
   readonly rounds: number;
-  readonly pauses: readonly string[];
+  readonly pauses: readonly Pause[];
   /** The run has been reset: its log is that of its last run. */
   readonly reset: boolean;
   /** A phase that was committed in a worktree, and its plan ended before the merge: the branch is gone. */
@@ -79,7 +82,7 @@ export interface FoundPlanRun {
   readonly status: string | null;
   readonly outcome: string | null;
   readonly reset: boolean;
-  readonly pauses: readonly string[];
+  readonly pauses: readonly Pause[];
   readonly events: readonly StepEvent[];
   readonly archived: Pick<FoundStep['archived'], 'status' | 'outcome' | 'deciders'>;
   readonly phases: readonly {

@@ -9,6 +9,7 @@ import type {
   FoundRecord,
   FoundStep,
   FoundWorkspace,
+  Pause,
 } from './evidence.js';
 import { INVARIANTS } from './invariants/index.js';
 import { sha256, unexplained } from './invariants/files.js';
@@ -54,6 +55,8 @@ const record: FoundRecord = {
   })),
   saved: [],
 };
+const paused = (...reasons: readonly Pause['reason'][]): readonly Pause[] =>
+  reasons.map((reason) => ({ reason, message: '' }));
 const result = {
   v: 1 as const,
   stepKey: KEY,
@@ -89,7 +92,7 @@ const step: FoundStep = {
   stepKey: KEY,
   status: 'COMPLETED',
   rounds: 1,
-  pauses: ['approval'],
+  pauses: paused('approval'),
   reset: false,
   dropped: false,
   result,
@@ -195,7 +198,7 @@ const planRun: FoundPlanRun = {
   status: 'COMPLETED',
   outcome: 'completed',
   reset: false,
-  pauses: ['estimate'],
+  pauses: paused('estimate'),
   events: [1, 2].map((phase) => ({ type: 'phase_merged', phase, commit: `9${phase}`, seq: phase, at: phase })),
   archived: { status: 'COMPLETED', outcome: 'completed', deciders: [] },
   phases: [1, 2, 3].map((number) => phaseAt(number)),
@@ -313,18 +316,18 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
   'every plan ends': [
     withRun({ outcome: 'incomplete' }),
     withRun({ status: null, outcome: null }),
-    withRun({ pauses: ['estimate', 'engine_failed'] }),
-    withRun({ pauses: ['estimate', 'estimate'] }),
+    withRun({ pauses: paused('estimate', 'engine_failed') }),
+    withRun({ pauses: paused('estimate', 'estimate') }),
     withRun({ archived: { ...planRun.archived, status: null } }),
     withRun({ archived: { ...planRun.archived, outcome: 'aborted' } }),
     withPlan({ runs: [planRun, { ...planRun, stepKey: 'd'.repeat(32) }] }),
     // Terminated, and nobody did it.
     withPlan({ runs: [terminatedRun, planRun] }),
     // Reset and terminated runs explain so much, and no more.
-    withRun({ pauses: ['estimate', 'estimate'] }),
-    withRun({ reset: true, pauses: ['estimate', 'resume'] }),
-    withPlan({ cuts: ['terminated'], runs: [terminatedRun, { ...planRun, pauses: ['conflict'] }] }),
-    withPlan({ cuts: ['terminated'], runs: [planRun, { ...planRun, pauses: ['resume'] }] }),
+    withRun({ pauses: paused('estimate', 'estimate') }),
+    withRun({ reset: true, pauses: paused('estimate', 'resume') }),
+    withPlan({ cuts: ['terminated'], runs: [terminatedRun, { ...planRun, pauses: paused('conflict') }] }),
+    withPlan({ cuts: ['terminated'], runs: [planRun, { ...planRun, pauses: paused('resume') }] }),
     withPlan({ cuts: ['terminated'], runs: [planRun, terminatedRun] }),
   ],
   'every answer that was taken': [
@@ -368,7 +371,7 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withStep({ status: null, result: null }),
     withStep({ result: { ...result, outcome: 'failed' } }),
     withStep({ rounds: 100 }),
-    withStep({ pauses: ['conflict', 'approval'] }),
+    withStep({ pauses: paused('conflict', 'approval') }),
     withStep({ status: 'TERMINATED', result: null, ends: ['terminated'] }),
     withFile(A, at(carrier.base, A)),
   ],
@@ -431,9 +434,9 @@ describe('invariants', () => {
     });
     const again = withPlan({
       cuts: ['terminated'],
-      runs: [terminatedRun, { ...planRun, pauses: ['resume', 'estimate'] }],
+      runs: [terminatedRun, { ...planRun, pauses: paused('resume', 'estimate') }],
     });
-    const reset = withRun({ reset: true, pauses: ['estimate', 'estimate'] });
+    const reset = withRun({ reset: true, pauses: paused('estimate', 'estimate') });
     for (const evidence of [withPlan({}), cut, noted, again, reset])
       expect(INVARIANTS.flatMap(({ violations }) => violations(evidence))).toEqual([]);
   });

@@ -25,7 +25,14 @@ export const carriedLine = ({ planned, stepKeys, status, fired, trouble, seconds
   [
     `${planned.carrier.name} ${planned.kind.name}, ${stepKeys.map((key) => key.slice(0, 8)).join(', ')}: ${(status ?? 'no end').toLowerCase()} after ${seconds.toFixed(1)} s`,
     fired ?? 'DID NOT FIRE',
-    ...(asked.size === 0 ? [] : [`asked: ${[...asked.values()].flat().join(', ')}`]),
+    ...(asked.size === 0
+      ? []
+      : [
+          `asked: ${[...asked.values()]
+            .flat()
+            .map(({ reason }) => reason)
+            .join(', ')}`,
+        ]),
     ...(trouble === null ? [] : [`TROUBLE: ${trouble}`]),
   ].join('; ');
 

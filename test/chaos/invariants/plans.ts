@@ -1,7 +1,7 @@
 /** Invariants about plans: their phases are steps, and judged as such; here is what a plan makes of them. */
 import type { Evidence, FoundCommit, FoundPlan, FoundPlanRun } from '../evidence.js';
 import { markOf, unmarked, type PlannedPhase } from '../plans.js';
-import type { Invariant } from './judge.js';
+import { pausesText, type Invariant } from './judge.js';
 
 const TASKS = 2;
 const MARKERS: Readonly<Record<string, string>> = {
@@ -108,12 +108,12 @@ export const plansEndAsTheyShould: Invariant = {
         const end = outcome ?? (status ?? 'open').toLowerCase();
         // Before its first phase each run asks about its estimate; one that was reset may ask again, one after a run that was cut off whether to go on from there.
 
-        const asked = pauses.filter((reason) => !(reason === 'resume' && isCutOff(runs[i - 1])));
-        const first = asked.slice(asked[0] === 'estimate' ? 1 : 0);
-        const strange = first.filter((reason) => !(reset && reason === 'estimate'));
+        const asked = pauses.filter(({ reason }) => !(reason === 'resume' && isCutOff(runs[i - 1])));
+        const first = asked.slice(asked[0]?.reason === 'estimate' ? 1 : 0);
+        const strange = first.filter(({ reason }) => !(reset && reason === 'estimate'));
         return [
           ...(wanted[i]?.includes(end) === true ? [] : [`${about}: it ended ${end}, not ${wanted[i]?.join(' or ')}`]),
-          ...(strange.length === 0 ? [] : [`${about}: it asked about ${strange.join(', ')}`]),
+          ...(strange.length === 0 ? [] : [`${about}: it asked about ${pausesText(strange)}`]),
           ...(archived.status === status && archived.outcome === outcome
             ? []
             : [

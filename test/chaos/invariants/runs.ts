@@ -2,7 +2,7 @@
 import type { Evidence, FoundRecord, FoundStep, FoundWorkspace } from '../evidence.js';
 import { MAX_ROUNDS } from '../carry.js';
 import { isWanted, sha256 } from './files.js';
-import type { Invariant } from './judge.js';
+import { pausesText, type Invariant } from './judge.js';
 
 const workspaceOf = ({ workspaces }: Evidence, step: FoundStep): FoundWorkspace | undefined =>
   workspaces.find(({ path }) => path === step.workspace);
@@ -110,7 +110,7 @@ export const endsAsItShould: Invariant = {
       const found: string[] = [];
       if (!fits)
         found.push(
-          `${about}: it ended ${end}, not ${wanted.join(' or ')}; it paused for ${step.pauses.join(', ') || 'nothing'}`,
+          `${about}: it ended ${end}, not ${wanted.join(' or ')}; it paused for ${pausesText(step.pauses) || 'nothing'}`,
         );
       if (step.rounds > MAX_ROUNDS) found.push(`${about}: ${step.rounds} rounds of answering`);
       if (end === 'committed' && !wanted.includes('changed'))
@@ -128,10 +128,10 @@ export const endsAsItShould: Invariant = {
             .map((path) => `${about}: it ended ${end}, and ${path} is changed`),
         );
       const asked = step.pauses.filter(
-        (reason) => reason === 'conflict' || reason === 'tests_failed' || reason === 'blob_lost',
+        ({ reason }) => reason === 'conflict' || reason === 'tests_failed' || reason === 'blob_lost',
       );
       const mayAsk = step.kind.startsWith('saves') || step.kind.startsWith('commits');
-      if (!mayAsk && asked.length > 0) found.push(`${about}: asked about ${asked.join(', ')} that nobody had made`);
+      if (!mayAsk && asked.length > 0) found.push(`${about}: asked about ${pausesText(asked)} that nobody had made`);
       return found;
     }),
 };
