@@ -1,50 +1,32 @@
 /**
  * Worktrees of a plan's phases: each a branch and a directory of its own in `<home>-worktrees/<plan>/` (not in the home, where nothing is
  * edited, and not in the git directory, which test runners pass over). What is to be made is recorded first, as
- * `<home>/worktrees/<plan>/<name>.json`; so a retry makes the same one, and clean-up removes what was made, after a crash too, and
- * nothing else.
+ * `<home>/worktrees/<plan>/<name>.json`; so clean-up removes what was made, after a crash too, and nothing else. Every attempt makes a
+ * directory of its own, and the first that is whole is noted (`<name>.made.json`): an attempt that was stopped, given up and wakes up
+ * late can neither take the place of that one nor clear it away.
  */
-import { rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { fail, problem, ProblemError } from '../shared/problems.js';
-import { git, gitEnvironment, gitLine, repositoryOf, valueOf } from './git.js';
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { fail, ProblemError } from '../shared/problems.js';
+import { runCommand } from './runner.js';
+import type { Environment } from './runner-env.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
-import { runCommand } from './runner.js';
-import type { Environment } from './runner-env.js';
-import { runProcess } from './runner-process.js';
-import type { LeaseHolder, Result } from './types.js';
-import { STORE_BOUNDS } from '../shared/bounds.js';
+import type { LeaseHolder, Result, StillOurs } from './types.js';
+import {
+  addWorktree,
+  clear,
+  dropBranch,
+  makeBranch,
+  ofAnyAttempt,
+  ofAttempt,
+  placedAt,
+  planWorktree,
+  tipOf,
+} from './worktree-git.js';
+import type { Worktree, WorktreeWanted } from './worktree-git.js';
 
-/** ◆ What is recorded before a worktree is made. */
-export interface Worktree {
-  readonly v: 1;
-  /** The plan's key. */
-  readonly plan: string;
-  /** Its name among the plan's: a phase's id and the number of the attempt, `p2-1`. */
-  readonly name: string;
-  /** Top of the working tree that it was made from. */
-  readonly repository: string;
-  /** The git directory that all worktrees of the repository share. */
-  readonly commonDir: string;
-  /** Top of the worktree. */
-  readonly path: string;
-  /** The directory in it that stands for the plan's workspace. */
-  readonly workspace: string;
-  /** Full name of its branch, `refs/heads/emend/…`. */
-  readonly branch: string;
-  /** Commit that it began at. */
-  readonly base: string;
-}
-interface WorktreeWanted {
-  readonly plan: string;
-  readonly name: string;
-  /** The plan's workspace: a repository's top or a directory in it. */
-  readonly workspace: string;
-  /** Commit id. */
-  readonly base: string;
-}
 export interface RemovedWorktree {
   readonly name: string;
   readonly branch: string;
@@ -59,12 +41,16 @@ export interface SetUp {
   readonly env: Environment;
   readonly signal?: AbortSignal;
 }
+export interface Attempt {
+  readonly signal?: AbortSignal;
+  readonly stillOurs?: StillOurs;
+}
 export type SetUpOutcome =
   { readonly outcome: 'ready' } | { readonly outcome: 'failed'; readonly how: string; readonly output: string };
 
 export interface WorktreeKeeper {
   /** Makes the worktree, or gives the one of that name as it is. A failure is a problem: `not_a_repository`, `git_failed`, `conflict`. */
-  make(wanted: WorktreeWanted, signal?: AbortSignal): Promise<Result<Worktree>>;
+  make(wanted: WorktreeWanted, attempt?: Attempt): Promise<Result<Worktree>>;
   /** Runs the command until it has succeeded once in this worktree; a worker that died in it runs it again. */
   setUp(worktree: Worktree, setUp: SetUp): Promise<SetUpOutcome>;
   list(plan: string): Promise<readonly Worktree[]>;
@@ -78,6 +64,7 @@ export interface WorktreeOptions {
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
+const ATTEMPT_bytes = 4;
 /** Directory and administrative files carry the plan in their names: nobody else's can be taken for them. */
 const directoryName = (plan: string, name: string): string => `emend-${plan.slice(0, 16)}-${name}`;
 
@@ -99,24 +86,55 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     return value === undefined ? null : asWorktree(value, path);
   };
 
-  const make = async (wanted: WorktreeWanted, signal?: AbortSignal): Promise<Worktree> => {
+  /** Where it was made; null: no attempt has come to its end. */
+  const madeAt = async (worktree: Worktree): Promise<string | null> => {
+    const noted = (await readJson(sys, file(worktree.plan, worktree.name, '.made'))) as { path?: string } | undefined;
+    return noted === undefined ? null : (noted.path ?? worktree.path);
+  };
+
+  /** The record of that name, written where there is none. */
+  const record = async (wanted: WorktreeWanted): Promise<Worktree> => {
     const { plan, name } = wanted;
     const place = join(worktreesDir(home), checked(plan), directoryName(plan, name));
-    const planned = (await read(plan, name)) ?? (await planWorktree(place, wanted));
+    const planned = await planWorktree(place, wanted);
+    // Looked for before the record is: once that is there, another attempt may make the branch at any moment.
+    const isTaken = (await tipOf(planned)) !== null;
+    const before = await read(plan, name);
+    if (before !== null) return before;
+    if (isTaken)
+      fail(
+        'conflict',
+        `There is a branch ${planned.branch} already, which Emend did not make.`,
+        'Rename it, then retry.',
+      );
     const put = await putJsonIfAbsent(sys, file(plan, name, ''), planned);
-    const worktree = asWorktree(put.value, file(plan, name, ''));
-    if ((await isThere(file(plan, name, '.made'))) && (await isThere(join(worktree.path, '.git')))) return worktree;
-    // Half made by an attempt that died, or deleted by somebody: what was committed is on the branch.
-    await clear(sys, worktree);
-    await unlinkIfThere(sys, file(plan, name, '.ready'));
-    await makeBranch(worktree, put.created).catch(async (error: unknown) => {
-      if (put.created) await unlinkIfThere(sys, file(plan, name, ''));
-      throw error;
-    });
-    await ensureDir(sys, dirname(worktree.path));
-    await addWorktree(worktree, signal);
-    await note(file(plan, name, '.made'));
-    return worktree;
+    return asWorktree(put.value, file(plan, name, ''));
+  };
+
+  const make = async (wanted: WorktreeWanted, { signal, stillOurs = () => undefined }: Attempt): Promise<Worktree> => {
+    const worktree = await record(wanted);
+    const made = file(worktree.plan, worktree.name, '.made');
+    const there = await madeAt(worktree);
+    if (there !== null) {
+      if (await isThere(join(there, '.git'))) return placedAt(worktree, there);
+      // Deleted by somebody: what was committed is on the branch.
+      stillOurs();
+      await clear(sys, worktree, ofAttempt(there));
+      for (const what of ['.ready', '.made'] as const)
+        await unlinkIfThere(sys, file(worktree.plan, worktree.name, what));
+    }
+    stillOurs();
+    await makeBranch(worktree);
+    const path = `${worktree.path}.${randomBytes(ATTEMPT_bytes).toString('hex')}`;
+    await ensureDir(sys, dirname(path));
+    try {
+      await addWorktree({ ...worktree, path }, signal);
+      stillOurs();
+      await putJsonIfAbsent(sys, made, { v: 1, path });
+    } finally {
+      if ((await madeAt(worktree)) !== path) await clear(sys, worktree, ofAttempt(path));
+    }
+    return placedAt(worktree, (await madeAt(worktree)) ?? path);
   };
 
   /** Temp files of records that a worker died over, and directories that are empty now: its removal may have died after its record. */
@@ -130,15 +148,16 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
   };
 
   const remove = async (plan: string, name: string): Promise<RemovedWorktree | null> => {
-    const worktree = await read(plan, name);
-    if (worktree === null) {
+    const recorded = await read(plan, name);
+    if (recorded === null) {
       await sweep(plan, name);
       return null;
     }
+    const worktree = placedAt(recorded, (await madeAt(recorded)) ?? recorded.path);
     const holder = (await isThere(join(worktree.path, '.git'))) ? await readLease(worktree.workspace) : null;
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
-    await clear(sys, worktree);
+    await clear(sys, recorded, ofAnyAttempt(recorded));
     const dropped = await dropBranch(worktree);
     for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));
     await sweep(plan, name);
@@ -146,7 +165,8 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
   };
 
   return {
-    make: (wanted, signal) => asResult(() => onDisk(`Making the worktree ${wanted.name}`, () => make(wanted, signal))),
+    make: (wanted, attempt = {}) =>
+      asResult(() => onDisk(`Making the worktree ${wanted.name}`, () => make(wanted, attempt))),
     setUp: (worktree, { command, ...how }) =>
       onDisk(`Making the worktree ${worktree.name} ready`, async () => {
         const ready = file(worktree.plan, worktree.name, '.ready');
@@ -169,7 +189,7 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
         const found: Worktree[] = [];
         for (const each of names.flatMap((entry) => /^([a-z0-9-]+)\.json$/.exec(entry)?.[1] ?? []).sort()) {
           const worktree = await read(plan, each);
-          if (worktree !== null) found.push(worktree);
+          if (worktree !== null) found.push(placedAt(worktree, (await madeAt(worktree)) ?? worktree.path));
         }
         return found;
       }),
@@ -192,96 +212,4 @@ async function asResult<T>(work: () => Promise<T>): Promise<Result<T>> {
     if (error instanceof ProblemError) return { ok: false, problem: error.problem };
     throw error;
   }
-}
-
-async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
-  const repository = await repositoryOf(workspace);
-  if (repository === null)
-    throw new ProblemError(
-      problem('not_a_repository', `${workspace} is not in a git repository, so no worktree can be made`),
-    );
-  const { root, prefix } = repository;
-  const common = valueOf(
-    await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], { cwd: root, reading: true }),
-  );
-  return {
-    v: 1,
-    plan,
-    name,
-    repository: root,
-    commonDir: await realSys.realpath(common),
-    path,
-    workspace: join(path, prefix),
-    branch: `refs/heads/emend/${plan.slice(0, 16)}/${name}`,
-    base,
-  };
-}
-
-const tipOf = async ({ commonDir, branch }: Worktree): Promise<string | null> => {
-  const args = ['rev-parse', '--quiet', '--verify', `${branch}^{commit}`];
-  const found = valueOf(await git(args, { cwd: commonDir, reading: true, accept: [0, 1] }));
-  return found.code === 0 ? found.text.trim() : null;
-};
-
-/** A branch of that name from before the record is not ours. */
-async function makeBranch(worktree: Worktree, isFirst: boolean): Promise<void> {
-  const { branch, base, commonDir } = worktree;
-  if ((await tipOf(worktree)) !== null) {
-    if (isFirst)
-      fail('conflict', `There is a branch ${branch} already, which Emend did not make.`, 'Rename it, then retry.');
-    return;
-  }
-  const args = ['update-ref', '-m', 'emend: a phase begins', branch, base, '0'.repeat(base.length)];
-  valueOf(await git(args, { cwd: commonDir }));
-}
-
-/** In a process group of its own that dies with us: a retry must not work beside it. No hook runs: nothing was committed or merged. */
-async function addWorktree({ path, branch, commonDir }: Worktree, signal?: AbortSignal): Promise<void> {
-  const args = [
-    '-c',
-    'core.hooksPath=/dev/null',
-    'worktree',
-    'add',
-    '--quiet',
-    path,
-    branch.slice('refs/heads/'.length),
-  ];
-  const ran = await runProcess({
-    file: 'git',
-    args,
-    cwd: commonDir,
-    env: gitEnvironment(),
-    timeout_s: STORE_BOUNDS.worktreeAdd_s,
-    maxOutput_bytes: STORE_BOUNDS.worktreeOutput_bytes,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  if (ran.aborted) throw new Error('git worktree add was stopped');
-  if (ran.exit === 0) return;
-  const how = ran.timedOut ? `timed out after ${STORE_BOUNDS.worktreeAdd_s} s` : ran.output.trim();
-  throw new ProblemError(problem('git_failed', `git worktree add ${path}: ${how}`));
-}
-
-/** The directory, and git's files about it: those that lead to it, and those of its name that lead nowhere yet. */
-async function clear(sys: Sys, { path, commonDir }: Worktree): Promise<void> {
-  await rm(path, { recursive: true, force: true });
-  const all = join(commonDir, 'worktrees');
-  for (const each of (await orNull(sys.readdir(all))) ?? []) {
-    const bytes = await orNull(sys.readFile(join(all, each, 'gitdir')), ['ENOENT', 'ENOTDIR']);
-    const leads = bytes === null ? null : dirname(new TextDecoder().decode(bytes).trim());
-    const ours = leads === null ? each.replace(/\d*$/, '') === basename(path).replace(/\d*$/, '') : leads === path;
-    if (ours) await rm(join(all, each), { recursive: true, force: true });
-  }
-  await orNull(sys.rmdir(all), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
-}
-
-/** Returns its tip where no other ref holds that. */
-async function dropBranch(worktree: Worktree): Promise<string | null> {
-  const { branch, commonDir } = worktree;
-  const tip = await tipOf(worktree);
-  if (tip === null) return null;
-  const call = { cwd: commonDir, reading: true };
-  const args = ['rev-list', '--max-count=1', tip, '--not', `--exclude=${branch}`, '--all', 'HEAD', '--'];
-  const alone = valueOf(await gitLine(args, call)) !== '';
-  valueOf(await git(['update-ref', '-d', branch, tip], { cwd: commonDir }));
-  return alone ? tip : null;
 }

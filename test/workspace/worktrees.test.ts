@@ -3,13 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { createWorktreeKeeper, worktreesDir } from '../../src/workspace/worktrees.js';
-import type { Worktree, WorktreeKeeper } from '../../src/workspace/worktrees.js';
+import type { WorktreeKeeper } from '../../src/workspace/worktrees.js';
+import type { Worktree } from '../../src/workspace/worktree-git.js';
 import { createApplyEngine } from '../../src/workspace/apply.js';
+import { problem, ProblemError } from '../../src/shared/problems.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { Sys } from '../../src/workspace/sys.js';
 import { Blobs, isolateGit, Repo } from './git-fixture.js';
@@ -185,35 +187,96 @@ describe('a maker that dies', () => {
     expect(died).toBeGreaterThan(5);
   });
 
-  test('in the middle of git worktree add: what it left is removed and made anew', async () => {
+  test('in the middle of git worktree add: the next makes one beside it, and both go', async () => {
+    const before = await traces();
     const tree = await make();
     // As git leaves it when it is killed between its first files and the checkout: locked, and without an index.
-    const admin = join(repo.dir, '.git', 'worktrees', (await readdir(join(repo.dir, '.git', 'worktrees')))[0] ?? '');
+    const admins = join(repo.dir, '.git', 'worktrees');
+    const admin = join(admins, (await readdir(admins))[0] ?? '');
     await writeFile(join(admin, 'locked'), 'initializing\n');
     await rm(join(admin, 'index'));
     await rm(join(tree.path, 'sub'), { recursive: true });
     await rm(join(home, 'worktrees', PLAN, 'p1-1.made.json'));
-    await make();
-    expect(gitIn(tree.path, 'status', '--porcelain')).toBe('');
-    expect(await readdir(join(repo.dir, '.git', 'worktrees'))).toHaveLength(1);
-  });
-
-  test('its git with it, as the first files of the worktree are written', async () => {
-    const admin = join(repo.dir, '.git', 'worktrees', `emend-${PLAN.slice(0, 16)}-p1-1`);
-    await mkdir(admin, { recursive: true });
-    await writeFile(join(admin, 'locked'), 'initializing\n');
-    await make();
-    expect(await readdir(join(repo.dir, '.git', 'worktrees'))).toHaveLength(1);
+    const next = await make();
+    expect(next.path).not.toBe(tree.path);
+    expect(gitIn(next.path, 'status', '--porcelain')).toBe('');
+    expect(gitIn(next.path, 'symbolic-ref', 'HEAD').trim()).toBe(next.branch);
+    // Its first files only: they lead nowhere yet.
+    await mkdir(join(admins, `${basename(tree.path)}1`));
+    await writeFile(join(admins, `${basename(tree.path)}1`, 'locked'), 'initializing\n');
+    await keeper().remove(PLAN, 'p1-1');
+    expect(await traces()).toEqual(before);
   });
 
   test('a worktree that somebody deleted is made again from its branch, with its commits', async () => {
+    const before = await traces();
     const tree = await make();
     await writeFile(join(tree.path, 'b.txt'), 'b\n');
     gitIn(tree.path, 'add', '-A');
     gitIn(tree.path, 'commit', '-q', '-m', 'work');
     await rm(tree.path, { recursive: true });
-    await make();
-    expect(await readFile(join(tree.path, 'b.txt'), 'utf8')).toBe('b\n');
+    expect(await readFile(join((await make()).path, 'b.txt'), 'utf8')).toBe('b\n');
+    await keeper().remove(PLAN, 'p1-1');
+    expect(await traces()).toEqual(before);
+  });
+});
+
+describe('a maker that is stopped, given up and wakes up late', () => {
+  /** Stands still before the n-th call; `reached` false where it came to its end before. */
+  const standingAt = (n: number) => {
+    let calls = 0;
+    let wake = (): void => undefined;
+    let stand = (): void => undefined;
+    const slept = new Promise<void>((resolve) => (wake = resolve));
+    const stood = new Promise<void>((resolve) => (stand = resolve));
+    const sys = new Proxy(realSys, {
+      get:
+        (target, name) =>
+        async (...args: unknown[]) => {
+          calls += 1;
+          if (calls === n) {
+            stand();
+            await slept;
+          }
+          return (Reflect.get(target, name) as (...all: unknown[]) => unknown).apply(target, args);
+        },
+    });
+    return { sys, stood, wake, reached: () => calls >= n };
+  };
+  const gone = (): never => {
+    throw new ProblemError(problem('busy', 'stood still'));
+  };
+
+  test.each([
+    ['and knows it', true],
+    ['and does not know it yet', false],
+  ])('at any of its calls, %s: what the next one made stays, and all goes in the end', async (_name, knows) => {
+    const before = await traces();
+    let stood = 0;
+    for (let n = 1; ; n += 1) {
+      const late = standingAt(n);
+      let woken = false;
+      const stillOurs = (): void => (knows && woken ? gone() : undefined);
+      const first = keeper(late.sys)
+        .make({ plan: PLAN, name: 'p1-1', workspace: repo.dir, base }, { stillOurs })
+        .catch(String);
+      await Promise.race([late.stood, first]);
+      const tree = await make();
+      await writeFile(join(tree.path, 'b.txt'), 'of the step in it\n');
+      woken = true;
+      late.wake();
+      const outcome = await first;
+      if (late.reached()) stood += 1;
+      if (typeof outcome === 'string' || !outcome.ok) expect(JSON.stringify(outcome)).toContain('stood still');
+      else expect(outcome.value).toEqual(tree);
+      expect(await readFile(join(tree.path, 'b.txt'), 'utf8')).toBe('of the step in it\n');
+      expect(gitIn(tree.path, 'status', '--porcelain')).toBe('?? b.txt\n');
+      expect(await make()).toEqual(tree);
+      await keeper().remove(PLAN, 'p1-1');
+      expect(await traces()).toEqual(before);
+      if (!late.reached()) break;
+    }
+    expect(stood).toBeGreaterThan(10);
   });
 });
 

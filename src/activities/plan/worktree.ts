@@ -23,14 +23,17 @@ const keeperOf = ({ home, engine }: ActivityDependencies): WorktreeKeeper =>
 /** Made from HEAD as it is then; a retry finds the one that was begun. */
 export const prepareWorktree =
   (dependencies: ActivityDependencies) =>
-  async (input: PrepareWorktreeInput, { signal }: ActivityScope): Promise<PrepareWorktreeResult> => {
+  async (input: PrepareWorktreeInput, { signal, stillOurs }: ActivityScope): Promise<PrepareWorktreeResult> => {
     const { stepKey, workspace, name, timeout_s, maxOutput_bytes } = input;
     const keeper = keeperOf(dependencies);
     const base = (await repositoryOf(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
-    const made = await keeper.make({ plan: stepKey, name, workspace, base }, signal);
+    const made = await keeper.make({ plan: stepKey, name, workspace, base }, { signal, stillOurs });
+    // An attempt that stood still says nothing of the worktree.
+    if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
     if (!made.ok) return { v: 1, outcome: 'failed', why: made.problem.message };
     const command = (await projectConfig(workspace)).worktree?.setup;
     if (command === undefined) return { v: 1, outcome: 'ready', workspace: made.value.workspace };
+    stillOurs();
     const how = { command, timeout_s, maxOutput_bytes, env: { ...dependencies.env }, signal };
     const set = await keeper.setUp(made.value, how);
     if (set.outcome === 'ready') return { v: 1, outcome: 'ready', workspace: made.value.workspace };

@@ -207,6 +207,8 @@ export const planKinds: readonly Kind[] = [
   trapped('SIGKILL while a worktree is made', 'prepareWorktree', anyCall(12), KILL, WAVES),
   trapped('SIGKILL in a merge', 'mergePhase', anyCall(60), KILL, WAVES),
   trapped('SIGKILL while a worktree is removed', 'removeWorktree', anyCall(12), KILL, WAVES),
+  trapped('SIGSTOP while a worktree is made', 'prepareWorktree', anyCall(14), STOP, WAVES),
+  trapped('SIGSTOP while a worktree is removed', 'removeWorktree', anyCall(14), STOP, WAVES),
   trapped('SIGSTOP in a merge', 'mergePhase', anyCall(60), STOP, WAVES),
   trapped('SIGSTOP while a phase is marked', 'markPhase', anyCall(60), STOP, PHASES),
   stops,
