@@ -11,7 +11,7 @@ import { mayHaveHooks, runHook, runMessageHook } from './commit-hooks.js';
 import type { HookSettings } from './commit-hooks.js';
 import { syncIndex } from './commit-index.js';
 import { commitSettings, identity, withTrailer } from './commit-message.js';
-import { moveRef, standingOf } from './commit-ref.js';
+import { commitSince, moveRef, standingOf } from './commit-ref.js';
 import { fieldsOf, git, gitLine, repositoryOf, valueOf } from './git.js';
 import type { Repository } from './git.js';
 import { indexInfo, treeChanges, treeEntries } from './git-entries.js';
@@ -61,6 +61,15 @@ interface Work {
 }
 
 async function commitIn(work: Work): Promise<CommitOutcome> {
+  const outcome = await tryCommit(work);
+  if (outcome.outcome === 'committed') return outcome;
+  // An attempt that the server gave up too early may have committed and ended the hold while this one was at work: what kept this one
+  // from it then (the hold is gone, the next step changes the files) is no conflict.
+  const commit = await commitSince(work.request.workspace, work.request.lease);
+  return commit === null ? outcome : finish(work, commit);
+}
+
+async function tryCommit(work: Work): Promise<CommitOutcome> {
   const { repository, request } = work;
   const { root } = repository;
   const standing = await standingOf(repository, request.lease);

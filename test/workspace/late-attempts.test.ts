@@ -265,6 +265,31 @@ describe('commit and rollback exclude each other', () => {
     expect(git(scene, 'rev-parse', 'HEAD')).toBe(head);
   });
 
+  test.each([
+    ['nobody goes on', false],
+    ['the next step goes on', true],
+  ])('another attempt commits and ends the hold meanwhile, %s: it is committed, no conflict', async (_name, others) => {
+    const scene = (open = await committedScene());
+    const applied = await scene.engine().apply(scene.request);
+    let commit: string | null = null;
+    // The other attempt: given up by the server, and not dead.
+    const overtaken = async (): Promise<boolean> => {
+      if (commit !== null) return false;
+      const first = await committer(scene)(commitRequest(scene, applied));
+      if (first.outcome !== 'committed') throw new Error(JSON.stringify(first));
+      ({ commit } = first);
+      await scene.engine().releaseLease(scene.workspace, STEP);
+      if (others) {
+        git(scene, 'commit', '-q', '--allow-empty', '-m', 'later');
+        fs.writeFileSync(scene.at(scene.request.files[0]!), 'of the next step\n');
+      }
+      return false;
+    };
+    const outcome = await committer(scene)(commitRequest(scene, applied, overtaken));
+    expect(outcome).toMatchObject({ outcome: 'committed', commit });
+    expect(git(scene, 'diff', '--cached', '--name-only')).toBe('');
+  });
+
   test('a step whose commit is there is not rolled back, whatever was committed on top', async () => {
     const scene = (open = await committedScene());
     const engine = scene.engine();
