@@ -181,12 +181,13 @@ export class ClaimFinder {
    * where they touch: how far apart they are is said by numbers only.
    */
   #stretches({ from, length, checks, before, after }: Claim): readonly Stretch[] {
-    const [start, end] = [new Set<number>(), new Set<number>()];
+    const start: number[] = [];
+    const end: number[] = [];
+    for (let i = before.length; i >= 1; i -= 1) cover(start, from - i);
     for (const { offset } of checks)
-      for (const near of [-1, 0, 1]) (offset === 0 ? start : end).add(from + offset + near);
-    for (let i = 1; i <= before.length; i += 1) start.add(from - i);
-    for (let i = 0; i < after.length; i += 1) (length < 2 ? start : end).add(from + length + i);
-    return [start, end].flatMap((covered) => this.#adjacent([...covered].sort((a, b) => a - b)));
+      for (let near = -1; near <= 1; near += 1) cover(offset === 0 ? start : end, from + offset + near);
+    for (let i = 0; i < after.length; i += 1) cover(length < 2 ? start : end, from + length + i);
+    return [...this.#adjacent(start), ...this.#adjacent(end)];
   }
 
   #adjacent(covered: readonly number[]): readonly Stretch[] {
@@ -202,5 +203,12 @@ export class ClaimFinder {
     return stretches;
   }
 }
+
+/** Keeps `places` rising, each once. They come nearly in order, and there are few. */
+const cover = (places: number[], at: number): void => {
+  let i = places.length;
+  while (i > 0 && (places[i - 1] ?? 0) > at) i -= 1;
+  if (i === 0 || places[i - 1] !== at) places.splice(i, 0, at);
+};
 
 const wanted = (lines: readonly string[]): { readonly text: string }[] => lines.map((text) => ({ text }));

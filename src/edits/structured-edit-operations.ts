@@ -54,14 +54,14 @@ export type OperationsRead =
   /** `count`: operations that the answer holds, good ones too. */
   | { readonly kind: 'invalid'; readonly reasons: readonly Reason[]; readonly count: number };
 
-const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
-  insert: ['line', 'content'],
-  replace: ['start_line', 'end_line', 'content'],
-  delete: ['start_line', 'end_line'],
-  append: ['content'],
-  prepend: ['content'],
-};
 const COMMON_KEYS = ['type', 'file_path', 'context_before', 'context_after'];
+const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
+  insert: [...COMMON_KEYS, 'line', 'content'],
+  replace: [...COMMON_KEYS, 'start_line', 'end_line', 'content'],
+  delete: [...COMMON_KEYS, 'start_line', 'end_line'],
+  append: [...COMMON_KEYS, 'content'],
+  prepend: [...COMMON_KEYS, 'content'],
+};
 /** What a place by symbol takes instead of line numbers and contexts. */
 const SYMBOL_KEYS: Readonly<Record<string, readonly string[]>> = {
   insert: ['type', 'file_path', 'at', 'content'],
@@ -126,7 +126,7 @@ const readOperation = (item: Json, index: number): AnyOperation => {
   const kind = type as Operation['type'];
   const given = Object.keys(item).filter((key) => item[key] !== null);
   const bySymbol = given.includes('at');
-  const allowed = bySymbol ? SYMBOL_KEYS[kind] : [...COMMON_KEYS, ...KEYS[kind]];
+  const allowed = bySymbol ? SYMBOL_KEYS[kind] : KEYS[kind];
   if (allowed === undefined)
     throw new Fault(
       'unknown_key',

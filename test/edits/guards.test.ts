@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
+import type { GuardSettings } from '../../src/shared/formats.js';
 import type { GuardedFile } from '../../src/edits/guards.js';
 import { guardFindings } from '../../src/edits/guards.js';
 
@@ -40,7 +42,84 @@ describe('findings', () => {
     expect(run(base, result)).toEqual(expected);
   });
 
+  const messages = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): string[] =>
+    guardFindings([
+      {
+        path: 'f',
+        base: base === null ? null : Buffer.from(base),
+        result: result === null ? null : Buffer.from(result),
+        ...more,
+      },
+    ]).map(({ message }) => message);
+
+  test.each<[string, string, string, string[]]>([
+    ['nothing stands before it', '#!/bin/sh\na\n', '#!/bin/bash\na\nb\n', []],
+    ['it goes', '#!/bin/sh\na\n', 'a\n', ['The #! line of f is gone.']],
+    ['another line comes for it', '#!/bin/sh\na\n', 'x\na\n', ['The #! line of f is gone.']],
+    [
+      'two lines come before it',
+      '#!/bin/sh\na\n',
+      'x\ny\n#!/bin/sh\na\n',
+      ['The #! line of f is no longer the first: 2 lines stand before it.'],
+    ],
+    ['there was none', 'a\n', '#!/bin/sh\na\n', []],
+    ['there is none in the middle', 'a\n#!/bin/sh\n', 'a\n', []],
+  ])('the #! line: %s', (_name, base, result, expected) => {
+    expect(messages(base, result)).toEqual(expected);
+  });
+  test('the #! line of a file that is emptied', () => {
+    expect(messages('#!/bin/sh\n', '')).toEqual([
+      'f shrinks from 1 to 0 lines; 1 lines of it are gone.',
+      'The #! line of f is gone.',
+    ]);
+  });
+
+  test('a file shrinks from half its lines and the bound on', () => {
+    const from = EDIT_BOUNDS.shrinkFrom_lines;
+    expect(run(many(from), many(from / 2 - 1))).toEqual(['shrinkage ask']);
+    expect(run(many(from), many(from / 2))).toEqual([]);
+    expect(run(many(from - 1), many(1))).toEqual([]);
+    expect(run('', '')).toEqual([]);
+  });
+
+  test('a conflict marker is told once, shortened', () => {
+    const [first, ...others] = messages('a\n', `a\n<<<<<<< ${'o'.repeat(80)}\n>>>>>>> x\n`);
+    expect(others).toEqual([]);
+    expect(first).toBe(`Line 2 of f is a conflict marker: "<<<<<<< ${'o'.repeat(52)}".`);
+    expect(run('a\n', 'a\n||||||| base\n')).toEqual(['conflict_markers ask 2-2']);
+    expect(run('a\n', 'a\n<<<<<<<x\n<<<<<<<< y\n ======= \n')).toEqual([]);
+  });
+
+  test('a file that is no text is looked at for its mode alone', () => {
+    const mode = { baseMode: 0o644, resultMode: 0o755 };
+    expect(run('a\0\n', '<<<<<<< x\n', mode)).toEqual(['mode ask']);
+    expect(run('a\n', '<<<<<<< x\n\0', mode)).toEqual(['mode ask']);
+  });
+
+  test('a file that neither was nor is there is no deletion', () => {
+    expect(run(null, null)).toEqual([]);
+  });
+
+  test('a severity that is set holds for all of a guard, and for none of another', () => {
+    const file = { path: 'f', base: Buffer.from('#!x\na\n'), result: Buffer.from('a\n<<<<<<< x\n') };
+    const severities = (guards: GuardSettings) =>
+      guardFindings([file], { guards }).map(({ guard, severity }) => `${guard} ${severity}`);
+    expect(severities({})).toEqual(['conflict_markers ask', 'shebang ask']);
+    expect(severities({ shebang: 'refuse' })).toEqual(['conflict_markers ask', 'shebang refuse']);
+    expect(severities({ conflict_markers: 'note', shebang: 'note' })).toEqual([
+      'conflict_markers note',
+      'shebang note',
+    ]);
+  });
+
   test('modes', () => {
+    expect(run('a\n', 'a\n', { baseMode: 0o644, resultMode: 0o644 })).toEqual([]);
+    expect(run('a\n', 'a\n', { baseMode: 0o755 })).toEqual([]);
+    expect(messages('a\n', 'a\n', { baseMode: 0o755, resultMode: 0o644 })).toEqual([
+      'The mode of f changes from 755 to 644.',
+    ]);
+    expect(messages(null, 'a\n', { resultMode: 0o644 | 0o001 })).toEqual(['f is new and executable.']);
+    expect(run(null, 'a\n')).toEqual([]);
     expect(run('a\n', 'a\n', { baseMode: 0o644, resultMode: 0o755 })).toEqual(['mode ask']);
     expect(run(null, 'a\n', { resultMode: 0o755 })).toEqual(['mode ask']);
     expect(run(null, 'a\n', { resultMode: 0o644 })).toEqual([]);
