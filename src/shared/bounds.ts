@@ -78,6 +78,8 @@ export const STORE_BOUNDS = bounds({
   checkpointArchives: 1_000,
   // A checkout of a large repository; longer than this is a disk that does not answer.
   worktreeAdd_s: 1_800,
+  // Random part of the name of the directory that an attempt makes.
+  worktreeName_bytes: 4,
   // Kept output of its checkout and set-up.
   worktreeOutput_bytes: 16_384,
   // Events of a plan's log that this process remembers, so that a retried activity does not log them again.

@@ -7,6 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 import { fail, ProblemError } from '../shared/problems.js';
 import { runCommand } from './runner.js';
 import type { Environment } from './runner-env.js';
@@ -64,7 +65,6 @@ export interface WorktreeOptions {
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const ATTEMPT_bytes = 4;
 /** Directory and administrative files carry the plan in their names: nobody else's can be taken for them. */
 const directoryName = (plan: string, name: string): string => `emend-${plan.slice(0, 16)}-${name}`;
 
@@ -125,7 +125,7 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     }
     stillOurs();
     await makeBranch(worktree);
-    const path = `${worktree.path}.${randomBytes(ATTEMPT_bytes).toString('hex')}`;
+    const path = `${worktree.path}.${randomBytes(STORE_BOUNDS.worktreeName_bytes).toString('hex')}`;
     await ensureDir(sys, dirname(path));
     try {
       await addWorktree({ ...worktree, path }, signal);
