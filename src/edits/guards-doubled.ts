@@ -83,7 +83,7 @@ const around = (
   };
 };
 
-/** The longest block of new lines from `at` that stands directly before or behind it as well; 0: none. */
+/** How long the block of new lines from `at` is that stands directly before or behind it as well; 0: none does. */
 const repeatAt = (text: readonly string[], isNew: readonly boolean[], at: number, steps: { left: number }): number => {
   for (
     let length = EDIT_BOUNDS.doubledFrom_lines;

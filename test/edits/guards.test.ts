@@ -152,6 +152,33 @@ describe('elision', () => {
   ])('%s is plain text', (line) => {
     expect(run(base, cut(line)).filter((f) => f.startsWith('elision'))).toEqual([]);
   });
+  const told = (line: string, base = many(12)): string[] =>
+    guardFindings([{ path: 'f', base: Buffer.from(base), result: Buffer.from(`line 0\n${line}\nline 11\n`) }])
+      .filter(({ guard }) => guard === 'elision')
+      .map(({ message }) => message);
+  test.each([
+    ['of 300 characters', '# ... existing '.padEnd(300, 'w'), 1],
+    ['of 301', '# ... existing '.padEnd(301, 'w'), 0],
+    ['of twelve words', `... rest ${'word '.repeat(10).trim()}`, 1],
+    ['of twelve words, wide apart', `  ...   rest  ${'word   '.repeat(10).trim()}`, 1],
+    ['of thirteen', `... rest ${'word '.repeat(11).trim()}`, 0],
+    ['that ends as code does', '... rest of it,', 0],
+    ['whose dots do not come first', 'a ... rest of it', 0],
+    ['without a word between', '...rest of it', 0],
+  ])('a line %s', (_name, line, count) => {
+    expect(told(line)).toHaveLength(count);
+  });
+  test('the line is told without its indentation, shortened, with what was lost', () => {
+    expect(told('    # ... existing code')).toEqual([
+      'Line 2 of the new f ("# ... existing code") stands where more of the file was (9 lines fewer). Send the text itself, not a note that it stays.',
+    ]);
+    const long = '# ... existing '.padEnd(120, 'w');
+    expect(told(long, 'line 0\nline 11\n')).toEqual([
+      `Line 2 of the new f reads as if text were left out: ${JSON.stringify(long.slice(0, 100))}.`,
+    ]);
+    // It was there, indented otherwise.
+    expect(told('    # ... existing code', '# ... existing code  \nline 0\nx\ny\nline 11\n')).toEqual([]);
+  });
   test('beside whole text it is only asked about; a line that was there is no finding', () => {
     expect(run('a\n', 'a\n// ... existing code ...\nb\n')).toEqual(['elision ask 2-2']);
     expect(run('// ... existing code ...\na\nb\nc\n', 'x\n// ... existing code ...\n')).toEqual([]);
