@@ -41,8 +41,8 @@ const newRuns = (view: GuardView): [number, number][] => {
   };
   for (const { at, from, to, lines } of view.changes) {
     if (run !== null && !blankBetween(view, (run as { to: number }).to, from)) close();
-    for (const [i, line] of lines.entries()) {
-      if (line.trim() === '') continue;
+    for (let i = 0; i < lines.length; i += 1) {
+      if ((lines[i] ?? '').trim() === '') continue;
       run ??= { first: at + i, last: at + i, lines: 0, to };
       run.last = at + i;
       run.lines += 1;

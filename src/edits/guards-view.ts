@@ -70,19 +70,22 @@ export const viewOf = (
   const found =
     changes === null
       ? changesFrom(base.length, result?.all ?? [], lineOrigins(base.all, result?.all ?? []))
-      : changes.flatMap((change) => refined(base, change));
+      : changes.flatMap((change) => (isPlain(change) ? change : refined(base, change)));
   const placed: PlacedChange[] = [];
   let shift = 0;
   for (const change of found) {
-    placed.push({ ...change, at: change.from + shift });
-    shift += change.lines.length - (change.to - change.from);
+    const { from, to, lines } = change;
+    placed.push({ from, to, lines, at: from + shift });
+    shift += lines.length - (to - from);
   }
   return { path, base, changes: placed, result: new ResultLines(base, placed) };
 };
 
+/** Lines only come, or only go. */
+const isPlain = ({ from, to, lines }: Change): boolean => from === to || lines.length === 0;
+
 const refined = (base: LineIndex, change: Change): readonly Change[] => {
   const { from, to, lines } = change;
-  if (from === to || lines.length === 0) return [change];
   const old = base.range(from, to);
   if (haveNothingInCommon(old, lines)) return [change];
   const origins = lineOrigins(old, lines);

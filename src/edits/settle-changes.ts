@@ -43,8 +43,11 @@ export const withEnds = (
     const ends = new Array<string>(lines.length).fill(before);
     if (last && !final && ends.length > 0) ends[ends.length - 1] = '';
     const kept = from > next ? index.end(from - 1) : null;
+    // Named one by one here and in guards-view.ts: a spread of ten thousand objects costs as much as the rest of the pass.
     ended.push({
-      ...change,
+      from,
+      to,
+      lines,
       ends,
       lead: kept === '' && lines.length > 0 ? before : '',
       cut: last && !final && lines.length === 0 && kept !== null && kept !== '',
@@ -89,7 +92,8 @@ export const refusals = (
   const reasons: Reason[] = [];
   let carriage: number | null = null;
   for (const { lines, ends, at } of changes)
-    for (const [i, line] of lines.entries()) {
+    for (let i = 0; i < lines.length; i += 1) {
+      const line = lines[i] ?? '';
       added.push(line);
       places.push(at + i);
       const end = ends[i] ?? '';
@@ -138,10 +142,11 @@ export const splicesOf = (base: SettleBase, index: LineIndex, changes: readonly 
     return text;
   });
   const encoded = encodeAll(codec, texts);
-  for (const [i, { from, to, cut }] of changes.entries()) {
+  let i = 0;
+  for (const { from, to, cut } of changes) {
     const start = startOf(from) - (cut ? codec.size(index.end(from - 1)) : 0);
     const end = startOf(to);
-    const bytes = encoded[i] ?? new Uint8Array(0);
+    const bytes = encoded[i++] ?? new Uint8Array(0);
     if (Buffer.compare(bytes, base.bytes.subarray(start, end)) !== 0) splices.push({ start, end, bytes });
   }
   return splices;
