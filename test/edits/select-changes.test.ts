@@ -1,5 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { changeNeeds, combinedDiff, readSealedDiff, selectChanges, wordsOf } from '../../src/edits/index.js';
+import {
+  changeNeeds,
+  combinedDiff,
+  neededName,
+  readSealedDiff,
+  selectChanges,
+  wordsOf,
+} from '../../src/edits/index.js';
+import type { ChangeNeed } from '../../src/edits/change-needs.js';
+import { EDIT_BOUNDS, SHOWN_BOUNDS } from '../../src/shared/bounds.js';
 import { numberedChanges } from '../../src/edits/select-changes.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -154,6 +163,49 @@ describe('what a change needs', () => {
     const old = `function shout() {}\n${filler}`;
     expect(needs({ path: 'a.ts', base: old, result: `function shout(x) {}\n${filler}shout(1);\n` })).toEqual([]);
     expect(needs({ path: 'a.ts', base: filler, result: `${filler}const shout = 1;\nprint(shout);\n` })).toEqual([]);
+  });
+
+  const brings = `${filler}export function shout() {}\n`;
+  test('of several that bring the name the one in its own file is meant, else the first', () => {
+    const own = { path: 'z.ts', base: filler, result: `function shout() {}\n${filler}shout();\n` };
+    const other = { path: 'a.ts', base: filler, result: brings };
+    const third = { path: 'm.ts', base: filler, result: `shout();\n${filler}` };
+    expect(needs(other, third, own)).toEqual(['m.ts:1 needs shout of a.ts:1', 'z.ts:2 needs shout of z.ts:1']);
+  });
+
+  test('a word that the file had before is another thing, if another file brings it', () => {
+    const known = `let shout = 2;\n${filler}`;
+    const use = { path: 'use.ts', base: known, result: `${known}shout();\n` };
+    expect(needs({ path: 'lib.ts', base: filler, result: brings }, use)).toEqual([]);
+    // In its own file it was not brought: it was there.
+    expect(needs({ path: 'use.ts', base: known, result: `let shout = 3;\n${filler}shout();\n` })).toEqual([]);
+  });
+
+  test('names of fewer characters are no sign of anything', () => {
+    const name = 'n'.repeat(EDIT_BOUNDS.needName_chars);
+    const using = (word: string) =>
+      needs({ path: 'a.ts', base: filler, result: `const ${word} = 1;\n${filler}print(${word});\n` });
+    expect(using(name)).toHaveLength(1);
+    expect(using(name.slice(1))).toEqual([]);
+  });
+
+  test('only added lines bring and use names', () => {
+    const base = `const shout = 1;\n${filler}print(shout);\n`;
+    expect(needs({ path: 'a.ts', base, result: `const shout = 2;\n${filler}print(other);\n` })).toEqual([]);
+    expect(needs({ path: 'a.ts', base, result: filler })).toEqual([]);
+  });
+
+  test('so many needs are told', () => {
+    const names = Array.from({ length: SHOWN_BOUNDS.changeNeeds + 5 }, (_, i) => `name${i}`);
+    const result = `${names.map((name) => `const ${name} = 1;\n`).join('')}${filler}${names.join(' ')}\n`;
+    expect(needs({ path: 'a.ts', base: filler, result })).toHaveLength(SHOWN_BOUNDS.changeNeeds);
+  });
+
+  test('as a person reads it', () => {
+    const need = (path: string): ChangeNeed => ({ user: { path: 'a.ts', n: 1 }, name: 'x', needs: { path, n: 2 } });
+    expect(neededName(need('a.ts'), 2)).toBe('hunk 2');
+    expect(neededName(need('b.ts'), 2)).toBe('hunk 2 of b.ts');
+    expect(neededName(need('b.ts'), 0)).toBe('b.ts');
   });
 
   test('words of strings in an import are no names', () => {
