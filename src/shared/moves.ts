@@ -131,16 +131,19 @@ function proposeMove(state: StepState, now: number): Move {
   return { kind: 'seal' };
 }
 
+const SAME_BYTES = 'the tests failed with these very bytes before';
+
 function reviewMove(state: StepState): Move {
   const proposal = state.proposal;
   if (proposal === null) return { kind: 'seal' };
   const undecided = undecidedPaths(state);
   if (undecided.length > 0) {
     const auto = state.preflight?.approval === 'auto';
-    if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
-    const why = auto
-      ? `approval is auto, but a person must look: ${proposal.mustAsk.join('; ')}`
-      : 'the proposal is ready';
+    const failedBefore = state.failedProposals?.includes(proposal.id) === true ? [SAME_BYTES] : [];
+    const mustAsk = [...failedBefore, ...proposal.mustAsk];
+    if (auto && mustAsk.length === 0) return { kind: 'approve_by_policy' };
+    const told = failedBefore.length === 0 ? 'the proposal is ready' : `the proposal is ready, but ${SAME_BYTES}`;
+    const why = auto ? `approval is auto, but a person must look: ${mustAsk.join('; ')}` : told;
     const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
     const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
     return pause(

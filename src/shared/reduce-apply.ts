@@ -192,6 +192,7 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
     failedVerifications: failures,
     lastSignature: result.signature,
     failureOutput: result.output,
+    failedProposals: [...(state.failedProposals ?? []), ...(state.proposal === null ? [] : [state.proposal.id])],
     afterRollback: again || spent || regenerable(state).length === 0 ? 'ask' : 'regenerate',
     problem: null,
   };

@@ -150,6 +150,8 @@ export interface StepState extends DecisionState, EventLog {
   readonly failedVerifications: number;
   readonly lastSignature: string | null;
   readonly failureOutput: BlobRef | null;
+  /** Ids of the proposals with which the tests failed; absent: none. */
+  readonly failedProposals?: readonly string[];
   /** What the step ends with where its starter wants to hear of it. */
   readonly failure?: VerificationFailure;
   /** What follows the rollback. */

@@ -301,6 +301,23 @@ describe('apply', () => {
 });
 
 describe('verify and rollback', () => {
+  test.each([
+    ['ask', ['approve'], 'ask approval a.ts > say approve', 'the proposal is ready, but the tests failed'],
+    ['auto', [], 'approve_by_policy', 'approval is auto, but a person must look: the tests failed'],
+  ] as const)('the same bytes again, approval %s: a person is told', (approval, decisions, first, message) => {
+    const again = { words: { propose: ['edited=1', 'edited=1', 'edited=2'], verify: ['fail:x', 'fail:y'] } };
+    const ready = { ...TESTED, approval };
+    const driver = play({ ...again, ready, decisions });
+    const FAILED = 'apply a.ts > verify > rollback > propose';
+    expect(driver.trace.join(' > ')).toBe(`${A} > ${first} > ${FAILED} a.ts#2 told > seal > ask approval a.ts`);
+    expect(driver.state.decision?.message).toContain(`${message} with these very bytes before`);
+    // Other bytes are another matter.
+    const other = play({ ...again, ready, decisions: [...decisions, 'approve', ...decisions] });
+    const LAST = approval === 'ask' ? 'ask approval a.ts > say approve' : first;
+    expect(other.trace.join(' > ')).toContain(`${FAILED} a.ts#3 told > seal > ${LAST}`);
+    expect(other.state.outcome).toBe('committed');
+  });
+
   const GO = `${A} > ask approval a.ts > say approve > apply a.ts`;
   const tested = (
     name: string,
