@@ -41,7 +41,7 @@ export const carryLines = (
   old: readonly string[],
   base: readonly string[],
   now: readonly string[],
-  kept: readonly number[],
+  kept: ArrayLike<number>,
 ): (string | null)[] => {
   const result: (string | null)[] = [];
   let oldFrom = 0;

@@ -1,5 +1,5 @@
 /** Result lines said as what differs from the base: cost and memory go with the edits, not with the file. */
-import { indexOf, type LineIndex } from './lines.js';
+import { indexOf, indexOfLines, type LineIndex } from './lines.js';
 import type { FilePlan, Text } from './types.js';
 
 /** Base lines [from, to) become `lines`, all of them new. Changes are in order, and at least one kept line stands between two. */
@@ -42,17 +42,19 @@ export class ChangeList {
 /** The changes of result lines whose origins are known. */
 export const changesFrom = (
   baseLines: number,
-  lines: readonly string[],
-  origins: readonly number[],
+  lines: readonly string[] | LineIndex,
+  origins: ArrayLike<number>,
 ): readonly Change[] => {
+  const result = indexOfLines(lines);
   const list = new ChangeList();
   let next = 0;
   let fresh = 0;
-  for (let at = 0; at <= lines.length; at += 1) {
-    const origin = at < lines.length ? (origins[at] ?? -1) : baseLines;
+  for (let at = 0; at <= result.length; at += 1) {
+    const origin = at < result.length ? (origins[at] ?? -1) : baseLines;
     if (origin < 0) continue;
-    list.put(next, origin, lines.slice(fresh, at));
-    [next, fresh] = [origin + 1, at + 1];
+    if (origin > next || at > fresh) list.put(next, origin, result.range(fresh, at));
+    next = origin + 1;
+    fresh = at + 1;
   }
   return list.done();
 };

@@ -1,55 +1,74 @@
 /**
  * Line diff with a bounded cost. (1) Common lines at both ends are taken off. (2) The rest goes to jsdiff, which finds a shortest edit
- * of up to `EDIT_BOUNDS.diffEdits` lines. (3) Past that, step 2 is done window by window, as long as the windows stay alike: linear.
- * (4) What is left then: lines that stand once on both sides are anchors (the longest run of them in order), and step 1 is done between
- * anchors: n log n, whatever the input. The outcome depends on the two sides alone.
+ * of up to `EDIT_BOUNDS.diffEdits` lines. (3) Past that, and before it for long sides, step 2 is done window by window, as long as the
+ * windows stay alike: linear. (4) What is left then: lines that stand once on both sides are anchors (the longest run of them in order),
+ * and step 1 is done between anchors: n log n, whatever the input. The outcome depends on the two sides alone.
+ *
+ * Sides may be indexes of bytes: lines become strings where they differ from the other side's, and round that.
  */
 import { diffArrays } from 'diff';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
+import { indexOfLines, type LineIndex } from './lines.js';
 
 /** A stretch of both sides: base [b0, b1), result [r0, r1). */
 type Stretch = readonly [b0: number, b1: number, r0: number, r1: number];
 
+interface Sides {
+  readonly base: LineIndex;
+  readonly result: LineIndex;
+  /** What is known by now of each result line, as `lineOrigins` returns it. */
+  readonly origins: Int32Array;
+}
+
 /** For each result line the 0-based base line that it keeps, or -1; rising along the result. */
-export const lineOrigins = (base: readonly string[], result: readonly string[]): number[] => {
-  const origins = new Array<number>(result.length).fill(-1);
-  if (haveNothingInCommon(base, result)) return origins;
-  const trimmed = trimCommon(base, result, [0, base.length, 0, result.length], origins);
-  const [left, right] = [base.slice(trimmed[0], trimmed[1]), result.slice(trimmed[2], trimmed[3])];
-  if (left.length === 0 || right.length === 0) return origins;
-  if (shortestEdit(left, right, trimmed[0], trimmed[2], origins)) return origins;
-  const [b0, b1, r0, r1] = byWindows(base, result, trimmed, origins);
+export const lineOrigins = (
+  baseLines: readonly string[] | LineIndex,
+  resultLines: readonly string[] | LineIndex,
+): Int32Array => {
+  const [base, result] = [indexOfLines(baseLines), indexOfLines(resultLines)];
+  const origins = new Int32Array(result.length).fill(-1);
+  if (areFew(base, result) && haveNothingInCommon(base.all, result.all)) return origins;
+  const sides = { base, result, origins };
+  let rest = trimCommon(sides, [0, base.length, 0, result.length]);
+  const isLong = sizeOf(rest) > EDIT_BOUNDS.diffWhole_lines;
+  if (isLong) rest = byWindows(sides, rest);
+  if (shortestEdit(sides, rest)) return origins;
+  if (!isLong) rest = byWindows(sides, rest);
+  const [b0, b1, r0, r1] = rest;
   let before: readonly [number, number] = [b0, r0];
-  for (const [b, r] of [...anchors(base, result, [b0, b1, r0, r1]), [b1, r1] as const]) {
-    trimCommon(base, result, [before[0], b, before[1], r], origins);
+  for (const [b, r] of [...anchors(base, result, rest), [b1, r1] as const]) {
+    trimCommon(sides, [before[0], b, before[1], r]);
     if (r < r1) origins[r] = b;
     before = [b + 1, r + 1];
   }
   return origins;
 };
 
+const sizeOf = ([b0, b1, r0, r1]: Stretch): number => b1 - b0 + (r1 - r0);
+
+const areFew = (base: { readonly length: number }, result: { readonly length: number }): boolean =>
+  base.length <= EDIT_BOUNDS.diffFew_lines && result.length <= EDIT_BOUNDS.diffFew_lines;
+
 export const haveNothingInCommon = (base: readonly string[], result: readonly string[]): boolean => {
-  if (base.length > EDIT_BOUNDS.diffFew_lines || result.length > EDIT_BOUNDS.diffFew_lines) return false;
+  if (!areFew(base, result)) return false;
   for (const line of base) if (result.includes(line)) return false;
   return true;
 };
 
 /** Writes the origins of lines that are equal at both ends of the stretch and returns what lies between. */
-const trimCommon = (
-  base: readonly string[],
-  result: readonly string[],
-  stretch: Stretch,
-  origins: number[],
-): Stretch => {
+const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch => {
   let [b0, b1, r0, r1] = stretch;
-  while (b0 < b1 && r0 < r1 && base[b0] === result[r0]) origins[r0++] = b0++;
-  while (b0 < b1 && r0 < r1 && base[b1 - 1] === result[r1 - 1]) origins[--r1] = --b1;
+  const same = Math.min(b1 - b0, r1 - r0, base.sameFrom(b0, result, r0));
+  for (let i = 0; i < same; i += 1) origins[r0++] = b0++;
+  while (b0 < b1 && r0 < r1 && base.isLine(b1 - 1, result, r1 - 1)) origins[--r1] = --b1;
   return [b0, b1, r0, r1];
 };
 
-const shortestEdit = (base: string[], result: string[], b0: number, r0: number, origins: number[]): boolean => {
-  if (Math.abs(base.length - result.length) > EDIT_BOUNDS.diffEdits) return false;
-  const changes = diffArrays(base, result, { maxEditLength: EDIT_BOUNDS.diffEdits });
+/** True where nothing is left to find out. */
+const shortestEdit = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch): boolean => {
+  if (b0 === b1 || r0 === r1) return true;
+  if (Math.abs(b1 - b0 - (r1 - r0)) > EDIT_BOUNDS.diffEdits) return false;
+  const changes = diffArrays(base.range(b0, b1), result.range(r0, r1), { maxEditLength: EDIT_BOUNDS.diffEdits });
   if (changes === undefined) return false;
   let [b, r] = [b0, r0];
   for (const change of changes) {
@@ -60,49 +79,58 @@ const shortestEdit = (base: string[], result: string[], b0: number, r0: number, 
   return true;
 };
 
-const { diffWindow_lines, diffWindowEdits, diffWindowKept_lines } = EDIT_BOUNDS;
+/** How many lines of each side are compared at once, and after how many equal ones in a row what stands before is settled. */
+interface WindowSize {
+  readonly lines: number;
+  readonly kept_lines: number;
+}
+const { diffNear_lines, diffNearKept_lines, diffWindow_lines, diffWindowEdits, diffWindowKept_lines } = EDIT_BOUNDS;
+/** Most edits are small and lie far apart: a small window that ends in many equal lines says as much as a large one. */
+const NEAR: WindowSize = { lines: diffNear_lines, kept_lines: diffNearKept_lines };
+const WIDE: WindowSize = { lines: diffWindow_lines, kept_lines: diffWindowKept_lines };
 
 /**
- * A window of each side is compared, and what lies before the end of its last longer kept run is settled; the next windows begin there.
- * Each settles a quarter of itself or is the last, so the cost is linear. What is left when the two sides are no longer alike is returned.
+ * A window of each side is compared, and what lies before the end of its last longer kept run is settled; the next windows begin behind
+ * the lines that follow it on both sides. Each settles a quarter of itself or is the last, so the cost is linear. What is left when the
+ * two sides are no longer alike is returned.
  */
-const byWindows = (
-  base: readonly string[],
-  result: readonly string[],
-  stretch: Stretch,
-  origins: number[],
-): Stretch => {
-  let [b0, , r0] = stretch;
-  const [, b1, , r1] = stretch;
-  while (b0 < b1 && r0 < r1) {
-    const left = base.slice(b0, Math.min(b1, b0 + diffWindow_lines));
-    const right = result.slice(r0, Math.min(r1, r0 + diffWindow_lines));
-    const changes = diffArrays(left, right, { maxEditLength: diffWindowEdits });
-    if (changes === undefined) break;
-    const kept: (readonly [b: number, r: number, count: number])[] = [];
-    let [b, r] = [0, 0];
-    for (const { removed, added, count } of changes) {
-      if (!removed && !added) kept.push([b, r, count]);
-      if (!added) b += count;
-      if (!removed) r += count;
-    }
-    const isLast = b0 + left.length === b1 && r0 + right.length === r1;
-    const end = kept.findLastIndex(([, , count]) => isLast || count >= diffWindowKept_lines);
-    const [endB = 0, endR = 0, count = 0] = kept[end] ?? [];
-    if (!isLast && Math.min(endB, endR) + count < diffWindow_lines / 4) break;
-    for (const [keptB, keptR, lines] of kept.slice(0, end + 1))
-      for (let i = 0; i < lines; i += 1) origins[r0 + keptR + i] = b0 + keptB + i;
-    if (isLast) return [b1, b1, r1, r1];
-    [b0, r0] = [b0 + endB + count, r0 + endR + count];
+const byWindows = (sides: Sides, stretch: Stretch): Stretch => {
+  let rest = stretch;
+  for (;;) {
+    const settled = byWindow(sides, rest, NEAR) ?? byWindow(sides, rest, WIDE);
+    if (settled === null) return rest;
+    rest = trimCommon(sides, settled);
+    if (rest[0] === rest[1] || rest[2] === rest[3]) return rest;
   }
-  return [b0, b1, r0, r1];
+};
+
+/** What is left behind one window; null: it settles too little. */
+const byWindow = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch, size: WindowSize): Stretch | null => {
+  const left = base.range(b0, Math.min(b1, b0 + size.lines));
+  const right = result.range(r0, Math.min(r1, r0 + size.lines));
+  const changes = diffArrays(left, right, { maxEditLength: diffWindowEdits });
+  if (changes === undefined) return null;
+  const kept: (readonly [b: number, r: number, count: number])[] = [];
+  let [b, r] = [0, 0];
+  for (const { removed, added, count } of changes) {
+    if (!removed && !added) kept.push([b, r, count]);
+    if (!added) b += count;
+    if (!removed) r += count;
+  }
+  const isLast = b0 + left.length === b1 && r0 + right.length === r1;
+  const end = kept.findLastIndex(([, , count]) => isLast || count >= size.kept_lines);
+  const [endB = 0, endR = 0, count = 0] = kept[end] ?? [];
+  if (!isLast && Math.min(endB, endR) + count < size.lines / 4) return null;
+  for (const [keptB, keptR, lines] of kept.slice(0, end + 1))
+    for (let i = 0; i < lines; i += 1) origins[r0 + keptR + i] = b0 + keptB + i;
+  return isLast ? [b1, b1, r1, r1] : [b0 + endB + count, b1, r0 + endR + count, r1];
 };
 
 /** Pairs [base, result] of lines that stand once on each side, rising on both. */
-const anchors = (base: readonly string[], result: readonly string[], [b0, b1, r0, r1]: Stretch): [number, number][] => {
-  const unique = (lines: readonly string[], from: number, to: number): Map<string, number> => {
+const anchors = (base: LineIndex, result: LineIndex, [b0, b1, r0, r1]: Stretch): [number, number][] => {
+  const unique = (lines: LineIndex, from: number, to: number): Map<string, number> => {
     const places = new Map<string, number>();
-    for (let at = from; at < to; at += 1) places.set(lines[at] ?? '', places.has(lines[at] ?? '') ? -1 : at);
+    for (const [i, line] of lines.range(from, to).entries()) places.set(line, places.has(line) ? -1 : from + i);
     return places;
   };
   const inResult = unique(result, r0, r1);

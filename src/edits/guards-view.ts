@@ -1,7 +1,7 @@
 /** What guards look at: the base's lines and what became of them. Cost goes with the changes unless a guard asks for all lines. */
 import { type Change, changesFrom, expand } from './changes.js';
 import { haveNothingInCommon, lineOrigins } from './diff-lines.js';
-import type { LineIndex } from './lines.js';
+import { type LineIndex, NO_LINES } from './lines.js';
 
 /** A change, and the 0-based result line at which its lines stand. */
 export interface PlacedChange extends Change {
@@ -69,7 +69,7 @@ export const viewOf = (
 ): GuardView => {
   const found =
     changes === null
-      ? changesFrom(base.length, result?.all ?? [], lineOrigins(base.all, result?.all ?? []))
+      ? changesFrom(base.length, result ?? NO_LINES, lineOrigins(base, result ?? NO_LINES))
       : changes.flatMap((change) => (isPlain(change) ? change : refined(base, change)));
   const placed: PlacedChange[] = [];
   let shift = 0;

@@ -15,12 +15,20 @@ export interface LineIndex {
   line(at: number): string | undefined;
   /** Is line `at` this text? */
   is(at: number, text: string): boolean;
+  /** Is line `at` there, and the same as line `otherAt` of another text, its end apart? */
+  isLine(at: number, other: LineIndex, otherAt: number): boolean;
+  /** How many lines from `at` on are the same as those of another text from `otherAt` on, their ends apart. */
+  sameFrom(at: number, other: LineIndex, otherAt: number): number;
+  /** The code of the first character of line `at` where that is ASCII; something else, or -1, where it is not or there is none. */
+  firstCode(at: number): number;
   /** Does line `at` hold nothing but white space? Also where there is none. */
   isBlank(at: number): boolean;
   /** The end of line `at` as it stands; '' for a last line without one, and outside. */
   end(at: number): string;
   /** Lines [from, to). */
   range(from: number, to: number): string[];
+  /** Lines [from, to), both within the text, as a text of their own. */
+  slice(from: number, to: number): LineIndex;
   readonly eol: EolKind;
   /** Does any line hold `part`, which has no line end? */
   includes(part: string): boolean;
@@ -29,6 +37,13 @@ export interface LineIndex {
   /** For each line its value in `texts`, or -1. Null: not done, compare strings instead. */
   findAll(texts: ReadonlyMap<string, number>): Int32Array | null;
 }
+
+/** How many lines are the same, where `known` of them are known to be. */
+export const sameLines = (one: LineIndex, at: number, other: LineIndex, otherAt: number, known: number): number => {
+  let same = known;
+  while (one.isLine(at + same, other, otherAt + same)) same += 1;
+  return same;
+};
 
 class StringLines implements LineIndex {
   readonly all: readonly string[];
@@ -54,6 +69,17 @@ class StringLines implements LineIndex {
   is(at: number, text: string): boolean {
     return this.all[at] === text;
   }
+  isLine(at: number, other: LineIndex, otherAt: number): boolean {
+    const line = this.all[at];
+    return line !== undefined && other.is(otherAt, line);
+  }
+  sameFrom(at: number, other: LineIndex, otherAt: number): number {
+    return sameLines(this, at, other, otherAt, 0);
+  }
+  firstCode(at: number): number {
+    const line = this.all[at] ?? '';
+    return line === '' ? -1 : line.charCodeAt(0);
+  }
   isBlank(at: number): boolean {
     return (this.all[at] ?? '').trim() === '';
   }
@@ -62,6 +88,9 @@ class StringLines implements LineIndex {
   }
   range(from: number, to: number): string[] {
     return this.all.slice(Math.max(0, from), Math.max(0, to));
+  }
+  slice(from: number, to: number): LineIndex {
+    return new StringLines(this.all.slice(from, to), this.#ends.slice(from, to));
   }
   includes(part: string): boolean {
     return this.all.some((line) => line.includes(part));

@@ -176,7 +176,7 @@ export class BlockApplier {
     first: number,
     find: readonly string[],
     replace: readonly string[],
-    needed: { readonly rungs?: readonly Rung[]; readonly kept?: readonly number[] } = {},
+    needed: { readonly rungs?: readonly Rung[]; readonly kept?: ArrayLike<number> } = {},
   ): BlockOutcome {
     const nodes = this.#chain.run(first, find.length);
     const rungs = new Set<Rung>(needed.rungs);

@@ -13,7 +13,7 @@
  */
 import { type Change, changesFrom } from './changes.js';
 import { lineOrigins } from './diff-lines.js';
-import { indexOf, type LineIndex } from './lines.js';
+import { indexOf, indexOfLines, type LineIndex } from './lines.js';
 import { type ChangeBytes, refusals, splicesOf, withEnds } from './settle-changes.js';
 import { applySplices } from './splices.js';
 import type { Codec } from './text.js';
@@ -64,35 +64,36 @@ const firstEnd = (index: LineIndex): string | null => (index.end(0) === '' ? nul
 
 const BOM = '\ufeff';
 
-const changesOf = (plan: LinesPlan, { codec, text }: SettleBase, index: LineIndex): readonly Change[] => {
+const changesOf = (plan: LinesPlan, { codec }: SettleBase, index: LineIndex): readonly Change[] => {
   // An answer that quotes the byte order mark means the one that is there.
   const ownBom = codec.bom.length > 0 && index.line(0)?.startsWith(BOM) !== true;
   const { changes } = plan;
   if (changes !== undefined && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index))) return changes;
-  const lines = ownBom ? withoutFirstBom(plan.lines) : plan.lines;
-  const origins = usable(plan.origins, lines, index) ?? lineOrigins(text.lines, lines);
+  const result = plan.result ?? indexOfLines(plan.lines);
+  const lines = ownBom ? withoutFirstBom(result) : result;
+  const origins = usable(plan.origins, lines, index) ?? lineOrigins(index, lines);
   return changesFrom(index.length, lines, origins);
 };
 
 const beginsWithBom = ([first]: readonly Change[], index: LineIndex): boolean =>
   first?.from === 0 && (first.lines[0] ?? index.line(first.to))?.startsWith(BOM) === true;
 
-const withoutFirstBom = (lines: readonly string[]): readonly string[] => {
-  const [first] = lines;
-  return first?.startsWith(BOM) === true ? [first.slice(1), ...lines.slice(1)] : lines;
+const withoutFirstBom = (lines: LineIndex): LineIndex => {
+  const first = lines.line(0);
+  return first?.startsWith(BOM) === true ? indexOfLines([first.slice(1), ...lines.range(1, lines.length)]) : lines;
 };
 
 /** The format's own origins where they are sound and cannot change a byte; null: a diff decides. */
 const usable = (
   origins: readonly number[] | undefined,
-  lines: readonly string[],
+  lines: LineIndex,
   index: LineIndex,
 ): readonly number[] | null => {
   if (origins?.length !== lines.length || index.eol === 'mixed') return null;
   let last = -1;
   for (const [i, o] of origins.entries()) {
     if (o < 0) continue;
-    if (o <= last || index.line(o) !== lines[i]) return null;
+    if (o <= last || !index.isLine(o, lines, i)) return null;
     last = o;
   }
   return origins;

@@ -13,11 +13,13 @@ export const kindOfEnds = (ends: readonly string[]): EolKind => {
   return only === '\n' ? 'lf' : only === '\r\n' ? 'crlf' : 'cr';
 };
 
-/** Splits a file's text: lines end at LF or CRLF, and at CR only where the text has no LF. An empty text has no lines. */
-export const splitLines = (text: string): Text => {
+/** What lines end at: LF or CRLF, and CR only where the text has no LF. */
+const stopOf = (text: string): '\n' | '\r' => (text.includes('\n') ? '\n' : '\r');
+
+/** Splits a file's text, or a part of one whose `stop` is known. An empty text has no lines. */
+export const splitLines = (text: string, stop: '\n' | '\r' = stopOf(text)): Text => {
   const lines: string[] = [];
   const ends: string[] = [];
-  const stop = text.includes('\n') ? '\n' : '\r';
   let from = 0;
   while (from < text.length) {
     const at = text.indexOf(stop, from);

@@ -208,7 +208,9 @@ export class ClaimFinder {
 const cover = (places: number[], at: number): void => {
   let i = places.length;
   while (i > 0 && (places[i - 1] ?? 0) > at) i -= 1;
-  if (i === 0 || places[i - 1] !== at) places.splice(i, 0, at);
+  if (i > 0 && places[i - 1] === at) return;
+  if (i === places.length) places.push(at);
+  else places.splice(i, 0, at);
 };
 
 const wanted = (lines: readonly string[]): { readonly text: string }[] => lines.map((text) => ({ text }));

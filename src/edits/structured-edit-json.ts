@@ -23,6 +23,9 @@ class Stop extends Error {
 const open = (inside: 'string' | 'bracket'): Stop => new Stop({ kind: 'open', inside });
 const broken = (at: number, message: string): Stop => new Stop({ kind: 'broken', at, message });
 
+/** What objects inherit from: no name at all, as with null, which would make each of them a table of hashes. */
+const NO_NAMES = Object.create(null) as object;
+const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c];
 const WORDS: readonly (readonly [string, Json])[] = [
   ['true', true],
   ['false', false],
@@ -82,15 +85,18 @@ class Reader {
 
   private string(): string {
     const from = this.at;
+    // Most strings are what stands between the quotes.
+    let isPlain = true;
     this.at += 1;
     for (;;) {
-      const character = this.text[this.at];
-      if (character === undefined) throw open('string');
-      if (character === '"') break;
-      this.at += character === '\\' ? 2 : 1;
+      const code = this.text.charCodeAt(this.at);
+      if (Number.isNaN(code)) throw open('string');
+      if (code === QUOTE) break;
+      if (code === BACKSLASH || code < BLANK) isPlain = false;
+      this.at += code === BACKSLASH ? 2 : 1;
     }
     this.at += 1;
-    if (this.at > this.text.length) throw open('string');
+    if (isPlain) return this.text.slice(from + 1, this.at - 1);
     try {
       return JSON.parse(this.text.slice(from, this.at)) as string;
     } catch {
@@ -118,7 +124,7 @@ class Reader {
 
   private object(depth: number): Record<string, Json> {
     this.at += 1;
-    const object = Object.create(null) as Record<string, Json>;
+    const object = Object.create(NO_NAMES) as Record<string, Json>;
     this.blank();
     if (this.text[this.at] === '}') {
       this.at += 1;

@@ -29,6 +29,7 @@ export class OperationLocator {
   readonly #path: string;
   readonly #options: ApplyOptions;
   readonly #known: boolean;
+  readonly #claims: ReadonlyMap<Operation, Claim>;
   readonly #finder: ClaimFinder;
 
   constructor(lines: LineIndex, operations: readonly Operation[], path: string, options: ApplyOptions) {
@@ -36,15 +37,13 @@ export class OperationLocator {
     this.#path = path;
     this.#options = options;
     this.#known = isKnownBase(path, options);
-    this.#finder = new ClaimFinder(
-      lines,
-      operations.map((operation) => claimOf(operation, lines.length)),
-    );
+    this.#claims = new Map(operations.map((operation) => [operation, claimOf(operation, lines.length)]));
+    this.#finder = new ClaimFinder(lines, [...this.#claims.values()]);
   }
 
   locate(operation: Operation): Located {
     const [lines, path] = [this.#lines, this.#path];
-    const claim = claimOf(operation, lines.length);
+    const claim = this.#claims.get(operation) ?? claimOf(operation, lines.length);
     const at = { path, index: operation.index };
     const last = claim.from + claim.length;
     const limit = operation.type === 'insert' ? lines.length + 1 : lines.length;

@@ -8,8 +8,8 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import type { Problem } from '../shared/problems.js';
 import { problem } from '../shared/problems.js';
-import { ByteText, MAX_INDEXED_BYTES } from './byte-text.js';
-import { indexOf } from './lines.js';
+import { ByteText, isWellFormed, MAX_INDEXED_BYTES } from './byte-text.js';
+import { indexOf, indexOfLines, type LineIndex } from './lines.js';
 import { type EolKind, splitLines } from './split-lines.js';
 import type { Text } from './types.js';
 
@@ -105,9 +105,17 @@ export const answerLines = (text: string): string[] => {
   return last === '' ? ended : [...ended, last];
 };
 
+/** The same, without a string for each line where bytes can stand for the text. */
+export const answerIndex = (text: string): LineIndex => {
+  const bytes = text.includes('\n') && isWellFormed(text) ? Buffer.from(text, 'utf8') : null;
+  return bytes === null || bytes.length >= MAX_INDEXED_BYTES
+    ? indexOfLines(answerLines(text))
+    : ByteText.of(bytes, 0, 'utf8');
+};
+
 const byteText = (bytes: Uint8Array, from: number, encoding: 'utf8' | 'latin1'): Text =>
   bytes.length < MAX_INDEXED_BYTES
-    ? new ByteText(bytes, from, encoding)
+    ? ByteText.of(bytes, from, encoding)
     : splitLines(Buffer.from(bytes.subarray(from)).toString(encoding));
 
 /** The text codec of a file that does not exist yet. */

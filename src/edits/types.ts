@@ -160,6 +160,8 @@ export type FilePlan =
       readonly path: string;
       /** Result lines without ends. */
       readonly lines: readonly string[];
+      /** The same, where the format has not made strings of them. */
+      readonly result?: LineIndex;
       /** Where each result line comes from: the 0-based index of the base line it keeps byte for byte, or -1 for a new one.
        *  Absent: not known (whole-file, blocks), `settle` finds it by a line diff. */
       readonly origins?: readonly number[];

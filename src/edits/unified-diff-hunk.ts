@@ -34,6 +34,8 @@ export interface Hunk {
 
 const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: .*)?$/;
 const NO_NEWLINE = /^\\ No newline at end of file/i;
+/** Few lines are worth the expression. */
+const isNoNewline = (line: string): boolean => line.startsWith('\\') && NO_NEWLINE.test(line);
 
 export const isHunkHeader = (line: string): boolean => HEADER.test(line);
 
@@ -67,8 +69,11 @@ export const readHunk = (lines: readonly AnswerLine[], at: number, fence: string
   const end = endByCounts(lines, at + 1, oldCount, newCount, ends) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(lines, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
-  const oldLines = body.filter((line) => line.sign !== '+').length;
-  const newLines = body.filter((line) => line.sign !== '-').length;
+  let [oldLines, newLines] = [0, 0];
+  for (const { sign } of body) {
+    if (sign !== '+') oldLines += 1;
+    if (sign !== '-') newLines += 1;
+  }
   if (!whole && (oldLines < oldCount || newLines < newCount) && restIsBlank(lines, end)) {
     const message = `The hunk "${lines[at]?.text ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
     return { ok: false, open: true, code: 'cut_hunk', message };
@@ -110,12 +115,12 @@ const endByCounts = (
   while (oldLeft > 0 || newLeft > 0) {
     if (ends(i)) return null;
     const line = lines[i++]?.text ?? '';
-    if (NO_NEWLINE.test(line)) continue;
+    if (isNoNewline(line)) continue;
     if (!line.startsWith('+')) oldLeft--;
     if (!line.startsWith('-')) newLeft--;
     if (oldLeft < 0 || newLeft < 0) return null;
   }
-  if (NO_NEWLINE.test(lines[i]?.text ?? '')) i++;
+  if (isNoNewline(lines[i]?.text ?? '')) i++;
   let after = i;
   while (!ends(after) && lines[after]?.text === '') after++;
   return ends(after) || isSoft(lines, after) || !signed(lines[after]?.text ?? '') || isSignature(lines, after)
@@ -143,7 +148,7 @@ const toHunkLines = (
   const result: HunkLine[] = [];
   for (let i = from; i < to; i++) {
     const { text: raw, returned } = lines[i] ?? { text: '', returned: false };
-    if (NO_NEWLINE.test(raw)) {
+    if (isNoNewline(raw)) {
       const before = result.at(-1);
       if (before === undefined || before.noNewline)
         return { code: 'stray_line', message: `Line ${i + 1} of the answer, "${raw}", follows no line of a hunk.` };
@@ -153,11 +158,12 @@ const toHunkLines = (
     const unsigned = !/^[ +-]/.test(raw);
     const sign = unsigned ? ' ' : (raw[0] as HunkLine['sign']);
     // A CR right before the missing line end is part of the line: only the diff's own LF was taken off.
-    const keepsReturn = returned && NO_NEWLINE.test(lines[i + 1]?.text ?? '') && lines[i + 1]?.returned === false;
+    const keepsReturn = returned && isNoNewline(lines[i + 1]?.text ?? '') && lines[i + 1]?.returned === false;
     const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
     result.push({ sign, text, raw, unsigned, noNewline: false });
   }
-  for (const side of ['-', '+']) {
+  const hasNote = result.some((line) => line.noNewline);
+  for (const side of hasNote ? ['-', '+'] : []) {
     const lines = result.filter((line) => line.sign === ' ' || line.sign === side);
     if (lines.slice(0, -1).some((line) => line.noNewline))
       return {

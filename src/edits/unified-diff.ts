@@ -138,6 +138,7 @@ export const composeHunks = (
     let removed: string[] = [];
     let added: string[] = [];
     const flush = (): void => {
+      if (removed.length + added.length === 0) return;
       replaceLines(list, index, next, removed, added);
       next += removed.length;
       [removed, added] = [[], []];

@@ -9,15 +9,16 @@
  * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous. Between entries only
  * blank lines and fences may stand, and prose where a nonce tells it from an entry.
  */
+import { indexOf, type LineIndex, NO_LINES } from './lines.js';
 import { lookUp } from './paths.js';
-import { answerLines } from './text.js';
+import { answerIndex } from './text.js';
 import type { FilePlan, FormatContext, FormatModule, Reading, Reason } from './types.js';
 import { stripBodyFence } from './whole-file-fence.js';
 
 interface Entry {
   readonly kind: 'file' | 'delete';
   readonly path: string;
-  readonly body: readonly string[];
+  readonly body: LineIndex;
 }
 type Parsed =
   | { readonly ok: true; readonly entries: readonly Entry[]; readonly notes: readonly Reason[] }
@@ -26,7 +27,7 @@ type Parsed =
 export const wholeFile: FormatModule = {
   format: 'whole-file',
   read: (body, context) => {
-    const parsed = parse(answerLines(body), context.options.nonce);
+    const parsed = parse(answerIndex(body), context.options.nonce);
     if (!parsed.ok) {
       const { open, reason } = parsed;
       const reading: Reading =
@@ -40,7 +41,14 @@ export const wholeFile: FormatModule = {
   },
 };
 
-const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
+/** What lines of the grammar begin with: most lines of a body need not be looked at. */
+const [LETTER_D, LETTER_E, LETTER_F] = [0x44, 0x45, 0x46];
+const mayMark = (lines: LineIndex, at: number): boolean => {
+  const code = lines.firstCode(at);
+  return code === LETTER_F || code === LETTER_E || code === LETTER_D;
+};
+
+const parse = (lines: LineIndex, nonce: string | undefined): Parsed => {
   const entries: Entry[] = [];
   const notes: Reason[] = [];
   const bad = (code: string, message: string, open = false): Parsed => ({
@@ -49,10 +57,10 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
     reason: { code, index: entries.length, message },
   });
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
-  const hasEntry = lines.some((line) => readHeader(line, nonce) !== null);
+  const hasEntry = firstHeader(lines, nonce) < lines.length;
   let at = 0;
   while (at < lines.length) {
-    const line = lines[at] ?? '';
+    const line = lines.line(at) ?? '';
     const header = readHeader(line, nonce);
     if (header === null) {
       const harmless = line.trim() === '' || /^ {0,3}(`{3,}|~{3,})/.test(line);
@@ -67,12 +75,14 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
     }
     at += 1;
     if (header.kind === 'delete') {
-      entries.push({ ...header, body: [] });
+      entries.push({ ...header, body: NO_LINES });
       continue;
     }
     const from = at;
-    while (at < lines.length && !isEnd(lines[at] ?? '')) {
-      const inner = lines[at] ?? '';
+    for (; at < lines.length; at += 1) {
+      if (!mayMark(lines, at)) continue;
+      const inner = lines.line(at) ?? '';
+      if (isEnd(inner)) break;
       if (nonce !== undefined && readHeader(inner, nonce) !== null)
         return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
       if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
@@ -80,7 +90,6 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
           'marker_in_body',
           `The body of ${header.path} holds the marker line ${JSON.stringify(inner.slice(0, 80))}, which cannot be told from a real one.`,
         );
-      at += 1;
     }
     if (at >= lines.length) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
     entries.push({ ...header, body: lines.slice(from, at) });
@@ -89,6 +98,13 @@ const parse = (lines: readonly string[], nonce: string | undefined): Parsed => {
   if (entries.length === 0)
     return bad('no_edits', `The answer holds no \`FILE <path>${nonce === undefined ? '' : ` ${nonce}`}\` line.`);
   return { ok: true, entries, notes: notes.slice(0, 3) };
+};
+
+/** The first line that begins a file or deletes one; the number of lines where there is none. */
+const firstHeader = (lines: LineIndex, nonce: string | undefined): number => {
+  let at = 0;
+  while (at < lines.length && !(mayMark(lines, at) && readHeader(lines.line(at) ?? '', nonce) !== null)) at += 1;
+  return at;
 };
 
 /** `FILE <path> <nonce>` or `DELETE <path> <nonce>`; paths may hold blanks. */
@@ -123,7 +139,7 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
       else reasons.push(refusal);
       continue;
     }
-    const lines = stripBodyFence(path, entry.body, file.text?.lines ?? []);
+    const lines = stripBodyFence(path, entry.body, file.text === null ? NO_LINES : indexOf(file.text));
     if (lines === null) {
       reasons.push({ code: 'fence_unclear', path, index, message: fenceUnclear(path) });
       continue;
@@ -135,7 +151,14 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
         index,
         message: `The fence round the content of ${path} was left out.`,
       });
-    plans.push({ kind: 'lines', path, lines });
+    plans.push({
+      kind: 'lines',
+      path,
+      result: lines,
+      get lines() {
+        return lines.all;
+      },
+    });
   }
   return reasons.length > 0
     ? { kind: 'refused', reasons }

@@ -359,7 +359,13 @@ export const EDIT_BOUNDS = bounds({
   charactersNamed: 4,
   // Differences up to which two texts are compared in one piece.
   diffEdits: 1_000,
-  // Past that they are compared by windows of so many lines,
+  // Longer texts, both counted, are compared by windows first.
+  diffWhole_lines: 20_000,
+  // A small window does where it ends in
+  diffNear_lines: 32,
+  // so many equal lines.
+  diffNearKept_lines: 16,
+  // Else, and past `diffEdits`, windows have so many lines,
   diffWindow_lines: 1_024,
   // with so many differences in one at most,
   diffWindowEdits: 128,

@@ -2,6 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { diffArrays } from 'diff';
 import fc from 'fast-check';
+import { ByteText } from '../../src/edits/byte-text.js';
 import { combinedDiff } from '../../src/edits/diff.js';
 import { lineOrigins } from '../../src/edits/diff-lines.js';
 import { applyAnswer } from '../../src/edits/outcome.js';
@@ -11,7 +12,7 @@ import { fuzz } from '../support/fuzz.js';
 /** Made smaller, a case has no longer too many differences: the one that fails is told as it is. */
 const AS_DRAWN = { endOnFailure: true };
 
-const { diffEdits, diffWindow_lines } = EDIT_BOUNDS;
+const { diffEdits, diffWhole_lines, diffWindow_lines } = EDIT_BOUNDS;
 
 interface Sides {
   readonly base: string[];
@@ -26,7 +27,7 @@ const edits = fc.constantFrom(20, 150, 200, 250).chain((keepMost) =>
   }),
 );
 /** Edits until there are just too many for one diff; among them a stretch that has nothing in common: there the windows end, and anchors go on. */
-const sides = (kinds: number): fc.Arbitrary<Sides> =>
+const sides = (kinds: number, baseLines = 2 * diffWindow_lines): fc.Arbitrary<Sides> =>
   fc
     .record({
       edits,
@@ -44,7 +45,7 @@ const sides = (kinds: number): fc.Arbitrary<Sides> =>
         differences += gone + come;
       };
       let isForeignDone = false;
-      for (let n = 0; differences <= diffEdits || base.length <= 2 * diffWindow_lines; n += 1) {
+      for (let n = 0; differences <= diffEdits || base.length <= baseLines; n += 1) {
         const { keep, gone, come } = drawn[n % drawn.length] ?? { keep: 1, gone: 1, come: 1 };
         for (let i = 0; i <= keep; i += 1) {
           const text = line(base.length);
@@ -86,7 +87,7 @@ const expectSound = ({ base, result }: Sides, origins: readonly number[]): void 
 test('lines that stand once: the same as one diff of the whole', () => {
   fc.assert(
     fc.property(sides(0), (s) => {
-      const origins = lineOrigins(s.base, s.result);
+      const origins = [...lineOrigins(s.base, s.result)];
       expectSound(s, origins);
       expect(origins).toEqual(unwindowed(s.base, s.result));
     }),
@@ -97,12 +98,33 @@ test('lines that stand once: the same as one diff of the whole', () => {
 test('lines that repeat: sound, and nearly as much is kept', () => {
   fc.assert(
     fc.property(fc.constantFrom(1, 5, 50).chain(sides), (s) => {
-      const origins = lineOrigins(s.base, s.result);
+      const origins = [...lineOrigins(s.base, s.result)];
       expectSound(s, origins);
       const count = (all: readonly number[]): number => all.filter((o) => o >= 0).length;
       expect(count(origins)).toBeGreaterThanOrEqual(0.95 * count(unwindowed(s.base, s.result)));
     }),
     { ...fuzz('windows over lines that repeat', 4), ...AS_DRAWN },
+  );
+});
+
+test('sides so long that windows come first: as strings and as bytes the same, sound, and nearly as much is kept', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(0, 5, 50).chain((kinds) => sides(kinds, diffWhole_lines)),
+      (s) => {
+        const origins = [...lineOrigins(s.base, s.result)];
+        expectSound(s, origins);
+        const [base, result] = [ByteText.of(text(s.base), 0, 'utf8'), ByteText.of(text(s.result), 0, 'utf8')];
+        expect([...lineOrigins(base, result)]).toEqual(origins);
+        const count = (all: readonly number[]): number => all.filter((o) => o >= 0).length;
+        const kept = diffArrays(s.base, s.result).reduce(
+          (sum, part) => sum + (part.added || part.removed ? 0 : part.count),
+          0,
+        );
+        expect(count(origins)).toBeGreaterThanOrEqual(0.95 * kept);
+      },
+    ),
+    { ...fuzz('long sides', 3), ...AS_DRAWN },
   );
 });
 
