@@ -9,7 +9,7 @@ import { isJsonObject, type Json, readJson } from './structured-edit-json.js';
 export type Region = readonly [number, number];
 
 /**
- * Cuts a region into at most `parts`, none shorter than `least_lines`: at the beginning of a definition (`starts`, 1-based lines) where
+ * Cuts a region into at most `parts`, none shorter than `least_lines` (some ten and more): at the beginning of a definition (`starts`, 1-based lines) where
  * one is near, else below a blank line, else where it comes.
  */
 export const splitRegion = (
@@ -28,7 +28,6 @@ export const splitRegion = (
   for (let part = 1; part < count; part += 1) {
     const ideal = from + Math.round((part * lines) / count);
     const cut = nearestCut(ideal, reach, starts, isBlank);
-    if (cut <= begin || cut > to) continue;
     regions.push([begin, cut - 1]);
     begin = cut;
   }

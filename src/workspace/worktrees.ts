@@ -86,11 +86,16 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     return value === undefined ? null : asWorktree(value, path);
   };
 
+  /** Where a note says that it was made. Notes of older versions name no directory: there was one only. */
+  const pathIn = (noted: unknown, worktree: Worktree): string => (noted as { path?: string }).path ?? worktree.path;
   /** Where it was made; null: no attempt has come to its end. */
   const madeAt = async (worktree: Worktree): Promise<string | null> => {
-    const noted = (await readJson(sys, file(worktree.plan, worktree.name, '.made'))) as { path?: string } | undefined;
-    return noted === undefined ? null : (noted.path ?? worktree.path);
+    const noted = await readJson(sys, file(worktree.plan, worktree.name, '.made'));
+    return noted === undefined ? null : pathIn(noted, worktree);
   };
+  /** As recorded, in the directory where it was made. */
+  const asMade = async (recorded: Worktree): Promise<Worktree> =>
+    placedAt(recorded, (await madeAt(recorded)) ?? recorded.path);
 
   /** The record of that name, written where there is none. */
   const record = async (wanted: WorktreeWanted): Promise<Worktree> => {
@@ -113,7 +118,6 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
 
   const make = async (wanted: WorktreeWanted, { signal, stillOurs = () => undefined }: Attempt): Promise<Worktree> => {
     const worktree = await record(wanted);
-    const made = file(worktree.plan, worktree.name, '.made');
     const there = await madeAt(worktree);
     if (there !== null) {
       if (await isThere(join(there, '.git'))) return placedAt(worktree, there);
@@ -130,11 +134,11 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     try {
       await addWorktree({ ...worktree, path }, signal);
       stillOurs();
-      await putJsonIfAbsent(sys, made, { v: 1, path });
+      const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { v: 1, path });
+      return placedAt(worktree, pathIn(noted.value, worktree));
     } finally {
       if ((await madeAt(worktree)) !== path) await clear(sys, worktree, ofAttempt(path));
     }
-    return placedAt(worktree, (await madeAt(worktree)) ?? path);
   };
 
   /** Temp files of records that a worker died over, and directories that are empty now: its removal may have died after its record. */
@@ -153,7 +157,7 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
       await sweep(plan, name);
       return null;
     }
-    const worktree = placedAt(recorded, (await madeAt(recorded)) ?? recorded.path);
+    const worktree = await asMade(recorded);
     const holder = (await isThere(join(worktree.path, '.git'))) ? await readLease(worktree.workspace) : null;
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
@@ -188,8 +192,8 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
         const names = (await orNull(sys.readdir(dirOf(plan)))) ?? [];
         const found: Worktree[] = [];
         for (const each of names.flatMap((entry) => /^([a-z0-9-]+)\.json$/.exec(entry)?.[1] ?? []).sort()) {
-          const worktree = await read(plan, each);
-          if (worktree !== null) found.push(placedAt(worktree, (await madeAt(worktree)) ?? worktree.path));
+          const recorded = await read(plan, each);
+          if (recorded !== null) found.push(await asMade(recorded));
         }
         return found;
       }),

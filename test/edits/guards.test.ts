@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
-import type { GuardSettings } from '../../src/shared/formats.js';
+import type { Finding, GuardSettings } from '../../src/shared/formats.js';
 import type { GuardedFile } from '../../src/edits/guards.js';
 import { guardFindings } from '../../src/edits/guards.js';
 
-const run = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): string[] =>
+const findings = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): Finding[] =>
   guardFindings([
     {
       path: 'f',
@@ -12,7 +12,9 @@ const run = (base: string | null, result: string | null, more: Partial<GuardedFi
       result: result === null ? null : Buffer.from(result),
       ...more,
     },
-  ]).map((f) => `${f.guard} ${f.severity}${f.lines === undefined ? '' : ` ${f.lines.join('-')}`}`);
+  ]);
+const run = (...of: Parameters<typeof findings>): string[] =>
+  findings(...of).map((f) => `${f.guard} ${f.severity}${f.lines === undefined ? '' : ` ${f.lines.join('-')}`}`);
 const many = (count: number): string => Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
 
 describe('findings', () => {
@@ -42,15 +44,7 @@ describe('findings', () => {
     expect(run(base, result)).toEqual(expected);
   });
 
-  const messages = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): string[] =>
-    guardFindings([
-      {
-        path: 'f',
-        base: base === null ? null : Buffer.from(base),
-        result: result === null ? null : Buffer.from(result),
-        ...more,
-      },
-    ]).map(({ message }) => message);
+  const messages = (...of: Parameters<typeof findings>): string[] => findings(...of).map(({ message }) => message);
 
   test.each<[string, string, string, string[]]>([
     ['nothing stands before it', '#!/bin/sh\na\n', '#!/bin/bash\na\nb\n', []],

@@ -1,23 +1,20 @@
-/** Regions of a file, and answers that ask for lines instead of editing. */
-import { beforeAll, describe, expect, test } from '@jest/globals';
+/** Regions of a file. */
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { applyAnswer } from '../../src/edits/index.js';
 import { joinOperations, operationsOf, splitRegion } from '../../src/edits/regions.js';
-import type { Syntax } from '../../src/edits/syntax.js';
 import type { OfferedFile } from '../../src/edits/types.js';
-import { loadSyntax } from '../../src/syntax/index.js';
 import { fuzz } from '../support/fuzz.js';
 
 const LINES = 400;
 const text = `${Array.from({ length: LINES }, (_, i) => `line ${i + 1}`).join('\n')}\n`;
-const SHA_UNKNOWN = { requireMarker: false } as const;
 
-const run = (value: unknown, file: Partial<OfferedFile> = {}, path = 'a.txt', syntax?: Syntax) =>
+const run = (value: unknown, file: Partial<OfferedFile> = {}) =>
   applyAnswer({
     format: 'structured-edit',
     answer: JSON.stringify(value),
-    files: new Map([[path, { bytes: Buffer.from(text), ...file }]]),
-    options: { ...SHA_UNKNOWN, ...(syntax === undefined ? {} : { syntax }) },
+    files: new Map([['a.txt', { bytes: Buffer.from(text), ...file }]]),
+    options: { requireMarker: false },
   });
 const operation = (more: object) => ({ operations: [{ file_path: 'a.txt', ...more }], complete: true });
 
@@ -62,8 +59,30 @@ describe('splitting', () => {
     ]);
   });
 
+  test('a definition or a blank line is near up to the reach, and the nearest one is taken', () => {
+    // The middle is line 501; it may move by (500 - 100) / 2 + 100 / 4 lines.
+    const cut = (starts: number[], isBlank: (line: number) => boolean = never): number =>
+      splitRegion([1, 1000], 2, 100, starts, isBlank)[1]?.[0] ?? 0;
+    expect([cut([276]), cut([275]), cut([726]), cut([727])]).toEqual([276, 501, 726, 501]);
+    expect(cut([600, 490, 520])).toBe(490);
+    const isOne =
+      (...lines: number[]) =>
+      (line: number): boolean =>
+        lines.includes(line);
+    // A cut stands below the blank line.
+    expect([cut([], isOne(275)), cut([], isOne(274)), cut([], isOne(725)), cut([], isOne(726))]).toEqual([
+      276, 501, 726, 501,
+    ]);
+    expect([cut([], isOne(400, 510)), cut([], isOne(490, 600))]).toEqual([511, 491]);
+  });
+
   test('a region that is too short stays whole', () => {
     expect(splitRegion([101, 299], 2, 100, [200], never)).toEqual([[101, 299]]);
+    expect(splitRegion([101, 300], 2, 100, [], never)).toEqual([
+      [101, 200],
+      [201, 300],
+    ]);
+    expect(splitRegion([101, 300], 1, 100, [200], never)).toEqual([[101, 300]]);
   });
 });
 
@@ -93,82 +112,24 @@ describe('an answer for a region', () => {
     expect(run(operation({ type: 'prepend', content: 'x\n' }), { region: [301, 400] }).outcome).toBe('refused');
   });
 
+  test.each(['', 'no JSON', '[]', '3', '{}', '{"operations": 3}', '{"operations": null}'])(
+    'without operations: %s',
+    (answer) => {
+      expect(operationsOf(answer, undefined)).toEqual([]);
+    },
+  );
+
   test('what the regions say is applied as one answer', () => {
     const [first, second] = [
       operation({ type: 'delete', start_line: 200, end_line: 200 }),
       operation({ type: 'insert', line: 201, content: 'new\n' }),
     ].map((value) => operationsOf(JSON.stringify(value), undefined));
-    const joined = run(JSON.parse(joinOperations([...(first ?? []), ...(second ?? [])])));
+    const answer: unknown = JSON.parse(joinOperations([...(first ?? []), ...(second ?? [])]));
+    expect(answer).toMatchObject({ complete: true });
+    const joined = run(answer);
     if (joined.outcome !== 'edited') throw new Error(joined.outcome);
     const result = joined.files.get('a.txt');
     if (result === undefined || result === 'absent') throw new Error('no result');
     expect(Buffer.from(result.bytes).toString()).toBe(text.replace('line 200\n', 'new\n'));
-  });
-});
-
-describe('needs_lines', () => {
-  const seen = [[1, 10]] as const;
-  let syntax: Syntax;
-  beforeAll(async () => {
-    syntax = await loadSyntax(['a.ts']);
-  });
-  const needs = (needs_lines: unknown) => ({ needs_lines, complete: true });
-
-  test('ranges, within the file', () => {
-    const found = run(
-      needs({
-        ranges: [
-          [390, 999],
-          [50, 60],
-        ],
-      }),
-      { seen },
-    );
-    expect(found).toMatchObject({
-      outcome: 'needs_lines',
-      needs: {
-        path: 'a.txt',
-        ranges: [
-          [50, 60],
-          [390, 400],
-        ],
-      },
-    });
-  });
-
-  test('symbols, through the syntax tree', () => {
-    const bytes = Buffer.from('const a = 1;\n\nclass Menu {\n  price() {\n    return 1;\n  }\n}\n');
-    const found = run(needs({ symbols: ['Menu.price'] }), { seen: [[1, 1]], bytes }, 'a.ts', syntax);
-    expect(found).toMatchObject({ outcome: 'needs_lines', needs: { ranges: [[4, 6]] } });
-    const missing = run(needs({ symbols: ['Menu.cost'] }), { seen: [[1, 1]], bytes }, 'a.ts', syntax);
-    expect(missing).toMatchObject({ outcome: 'refused', reasons: [{ code: 'symbol_missing' }] });
-  });
-
-  test.each([
-    ['nothing wanted', needs({}), 'invalid', 'bad_needs_lines'],
-    ['a range that ends before it begins', needs({ ranges: [[5, 4]] }), 'invalid', 'bad_needs_lines'],
-    ['an unknown key', needs({ range: [[4, 5]] }), 'invalid', 'bad_needs_lines'],
-    ['operations beside it', { ...needs({ ranges: [[4, 5]] }), operations: [] }, 'invalid', 'bad_needs_lines'],
-    ['behind the end', needs({ ranges: [[500, 600]] }), 'refused', 'out_of_range'],
-    ['another file', needs({ file_path: 'b.txt', ranges: [[4, 5]] }), 'refused', 'file_not_offered'],
-  ])('%s', (_, value, outcome, code) => {
-    expect(run(value, { seen })).toMatchObject({ outcome, reasons: [{ code }] });
-  });
-
-  test('of a file that is shown whole nothing is missing', () => {
-    expect(run(needs({ ranges: [[4, 5]] }))).toMatchObject({
-      outcome: 'refused',
-      reasons: [{ code: 'all_lines_shown' }],
-    });
-  });
-
-  test('without its marker it is not believed', () => {
-    const found = applyAnswer({
-      format: 'structured-edit',
-      answer: '{"needs_lines": {"ranges": [[4, 5]]}}',
-      files: new Map([['a.txt', { bytes: Buffer.from(text), seen }]]),
-      options: { requireMarker: true },
-    });
-    expect(found.outcome).toBe('unmarked');
   });
 });
