@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { LineChain } from '../../src/edits/locate.js';
 import { levelBetween, levelsOn } from '../../src/edits/locate-levels.js';
+import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
 import { fuzz } from '../support/fuzz.js';
 
 const find = (base: readonly string[], wanted: readonly string[]): readonly number[] =>
@@ -61,16 +62,90 @@ describe('places of lines', () => {
     expect(find([...repeated(2000), 'b', ...repeated(600), 'b'], wanted)).toEqual([15_000, 21_001]);
   });
 
+  /** Blocks of nine lines and one, in which some lines were exchanged: each place is nearly one for a piece of it, up to its end. */
+  const periodic = fc.array(fc.tuple(fc.nat(), fc.constantFrom('a', 'b')), { maxLength: 4 }).map((exchanged) => {
+    const base = Array.from({ length: 3_000 }, (_, i) => (i % 10 === 9 ? 'b' : 'a'));
+    for (const [at, line] of exchanged) base[at % base.length] = line;
+    return base;
+  });
+
+  test('the linear pass finds what a plain search finds, at the beginning of a text and in a changed one', () => {
+    fc.assert(
+      fc.property(
+        periodic,
+        fc.nat(2_000),
+        fc.integer({ min: 200, max: 1_000 }),
+        fc.option(fc.tuple(fc.nat(), fc.constantFrom('a', 'b'))),
+        fc.option(fc.nat(2_900)),
+        (base, from, length, exchanged, changed) => {
+          const wanted = base.slice(from, from + length);
+          if (exchanged !== null) wanted[exchanged[0] % wanted.length] = exchanged[1];
+          const chain = new LineChain(base, () => wanted);
+          if (changed !== null) chain.replace(chain.run(changed, 2), ['a', 'b', 'x']);
+          const nodes = [...chain];
+          const all = naive(
+            nodes.map((node) => chain.textOf(node)),
+            wanted,
+          );
+          const { first, more } = chain.find(
+            wanted.map((text) => ({ text })),
+            'exact',
+          );
+          expect(first.map((node) => nodes.indexOf(node))).toEqual(all.slice(0, EDIT_BOUNDS.placesKept));
+          expect(more).toBe(all.length > EDIT_BOUNDS.placesKept);
+        },
+      ),
+      fuzz('linear pass', 40),
+    );
+  });
+
+  test('where a line has two readings there is no linear pass: there may be more places', () => {
+    const base = Array.from({ length: 20_000 }, (_, i) => (i % 10 === 9 ? 'b' : 'a'));
+    const wanted = [...base.slice(0, 5_000), 'b'];
+    const chain = new LineChain(base, () => [...wanted, 'c']);
+    const pattern = wanted.map((text, i) => (i === 3 ? { text, other: 'c' } : { text }));
+    expect(chain.find(pattern, 'exact')).toEqual({ first: [], more: true });
+  });
+
   test('many places are cut short and say so', () => {
-    const chain = new LineChain(new Array<string>(1000).fill('a'), () => ['a']);
-    const places = chain.find([{ text: 'a' }], 'exact');
-    expect([places.first.length, places.more]).toEqual([50, true]);
+    const most = EDIT_BOUNDS.placesKept;
+    const placesIn = (count: number, pattern: readonly string[]) => {
+      const chain = new LineChain(new Array<string>(count).fill('a'), () => pattern);
+      const places = chain.find(
+        pattern.map((text) => ({ text })),
+        'exact',
+      );
+      return [places.first.length, places.more];
+    };
+    for (const pattern of [['a'], ['a', 'a', 'a']]) {
+      const others = pattern.length - 1;
+      expect(placesIn(1000, pattern)).toEqual([most, true]);
+      expect(placesIn(most + others, pattern)).toEqual([most, false]);
+      expect(placesIn(most + others + 1, pattern)).toEqual([most, true]);
+    }
   });
 
   test('either reading of a line will do', () => {
-    const chain = new LineChain([' a', 'b', 'a', 'b'], () => ['a', ' a', 'b']);
-    const places = chain.find([{ text: 'a', other: ' a' }, { text: 'b' }], 'exact');
-    expect([...places.first].sort()).toEqual([0, 2]);
+    const line = fc.constantFrom('a', 'b', 'c');
+    const wanted = fc.array(fc.record({ text: line, other: line }, { requiredKeys: ['text'] }), {
+      minLength: 1,
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 30 }), wanted, (base, pattern) => {
+        const chain = new LineChain(base, () => ['a', 'b', 'c']);
+        const fits = (at: number): boolean =>
+          pattern.every(({ text, other }, i) => base[at + i] === text || base[at + i] === (other ?? text));
+        const places = chain.find(pattern, 'exact');
+        expect([...places.first].sort((x, y) => x - y)).toEqual(base.map((_, at) => at).filter(fits));
+        expect(places.more).toBe(false);
+      }),
+      fuzz('two readings'),
+    );
+  });
+
+  test('no line stands nowhere', () => {
+    expect(new LineChain(['a'], () => []).find([], 'exact')).toEqual({ first: [], more: false });
   });
 });
 
