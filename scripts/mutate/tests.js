@@ -15,7 +15,7 @@ const LAST = ['properties', 'perturbed', 'search-replace-properties', 'unified-d
 /** They start git, need `dist` or many seconds. */
 const LEFT_OUT = ['diff', 'diff-git-properties', 'unified-diff-git', 'hostile', 'truncation', 'library-docs'];
 /** Of size: half a second and more each, which every mutant that nothing notices would pay. */
-const OF_SIZE = /\bhuge\b|1,000 (blocks|hunks) in 100,000|looked for so often|three base36 characters/;
+const OF_SIZE = /\bhuge\b|1,000 (blocks|hunks) in 100,000|looked for so often|three base36 characters|sides so long/;
 
 const names = () => {
   const all = readdirSync(FOLDER)
