@@ -100,9 +100,9 @@ const temporalUi = async (browser, stage, run, pathOf) => {
     await dialog.getByRole('button', { name: 'Submit' }).click();
     const { result } = await waitForRun(stage.emend, run, { throughPauses: true });
     if (result?.outcome !== 'committed') throw new Error(`the signal did not lead to a commit: ${result?.outcome}`);
-    await page.getByRole('tab', { name: 'Timeline' }).click();
     // What was fetched before the signal stays in the heading otherwise.
     await page.reload();
+    await page.getByRole('tab', { name: 'Timeline' }).click();
     await page.getByText('"committed"').first().waitFor();
     await drawn(page);
     await picture('temporal-4-done');
