@@ -7,6 +7,7 @@
 import { checkAt } from './listing.js';
 import type { LineIndex } from './lines.js';
 import { LineChain } from './locate.js';
+import { longestOf, standingOnce } from './once.js';
 import { type Level, levelBetween, LEVELS } from './locate-levels.js';
 import type { Operation, QuotedLine } from './structured-edit-operations.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
@@ -99,6 +100,7 @@ export class ClaimFinder {
   readonly #lines: LineIndex;
   readonly #claims: readonly Claim[];
   readonly #chain: LineChain;
+  #once: ReadonlySet<string> | null = null;
   #byCheck: ReadonlyMap<string, readonly number[]> | null = null;
 
   /** `claims`: every claim that will be asked about. */
@@ -119,7 +121,19 @@ export class ClaimFinder {
    * come in or gone there, so each part must stand in one place by itself.
    */
   isRepeated(claim: Claim): boolean {
-    return this.#stretches(claim).some(({ atEnd, lines }) => !atEnd && !this.#isOnce(lines));
+    return this.#stretches(claim).some(
+      ({ atEnd, lines }) => !atEnd && !this.#holdsLineOfItsOwn(lines) && !this.#isOnce(lines),
+    );
+  }
+
+  /** Lines of the file stand nowhere else, if one of them does not. */
+  #holdsLineOfItsOwn(lines: readonly string[]): boolean {
+    this.#once ??= standingOnce(
+      this.#lines,
+      this.#claims.flatMap((claim) => this.#stretches(claim).map((stretch) => longestOf(stretch.lines))),
+    );
+    const longest = longestOf(lines);
+    return longest !== undefined && this.#once.has(longest);
   }
 
   /** Does each part of what is quoted stand in one place by itself? How far apart two parts are only numbers say. */

@@ -11,6 +11,7 @@ import { indexOf, type LineIndex } from './lines.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
 import { type Level, levelsOn, levelBetween, rungOn } from './locate-levels.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from './locate-shifted.js';
+import { longestOf, standingOnce } from './once.js';
 import { describeNearest, nearest } from './nearest.js';
 import type { Text } from './types.js';
 import type { Hunk, HunkLine } from './unified-diff-hunk.js';
@@ -26,6 +27,8 @@ export type Location =
   | { readonly ok: false; readonly code: string; readonly message: string };
 
 const oldSide = (hunk: Hunk): HunkLine[] => hunk.lines.filter((line) => line.sign !== '+');
+const longestText = (lines: readonly HunkLine[]): string | undefined => longestOf(lines.map((line) => line.text));
+const longestOld = (hunk: Hunk): string | undefined => longestText(oldSide(hunk));
 const wrongCounts = (hunk: Hunk): boolean => hunk.oldLines !== hunk.oldCount || hunk.newLines !== hunk.newCount;
 
 /** Lines that a search may look for: the old side in both readings, and signed lines as they stand (see `mayBeContext`). */
@@ -47,6 +50,7 @@ export class HunkLocator {
   readonly #plain: LineChain;
   readonly #hunks: readonly Hunk[];
   #both: LineChain | null = null;
+  #once: ReadonlySet<string> | null = null;
   readonly #rungs: RungSettings | undefined;
   readonly #known: boolean;
   #added = 0;
@@ -179,11 +183,19 @@ export class HunkLocator {
   #stated(hunk: Hunk, old: readonly HunkLine[]): Location {
     const accepted = this.#accept(hunk, old, hunk.oldAt, true);
     if (this.#known || !accepted.ok) return accepted;
+    if (this.#holdsLineOfItsOwn(old)) return accepted;
     const all = this.#atEnd(old, this.#plain.find(old, 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
     if (!rungOn('unchecked_lines', this.#rungs)) return refused('context_repeated', repeated(all));
     const { located } = accepted;
     return { ok: true, located: { ...located, rungs: [...located.rungs, 'unchecked_lines'] } };
+  }
+
+  /** Lines that stand where the header says stand nowhere else, if one of them does not. */
+  #holdsLineOfItsOwn(old: readonly HunkLine[]): boolean {
+    this.#once ??= standingOnce(this.#index, this.#hunks.map(longestOld));
+    const longest = longestText(old);
+    return longest !== undefined && this.#once.has(longest);
   }
 
   #standsAt(old: readonly HunkLine[], at: number): boolean {
