@@ -112,24 +112,24 @@ export class ByteText implements Text, LineIndex {
     for (let i = 0; i < length; i += 1) if (bytes[start + i] !== otherBytes[otherStart + i]) return false;
     return true;
   }
-  sameFrom(at: number, other: LineIndex, otherAt: number): number {
+  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number {
     const isAlike = other instanceof ByteText && other.#encoding === this.#encoding && other.eol === this.eol;
-    const known = isAlike && this.eol !== 'mixed' ? this.#sameBytes(at, other, otherAt) : 0;
-    return sameLines(this, at, other, otherAt, known);
+    const known = isAlike && this.eol !== 'mixed' ? this.#sameBytes(at, other, otherAt, most) : 0;
+    return sameLines(this, at, other, otherAt, most, known);
   }
-  /** Whole lines, their ends too, that are the same for certain: all but the last of the equal bytes. */
-  #sameBytes(at: number, other: ByteText, otherAt: number): number {
+  /** Whole lines, their ends too, that are the same for certain: all but the last of the equal bytes, which may go on in the other text. */
+  #sameBytes(at: number, other: ByteText, otherAt: number, most: number): number {
     const [start, otherStart] = [this.start(at), other.start(otherAt)];
-    const most = Math.min(this.#bytes.length - start, other.#bytes.length - otherStart);
+    const bound = Math.min(this.start(at + most) - start, other.#bytes.length - otherStart);
     let same = 0;
-    while (same + COMPARED_BYTES <= most) {
+    while (same + COMPARED_BYTES <= bound) {
       const [from, otherFrom] = [start + same, otherStart + same];
       if (this.#bytes.compare(other.#bytes, otherFrom, otherFrom + COMPARED_BYTES, from, from + COMPARED_BYTES) !== 0)
         break;
       same += COMPARED_BYTES;
     }
     let lines = 0;
-    while (this.start(at + lines + 1) <= start + same && lines < this.length - at) lines += 1;
+    while (lines < most && lines < this.length - at && this.start(at + lines + 1) <= start + same) lines += 1;
     return Math.max(0, lines - 1);
   }
   firstCode(at: number): number {

@@ -27,30 +27,35 @@ export const lineOrigins = (
 ): Int32Array => {
   const [base, result] = [indexOfLines(baseLines), indexOfLines(resultLines)];
   const origins = new Int32Array(result.length).fill(-1);
-  if (areFew(base, result) && haveNothingInCommon(base.all, result.all)) return origins;
   const sides = { base, result, origins };
   let rest = trimCommon(sides, [0, base.length, 0, result.length]);
+  const [b0, b1, r0, r1] = rest;
+  if (areFew(b1 - b0, r1 - r0) && haveNothingInCommon(base.range(b0, b1), result.range(r0, r1))) return origins;
   const isLong = sizeOf(rest) > EDIT_BOUNDS.diffWhole_lines;
   if (isLong) rest = byWindows(sides, rest);
   if (shortestEdit(sides, rest)) return origins;
   if (!isLong) rest = byWindows(sides, rest);
-  const [b0, b1, r0, r1] = rest;
+  byAnchors(sides, rest);
+  return origins;
+};
+
+const byAnchors = (sides: Sides, stretch: Stretch): void => {
+  const [b0, b1, r0, r1] = stretch;
   let before: readonly [number, number] = [b0, r0];
-  for (const [b, r] of [...anchors(base, result, rest), [b1, r1] as const]) {
+  for (const [b, r] of [...anchors(sides.base, sides.result, stretch), [b1, r1] as const]) {
     trimCommon(sides, [before[0], b, before[1], r]);
-    if (r < r1) origins[r] = b;
+    if (r < r1) sides.origins[r] = b;
     before = [b + 1, r + 1];
   }
-  return origins;
 };
 
 const sizeOf = ([b0, b1, r0, r1]: Stretch): number => b1 - b0 + (r1 - r0);
 
-const areFew = (base: { readonly length: number }, result: { readonly length: number }): boolean =>
-  base.length <= EDIT_BOUNDS.diffFew_lines && result.length <= EDIT_BOUNDS.diffFew_lines;
+const areFew = (base: number, result: number): boolean =>
+  base <= EDIT_BOUNDS.diffFew_lines && result <= EDIT_BOUNDS.diffFew_lines;
 
 export const haveNothingInCommon = (base: readonly string[], result: readonly string[]): boolean => {
-  if (!areFew(base, result)) return false;
+  if (!areFew(base.length, result.length)) return false;
   for (const line of base) if (result.includes(line)) return false;
   return true;
 };
@@ -58,7 +63,7 @@ export const haveNothingInCommon = (base: readonly string[], result: readonly st
 /** Writes the origins of lines that are equal at both ends of the stretch and returns what lies between. */
 const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch => {
   let [b0, b1, r0, r1] = stretch;
-  const same = Math.min(b1 - b0, r1 - r0, base.sameFrom(b0, result, r0));
+  const same = base.sameFrom(b0, result, r0, Math.min(b1 - b0, r1 - r0));
   for (let i = 0; i < same; i += 1) origins[r0++] = b0++;
   while (b0 < b1 && r0 < r1 && base.isLine(b1 - 1, result, r1 - 1)) origins[--r1] = --b1;
   return [b0, b1, r0, r1];

@@ -17,8 +17,8 @@ export interface LineIndex {
   is(at: number, text: string): boolean;
   /** Is line `at` there, and the same as line `otherAt` of another text, its end apart? */
   isLine(at: number, other: LineIndex, otherAt: number): boolean;
-  /** How many lines from `at` on are the same as those of another text from `otherAt` on, their ends apart. */
-  sameFrom(at: number, other: LineIndex, otherAt: number): number;
+  /** How many of the `most` lines from `at` on are the same as those of another text from `otherAt` on, their ends apart. */
+  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number;
   /** The code of the first character of line `at` where that is ASCII; something else, or -1, where it is not or there is none. */
   firstCode(at: number): number;
   /** Does line `at` hold nothing but white space? Also where there is none. */
@@ -38,10 +38,17 @@ export interface LineIndex {
   findAll(texts: ReadonlyMap<string, number>): Int32Array | null;
 }
 
-/** How many lines are the same, where `known` of them are known to be. */
-export const sameLines = (one: LineIndex, at: number, other: LineIndex, otherAt: number, known: number): number => {
+/** How many of `most` lines are the same, where `known` of them are known to be. */
+export const sameLines = (
+  one: LineIndex,
+  at: number,
+  other: LineIndex,
+  otherAt: number,
+  most: number,
+  known: number,
+): number => {
   let same = known;
-  while (one.isLine(at + same, other, otherAt + same)) same += 1;
+  while (same < most && one.isLine(at + same, other, otherAt + same)) same += 1;
   return same;
 };
 
@@ -73,8 +80,8 @@ class StringLines implements LineIndex {
     const line = this.all[at];
     return line !== undefined && other.is(otherAt, line);
   }
-  sameFrom(at: number, other: LineIndex, otherAt: number): number {
-    return sameLines(this, at, other, otherAt, 0);
+  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number {
+    return sameLines(this, at, other, otherAt, most, 0);
   }
   firstCode(at: number): number {
     const line = this.all[at] ?? '';

@@ -61,7 +61,8 @@ export class BlockApplier {
   #exists: boolean;
   #changed = false;
   /** Blocks that changed something, to know one that is sent again. */
-  readonly #made = new Set<string>();
+  readonly #made: BlockReading[] = [];
+  readonly #madeKeys = new Set<string>();
 
   /** `text` null: the file does not exist yet. `known`: it is the one that the answer was made for. */
   constructor(
@@ -96,7 +97,7 @@ export class BlockApplier {
       return refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
     if (find.length === replace.length && find.every((line, i) => line === replace[i])) return this.#unmoved(find);
     const outcome = this.#locate(block, reading);
-    if (outcome.kind === 'changed') this.#made.add(keyOf(reading));
+    if (outcome.kind === 'changed') this.#made.push(reading);
     return outcome;
   }
 
@@ -129,6 +130,12 @@ export class BlockApplier {
       ({ find }) => find.length > 0 && this.#chain.find(pattern(find), 'exact').first.length > 0,
     );
     return fitting.length === 1 ? (fitting[0] ?? null) : null;
+  }
+
+  /** Few answers send a block twice: keys are made when one asks. */
+  #hasMade(reading: BlockReading): boolean {
+    for (const made of this.#made.splice(0)) this.#madeKeys.add(keyOf(made));
+    return this.#madeKeys.has(keyOf(reading));
   }
 
   #create(lines: readonly string[]): BlockOutcome {
@@ -267,7 +274,7 @@ export class BlockApplier {
     if (replace.length === 0 || this.#chain.find(find, 'white_space').first.length > 0) return null;
     const [first, ...more] = this.#chain.find(pattern(replace), 'exact').first;
     if (first === undefined || more.length > 0) return null;
-    if (this.#made.has(keyOf(reading))) return 'made';
+    if (this.#hasMade(reading)) return 'made';
     const nodes = this.#chain.run(first, replace.length);
     return nodes.every((node) => this.#chain.originOf(node) >= 0) ? 'base' : null;
   }

@@ -101,7 +101,8 @@ describe('an index over bytes', () => {
             [bytes, otherStrings],
             [strings, otherBytes],
           ] as const)
-            expect(one.sameFrom(0, two, 0)).toBe(wanted);
+            for (const most of [0, 1, wanted - 1, wanted, lines.length])
+              expect(one.sameFrom(0, two, 0, Math.max(0, most))).toBe(Math.max(0, Math.min(most, wanted)));
         },
       ),
       fuzz(`common lines ${JSON.stringify(end)}`),
