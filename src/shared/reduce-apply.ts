@@ -166,7 +166,11 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 }
 
 // ------------------------------------------------------------------------------------------------------ verify, rollback, commit
-export function onVerified(state: StepState, result: VerifyResult, now: number): StepState {
+interface Verified {
+  readonly result: VerifyResult;
+  readonly keepsBytes?: boolean;
+}
+export function onVerified(state: StepState, { result, keepsBytes = false }: Verified, now: number): StepState {
   const told = emit({ ...state, verification: result.outcome, rememberTest: null }, now, {
     type: 'verified',
     outcome: result.outcome,
@@ -192,7 +196,9 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
     failedVerifications: failures,
     lastSignature: result.signature,
     failureOutput: result.output,
-    failedProposals: [...(state.failedProposals ?? []), ...(state.proposal === null ? [] : [state.proposal.id])],
+    ...(keepsBytes && state.proposal !== null
+      ? { failedProposals: [...(state.failedProposals ?? []), state.proposal.id] }
+      : {}),
     afterRollback: again || spent || regenerable(state).length === 0 ? 'ask' : 'regenerate',
     problem: null,
   };

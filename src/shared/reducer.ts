@@ -39,7 +39,8 @@ export type Fact =
   | { readonly type: 'applied'; readonly result: ApplyResult }
   | { readonly type: 'waited' }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
-  | { readonly type: 'verified'; readonly result: VerifyResult }
+  /** `keepsBytes`: the proposal with which the tests failed is known again. */
+  | { readonly type: 'verified'; readonly result: VerifyResult; readonly keepsBytes?: boolean }
   | { readonly type: 'rolled_back'; readonly result: RollbackResult }
   | { readonly type: 'committed'; readonly result: CommitResult }
   | { readonly type: 'paused'; readonly pause: Pause }
@@ -165,7 +166,7 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'rebased':
       return onRebased(state, fact.result, now);
     case 'verified':
-      return onVerified(state, fact.result, now);
+      return onVerified(state, fact, now);
     case 'rolled_back':
       return onRolledBack(state, fact.result, now);
     case 'committed':

@@ -318,6 +318,18 @@ describe('verify and rollback', () => {
     expect(other.state.outcome).toBe('committed');
   });
 
+  test('the same bytes again in a run of an earlier build: it goes on as it went', () => {
+    const driver = play({
+      words: { propose: ['edited=1', 'edited=1'], verify: ['fail:x'] },
+      ready: { ...TESTED, approval: 'auto' },
+      earlierBuild: true,
+    });
+    const ONCE = 'approve_by_policy > apply a.ts > verify';
+    expect(driver.trace.join(' > ')).toBe(
+      `${A} > ${ONCE} > rollback > propose a.ts#2 told > seal > ${ONCE} > commit > committed`,
+    );
+  });
+
   const GO = `${A} > ask approval a.ts > say approve > apply a.ts`;
   const tested = (
     name: string,
