@@ -166,11 +166,7 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 }
 
 // ------------------------------------------------------------------------------------------------------ verify, rollback, commit
-interface Verified {
-  readonly result: VerifyResult;
-  readonly keepsBytes?: boolean;
-}
-export function onVerified(state: StepState, { result, keepsBytes = false }: Verified, now: number): StepState {
+export function onVerified(state: StepState, result: VerifyResult, now: number): StepState {
   const told = emit({ ...state, verification: result.outcome, rememberTest: null }, now, {
     type: 'verified',
     outcome: result.outcome,
@@ -196,9 +192,7 @@ export function onVerified(state: StepState, { result, keepsBytes = false }: Ver
     failedVerifications: failures,
     lastSignature: result.signature,
     failureOutput: result.output,
-    ...(keepsBytes && state.proposal !== null
-      ? { failedProposals: [...(state.failedProposals ?? []), state.proposal.id] }
-      : {}),
+    failedProposals: [...(state.failedProposals ?? []), ...(state.proposal === null ? [] : [state.proposal.id])],
     afterRollback: again || spent || regenerable(state).length === 0 ? 'ask' : 'regenerate',
     problem: null,
   };

@@ -39,8 +39,7 @@ export type Fact =
   | { readonly type: 'applied'; readonly result: ApplyResult }
   | { readonly type: 'waited' }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
-  /** `keepsBytes`: the proposal with which the tests failed is known again. */
-  | { readonly type: 'verified'; readonly result: VerifyResult; readonly keepsBytes?: boolean }
+  | { readonly type: 'verified'; readonly result: VerifyResult }
   | { readonly type: 'rolled_back'; readonly result: RollbackResult }
   | { readonly type: 'committed'; readonly result: CommitResult }
   | { readonly type: 'paused'; readonly pause: Pause }
@@ -166,7 +165,7 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'rebased':
       return onRebased(state, fact.result, now);
     case 'verified':
-      return onVerified(state, fact, now);
+      return onVerified(state, fact.result, now);
     case 'rolled_back':
       return onRolledBack(state, fact.result, now);
     case 'committed':

@@ -150,7 +150,7 @@ export interface StepState extends DecisionState, EventLog {
   readonly failedVerifications: number;
   readonly lastSignature: string | null;
   readonly failureOutput: BlobRef | null;
-  /** Ids of the proposals with which the tests failed; absent: none, or a run of an earlier build. */
+  /** Ids of the proposals with which the tests failed; absent: none. */
   readonly failedProposals?: readonly string[];
   /** What the step ends with where its starter wants to hear of it. */
   readonly failure?: VerificationFailure;

@@ -193,8 +193,9 @@ class Step {
           ]),
         }));
       case 'verify':
-        return this.interruptibly('verify', this.state.testCommands.join(' && '), async (base, options) => {
-          const result = await host.verify.executeWithOptions(
+        return this.interruptibly('verify', this.state.testCommands.join(' && '), async (base, options) => ({
+          type: 'verified',
+          result: await host.verify.executeWithOptions(
             { ...options, ...this.activities.verifyTimeouts(move.timeout_s) },
             [
               {
@@ -209,11 +210,8 @@ class Step {
                 ...this.heldLease(),
               },
             ],
-          );
-          const failed = result.outcome === 'fail_soft' || result.outcome === 'fail_hard';
-          const keepsBytes = failed && patched('failed-bytes-are-known-again');
-          return { type: 'verified', result, ...(keepsBytes ? { keepsBytes } : {}) };
-        });
+          ),
+        }));
       case 'rollback':
         return this.work('rollback', 'put the files back', async (base, options) => ({
           type: 'rolled_back',

@@ -301,32 +301,31 @@ describe('apply', () => {
 });
 
 describe('verify and rollback', () => {
-  test.each([
-    ['ask', ['approve'], 'ask approval a.ts > say approve', 'the proposal is ready, but the tests failed'],
-    ['auto', [], 'approve_by_policy', 'approval is auto, but a person must look: the tests failed'],
-  ] as const)('the same bytes again, approval %s: a person is told', (approval, decisions, first, message) => {
+  test('the same bytes again: a person who is asked is told', () => {
     const again = { words: { propose: ['edited=1', 'edited=1', 'edited=2'], verify: ['fail:x', 'fail:y'] } };
-    const ready = { ...TESTED, approval };
-    const driver = play({ ...again, ready, decisions });
-    const FAILED = 'apply a.ts > verify > rollback > propose';
-    expect(driver.trace.join(' > ')).toBe(`${A} > ${first} > ${FAILED} a.ts#2 told > seal > ask approval a.ts`);
-    expect(driver.state.decision?.message).toContain(`${message} with these very bytes before`);
+    const ready = { ...TESTED, approval: 'ask' } as const;
+    const driver = play({ ...again, ready, decisions: ['approve'] });
+    const FIRST = `${A} > ask approval a.ts > say approve > apply a.ts > verify > rollback`;
+    expect(driver.trace.join(' > ')).toBe(`${FIRST} > propose a.ts#2 told > seal > ask approval a.ts`);
+    expect(driver.state.decision?.message).toContain(
+      'the proposal is ready, but the tests failed with these very bytes before: 1 file',
+    );
     // Other bytes are another matter.
-    const other = play({ ...again, ready, decisions: [...decisions, 'approve', ...decisions] });
-    const LAST = approval === 'ask' ? 'ask approval a.ts > say approve' : first;
-    expect(other.trace.join(' > ')).toContain(`${FAILED} a.ts#3 told > seal > ${LAST}`);
-    expect(other.state.outcome).toBe('committed');
+    const other = play({ ...again, ready, decisions: ['approve', 'approve'] });
+    expect(other.trace.at(-1)).toBe('ask approval a.ts');
+    expect(other.state.decision?.message).toContain('the proposal is ready: 1 file');
   });
 
-  test('the same bytes again in a run of an earlier build: it goes on as it went', () => {
-    const driver = play({
-      words: { propose: ['edited=1', 'edited=1'], verify: ['fail:x'] },
-      ready: { ...TESTED, approval: 'auto' },
-      earlierBuild: true,
-    });
-    const ONCE = 'approve_by_policy > apply a.ts > verify';
-    expect(driver.trace.join(' > ')).toBe(
-      `${A} > ${ONCE} > rollback > propose a.ts#2 told > seal > ${ONCE} > commit > committed`,
+  test('the same bytes again under approval: auto: told where a person must look anyway', () => {
+    const words = { propose: ['edited=1', 'edited=1'], verify: ['fail:x', 'fail:x'] };
+    const ready = { ...TESTED, approval: 'auto' } as const;
+    const ONCE = 'approve_by_policy > apply a.ts > verify > rollback';
+    expect(play({ words, ready }).trace.join(' > ')).toBe(
+      `${A} > ${ONCE} > propose a.ts#2 told > seal > ${ONCE} > ask tests_failed`,
+    );
+    const driver = play({ words, ready, mustAsk: ['a guard'], decisions: ['approve'] });
+    expect(driver.state.decision?.message).toContain(
+      'approval is auto, but a person must look: the tests failed with these very bytes before; a guard: 1 file',
     );
   });
 

@@ -207,11 +207,7 @@ export class StepDriver {
       case 'rebase':
         return { type: 'rebased', result: world.rebase(word ?? 'sealed', state) };
       case 'verify':
-        return {
-          type: 'verified',
-          result: world.verify(word ?? 'pass'),
-          keepsBytes: world.wanted.earlierBuild !== true,
-        };
+        return { type: 'verified', result: world.verify(word ?? 'pass') };
       case 'rollback':
         return { type: 'rolled_back', result: world.rollback(state) };
       case 'commit':

@@ -44,8 +44,6 @@ export interface Wanted {
   readonly mustAsk?: readonly string[];
   /** Every edit has so many changes to choose among. */
   readonly changes?: number;
-  /** The history of an earlier build, which has none of the markers of `patched`. */
-  readonly earlierBuild?: boolean;
 }
 interface Sealed {
   readonly path: string;
@@ -70,7 +68,7 @@ export class World {
   private answers = 0;
   private leases = 0;
   private readonly paths: readonly string[];
-  readonly wanted: Wanted;
+  private readonly wanted: Wanted;
 
   constructor(wanted: Wanted) {
     this.wanted = wanted;
