@@ -53,6 +53,17 @@ module.exports = {
     },
     only('workflows-arrows', '^src/workflows/', ['^src/shared/', '^src/activities/']),
     {
+      name: 'replay-reads-no-constants',
+      comment:
+        'a history replays by the rules in its input (src/shared/rules.ts); queries, details and names are not replayed',
+      severity: 'error',
+      from: {
+        path: '^src/(shared|workflows)/',
+        pathNot: '^src/shared/((plan/)?(views|event-words)|rules|refs)[.]ts$',
+      },
+      to: { path: '^src/shared/(limits|bounds)[.]ts$', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'sandbox-no-builtins',
       comment: 'shared and workflows load in the workflow sandbox',
       severity: 'error',

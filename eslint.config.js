@@ -12,6 +12,13 @@ const node = {
   globalThis: 'readonly',
 };
 
+/** A file's URL has %20 where its path has a space. */
+const notPathname = {
+  selector: "MemberExpression[property.name='pathname'] > NewExpression[callee.name='URL'][arguments.length=2]",
+  message:
+    'A path is fileURLToPath(new URL(…)): the pathname of a URL is no path where a directory has a space in its name.',
+};
+
 export default defineConfig(
   {
     ignores: [
@@ -30,6 +37,7 @@ export default defineConfig(
     files: ['**/*.js', '**/*.cjs'],
     extends: [js.configs.recommended],
     languageOptions: { globals: { ...node, module: 'writable' } },
+    rules: { 'no-restricted-syntax': ['error', notPathname] },
   },
   {
     files: ['**/*.ts', '**/*.tsx'],
@@ -45,6 +53,7 @@ export default defineConfig(
         'error',
         { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
       ],
+      'no-restricted-syntax': ['error', notPathname],
       '@typescript-eslint/no-import-type-side-effects': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
@@ -58,6 +67,7 @@ export default defineConfig(
       '@typescript-eslint/no-non-null-assertion': 'off',
       'no-restricted-syntax': [
         'error',
+        notPathname,
         {
           selector:
             "CallExpression[callee.callee.property.name='each'] > ArrowFunctionExpression > Identifier[optional=true]",

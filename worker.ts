@@ -23,7 +23,7 @@ import { ProblemError } from './src/shared/problems.js';
 import { queueNames, queuePrefix, type Queues } from './src/shared/protocol.js';
 import { boundFailures } from './src/temporal/failures.js';
 import { runWorkers } from './src/temporal/run-workers.js';
-import { ensureSearchAttributes } from './src/temporal/search-attributes.js';
+import { awaitUsable, ensureSearchAttributes } from './src/temporal/search-attributes.js';
 import { resolveTimings } from './src/temporal/timings.js';
 import { workerIdentity } from './src/temporal/worker-identity.js';
 import { connectWorker } from './src/temporal/worker-connection.js';
@@ -116,8 +116,8 @@ export async function diskDependencies(
     }),
     model,
     engine: createApplyEngine({ home, blobs, sys }),
-    edits: createEditRunner(),
-    commit: createCommitter({ blobs }),
+    edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
+    commit: createCommitter({ blobs, turn_ms: timings.commandTurn_ms }),
     timings,
     logger,
     env,
@@ -158,9 +158,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
   const { connection, namespace, address, uiUrl } = connected;
-  await ensureSearchAttributes(connection, namespace, (why) => {
+  const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
     logger.warn(why);
   });
+  // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
+  if (attributes) await awaitUsable(connection, namespace);
   const { host, model } = createActivities(dependencies);
   const force_ms = timings.shutdownGrace_ms + SERVER_BOUNDS.stopForce_ms;
   const common = {

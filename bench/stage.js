@@ -1,7 +1,7 @@
 /** What a measure plays on: a home, a Temporal dev server, the rehearsal model, the measured worker, a client. Closed in turn. */
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -78,6 +78,8 @@ export const openStage = async ({ rules, env: added = {} }) => {
       client: temporal.client,
       baselineQueue: `${QUEUE}-baseline`,
       costs: worker.costs,
+      peakMemory: worker.peakMemory,
+      requests: () => rehearsal.requests().length,
       actions: () => actionCounts(metricsPort),
       repository: (name, files) => makeRepository(join(dir, name), files),
       close,
@@ -121,6 +123,9 @@ const startMeasuredWorker = async (env) => {
       child.send('costs');
       return (await answer)[0].costs;
     },
+    /** MiB of resident memory at its highest, all threads. */
+    peakMemory: async () =>
+      Number(/^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     stop: async () => {
       child.kill('SIGTERM');
       await exited;

@@ -1,5 +1,5 @@
 /**
- * The worker that is measured, in a process of its own: the product's, as built, and beside it one for the baseline workflow. Sends
+ * The worker that is measured, in a process of its own: the product's, as built, and beside it one for the baseline workflow (not under BENCH_ALONE, where memory is measured). Sends
  * `ready` to its parent, then answers every message with what it cost since the last one (probe.js).
  */
 import { fileURLToPath } from 'node:url';
@@ -14,15 +14,17 @@ await startProbe();
 const home = await resolveHome(env);
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
 const product = await startWorker({ env, home, logger });
-const connection = await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
+const alone = env.BENCH_ALONE !== undefined;
+const connection = alone ? null : await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
 const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() {} };
-const workflowBundle = await bundleWorkflowCode({
-  workflowsPath: fileURLToPath(new URL('./baseline/workflows.js', import.meta.url)),
-  logger: quiet,
-});
-const taskQueue = `${env.EMEND_QUEUE}-baseline`;
-const baseline = await Worker.create({ connection, taskQueue, workflowBundle, activities: { empty: async () => {} } });
-const running = baseline.run();
+const startBaseline = async () => {
+  const workflowsPath = fileURLToPath(new URL('./baseline/workflows.js', import.meta.url));
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet });
+  const taskQueue = `${env.EMEND_QUEUE}-baseline`;
+  return Worker.create({ connection, taskQueue, workflowBundle, activities: { empty: async () => {} } });
+};
+const baseline = alone ? null : await startBaseline();
+const running = baseline?.run();
 
 process.on('message', () => process.send({ costs: takeCosts() }));
 let stopping = false;
@@ -32,9 +34,9 @@ const stop = async () => {
   if (stopping) return;
   stopping = true;
   setTimeout(() => process.exit(1), STOP_MS);
-  baseline.shutdown();
+  baseline?.shutdown();
   await Promise.all([running, product.stop()]);
-  await connection.close();
+  await connection?.close();
   process.exit();
 };
 process.once('SIGTERM', stop);

@@ -1,7 +1,8 @@
 /**
  * `npm run test:cluster`: Temporal's server on PostgreSQL, both of our own; on it the end-to-end tests with two homes and one store, then
- * the tests of the cluster itself (test/cluster). Where a tool is missing it says what to install and ends with 0. Arguments are
- * paths or parts of paths of test files: only those run. EMEND_TEST_KEEP=1 keeps the cluster's logs.
+ * the tests of the cluster itself (test/cluster). The server, its schema, its namespace and the worker of test/cluster/compose.test.ts are
+ * those of docker-compose.yml. Arguments are paths or parts of paths of test files: only those run. Exit code 1 where no test ran,
+ * because a tool is missing (it says what to install) or no file fits. EMEND_TEST_KEEP=1 keeps the cluster's logs.
  */
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,10 +44,25 @@ const environment = (state) => {
   };
 };
 
-const testFiles = async (folder) => {
-  const names = await readdir(join(root, folder));
-  const files = names.filter((name) => name.endsWith('.test.ts')).map((name) => `${folder}/${name}`);
-  return files.filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part))).sort();
+/** Those of both folders that are wanted; what is excluded is not. Throws where none is left, before anything is started. */
+const testFiles = async () => {
+  const excluded = EXCLUDED_FILES.map(({ file }) => file);
+  const of = async (folder) =>
+    (await readdir(join(root, folder)))
+      .filter((name) => name.endsWith('.test.ts'))
+      .map((name) => `${folder}/${name}`)
+      .sort();
+  const all = { e2e: await of('test/e2e'), cluster: await of('test/cluster') };
+  const gone = excluded.find((file) => !all.e2e.includes(file));
+  if (gone !== undefined) throw new Error(`${gone} is excluded and not there`);
+  const fits = (file) => wanted.length === 0 || wanted.some((part) => file.includes(part));
+  const files = {
+    e2e: all.e2e.filter((file) => fits(file) && !excluded.includes(file)),
+    cluster: all.cluster.filter(fits),
+  };
+  if (files.e2e.length + files.cluster.length > 0) return files;
+  const only = EXCLUDED_FILES.filter(({ file }) => fits(file)).map(({ file, why }) => `; ${file} is left out: ${why}`);
+  throw new Error(`no test file fits ${wanted.join(' ')}${only.join('')}`);
 };
 
 const jest = async (state, project, files) => {
@@ -81,15 +97,14 @@ const tellShares = async () => {
   if (wanted.length === 0 && sum.second === 0) total.failed += 1;
 };
 
-const tellExcluded = (files) => {
+const tellExcluded = () => {
   console.log('Not on a cluster:');
   for (const { file, why } of EXCLUDED_FILES) console.log(`  ${file}: ${why}`);
   for (const { name, why } of EXCLUDED_TESTS) console.log(`  "${name}": ${why}`);
-  for (const { file } of EXCLUDED_FILES)
-    if (wanted.length === 0 && !files.includes(file)) throw new Error(`${file} is excluded and not there`);
 };
 
 const main = async () => {
+  const files = await testFiles();
   await ensureInstalled();
   const tools = await findTools();
   if (tools.missing !== undefined) {
@@ -99,20 +114,16 @@ const main = async () => {
     return;
   }
   await build();
+  const { findTemporalCli } = await import('../dist/src/temporal/cli-binary.js');
+  tools.cli = (await findTemporalCli({ env: process.env, log: console.log })).path;
   scratch = await mkdtemp(join(tmpdir(), 'emend-cluster-tests-'));
   cluster = await startCluster(tools);
   const state = await readState(cluster);
   console.log(`Temporal's server on PostgreSQL (${state.dir}): ${addressOf(state)}`);
-  const e2e = await testFiles('test/e2e');
-  tellExcluded(e2e);
-  const excluded = EXCLUDED_FILES.map(({ file }) => file);
-  await jest(
-    state,
-    'e2e',
-    e2e.filter((file) => !excluded.includes(file)),
-  );
+  tellExcluded();
+  await jest(state, 'e2e', files.e2e);
   await tellShares();
-  await jest(state, 'cluster', await testFiles('test/cluster'));
+  await jest(state, 'cluster', files.cluster);
 };
 
 endWithSignals(cleanUp);
@@ -125,4 +136,4 @@ try {
   await cleanUp();
 }
 console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
-process.exit(total.failed === 0 ? 0 : 1);
+process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

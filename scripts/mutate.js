@@ -3,6 +3,7 @@
  * Whole files of src/edits by their names without ending; all unless told, which takes hours. The report is reports/mutation/mutation.html.
  */
 import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
 
@@ -40,7 +41,7 @@ process.env.EMEND_FUZZ_RUNS = '30';
 
 const results = await new Stryker({
   mutate: files ?? ['src/edits/*.ts'],
-  plugins: [new URL('./mutate/runner.js', import.meta.url).pathname],
+  plugins: [fileURLToPath(new URL('./mutate/runner.js', import.meta.url))],
   testRunner: 'engine',
   testRunnerNodeArgs: ['--import', './scripts/typescript.js'],
   coverageAnalysis: 'perTest',

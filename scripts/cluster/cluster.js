@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { initPostgres, killPostgres, startPostgres, stopPostgres } from './postgres.js';
 import { freePorts, isAlive, readState, writeState } from './state.js';
-import { choosePorts, killTemporal, setUpSchemas, startTemporal, stopTemporal } from './temporal.js';
+import { runService } from './compose.js';
+import { choosePorts, killTemporal, SCHEMA_MS, startTemporal, stopTemporal } from './temporal.js';
 
 /** Makes and starts it; resolves with the path of its state file. `tools` as findTools found them. */
 export const startCluster = async (tools) => {
@@ -22,13 +23,13 @@ export const startCluster = async (tools) => {
     tools,
     password,
     postgres: { bin: tools.postgres, dir: join(dir, 'postgres'), port, pid: null },
-    temporal: { server: tools.server, dir: join(dir, 'temporal'), ports: await choosePorts(), pid: null },
+    temporal: { dir: join(dir, 'temporal'), ports: await choosePorts(), pid: null },
   };
   await writeState(file, state);
   try {
     await initPostgres({ bin: tools.postgres, dir: state.postgres.dir, password });
     await control(file, 'start-postgres');
-    await setUpSchemas({ sql: tools.sql, dir, port, password });
+    await runService(state, 'schema', SCHEMA_MS);
     await control(file, 'start-temporal');
     return file;
   } catch (error) {
@@ -39,8 +40,6 @@ export const startCluster = async (tools) => {
 
 export const addressOf = ({ temporal }) => `127.0.0.1:${temporal.ports.frontend.grpc}`;
 
-const temporalOptions = ({ temporal, postgres, password }) => ({ ...temporal, postgresPort: postgres.port, password });
-
 const ACTIONS = {
   'start-postgres': async (state) => ({ postgres: { ...state.postgres, pid: await startPostgres(state.postgres) } }),
   'kill-postgres': async (state) => {
@@ -48,11 +47,11 @@ const ACTIONS = {
     return { postgres: { ...state.postgres, pid: null } };
   },
   'start-temporal': async (state) => ({
-    temporal: { ...state.temporal, pid: await startTemporal(temporalOptions(state)) },
+    temporal: { ...state.temporal, pid: await startTemporal(state) },
   }),
   'start-temporal-tls': async (state) => {
     const tls = makeCertificates(state.dir);
-    return { temporal: { ...state.temporal, pid: await startTemporal({ ...temporalOptions(state), tls }) }, tls };
+    return { temporal: { ...state.temporal, pid: await startTemporal(state, tls) }, tls };
   },
   'kill-temporal': async (state) => {
     await killTemporal(state.temporal);

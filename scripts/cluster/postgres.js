@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { end, eventually } from './state.js';
 
-export const DATABASE_USER = 'temporal';
+const DATABASE_USER = 'temporal';
 const INIT_MS = 120_000;
 const READY_MS = 120_000;
 

@@ -1,46 +1,44 @@
 /** Temporal's server on that PostgreSQL: schemas, start, kill, namespace. All four services in one process. */
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SERVICES, serverConfig } from './config.js';
-import { DATABASE_USER } from './postgres.js';
+import { runService, SERVICES, serviceProcess } from './compose.js';
 import { end, eventually, freePorts } from './state.js';
 
-const SCHEMA_MS = 120_000;
+/** For what ends: making both schemas, making the namespace. */
+export const SCHEMA_MS = 120_000;
 const READY_MS = 180_000;
-const RETENTION_S = 3 * 86_400;
-
-/** As docker-compose.yml does it: may be run again over what is there. */
-export const setUpSchemas = async ({ sql, dir, port, password }) => {
-  const log = await open(join(dir, 'schema.log'), 'a');
-  for (const [schema, database] of Object.entries({ temporal: 'temporal', visibility: 'temporal_visibility' })) {
-    const tool = (...args) =>
-      execFileSync(sql, ['--plugin', 'postgres12', '--ep', '127.0.0.1', '-p', `${port}`, '--db', database, ...args], {
-        env: { ...process.env, SQL_USER: DATABASE_USER, SQL_PASSWORD: password },
-        timeout: SCHEMA_MS,
-        stdio: ['ignore', log.fd, log.fd],
-      });
-    tool('create');
-    tool('setup-schema', '-v', '0.0');
-    tool('update-schema', '--schema-name', `postgresql/v12/${schema}`);
-  }
-  await log.close();
-};
 
 export const choosePorts = async () => {
-  const ports = await freePorts(2 * SERVICES.length);
-  return Object.fromEntries(SERVICES.map((name, i) => [name, { grpc: ports[2 * i], membership: ports[2 * i + 1] }]));
+  const ports = await freePorts(3 * SERVICES.length);
+  return Object.fromEntries(
+    SERVICES.map((name, i) => [name, { grpc: ports[3 * i], membership: ports[3 * i + 1], http: ports[3 * i + 2] }]),
+  );
 };
 
-/** Starts it and waits until the frontend answers and, unless it speaks TLS, the namespace is there; returns its pid. */
-export const startTemporal = async ({ server, dir, postgresPort, password, ports, tls = null }) => {
+/** Clients must show a certificate of the CA, and so must the server's own parts, which are clients of one another. */
+const tlsVariables = ({ ca, cert, key, serverName }) => ({
+  TEMPORAL_TLS_REQUIRE_CLIENT_AUTH: 'true',
+  TEMPORAL_TLS_SERVER_CA_CERT: ca,
+  TEMPORAL_TLS_SERVER_CERT: cert,
+  TEMPORAL_TLS_SERVER_KEY: key,
+  TEMPORAL_TLS_INTERNODE_SERVER_NAME: serverName,
+  TEMPORAL_TLS_CLIENT1_CA_CERT: ca,
+  TEMPORAL_TLS_CLIENT2_CA_CERT: ca,
+  TEMPORAL_TLS_FRONTEND_CERT: cert,
+  TEMPORAL_TLS_FRONTEND_KEY: key,
+  TEMPORAL_TLS_FRONTEND_SERVER_NAME: serverName,
+});
+
+/** Starts it as docker-compose.yml does, waits until its frontend answers and, unless it speaks TLS, makes the namespace; returns its pid. */
+export const startTemporal = async (state, tls = null) => {
+  const { dir, ports } = state.temporal;
   await mkdir(dir, { recursive: true });
-  const file = join(dir, 'temporal.yaml');
-  await writeFile(file, JSON.stringify(serverConfig({ postgresPort, password, ports, tls }), null, 2), { mode: 0o600 });
+  const { command, args, env } = await serviceProcess(state, 'temporal');
   const log = await open(join(dir, 'temporal.log'), 'a');
   try {
-    const child = spawn(server, ['--config-file', file, '--allow-no-auth', 'start'], {
-      cwd: dir,
+    const child = spawn(command, args, {
+      env: { ...env, ...(tls === null ? {} : tlsVariables(tls)) },
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
     });
@@ -52,7 +50,11 @@ export const startTemporal = async ({ server, dir, postgresPort, password, ports
     });
     ended.catch(() => undefined);
     const address = `127.0.0.1:${ports.frontend.grpc}`;
-    await Promise.race([ended, eventually('the Temporal server', READY_MS, () => ready(address, tls))]);
+    await Promise.race([ended, eventually('the Temporal server', READY_MS, () => connected(address, tls))]);
+    if (tls === null) {
+      await runService(state, 'namespace', SCHEMA_MS);
+      await eventually('the namespace', READY_MS, () => connected(address, null, knowsNamespace));
+    }
     child.unref();
     return child.pid;
   } finally {
@@ -60,37 +62,27 @@ export const startTemporal = async ({ server, dir, postgresPort, password, ports
   }
 };
 
-const ready = async (address, tls) => {
+const connected = async (address, tls, use = async () => undefined) => {
   const { Connection } = await import('@temporalio/client');
   const connection = await Connection.connect({ address, connectTimeout: 5_000, ...(await credentials(tls)) });
   try {
-    await ensureNamespace(connection);
+    await use(connection);
   } finally {
     await connection.close();
   }
+};
+
+/** A new namespace takes seconds to be known to all services: a list and a poll say when. */
+const knowsNamespace = async ({ workflowService }) => {
+  const namespace = 'default';
+  await workflowService.listWorkflowExecutions({ namespace, pageSize: 1 });
+  await workflowService.describeTaskQueue({ namespace, taskQueue: { name: 'ready' }, taskQueueType: 1 });
 };
 
 const credentials = async (tls) => {
   if (tls === null) return {};
   const [ca, crt, key] = await Promise.all([tls.ca, tls.cert, tls.key].map((path) => readFile(path)));
   return { tls: { serverRootCACertificate: ca, serverNameOverride: tls.serverName, clientCertPair: { crt, key } } };
-};
-
-const ensureNamespace = async (connection) => {
-  const { workflowService } = connection;
-  const namespace = 'default';
-  const known = await workflowService.describeNamespace({ namespace }).catch((error) => {
-    if (error.code !== 5) throw error;
-    return null;
-  });
-  if (known === null)
-    await workflowService.registerNamespace({
-      namespace,
-      workflowExecutionRetentionPeriod: { seconds: RETENTION_S },
-    });
-  // A new namespace takes seconds to be known to all services: a poll or a start says when.
-  await workflowService.listWorkflowExecutions({ namespace, pageSize: 1 });
-  await workflowService.describeTaskQueue({ namespace, taskQueue: { name: 'ready' }, taskQueueType: 1 });
 };
 
 export const killTemporal = ({ pid }) => end(pid, 'SIGKILL');

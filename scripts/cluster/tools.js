@@ -73,7 +73,10 @@ export const findTools = async () => {
   const postgres = await postgresBin();
   const go = absent.length === 0 ? null : await firstThatRuns(onPath('go'));
   const openssl = await firstThatRuns(onPath('openssl'));
+  const asRoot = process.getuid() === 0 ? [] : ['--map-root-user'];
+  const box = await run('unshare', [...asRoot, '--mount', 'true'], { cwd: '/', timeout_ms: 10_000 }).catch(() => 1);
   const missing = [
+    ...(box === 0 ? [] : ['unshare (util-linux), and the right to make a mount namespace: run it as root']),
     ...(openssl === null ? ['openssl, for certificates of a day. Debian: apt-get install openssl'] : []),
     ...(postgres === null ? ['PostgreSQL 12 or newer (initdb, postgres). Debian: apt-get install postgresql'] : []),
     ...(absent.length > 0 && go === null

@@ -4,7 +4,7 @@
  *   install                   left out: the caller installs
  *   background until="TEXT"   runs beside the rest, which goes on when it has printed TEXT, and is ended with the script
  *
- * In the commands RUN stands for the newest run, `exit code N` in a comment for the code that a command ends with where nobody is at the
+ * In the commands RUN stands for the newest run and ID for its open decision, `exit code N` in a comment for the code that a command ends with where nobody is at the
  * terminal; a line with … is for a person to fill in, and left out.
  */
 const FENCE = /^```bash([^\n]*)\n([^]*?)^```$/gm;
@@ -27,6 +27,11 @@ last_run() {
       process.stdout.write([...runs, ...archived][0].stepKey.slice(0, 8));
     });'
 }
+open_decision() {
+  emend show "$(last_run)" --json | node -e '
+    let text = "";
+    process.stdin.on("data", (more) => (text += more)).on("end", () => process.stdout.write(JSON.parse(text).status.decision.id));'
+}
 told() { # LINE TEXT COMMAND...: in the background until the end of all; goes on when it has printed TEXT
   local line=$1 wanted=$2; shift 2
   log=$(mktemp)
@@ -46,7 +51,10 @@ told() { # LINE TEXT COMMAND...: in the background until the end of all; goes on
 /** The exit code that a comment names. */
 export const expectedExit = (command) => Number(/#.*\bexit code (\d+)/.exec(command)?.[1] ?? 0);
 const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-const withRun = (command) => command.replaceAll(/\bRUN\b(?=[^#]*(?:#|$))/g, '"$(last_run)"');
+const withRun = (command) =>
+  command
+    .replaceAll(/\bRUN\b(?=[^#]*(?:#|$))/g, '"$(last_run)"')
+    .replaceAll(/\bID\b(?=[^#]*(?:#|$))/g, '"$(open_decision)"');
 
 /** A line is a command; a line after `\`, and a here-document up to its end, belong to the one before. */
 export const commandsOf = (text) => {

@@ -2,14 +2,17 @@
  * The one wrapper round all activities: reads the version, beats, appends to the archive, and turns what was thrown into a failure
  * that Temporal retries or not. Expected outcomes never come here: they are values.
  */
+import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { ModelError } from '../model/errors.js';
 import { BOUNDS } from '../shared/limits.js';
 import { PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
-import type { ActivityBase } from '../shared/protocol.js';
+import type { ActivityBase, NotYet } from '../shared/protocol.js';
 import { checkVersion } from '../shared/versions.js';
 import { eventEntries } from '../workspace/archive-entries.js';
+import { NoTurn } from '../workspace/turns.js';
+import { withTimeLimit } from '../workspace/time-left.js';
 import type { StillOurs } from '../workspace/types.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { startPulse } from './pulse.js';
@@ -33,7 +36,7 @@ const cut = (text: string): string =>
   text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
 
 /** What went wrong and what to do: a decision point shows no more than this. */
-const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
+export const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
 
 function asFailure(error: unknown): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
@@ -72,17 +75,22 @@ const summaryOf = (result: unknown): unknown => {
 const fileOf = (input: object): { readonly file?: string } =>
   'file' in input && typeof input.file === 'string' ? { file: input.file } : {};
 
+/** Only activities whose workflow knows it. */
+type NotYetOf<I> = 'retriesBusy' extends keyof I ? NotYet : never;
+
 export function activity<I extends ActivityBase, O>(
   name: string,
   dependencies: ActivityDependencies,
   beat_ms: number,
   work: Work<I, O>,
-): (input: I) => Promise<O> {
+): (input: I) => Promise<O | NotYetOf<I>> {
   return async (input) => {
     const context = Context.current();
     const { workflowExecution, namespace, activityId, attempt } = context.info;
     const runId = workflowExecution?.runId ?? 'none';
     const owner = { workflowId: workflowExecution?.workflowId ?? '', namespace };
+    // Each file's work may wait for its turn with it.
+    setMaxListeners(0, context.cancellationSignal);
     const pulse = startPulse(context.info.heartbeatTimeoutMs ?? null);
     const timer = setInterval(() => {
       pulse.beat();
@@ -95,7 +103,8 @@ export function activity<I extends ActivityBase, O>(
       await dependencies.archive.append(input.stepKey, eventEntries(input.log, runId));
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
-      const result = await work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
+      const run = () => work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
+      const result = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
       // What the result names must lie in the home that is there for the next activity.
       await dependencies.checkHome();
       await dependencies.archive.append(input.stepKey, [
@@ -111,6 +120,7 @@ export function activity<I extends ActivityBase, O>(
     } catch (error) {
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
+      if (error instanceof NoTurn && 'retriesBusy' in input) return { v: 1, outcome: 'busy' } as NotYetOf<I>;
       dependencies.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err: error }, 'activity failed');
       throw asFailure(error);
     } finally {

@@ -8,7 +8,7 @@ import { route } from '../model/route.js';
 import type { BriefInput, BriefResult } from '../shared/protocol.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { callModel } from './model-call.js';
+import { callModel, downOf } from './model-call.js';
 import { bytesOf, loadTargets, references } from './references.js';
 import { currentSnapshot, edited, putText } from './snapshot.js';
 
@@ -54,7 +54,7 @@ export const brief =
       scope,
     );
     if (call.outcome !== 'answered')
-      return { v: 1, brief: null, usage: call.usage, message: `no brief: ${call.message}` };
+      return { v: 1, brief: null, usage: call.usage, message: `no brief: ${call.message}`, ...downOf(call) };
     const { answer, nonce, usage } = call;
     const requireMarker = snapshot.config.requireCompleteSentinel;
     const reading = readBrief({ text: answer.text, stopReason: answer.stopReason, nonce, requireMarker });

@@ -1,10 +1,10 @@
 /** Files as they stand in the workspace, for what a person or a commit hook made of them. */
-import { readFile } from 'node:fs/promises';
 import type { BlobRef } from '../shared/refs.js';
 import type { StagedByHook } from '../shared/protocol.js';
 import { inspectTarget } from '../workspace/files.js';
 import type { BlobStore, ProposalFile } from '../workspace/types.js';
 import { getJson, type Snapshot } from './snapshot.js';
+import { readGiven } from '../workspace/given-file.js';
 
 /** Null: no file that could be edited. The bytes are put into the blob store. */
 export async function fileNow(
@@ -14,7 +14,9 @@ export async function fileNow(
   maxFile_bytes: number | null = null,
 ): Promise<ProposalFile['base']> {
   const found = await inspectTarget(workspace, path, maxFile_bytes);
-  return found.ok ? { ref: await blobs.put(await readFile(found.value.realPath)), mode: found.value.mode } : null;
+  if (!found.ok) return null;
+  const bytes = await readGiven(found.value.realPath);
+  return { ref: await blobs.put(bytes), mode: found.value.mode };
 }
 
 /**

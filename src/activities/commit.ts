@@ -115,8 +115,10 @@ async function holdOf(
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
   const held = await engine.holdLease(workspace, stepKey, owner, stillOurs);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
-  const repository = await repositoryOf(workspace);
-  const now = { v: 1, head: repository?.head ?? null, headRef: repository?.headRef ?? null };
+  // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
+  const { head: onto, headRef: branch } =
+    (await repositoryOf(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
+  const now = { v: 1, head: onto, headRef: branch };
   const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;
   const { value } = await records.putIfAbsent(key, now);
   if (!isKnownOrFirst(value)) checkVersion(value, `The record ${key}`);

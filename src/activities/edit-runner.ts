@@ -3,10 +3,13 @@
  * with limits of memory and time. What breaks there is `engine_failed`: the same bytes would break it again, so it is not retried.
  */
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { BOUNDS } from '../shared/limits.js';
 import { ProblemError, problem } from '../shared/problems.js';
+import { timeFor } from '../workspace/time-left.js';
+import { createTurns, NoTurn } from '../workspace/turns.js';
 import { costOf, doWork, sizeOf } from './edit-work.js';
 import type { EditWork, EditWorkKind } from './edit-work.js';
 
@@ -24,6 +27,8 @@ export interface EditRunnerOptions {
   /** JavaScript heap of a thread, MiB; bytes of files lie outside it. */
   readonly memory_MiB?: number;
   readonly timeout_ms?: number;
+  /** How long large work waits for a thread. */
+  readonly turn_ms?: number;
   /** The thread's entry, built JavaScript. */
   readonly entry?: URL;
 }
@@ -32,6 +37,7 @@ export const createEditRunner = ({
   inline_bytes = BOUNDS.editInline_bytes,
   memory_MiB = BOUNDS.editMemory_MiB,
   timeout_ms = BOUNDS.editTime_ms,
+  turn_ms = BOUNDS.editTime_ms,
   entry = new URL('./edit-thread.js', import.meta.url),
 }: EditRunnerOptions = {}): EditRunner => {
   // Running from source there is no JavaScript for a thread to start from.
@@ -41,14 +47,19 @@ export const createEditRunner = ({
       const bytes = sizeOf(kind, input);
       try {
         if (!threads || bytes * costOf(kind, input) <= inline_bytes) return await doWork(kind, input);
-        return await inThread(new Worker(entry, threadOptions({ kind, input }, memory_MiB)), signal, timeout_ms);
+        return await threadTurn({ wait_ms: turn_ms, work_ms: timeout_ms, signal }, () =>
+          inThread(new Worker(entry, threadOptions({ kind, input }, memory_MiB)), signal, timeFor(timeout_ms)),
+        );
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (signal.aborted || error instanceof NoTurn) throw error;
         throw new ProblemError(engineFailed(kind, bytes, error, { memory_MiB, timeout_ms }));
       }
     },
   };
 };
+
+/** Each holds a processor and up to `editMemory_MiB` while it works; started anew each time, as what breaks one must not meet the next. */
+const threadTurn = createTurns(availableParallelism(), 'Large edits of runs');
 
 const threadOptions = (workerData: unknown, memory_MiB: number) => ({
   workerData,

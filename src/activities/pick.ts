@@ -5,7 +5,7 @@ import { route } from '../model/route.js';
 import type { PickInput, PickResult } from '../shared/protocol.js';
 import type { ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { callModel } from './model-call.js';
+import { callModel, downOf } from './model-call.js';
 import { references } from './references.js';
 import { currentSnapshot } from './snapshot.js';
 
@@ -47,7 +47,10 @@ export const pick =
       scope,
     );
     if (call.outcome !== 'answered')
-      return { v: 1, outcome: 'failed', reason: call.outcome, message: call.message, usage: call.usage };
+      return {
+        ...{ v: 1, outcome: 'failed', reason: call.outcome, message: call.message, usage: call.usage },
+        ...downOf(call),
+      };
     const { answer, nonce, usage } = call;
     const requireMarker = snapshot.config.requireCompleteSentinel;
     const reading = readPick(

@@ -1,23 +1,19 @@
 /** Files as preflight keeps them: bytes in the blob store, facts in the snapshot. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { encodingOf } from '../job/encodings.js';
 import type { ProjectConfig } from '../job/types.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail } from '../shared/problems.js';
 import { eolForNewFile, inspectTarget } from '../workspace/files.js';
-import { errnoOf } from '../workspace/sys.js';
 import type { ActivityDependencies } from './dependencies.js';
 import type { SnapshotTarget, TextRef } from './snapshot.js';
+import { readGiven, readGivenText } from '../workspace/given-file.js';
 
 export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
 
 /** A text file of the workspace, or null where there is none. */
 export const readTextFile = (workspace: string, path: string): Promise<string | null> =>
-  readFile(join(workspace, path), 'utf8').catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return null;
-    throw error;
-  });
+  readGivenText(join(workspace, path));
 
 export async function snapshotTarget(options: {
   readonly dependencies: ActivityDependencies;
@@ -39,7 +35,7 @@ export async function snapshotTarget(options: {
     return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
   }
   const target = found.value;
-  const bytes = await readFile(target.realPath);
+  const bytes = await readGiven(target.realPath);
   const encoding = encodingOf(config, path);
   const facts = await dependencies.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
   if (facts.binary && !deletes)
@@ -82,7 +78,7 @@ export async function textRefs(options: {
     const most = limits.maxContextFile_bytes ?? Infinity;
     if (found.value.bytes > most)
       fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
-    const bytes = await readFile(found.value.realPath);
+    const bytes = await readGiven(found.value.realPath);
     const { binary } = await dependencies.edits.run('describe', { path, bytes, encoding: null }, signal);
     if (binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
     refs.push({ path, ref: await dependencies.blobs.put(bytes) });

@@ -1,10 +1,20 @@
 /** Which files a step is about: those named; else those hinted at in the instructions; else a model picks (design section 4.1). */
+import { join } from 'node:path';
 import { effectiveMode } from '../job/job.js';
 import type { Job } from '../job/types.js';
+import { SHOWN_BOUNDS } from '../shared/bounds.js';
 import type { Limits } from '../shared/limits.js';
 import { ProblemError, fail } from '../shared/problems.js';
-import { dirtyPaths, hintedPaths, inspectTarget, listWorkspaceFiles, looksSecret } from '../workspace/files.js';
+import {
+  dirtyPaths,
+  foreignPaths,
+  hintedPaths,
+  inspectTarget,
+  listWorkspaceFiles,
+  looksSecret,
+} from '../workspace/files.js';
 import type { TargetFacts } from '../workspace/files-target.js';
+import { shellWord } from '../workspace/shell-word.js';
 
 export type Chosen =
   /** `deleted`: those of `paths` that go; they stand first, so that whoever is asked for the others knows. */
@@ -17,7 +27,9 @@ interface Question {
   readonly jobPath: string;
   readonly picked: readonly string[] | null;
   readonly limits: Limits;
-  /** A commit is asked for: targets with uncommitted changes are refused. */
+  /** A commit is asked for: targets that it cannot hold are refused. */
+  readonly commits: boolean;
+  /** Targets with uncommitted changes are refused too. */
   readonly mustBeClean: boolean;
 }
 
@@ -27,6 +39,7 @@ export async function chooseTargets({
   jobPath,
   picked,
   limits,
+  commits,
   mustBeClean,
 }: Question): Promise<Chosen> {
   const mode = effectiveMode(job);
@@ -47,15 +60,34 @@ export async function chooseTargets({
   const most = limits.maxFilesPerStep ?? Infinity;
   if (paths.length > most)
     fail('too_many_files', `${jobPath}: ${paths.length} target files; a step takes at most ${most} (maxFilesPerStep)`);
+  if (commits) await checkOwn(workspace, paths, jobPath);
   if (mustBeClean) {
     const dirty = (await dirtyPaths(workspace, paths)).map((file) => `${file.path} (${file.state})`);
     if (dirty.length > 0)
       fail(
         'target_dirty',
-        `${jobPath}: commit is asked for, but these targets have uncommitted changes: ${dirty.slice(0, 10).join(', ')}`,
+        `${jobPath}: commit is asked for, but these targets have uncommitted changes: ${dirty.slice(0, SHOWN_BOUNDS.targets).join(', ')}`,
       );
   }
   return chosen;
+}
+
+/** A commit holds a submodule by its commit alone: a file inside can only be committed there. */
+async function checkOwn(workspace: string, paths: readonly string[], jobPath: string): Promise<void> {
+  const real: string[] = [];
+  for (const path of paths) {
+    const found = await inspectTarget(workspace, path, null);
+    real.push(found.ok ? found.value.target : path);
+  }
+  const foreign = await foreignPaths(workspace, real);
+  const [first] = foreign;
+  if (first === undefined) return;
+  const named = foreign.slice(0, SHOWN_BOUNDS.targets).map(({ path, tree }) => `${path} (of ${tree})`);
+  fail(
+    'target_submodule',
+    `${jobPath}: commit is asked for, but these targets belong to another repository: ${named.join(', ')}`,
+    `Run the job there (\`--workspace ${shellWord(join(workspace, first.tree))}\`), or set \`commit: false\` and commit there yourself.`,
+  );
 }
 
 const targets = (edited: readonly string[], deleted: readonly string[]): Extract<Chosen, { outcome: 'targets' }> => ({

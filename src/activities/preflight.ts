@@ -10,7 +10,7 @@ import { fitLimits, formatsOf, modelEntry, mostOutput_tokens } from '../job/mode
 import type { Job, ProjectConfig } from '../job/types.js';
 import { route } from '../model/route.js';
 import type { Limits } from '../shared/limits.js';
-import { ProblemError, fail, problem, type Problem } from '../shared/problems.js';
+import { ProblemError, fail, isRefusal, problem, type Problem } from '../shared/problems.js';
 import type { PreflightInput, PreflightResult, TestPlan } from '../shared/protocol.js';
 import { checkVersion } from '../shared/versions.js';
 import { listWorkspaceFiles } from '../workspace/files.js';
@@ -32,11 +32,12 @@ export const preflight =
     const recorded = await dependencies.records.get(key);
     if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
     const computed = await compute(dependencies, input, signal).catch((error: unknown): PreflightResult => {
-      // What the job or the files say wrongly is an outcome; a full disk or a missing blob is not.
-      if (error instanceof ProblemError && !['disk', 'blob_lost', 'home_unusable'].includes(error.problem.code))
+      if (error instanceof ProblemError && isRefusal(error.problem))
         return { v: 1, outcome: 'refused', problem: error.problem };
       throw error;
     });
+    // Nothing is built on a refusal, and what it names may be mended: a reset of the run looks again.
+    if (computed.outcome === 'refused') return computed;
     return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
   };
 
@@ -95,6 +96,7 @@ async function compute(
     jobPath: input.jobPath,
     picked: input.picked,
     limits: asked,
+    commits: commitMessage !== null,
     // What a person saved since the first look is why there is another one: the commit takes the proposal's hunks alone.
     mustBeClean: commitMessage !== null && input.snapshotNumber === 1,
   });

@@ -68,7 +68,7 @@ export const propose =
       return built;
     };
     const call = await callModel(dependencies, snapshot, { ...wanted, build }, scope);
-    if (call.outcome !== 'answered') return { v: 1, outcome: call.outcome, message: call.message, usage: call.usage };
+    if (call.outcome !== 'answered') return { v: 1, ...call };
 
     const seen = seenOf(await dependencies.records.get(seenKey), seenKey);
     const { answer, nonce, usage } = call;

@@ -1,6 +1,6 @@
 /** Carries a proposal over to the files as they are now: a clean merge goes back to review as a new proposal. */
-import { readFile } from 'node:fs/promises';
 import type { Finding } from '../shared/formats.js';
+import { isRefusal, ProblemError } from '../shared/problems.js';
 import type { RebaseInput, RebaseResult } from '../shared/protocol.js';
 import { checkVersion } from '../shared/versions.js';
 import { inspectTarget } from '../workspace/files.js';
@@ -11,6 +11,7 @@ import type { ActivityDependencies } from './dependencies.js';
 import { judge } from './judge.js';
 import { sealProposal } from './sealing.js';
 import { getJson, getSnapshot } from './snapshot.js';
+import { readGiven } from '../workspace/given-file.js';
 
 export const rebase =
   (dependencies: ActivityDependencies) =>
@@ -87,10 +88,11 @@ async function mergeFile(
 ): Promise<ProposalFile | { path: string; why: string }> {
   const found = await inspectTarget(workspace, file.path, null);
   if (!found.ok) {
+    if (!isRefusal(found.problem)) throw new ProblemError(found.problem);
     if (file.base === null) return file;
     return { path: file.path, why: `the file is gone (${found.problem.message}); regenerate or take_theirs` };
   }
-  const now = await readFile(found.value.realPath);
+  const now = await readGiven(found.value.realPath);
   const base = { ref: await blobs.put(now), mode: found.value.mode };
   if (file.base === null || file.result === null)
     return {

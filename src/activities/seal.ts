@@ -1,11 +1,13 @@
 /** Combine the accepted results, run guards and the configured formatter, seal them under one hash, draw the combined diff. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 import type { Finding } from '../shared/formats.js';
 import { undoneInAll } from '../plan/undone.js';
 import { fail } from '../shared/problems.js';
 import type { SealInput, SealResult } from '../shared/protocol.js';
 import { runCommand } from '../workspace/runner.js';
+import { commandTurn, eachInTurn } from '../workspace/turns.js';
 import { withScratch } from '../workspace/scratch.js';
 import type { ActivityScope } from './boundary.js';
 import { changedByHand, stagedFiles } from './by-hand.js';
@@ -16,6 +18,7 @@ import { pinnedChanges } from './pinned.js';
 import { sealProposal, type Sealing } from './sealing.js';
 import { putRefusal } from './refusals.js';
 import { getSnapshot, type Snapshot } from './snapshot.js';
+import { readGiven } from '../workspace/given-file.js';
 
 export const seal =
   (dependencies: ActivityDependencies) =>
@@ -27,8 +30,9 @@ export const seal =
     const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
     const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
     const pinned = await pinnedChanges(blobs, input.pinned ?? []);
-    const formatted = await Promise.all(
-      changes.map(async (change) => pinned.changes.get(change.path) ?? format(dependencies, snapshot, change, scope)),
+    const formatted = await eachInTurn(
+      changes,
+      async (change) => pinned.changes.get(change.path) ?? format(dependencies, snapshot, change, scope),
     );
     const staged = await stagedFiles(blobs, input.staged);
     const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
@@ -83,7 +87,7 @@ async function refusals({ blobs }: ActivityDependencies, findings: readonly Find
 
 /** The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own file. */
 async function format(
-  { blobs, env }: ActivityDependencies,
+  { blobs, env, timings }: ActivityDependencies,
   snapshot: Snapshot,
   change: FileChange,
   scope: ActivityScope,
@@ -95,16 +99,18 @@ async function format(
     const file = join(scratch, change.path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, await blobs.get(result.ref));
-    const ran = await runCommand({
+    const formatting = {
       // The path is an argument of the shell's, never a part of the command's text.
       command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
       cwd: snapshot.workspace,
       env: { ...env, FORMAT_FILE: file },
-      timeout_s: 60,
-      maxOutput_bytes: 16_384,
+      timeout_s: STORE_BOUNDS.format_s,
+      maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
       signal: scope.signal,
-    });
+    };
+    const turn = { wait_ms: timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal: scope.signal };
+    const ran = await commandTurn(turn, () => runCommand(formatting));
     if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${change.path}: ${ran.output.slice(0, 500)}`);
-    return { ...change, result: { ...result, ref: await blobs.put(await readFile(file)) } };
+    return { ...change, result: { ...result, ref: await blobs.put(await readGiven(file)) } };
   });
 }

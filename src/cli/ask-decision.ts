@@ -1,7 +1,6 @@
 /** Reviews and answers a decision in the terminal. */
 import { decide } from '../client/decide.js';
 import type { DecideOptions } from '../client/decide.js';
-import { shownKey } from '../shared/refs.js';
 import type { ResolvedRun } from '../client/resolve-run.js';
 import { diffText, showRun } from '../client/show-run.js';
 import type { Emend } from '../client/types.js';
@@ -12,7 +11,7 @@ import { menuLines, readReply } from './menu.js';
 import type { Reply } from './menu.js';
 import type { Io } from './io.js';
 import { printDiff } from './render/diff.js';
-import { commandLines, decisionLines } from './render/decision.js';
+import { decisionHead } from './render/decision.js';
 import { plain } from './render/text.js';
 import { askReview } from './review/ask-review.js';
 import { loadReview } from './review/load.js';
@@ -30,10 +29,7 @@ export const askDecision = async (
 ): Promise<Asked> => {
   const { proposal, status } = await showRun(emend, run);
   const { workspace } = status;
-  const shown = decisionLines(shownKey(run.stepKey), decision, { width: io.columns, proposal });
-  const commands = commandLines(shownKey(run.stepKey), decision);
-  io.out('');
-  for (const text of shown.slice(0, shown.length - commands.length)) io.out(text);
+  for (const text of ['', ...decisionHead(decision, { width: io.columns, proposal }), '']) io.out(text);
   const menu = menuLines(decision, io.columns);
   for (const text of menu) io.out(text);
   const done = new AbortController();

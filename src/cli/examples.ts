@@ -17,10 +17,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   completion: ['eval "$(emend completion bash)"', 'emend completion fish | source'],
   decide: [
     'emend decide 3f2a rebase',
-    'emend decide 3f2a select --hunk src/a.ts:1,3',
+    'emend decide 3f2a select --decision 1-3f2a90c1-0be1d2f4 --hunk src/a.ts:1,3',
     'emend decide 3f2a retry --set outputBudget_tokens=32768',
   ],
-  approve: ['emend approve 3f2a', 'emend approve 3f2a --file src/a.ts'],
+  approve: ['emend approve 3f2a', 'emend approve 3f2a --decision 1-3f2a90c1-0be1d2f4 --file src/a.ts'],
   skip: ['emend skip 3f2a --file src/b.ts'],
   retry: ['emend retry 3f2a --note "the tests are in test/"'],
   revise: ['emend revise 3f2a --note "keep the old name"'],

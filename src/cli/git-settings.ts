@@ -1,33 +1,25 @@
 /** Pager, editor and colours as the person has them configured for git; where git cannot say, its own defaults. */
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { SHOWN_BOUNDS } from '../shared/bounds.js';
+import { gitLine } from '../workspace/git.js';
 import type { Io } from './io.js';
 import { wantsColor } from './io.js';
 
-const askGit = ({ env, cwd }: Io, dir: string, args: readonly string[]): string | null => {
-  try {
-    const options = {
-      cwd: existsSync(dir) ? dir : cwd,
-      env,
-      encoding: 'utf8',
-      timeout: SHOWN_BOUNDS.gitSettings_ms,
-    } as const;
-    return execFileSync('git', [...args], { ...options, stdio: ['ignore', 'pipe', 'ignore'] }).trimEnd();
-  } catch {
-    return null;
-  }
+const askGit = async ({ env, cwd }: Io, dir: string, args: readonly string[]): Promise<string | null> => {
+  const call = { cwd: existsSync(dir) ? dir : cwd, environment: env, timeout_ms: SHOWN_BOUNDS.gitSettings_ms };
+  const asked = await gitLine(args, call);
+  return asked.ok ? asked.value.trimEnd() : null;
 };
 
 /** `GIT_PAGER`, `core.pager`, `PAGER`, else less. Null: none is wanted. */
-export const gitPager = (io: Io, dir: string): string | null => {
-  const pager = askGit(io, dir, ['var', 'GIT_PAGER']) ?? io.env.PAGER ?? 'less';
+export const gitPager = async (io: Io, dir: string): Promise<string | null> => {
+  const pager = (await askGit(io, dir, ['var', 'GIT_PAGER'])) ?? io.env.PAGER ?? 'less';
   return pager === '' || pager === 'cat' ? null : pager;
 };
 
 /** `GIT_EDITOR`, `core.editor`, `VISUAL`, `EDITOR`; null where none is set that could work here (a dumb terminal). */
-export const gitEditor = (io: Io, dir: string): string | null =>
-  askGit(io, dir, ['var', 'GIT_EDITOR']) ?? io.env.VISUAL ?? io.env.EDITOR ?? null;
+export const gitEditor = async (io: Io, dir: string): Promise<string | null> =>
+  (await askGit(io, dir, ['var', 'GIT_EDITOR'])) ?? io.env.VISUAL ?? io.env.EDITOR ?? null;
 
 /** Colour as a function of text; identity where it is off. */
 type Paint = (text: string) => string;
@@ -43,15 +35,22 @@ const RESET = '\u001b[m';
 const none: Paint = (text) => text;
 
 /** `color.diff`, `color.ui` and the colours of `color.diff.*`; NO_COLOR beats them all. */
-export const gitColors = (io: Io, dir: string): DiffColors => {
+export const gitColors = async (io: Io, dir: string): Promise<DiffColors> => {
   const off: DiffColors = { meta: none, frag: none, new: none, old: none, context: none };
   if (!wantsColor(io.env, io.outIsTty)) return off;
-  if (askGit(io, dir, ['config', '--get-colorbool', 'color.diff', String(io.outIsTty)]) === 'false') return off;
-  const paint = (slot: keyof typeof SLOTS): Paint => {
-    const start = askGit(io, dir, ['config', '--get-color', `color.diff.${slot}`, SLOTS[slot]]);
+  if ((await askGit(io, dir, ['config', '--get-colorbool', 'color.diff', String(io.outIsTty)])) === 'false') return off;
+  const paint = async (slot: keyof typeof SLOTS): Promise<Paint> => {
+    const start = await askGit(io, dir, ['config', '--get-color', `color.diff.${slot}`, SLOTS[slot]]);
     return start === null || start === '' ? none : (text) => `${start}${text}${RESET}`;
   };
-  return { meta: paint('meta'), frag: paint('frag'), new: paint('new'), old: paint('old'), context: paint('context') };
+  const [meta, frag, added, removed, context] = await Promise.all([
+    paint('meta'),
+    paint('frag'),
+    paint('new'),
+    paint('old'),
+    paint('context'),
+  ]);
+  return { meta, frag, new: added, old: removed, context };
 };
 
 /** As git does it: less passes colours, ends where all fits on one screen, and leaves the screen as it was. */

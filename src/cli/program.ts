@@ -3,6 +3,7 @@
  * Temporal); docs/cli.md describes them all, and a test holds it to this file.
  */
 import { Command, Option } from 'commander';
+import { nearestWord } from '../job/words.js';
 import { EXIT, EXIT_MEANS } from '../shared/problems.js';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
@@ -35,7 +36,8 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
         io.err(text.trimEnd());
       },
     })
-    .addHelpText('after', EXIT_HELP);
+    .addHelpText('after', EXIT_HELP)
+    .addHelpText('beforeAll', refuseUnknown);
 
   program
     .command('run')
@@ -127,10 +129,23 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
   return program;
 };
 
+/** Commander gives the general help for `emend NAME --help` and `emend help NAME`, whatever the name: one that is no command is an error. */
+const refuseUnknown = ({ command }: { readonly command: Command }): string => {
+  const names = command.commands.map((each) => each.name());
+  const asked = command.args.find((arg, at) => !arg.startsWith('-') && (at > 0 || arg !== 'help'));
+  if (names.length === 0 || asked === undefined || names.includes(asked)) return '';
+  const nearest = nearestWord(asked, names);
+  const help = command.name() === 'emend' ? 'emend help' : `emend ${command.name()} --help`;
+  return command.error(
+    `error: unknown command '${asked}'\n(${nearest === null ? `See \`${help}\`.` : `Did you mean ${nearest}?`})`,
+    { code: 'commander.unknownCommand', exitCode: EXIT.usage },
+  );
+};
+
 const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
   const flags = (command: Command): Command =>
     command
-      .option('--decision <id>', 'the decision that you looked at; default: the open one')
+      .option('--decision <id>', 'the decision that you looked at; without it a terminal shows the open one and asks')
       .option('--file <path>', 'answer for this file only (again and again)', collect, [])
       .option('--note <text>', 'what to change, or a hint')
       .option('--set <name=value>', 'a limit, `model` or `command` (again and again)', collect, [])

@@ -39,14 +39,7 @@ export type DecideResult =
  * open, and none was named), `no_server`, `usage` (a note over BOUNDS.note_bytes).
  */
 export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOptions): Promise<DecideResult> => {
-  needRuns(emend);
-  const shown = shownKey(run.stepKey);
-  if (refOf(run) === null || run.live?.open !== true)
-    return fail(
-      'answer_not_accepted',
-      `Run ${shown} is not open any more, so it takes no answers.`,
-      `See \`emend show ${shown}\`.`,
-    );
+  needOpen(emend, run);
   const bytes = Buffer.byteLength(options.note ?? '');
   if (bytes > BOUNDS.note_bytes) return fail('usage', `The note has ${bytes} bytes; ${BOUNDS.note_bytes} are taken.`);
   if (options.answer === 'revise' && (options.note ?? '').trim() === '')
@@ -59,9 +52,10 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     );
   if (options.answer === 'other' && options.set?.command === undefined)
     return fail('usage', 'other needs the command to run.', 'Add --set command="…".');
+  const open = options.decision === undefined ? await openDecision(emend, run, options) : null;
   const request: DecisionRequest = {
     v: 1,
-    decision: options.decision ?? (await openDecisionId(emend, run, options)),
+    decision: options.decision ?? (typeof open === 'string' ? open : open?.id) ?? '',
     answer: options.answer,
     ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
     ...(options.note === undefined ? {} : { note: options.note }),
@@ -112,13 +106,34 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
   }
 };
 
-/** Empty: none is open, or nobody can say, and the answer is `abort`, which means the same whatever is open. */
-const openDecisionId = async (emend: Emend, run: ResolvedRun, { answer, files }: DecideOptions): Promise<string> => {
+const needOpen = (emend: Emend, run: ResolvedRun): void => {
+  needRuns(emend);
+  const shown = shownKey(run.stepKey);
+  if (refOf(run) === null || run.live?.open !== true)
+    fail(
+      'answer_not_accepted',
+      `Run ${shown} is not open any more, so it takes no answers.`,
+      `See \`emend show ${shown}\`.`,
+    );
+};
+
+/**
+ * The decision that this answer would be for. Null: none is open, or nobody can say, and the answer is `abort`, which means the same
+ * whatever is open. A text: the id of a wait for a model that is down, which needs no look. Throws as `decide` does.
+ */
+export const openDecision = async (
+  emend: Emend,
+  run: ResolvedRun,
+  { answer, files }: Pick<DecideOptions, 'answer' | 'files'>,
+): Promise<DecisionPoint | string | null> => {
+  needOpen(emend, run);
   const view = await showRun(emend, run, { full: false });
   const { decision } = view.status;
   const shown = shownKey(run.stepKey);
   if (view.source === 'run' && decision !== null) return checkAnswer(decision, answer, files ?? [], shown);
-  if (answer === 'abort') return '';
+  if (answer === 'abort') return null;
+  // A wait for a model that is down approves nothing: the next try comes at once.
+  if (view.source === 'run' && answer === 'retry' && view.status.outage !== undefined) return view.status.outage.id;
   if (view.source === 'run')
     return fail(
       'answer_not_accepted',
@@ -132,8 +147,13 @@ const openDecisionId = async (emend: Emend, run: ResolvedRun, { answer, files }:
   );
 };
 
-/** What the run would refuse is said here in words that name this decision's answers and files. Returns its id. */
-const checkAnswer = (decision: DecisionPoint, answer: Answer, files: readonly string[], shown: string): string => {
+/** What the run would refuse is said here in words that name this decision's answers and files. */
+const checkAnswer = (
+  decision: DecisionPoint,
+  answer: Answer,
+  files: readonly string[],
+  shown: string,
+): DecisionPoint => {
   if (!decision.accepts.includes(answer))
     return fail(
       'answer_not_accepted',
@@ -146,7 +166,7 @@ const checkAnswer = (decision: DecisionPoint, answer: Answer, files: readonly st
       'answer_not_accepted',
       `Decision ${decision.id} is not about ${strange}; it is about ${known.join(', ') || 'the whole step'}.`,
     );
-  return decision.id;
+  return decision;
 };
 
 export const loginName = (): string => {

@@ -18,8 +18,9 @@ export interface EndedWorktree {
   readonly path: string;
   /** `why`: it is still there. */
   readonly outcome: 'removed' | 'kept';
-  /** The branch's last commit, where no other branch holds it. */
+  /** The branch's last commit, where nothing else holds it, and the ref that keeps it. */
   readonly dropped: string | null;
+  readonly kept: string | null;
   readonly why: string | null;
 }
 
@@ -41,10 +42,11 @@ export const settleWorktrees = async (emend: Emend): Promise<readonly EndedWorkt
       });
       try {
         const removed = await keeper.remove(plan, name);
-        settled.push({ plan, name, path, outcome: 'removed', dropped: removed?.dropped ?? null, why: null });
+        const { dropped = null, kept = null } = removed ?? {};
+        settled.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
-        settled.push({ plan, name, path, outcome: 'kept', dropped: null, why: error.problem.message });
+        settled.push({ plan, name, path, outcome: 'kept', dropped: null, kept: null, why: error.problem.message });
       }
     }
   }

@@ -1,6 +1,7 @@
 /** The files of a store, and how they are removed beside processes that write. */
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { together } from '../workspace/together.js';
 
 export interface StoredFile {
   readonly path: string;
@@ -15,10 +16,11 @@ export const storedFiles = async (directories: readonly string[]): Promise<reado
   const found: StoredFile[] = [];
   for (const directory of directories) {
     const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-    for (const entry of entries.filter((each) => each.isFile())) {
-      const file = await fileAt(join(entry.parentPath, entry.name));
-      if (file !== null) found.push(file);
-    }
+    const files = await together(
+      entries.filter((each) => each.isFile()),
+      (entry) => fileAt(join(entry.parentPath, entry.name)),
+    );
+    for (const file of files) if (file !== null) found.push(file);
   }
   return found;
 };

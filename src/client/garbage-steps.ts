@@ -27,6 +27,8 @@ export interface OldStep {
   /** Directories and single files, the archive last: what is left of a removal that was cut off is found again. */
   readonly places: readonly string[];
   readonly files: readonly StoredFile[];
+  /** Where it worked: what its rollbacks noted in git goes with its archive, or with all that there is of it. */
+  readonly workspaces: readonly string[];
 }
 export interface StepsWanted {
   /** Milliseconds since 1970: a step with a file changed later stays. */
@@ -60,11 +62,12 @@ export const oldSteps = async (
   const known = new Set(runs.map((run) => run.memo?.stepKey));
   const seen = seenBySlot(stored, slots, join(records, 'seen'));
   const found: OldStep[] = [];
+  const holds = holdersOf(emend);
   for (const [stepKey, own] of byStep(stored, Object.values(places))) {
     if (known.has(stepKey) || known.has(planOf(stepKey))) continue;
     const files = [...own, ...(seen.get(stepKey) ?? [])];
     if (files.some((file) => file.changed_ms >= before)) continue;
-    if (!(await hasEnded(emend, stepKey, assumeClosed))) continue;
+    if (!(await hasEnded(emend, holds, stepKey, assumeClosed))) continue;
     if (await hasOpenTransaction(transactions, stepKey)) continue;
     const archiveGoes =
       archivesBefore !== null && files.every((file) => !under(file, archive) || file.changed_ms < archivesBefore);
@@ -77,9 +80,18 @@ export const oldSteps = async (
       archive: archiveGoes,
       places: [...single, ...dirs.map((dir) => join(dir, stepKey))],
       files: goes,
+      workspaces: goes.length < files.length ? [] : await workspacesOf(emend, transactions, stepKey),
     });
   }
   return found;
+};
+
+const workspacesOf = async (emend: Emend, transactions: string, stepKey: StepKey): Promise<readonly string[]> => {
+  const { started } = archivedRun(stepKey, await emend.archive.read(stepKey));
+  const records = await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
+  const states = await Promise.all(records.map((record) => record.load()));
+  const all = [started?.workspace, ...states.map(({ plan }) => plan?.workspace)];
+  return [...new Set(all.filter((each) => typeof each === 'string'))];
 };
 
 const under = ({ path }: StoredFile, directory: string): boolean => path.startsWith(`${directory}/`);
@@ -113,22 +125,37 @@ const seenBySlot = (stored: readonly StoredFile[], slots: string, seen: string):
 };
 
 /** By its archive; a step without one came to nothing (every activity appends to it before it does anything else). */
-const hasEnded = async (emend: Emend, stepKey: StepKey, assumeClosed: readonly string[]): Promise<boolean> => {
+const hasEnded = async (
+  emend: Emend,
+  holderOf: HolderOf,
+  stepKey: StepKey,
+  assumeClosed: readonly string[],
+): Promise<boolean> => {
   const entries = await emend.archive.read(stepKey);
   if (entries.length === 0) return true;
   const { started, closed, events } = archivedRun(stepKey, entries);
   const ended = closed !== null || events.some((event) => event.type === 'step_finished');
   if (!ended && !assumeClosed.includes(started?.namespace ?? '')) return false;
-  return started === null || !(await holdsWorkspace(emend, stepKey, started.workspace));
+  // What it applied under the lease can still be undone, with its transactions and what they name.
+  return started === null || (await holderOf(started.workspace)) !== stepKey;
 };
 
-/** What it applied under the lease can still be undone, with its transactions and what they name. */
-const holdsWorkspace = async (emend: Emend, stepKey: StepKey, workspace: unknown): Promise<boolean> => {
-  // An archive is read as it was written: an early one may not say.
-  if (typeof workspace !== 'string') return false;
-  if ((await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES'])) === null) return false;
+type HolderOf = (workspace: unknown) => Promise<StepKey | null>;
+
+/** Which step holds a workspace: thousands of steps have the same one, and git is asked for each of them once. */
+const holdersOf = (emend: Emend): HolderOf => {
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
-  return (await engine.readLease(workspace))?.stepKey === stepKey;
+  const known = new Map<string, StepKey | null>();
+  return async (workspace) => {
+    // An archive is read as it was written: an early one may not say.
+    if (typeof workspace !== 'string') return null;
+    const before = known.get(workspace);
+    if (before !== undefined) return before;
+    const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
+    const holder = there === null ? null : ((await engine.readLease(workspace))?.stepKey ?? null);
+    known.set(workspace, holder);
+    return holder;
+  };
 };
 
 const hasOpenTransaction = async (transactions: string, stepKey: StepKey): Promise<boolean> => {

@@ -11,6 +11,9 @@ import { isAside, removeBlob, restoreBlob } from '../workspace/blob-remove.js';
 import { homePaths } from '../workspace/home.js';
 import { clearScratch, deadScratch } from '../workspace/scratch.js';
 import { storePaths } from '../workspace/store.js';
+import { together } from '../workspace/together.js';
+import { dropUndone, undoneNotes } from '../workspace/undone.js';
+import type { UndoneNotes } from '../workspace/undone.js';
 import { archivedRun } from './archived.js';
 import { fileAt, readText, removePlace, storedFiles } from './garbage-files.js';
 import type { StoredFile } from './garbage-files.js';
@@ -27,6 +30,8 @@ export interface Garbage {
   readonly steps: readonly OldStep[];
   readonly blobs: readonly StoredFile[];
   readonly temps: readonly StoredFile[];
+  /** What rollbacks of those steps noted in git. */
+  readonly notes: readonly UndoneNotes[];
 }
 export interface GarbageWanted {
   readonly olderThan_ms: number;
@@ -52,15 +57,18 @@ export const findGarbage = async (emend: Emend, wanted: GarbageWanted): Promise<
 
   const now = Date.now();
   // A clock that jumped ahead makes all files old, those of this minute too: age is counted from the newest of them.
-  const before = Math.min(now, Math.max(0, ...stored.map((file) => file.written_ms))) - olderThan_ms;
+  const newest_ms = stored.reduce((newest, file) => Math.max(newest, file.written_ms), 0);
+  const before = Math.min(now, newest_ms) - olderThan_ms;
   const archivesBefore = archivesOlderThan_ms === null ? null : now - archivesOlderThan_ms;
   const steps = await oldSteps(emend, stored, runs, { before: now - olderThan_ms, archivesBefore, assumeClosed });
   const going = new Set(steps.flatMap((step) => step.files.map((file) => file.path)));
 
   const isBlob = ({ path }: StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
   const named = new Set<BlobRef>(await runRefs(emend, runs));
-  for (const file of stored.filter((each) => !isBlob(each) && !going.has(each.path)))
+  const naming = stored.filter((each) => !isBlob(each) && !going.has(each.path));
+  await together(naming, async (file) => {
     addRefs(named, await readText(file.path));
+  });
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
   for (const ref of named) addRefs(named, await readText(blobPath(blobDir, ref)));
   const kept = new Set([...named].map((ref) => blobPath(blobDir, ref)));
@@ -72,16 +80,34 @@ export const findGarbage = async (emend: Emend, wanted: GarbageWanted): Promise<
       ...stored.filter((file) => TEMP.test(file.path) && old(file)),
       ...(await storedFiles(await deadScratch()).catch(() => [])),
     ],
+    notes: await notesOf(steps),
   };
 };
 
+const notesOf = async (steps: readonly OldStep[]): Promise<readonly UndoneNotes[]> => {
+  const of = new Map<string, Set<string>>();
+  for (const { stepKey, workspaces } of steps)
+    for (const workspace of workspaces) of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
+  const found: UndoneNotes[] = [];
+  for (const [workspace, keys] of of) {
+    const notes = await undoneNotes(workspace, keys);
+    if (notes !== null) found.push(notes);
+  }
+  return found;
+};
+
 export interface Removed {
+  /** How many notes of rollbacks in git. */
+  readonly notesRemoved: number;
   readonly files: number;
   readonly bytes: number;
 }
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
-export const removeGarbage = async ({ steps, blobs, temps }: Garbage): Promise<Removed> => {
+export const removeGarbage = async ({ steps, blobs, temps, notes }: Garbage): Promise<Removed> => {
   const removed: StoredFile[] = [];
+  // First: the steps' own files say where they are.
+  let dropped = 0;
+  for (const each of notes) dropped += await dropUndone(each);
   for (const step of steps)
     for (const place of step.places)
       if (await removePlace(place, step.files))
@@ -97,7 +123,7 @@ export const removeGarbage = async ({ steps, blobs, temps }: Garbage): Promise<R
     if (isAside(file.path)) await restoreBlob(file.path).catch(() => undefined);
     else if (await removeBlob(file.path, file.written_ms)) removed.push(file);
   }
-  return { files: removed.length, bytes: removed.reduce((sum, file) => sum + file.bytes, 0) };
+  return { notesRemoved: dropped, files: removed.length, bytes: removed.reduce((sum, file) => sum + file.bytes, 0) };
 };
 
 /** What only the history of another namespace's run names would look like garbage from here. */
@@ -105,11 +131,11 @@ const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string
   needRuns(emend);
   const known = new Set([emend.namespace, ...assumeClosed]);
   const open = new Map<string, number>();
-  for (const stepKey of await emend.archive.list()) {
+  await together(await emend.archive.list(), async (stepKey) => {
     const { started, closed } = archivedRun(stepKey, await emend.archive.read(stepKey));
-    if (started === null || closed !== null || known.has(started.namespace)) continue;
+    if (started === null || closed !== null || known.has(started.namespace)) return;
     open.set(started.namespace, (open.get(started.namespace) ?? 0) + 1);
-  }
+  });
   const [first] = open.keys();
   if (first === undefined) return;
   const list = [...open].map(([namespace, runs]) => `${namespace} (${runs})`).join(', ');
@@ -124,7 +150,9 @@ const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string
 const runRefs = async (emend: Emend, known: readonly DescribedRun[]): Promise<readonly BlobRef[]> => {
   const runs = needRuns(emend);
   const refs = new Set<BlobRef>();
-  for (const { workflowId, runId } of known) addRefs(refs, await runs.historyText({ workflowId, runId }));
+  await together(known, async ({ workflowId, runId }) => {
+    addRefs(refs, await runs.historyText({ workflowId, runId }));
+  });
   return [...refs];
 };
 

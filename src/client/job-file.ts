@@ -1,15 +1,16 @@
 /** Reads a job and all that can be checked of it before a run starts: nothing is written, every problem is told at once. */
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseConfig } from '../job/config.js';
 import { parseJob } from '../job/job.js';
 import type { Job } from '../job/types.js';
-import { fail, problem, ProblemsError } from '../shared/problems.js';
+import { fail, problem, ProblemError, ProblemsError } from '../shared/problems.js';
 import type { Problem, ProblemCode } from '../shared/problems.js';
-import { realSys } from '../workspace/sys.js';
+import { errnoOf, realSys } from '../workspace/sys.js';
 import { resolveInWorkspace } from '../workspace/workspace-path.js';
 import { pathInWorkspace, workspaceOf } from './workspace-of.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
+import { ABSENT, readGiven, readGivenText } from '../workspace/given-file.js';
 
 export interface JobFile {
   readonly job: Job;
@@ -47,16 +48,20 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
   return { job: { ...parsed.value, path: jobPath }, bytes, workspace, jobPath };
 };
 
-const readJob = async (path: string, typed: string): Promise<Uint8Array> => {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return fail('job_not_found', `There is no job file ${typed} (looked for ${path}).`);
-  if (!found.isFile()) return fail('job_not_found', `${typed} is not a file; expected a Markdown job file.`);
-  if (found.size > STORE_BOUNDS.jobFile_bytes)
-    return fail('job_invalid', `${typed} has ${found.size} bytes; a job file may have ${STORE_BOUNDS.jobFile_bytes}.`);
-  return readFile(path).catch((error: unknown) =>
-    fail('job_not_found', `${typed} cannot be read: ${error instanceof Error ? error.message : String(error)}`),
-  );
-};
+const readJob = (path: string, typed: string): Promise<Uint8Array> =>
+  readGiven(path, STORE_BOUNDS.jobFile_bytes).catch((error: unknown) => {
+    if (ABSENT.includes(errnoOf(error) ?? ''))
+      return fail('job_not_found', `There is no job file ${typed} (looked for ${path}).`);
+    if (!(error instanceof ProblemError))
+      return fail(
+        'job_not_found',
+        `${typed} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    const { code, message } = error.problem;
+    return code === 'target_too_large'
+      ? fail('job_invalid', `${message}; a job file may have so many.`)
+      : fail('job_not_found', `${typed} is not a file; expected a Markdown job file: ${message}.`);
+  });
 
 const decode = (bytes: Uint8Array, typed: string): string => {
   try {
@@ -67,13 +72,9 @@ const decode = (bytes: Uint8Array, typed: string): string => {
 };
 
 const configOf = (workspace: string): Promise<string | null> =>
-  readFile(join(workspace, 'emend.yaml'), 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    return fail(
-      'config_invalid',
-      `emend.yaml cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  });
+  readGivenText(join(workspace, 'emend.yaml')).catch((error: unknown) =>
+    fail('config_invalid', `emend.yaml cannot be read: ${error instanceof Error ? error.message : String(error)}`),
+  );
 
 /** What the disk says about the paths of a job: preflight checks again, but here nothing has been started yet. */
 const targetProblems = async (job: Job, workspace: string): Promise<readonly Problem[]> => {

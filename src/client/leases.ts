@@ -37,7 +37,9 @@ export interface StaleHold extends Ended {
   readonly files: readonly string[];
 }
 export interface ReleasedHold extends Ended {
-  readonly because: 'nothing_applied' | 'committed' | 'finished';
+  readonly because: 'nothing_applied' | 'committed' | 'finished' | 'put_back';
+  /** With `put_back`. */
+  readonly undone?: HoldEnded;
 }
 export interface Holds {
   /** A person must say what becomes of these. */
@@ -54,15 +56,19 @@ export interface HoldEnded {
 
 /**
  * Asks the server about the holder of each workspace that the newest archives name. The lease of a closed run is released where it
- * applied nothing, or its commit is there. Without a server nothing can be said of any of them. Never throws for an absent server.
+ * applied nothing, or its commit is there; of one that was aborted while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
  */
-export const settleHolds = async (emend: Emend, archives: number = ARCHIVES.recover): Promise<Holds> => {
+export const settleHolds = async (
+  emend: Emend,
+  archives: number = ARCHIVES.recover,
+  kept?: readonly StepKey[],
+): Promise<Holds> => {
   const held: StaleHold[] = [];
   const released: ReleasedHold[] = [];
   const note = emend.runs === null ? (emend.unreachable?.message ?? 'No Temporal server answers.') : null;
   if (note !== null) return { held, released, note };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
-  for (const workspace of await knownWorkspaces(emend, archives)) {
+  for (const workspace of await knownWorkspaces(emend, archives, kept)) {
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
     // A workspace whose git does not answer holds up none of the others.
     const holder = there === null ? null : await engine.readLease(workspace).catch(ignoreProblem);
@@ -84,7 +90,12 @@ export const settleHolds = async (emend: Emend, archives: number = ARCHIVES.reco
     await noteEnd(emend, holder, end);
     const ended = { stepKey, workspace, holder, ended: standing.how, elsewhere };
     if (end.outcome === 'ended') released.push({ ...ended, because: end.because });
-    if (end.outcome === 'kept') held.push({ ...ended, files: end.files });
+    if (end.outcome !== 'kept') continue;
+    const hold = { ...ended, files: end.files };
+    // Its person has said abort. What cannot be put back is theirs to decide.
+    const undone = standing.undo ? await endHold(emend, hold, 'undo').catch(ignoreProblem) : null;
+    if (undone === null) held.push(hold);
+    else released.push({ ...ended, because: 'put_back', undone });
   }
   return { held, released, note: null };
 };
@@ -163,9 +174,13 @@ export const holdAgain = async (emend: Emend, { stepKey, live, archived }: Resol
   return { stepKey, workspace, holder: taken.lease, ended, elsewhere: false, files };
 };
 
-const knownWorkspaces = async ({ archive }: Emend, archives: number): Promise<readonly string[]> => {
+const knownWorkspaces = async (
+  { archive }: Emend,
+  archives: number,
+  kept?: readonly StepKey[],
+): Promise<readonly string[]> => {
   const known = new Set<string>();
-  for (const stepKey of (await archive.list()).slice(0, archives)) {
+  for (const stepKey of (kept ?? (await archive.list())).slice(0, archives)) {
     const { started } = archivedRun(stepKey, await archive.read(stepKey));
     if (started !== null) known.add(started.workspace);
   }

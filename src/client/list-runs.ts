@@ -34,14 +34,15 @@ export interface RunList {
   readonly note: string | null;
 }
 
-export const listRuns = async (emend: Emend): Promise<RunList> => {
+/** `known`: the archives, where they were listed already. */
+export const listRuns = async (emend: Emend, known?: readonly string[]): Promise<RunList> => {
   const ours = (await openOnServer(emend)).filter((run) => run.memo !== null);
   const polled = new Map<string, boolean>();
   for (const queue of new Set(ours.map((run) => run.queue)))
     polled.set(queue, (await emend.runs?.polled(queue)) ?? false);
   const listed = await Promise.all(ours.map((run) => openRun(emend, run, polled.get(run.queue) ?? false)));
   const openKeys = new Set(listed.map((run) => run.stepKey));
-  const kept = (await emend.archive.list()).filter((stepKey) => !openKeys.has(stepKey));
+  const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
   for (const stepKey of kept.slice(0, SERVER_BOUNDS.listedArchived_runs)) archived.push(await keptRun(emend, stepKey));
   const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);

@@ -8,7 +8,7 @@ import { orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { LeaseHolder, RunStanding } from '../workspace/types.js';
 import { archivedRun } from './archived.js';
-import type { DescribedRun, Emend } from './types.js';
+import type { ClosedRun, Emend } from './types.js';
 
 /** Never throws for an absent or slow server: that is `unknown`. */
 export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<RunStanding> => {
@@ -23,11 +23,13 @@ export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<
     // A plan marks its phases itself, each mark under a key of its own.
     const held = newest?.memo?.stepKey;
     if (newest !== null && (held === holder.stepKey || (held !== undefined && held === planOf(holder.stepKey))))
-      return newest.open ? { state: 'open' } : await endedAs(emend, holder, newest.status);
+      return newest.open ? { state: 'open' } : await endedAs(emend, holder, await runs.closed(newest));
     const { closed } = archivedRun(holder.stepKey, await emend.archive.read(holder.stepKey));
-    if (closed !== null) return await endedAs(emend, holder, closed.status);
+    if (closed !== null) return await endedAs(emend, holder, closed);
     // At most one run of a workflow id is open, and that is a later one.
-    return newest?.memo == null ? { state: 'unknown', why: 'not_known' } : await endedAs(emend, holder, 'ENDED');
+    return newest?.memo == null
+      ? { state: 'unknown', why: 'not_known' }
+      : await endedAs(emend, holder, { status: 'ENDED', result: null });
   } catch (error) {
     if (error instanceof ProblemError) return { state: 'unknown', why: 'no_answer' };
     throw error;
@@ -37,11 +39,12 @@ export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<
 const endedAs = async (
   emend: Emend,
   { stepKey }: LeaseHolder,
-  status: DescribedRun['status'],
+  { status, result }: Pick<ClosedRun, 'status' | 'result'>,
 ): Promise<RunStanding> => ({
   state: 'ended',
   how: status.toLowerCase().replaceAll('_', ' '),
-  finished: status === 'COMPLETED',
+  finished: status === 'COMPLETED' && result?.openOnHost === undefined,
+  undo: result?.openOnHost !== undefined,
   elsewhere: await isElsewhere(emend, stepKey),
 });
 

@@ -6,6 +6,7 @@ import type { LimitName } from '../shared/limits.js';
 import type { PlanInput, PlanOptions } from '../shared/plan/types.js';
 import { fail, problem, ProblemsError } from '../shared/problems.js';
 import { PLAN_SIGNALS } from '../shared/protocol.js';
+import { currentRules } from '../shared/rules.js';
 import { repositoryOf } from '../workspace/git.js';
 import { newStepKey, planIdOf } from './ids.js';
 import { lastCheckpointed } from './plan-runs.js';
@@ -66,6 +67,7 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
     title: plan.title,
     queues: emend.queues,
     timings: emend.timings,
+    rules: currentRules(),
     overrides: more.overrides ?? {},
     ...(more.approval === undefined ? {} : { approval: more.approval }),
     hints: more.hints ?? [],

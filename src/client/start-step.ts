@@ -4,6 +4,7 @@ import type { LimitName } from '../shared/limits.js';
 import type { PlanInput } from '../shared/plan/types.js';
 import { hostOfQueue, WORKFLOWS, type EditStepInput } from '../shared/protocol.js';
 import { shownKey, type StepKey } from '../shared/refs.js';
+import { currentRules } from '../shared/rules.js';
 import type { StartedData } from './archived.js';
 import { besideId, hereId, newStepKey, workflowIdOf } from './ids.js';
 import type { JobFile } from './job-file.js';
@@ -40,6 +41,7 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
     title: job.job.title,
     queues: emend.queues,
     timings: emend.timings,
+    rules: currentRules(),
     overrides: options.overrides ?? {},
     ...(options.approval === undefined ? {} : { approval: options.approval }),
     hints: options.hints ?? [],

@@ -16,7 +16,7 @@ import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { PlanInput } from '../shared/plan/types.js';
 import type { EditStepInput, StepResult } from '../shared/protocol.js';
 import { isKnown, unknownVersion } from '../shared/versions.js';
-import { ensureSearchAttributes } from '../temporal/search-attributes.js';
+import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
 import { followHistory } from './follow-history.js';
 import { toldIn } from './told-events.js';
 import { hasCode } from './grpc.js';
@@ -42,8 +42,10 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
   return {
     start: async (request) => {
       try {
-        const handle = await within(SERVER_BOUNDS.call_ms, () =>
-          client.workflow.start(request.type ?? WORKFLOWS.editStep, startOptions(request)),
+        const handle = await onceMapped(() =>
+          within(SERVER_BOUNDS.call_ms, () =>
+            client.workflow.start(request.type ?? WORKFLOWS.editStep, startOptions(request)),
+          ),
         );
         return { outcome: 'started', runId: handle.firstExecutionRunId };
       } catch (error) {
@@ -61,15 +63,18 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       }
     },
 
-    list: (filter, limit) =>
-      within(SERVER_BOUNDS.call_ms, async () => {
-        const found: DescribedRun[] = [];
-        for await (const info of client.workflow.list({ query: filter, pageSize: Math.min(limit, 200) })) {
-          found.push(described(info));
-          if (found.length >= limit) break;
-        }
-        return found;
-      }),
+    list: async (filter, limit) => {
+      const found: DescribedRun[] = [];
+      const listed = client.workflow.list({ query: filter, pageSize: Math.min(limit, SERVER_BOUNDS.listPage_runs) });
+      const runs = listed[Symbol.asyncIterator]();
+      while (found.length < limit) {
+        // Each page is a call of its own.
+        const next = await within(SERVER_BOUNDS.call_ms, () => runs.next());
+        if (next.done === true) break;
+        found.push(described(next.value));
+      }
+      return found;
+    },
 
     query: async <T>(ref: RunRef, name: string, args: readonly unknown[], timeout_ms: number): Promise<T> => {
       try {

@@ -40,6 +40,9 @@ const KIND_OF_STATUS: Record<number, ModelErrorKind> = {
 const TOO_LONG =
   /prompt is too long|context (window|length|size)|(exceed|larger than|longer than).{0,40}context|too many (input )?tokens/i;
 
+/** Anthropic says it with status 400, others with 403 or 429: no wait helps, and no other request. */
+const NO_CREDIT = /credit balance|insufficient[_ ](quota|credits?|funds|balance)|out of credits?/i;
+
 interface MapOptions {
   /** Taken out of messages wherever they stand: servers sometimes quote what they were sent. */
   readonly secrets?: readonly string[];
@@ -82,7 +85,8 @@ const fromApi = (error: ApiError, say: (text: string) => string, mayBePaid: bool
   const where = status === null ? 'The model server broke off its answer' : `The model server answered ${status}`;
   const retryAfter_ms = retryAfter(error.headers);
   const byStatus = status === null ? undefined : [408, 409, 429].includes(status) || status >= 500;
-  const retryable = kind === 'context' ? false : (shouldRetry(error.headers) ?? byStatus);
+  const hopeless = kind === 'context' || NO_CREDIT.test(said);
+  const retryable = hopeless ? false : (shouldRetry(error.headers) ?? byStatus);
   return new ModelError(kind, say(`${where}${type}${said === '' ? '' : `: ${said}`}`), {
     mayBePaid,
     ...(retryable === undefined ? {} : { retryable }),
@@ -91,6 +95,7 @@ const fromApi = (error: ApiError, say: (text: string) => string, mayBePaid: bool
 };
 
 const kindOf = (status: number | null, type: string | null, message: string): ModelErrorKind => {
+  if (NO_CREDIT.test(message)) return 'auth';
   const kind =
     (status === null
       ? undefined

@@ -1,6 +1,5 @@
 /** Finds and reads the files of a plan, and the thresholds that hold for it. Needs no server, writes nothing. */
-import { readFile } from 'node:fs/promises';
-import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { parseConfig } from '../job/config.js';
 import { mainFile } from '../plan/names.js';
@@ -13,6 +12,7 @@ import { BOUNDS } from '../shared/limits.js';
 import { repositoryOf } from '../workspace/git.js';
 import { fail, problem, ProblemsError } from '../shared/problems.js';
 import type { Fault } from '../plan/types.js';
+import { kindOf, readGivenSync, readGivenText, UNREADABLE } from '../workspace/given-file.js';
 
 export interface FoundPlan {
   /** Real path of the folder that the plan lies in. */
@@ -55,7 +55,9 @@ const findPlan = (cwd: string, typed: string): FoundPlan => {
     );
   if (isFile(inFolder)) return at(dirname(path), stem, true);
   if (isFile(file)) return at(dirname(file), stem, false);
-  return fail('plan_not_found', `There is no plan ${typed} (looked for ${file} and ${inFolder}).`);
+  const other = statSync(file, { throwIfNoEntry: false });
+  const found = other === undefined ? '' : `; ${file} is ${kindOf(other)}`;
+  return fail('plan_not_found', `There is no plan ${typed} (looked for ${file} and ${inFolder}${found}).`);
 };
 
 /** `…/010_demo/phase_2_core.md`, `…/010_demo/phase_2_core/` or a file in that. */
@@ -82,7 +84,7 @@ const reader =
     if (!size.isFile()) return { why: `expected ${path} to be a file` };
     if (size.size > BOUNDS.planFile_bytes)
       return { why: `expected at most ${BOUNDS.planFile_bytes} bytes, and ${path} has ${size.size}; split the plan` };
-    const bytes = readFileSync(full);
+    const bytes = readGivenSync(full, BOUNDS.planFile_bytes);
     try {
       const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
       return text.includes('\0') ? { why: `expected text, and ${path} holds a NUL character` } : { text };
@@ -104,7 +106,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
 
 /** `emend.yaml` of the workspace, then the nearest CLAUDE.md or AGENTS.md with the section, from the plan up to the workspace. */
 const thresholdSources = async (from: string, workspace: string): Promise<readonly ThresholdSource[]> => {
-  const read = (path: string): Promise<string | null> => readFile(path, 'utf8').catch(() => null);
+  const read = (path: string): Promise<string | null> => readGivenText(path, UNREADABLE);
   const config = parseConfig(await read(join(workspace, 'emend.yaml')), 'emend.yaml');
   if (!config.ok) {
     const [first, ...others] = config.problems;

@@ -49,7 +49,9 @@ export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): 
   for (const [path, wanted] of splices) files.set(path, splice(files.get(path) ?? '', wanted));
   const main = mainFile(tree.place);
   files.set(main, withProgress(files.get(main) ?? '', main, mark.progress));
-  return collapsed({ ok: true, place: tree.place, files }, heading.number, values);
+  const changed: Changed = { ok: true, place: tree.place, files };
+  // What has no file of its own has nothing to bring back, and the plan need not be read again for it.
+  return isExpanded(node) ? collapsed(changed, heading.number, values) : changed;
 }
 
 /** The phase is to be done again: its tasks are open, and no marker says how it ended. Null: the plan has no such phase. */

@@ -19,7 +19,10 @@ export type Waves =
 export function wavesOf(parts: readonly Part[], fileOf: (part: Part) => string): Waves {
   const faults = [...doubled(parts, fileOf), ...missing(parts, fileOf)];
   if (faults.length > 0) return { ok: false, faults };
-  const edges = edgesOf(parts);
+  const edges = waitsFor(
+    parts.map(({ heading, dependencies }) => ({ number: heading.number, on: dependencies?.on ?? null })),
+    (index) => index,
+  );
   const circles = cyclesOf(edges);
   if (circles.length > 0)
     return {
@@ -47,14 +50,22 @@ const inSlices = (numbers: readonly number[]): readonly (readonly number[])[] =>
     numbers.slice(index * BOUNDS.planWave, (index + 1) * BOUNDS.planWave),
   );
 
-/** Indices that each part depends on. Numbers are known to be there, and once. */
-function edgesOf(parts: readonly Part[]): readonly (readonly number[])[] {
-  const byNumber = new Map(parts.map(({ heading }, index) => [heading.number, index]));
-  return parts.map(({ dependencies }, index) =>
-    dependencies === null
-      ? Array.from({ length: index }, (_, before) => before)
-      : dependencies.on.flatMap((number) => byNumber.get(number) ?? []),
-  );
+/**
+ * What each part waits for, by what `of` calls them. `on`: the numbers of its line, which are known to be there, and once; without one it
+ * waits for all before it. What the last such part before it waits for, it need not name again.
+ */
+export function waitsFor<T>(
+  parts: readonly { readonly number: number; readonly on: readonly number[] | null }[],
+  of: (index: number) => T,
+): readonly (readonly T[])[] {
+  const indexOf = new Map(parts.map(({ number }, index) => [number, index]));
+  let from = 0;
+  return parts.map(({ on }, index) => {
+    if (on !== null) return on.flatMap((number) => indexOf.get(number) ?? []).map(of);
+    const before = Array.from({ length: index - from }, (_, each) => of(from + each));
+    from = index;
+    return before;
+  });
 }
 
 /** Where a person changes what the part depends on: its line, else its heading. */

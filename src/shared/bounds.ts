@@ -8,8 +8,19 @@ const bounds = <Name extends string>(values: Record<Name, number>): Readonly<Rec
 
 /** Files, git, leases, transactions, processes of this machine. */
 export const STORE_BOUNDS = bounds({
+  // Of thousands of runs, so many are looked at side by side: more are no faster, and each may hold a file open.
+  together: 64,
   // Leases of ended runs taken over by one application; each further one means that another ended run was quicker.
   takeOvers: 3,
+  // A file that a person or a repository hands us, where nothing smaller is said: lock files of large projects are the largest.
+  givenFile_bytes: 64 * 1024 * 1024,
+  // Of one that grows while it is read, so much at a time.
+  givenPart_bytes: 64 * 1024,
+  // A target: the most that maxFile_bytes may say.
+  target_bytes: 512 * 1024 * 1024,
+  // After the point of no return: so often a refused file is tried again, after a pause that doubles.
+  placeTries: 4,
+  placePause_ms: 50,
   // A job is a few pages of text; anything near this bound is a mistake.
   jobFile_bytes: 4 * 1024 * 1024,
   // Saves of a person in a row, during one restore, before ours gives way to the blob store.
@@ -28,6 +39,10 @@ export const STORE_BOUNDS = bounds({
   putTries: 5,
   // Files planned at once: each runs up to four short git processes.
   commitConcurrency: 4,
+  // One commit hook; a commit runs two of them at most.
+  hook_s: 600,
+  // The formatter, on one file.
+  format_s: 60,
   // Kept output of a commit hook.
   hookOutput_bytes: 16 * 1024,
   // Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
@@ -48,6 +63,12 @@ export const STORE_BOUNDS = bounds({
   gitArguments_bytes: 60_000,
   // Largest output taken from one git call: a blob of the largest file, and room to spare.
   gitOutput_bytes: 1024 ** 3,
+  // One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
+  git_ms: 120_000,
+  // A process that is told to end gets this long before it is killed.
+  killGrace_ms: 2_000,
+  // Of an activity's time so much is kept back: what is started in it is ended before, and that is reported.
+  activityEnd_ms: 5_000,
   // Workspaces whose lease's place this process remembers.
   rememberedPlaces: 1_000,
   // Lost races in a row before a taking gives up: each lost one means that somebody else took the lease.
@@ -64,6 +85,8 @@ export const STORE_BOUNDS = bounds({
   undonePoll_ms: 100,
   // A person who saves the plan in the same moment is given way to; each further time the mark is worked out anew.
   markTries: 5,
+  // A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
+  lostMarks: 3,
   // Digits in the names of checkpoints.
   checkpointDigits: 6,
   // A younger one is gone on from without asking, where nothing else speaks against it.
@@ -113,7 +136,9 @@ export const SERVER_BOUNDS = bounds({
   // History events of one page.
   followPage_events: 500,
   // More runs than this are not looked through: what the rest names could not be told from garbage.
-  gcRuns: 10_000,
+  gcRuns: 1_000_000,
+  // Runs of one page of the server's list; it gives no more.
+  listPage_runs: 1_000,
   // Runs asked for their state (one action each) and shown; more are counted.
   listedOpen_runs: 100,
   // Ended runs shown, newest first.
@@ -283,6 +308,8 @@ export const SHOWN_BOUNDS = bounds({
   jobValue_chars: 60,
   // Files that a model picked wrongly, named in its refusal.
   pickedNamed_files: 5,
+  // Targets named where preflight refuses them.
+  targets: 10,
   // What somebody sent, in a message about it.
   request_chars: 120,
   // What a signal carried, in a message about it.

@@ -1,18 +1,18 @@
 /** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
-import { settledBy } from './decision-state.js';
+import { seenWith, settledBy } from './decision-state.js';
 import {
   namedFiles,
-  WHOLE_ANSWERS,
   type Answer,
   type DecisionPoint,
   type DecisionRecord,
   type DecisionRequest,
   type PauseReason,
 } from './decisions.js';
-import { answerOf, isLimitName } from './judge.js';
+import { answerOf } from './judge.js';
 import type { LimitName, Limits } from './limits.js';
 import { unfinishedPaths, type Attempting, type FileEntry, type StepState, type Verdict } from './state.js';
 import type { SealedProposal } from './protocol.js';
+import { defaultChunks, isLimitName, rulesOf } from './rules.js';
 import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
@@ -21,11 +21,13 @@ import {
   emit,
   endAfterRollback,
   endOfWork,
+  endWithoutHost,
   newBase,
   regenerable,
   regenerateAll,
   settleReview,
   tellSkipped,
+  tryNow,
   withFiles,
 } from './transitions.js';
 
@@ -42,7 +44,7 @@ const recordOf = (request: DecisionRequest, files: readonly string[], now: numbe
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
   const said = Object.entries(request.set ?? {}).filter(
-    ([name, value]) => isLimitName(name) && typeof value === 'number',
+    ([name, value]) => isLimitName(state, name) && typeof value === 'number',
   );
   if (state.limits === null)
     return said.length === 0 ? state : { ...state, earlyLimits: { ...state.earlyLimits, ...Object.fromEntries(said) } };
@@ -54,24 +56,28 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
     first &&
     request.answer === 'retry' &&
     reached !== null &&
-    isLimitName(reached) &&
+    isLimitName(state, reached) &&
     request.set?.[reached] === undefined
   ) {
-    const now = limits[reached] ?? Math.max(10, 2 * state.files.length);
-    limits[reached] = now + (state.preflight?.limits[reached] ?? Math.max(10, 2 * state.files.length));
+    const now = limits[reached] ?? defaultChunks(state);
+    limits[reached] = now + (state.preflight?.limits[reached] ?? defaultChunks(state));
   }
   return { ...state, limits: limits satisfies Limits };
 }
 
 /** Folds a request that counts (see `judge`) into the state. */
-export const applyDecision = (state: StepState, request: DecisionRequest, now: number): StepState =>
-  tellSkipped(state, fold(state, request, now));
+export const applyDecision = (
+  state: StepState,
+  request: DecisionRequest,
+  now: number,
+  withoutHost: boolean,
+): StepState => tellSkipped(state, fold(state, request, now, withoutHost));
 
-function fold(state: StepState, request: DecisionRequest, now: number): StepState {
+function fold(state: StepState, request: DecisionRequest, now: number, withoutHost: boolean): StepState {
   const open = state.decision;
-  const seen = { ...state, seenRequests: [...state.seenRequests, request.requestId].slice(-200) };
-  if (request.answer === 'abort') return abortStep(seen, recordOf(request, [], now), now);
-  if (open === null) return seen;
+  const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
+  if (request.answer === 'abort') return abortStep(seen, recordOf(request, [], now), now, withoutHost);
+  if (open === null) return tryNow(seen, request, now);
   const unanswered = open.files.map((file) => file.path).filter((path) => answerOf(open, path) === undefined);
   const wanted = namedFiles(request);
   const named = wanted === undefined ? null : new Set(wanted);
@@ -88,7 +94,7 @@ function fold(state: StepState, request: DecisionRequest, now: number): StepStat
   const records = [...state.pendingRecords, recordOf(request, files, now)];
   const set = withSettings(told, open, request);
   const effected = onward(perFile(set, open, request, files), now);
-  if (!complete && !WHOLE_ANSWERS.includes(request.answer))
+  if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
   return settle(
     emit(
@@ -106,12 +112,12 @@ function fold(state: StepState, request: DecisionRequest, now: number): StepStat
 }
 
 /** Ends the step, whatever it does or waits for; an open decision is settled by it. */
-export function abortStep(state: StepState, record: DecisionRecord, now: number): StepState {
+export function abortStep(state: StepState, record: DecisionRecord, now: number, withoutHost: boolean): StepState {
   const open = state.decision;
   const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
   const closed = open === null ? {} : settledBy(state, open, [...state.pendingRecords, record], now);
   const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, { type: 'abort_requested', by });
-  return endAfterRollback(told, now, 'aborted');
+  return withoutHost ? endWithoutHost(told, now) : endAfterRollback(told, now, 'aborted');
 }
 
 /** A call for all files goes on only while it is for all of them; after answers for some, the rest is asked for file by file. */

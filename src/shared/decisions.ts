@@ -1,6 +1,5 @@
 /** Decision points: why a run pauses, which answers it takes, and the words on the wire. */
 import type { LimitName } from './limits.js';
-import { shownKey, type StepKey } from './refs.js';
 
 export const ANSWERS_BY_REASON = {
   approval: ['approve', 'skip', 'revise', 'select'],
@@ -26,6 +25,8 @@ export const ANSWERS_BY_REASON = {
   plan_changed: ['take_new', 'keep_old'],
   merge_conflict: ['regenerate', 'manual', 'skip'],
   resume: ['resume', 'restart'],
+  version_unknown: ['wait'],
+  cancelled: ['retry', 'skip'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -47,7 +48,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   run: 'run the command that was found',
   other: 'run another command: --set command="…"',
   no_tests: 'run no tests',
-  wait: 'go on waiting for the host',
+  wait: 'go on waiting for the host, or for a newer worker',
   expand: 'move the text of the phase into a file of its own, then go on',
   continue: 'go on as the plan stands',
   force: 'replan all the same: the counter of the phase begins anew',
@@ -155,6 +156,3 @@ export interface DecisionRecord {
   readonly at: number;
   readonly requestId: string;
 }
-
-export const decisionId = (n: number, stepKey: StepKey, proposalId: string | null): string =>
-  [String(n), shownKey(stepKey), ...(proposalId === null ? [] : [proposalId.slice(0, 8)])].join('-');

@@ -1,6 +1,7 @@
 /** An event in one line, with the words that the documentation uses: for the terminal, the report and the page. Pure. */
 import type { StepEvent } from './events.js';
 import { planEventText } from './plan/event-words.js';
+import { clockTime } from './outage.js';
 import { count } from './text.js';
 
 const all = (file: string): string => (file === '*' ? 'all files' : file);
@@ -30,6 +31,8 @@ export const eventWords = (event: StepEvent): string => {
       return `refused: ${all(event.file)} (${event.outcome}, answer ${event.attempt}): ${event.message}`;
     case 'warning':
       return `warning: ${event.message}`;
+    case 'model_down':
+      return `the model is down (try ${event.tries}): ${event.message}${event.next === null ? '' : ` Next try at ${clockTime(event.next)}; at once: emend retry RUN`}`;
     case 'files_picked':
       return `picked ${count(event.file_count, 'file')} to edit`;
     case 'brief_ready':

@@ -59,6 +59,17 @@ export type EventBody =
       readonly message: string;
     }
   | { readonly type: 'warning'; readonly message: string }
+  | {
+      /** The model did not answer: what its server said. */
+      readonly type: 'model_down';
+      /** Id of the wait. */
+      readonly wait: string;
+      readonly message: string;
+      readonly file: string;
+      readonly tries: number;
+      /** Workflow time of the next try, ms since the epoch; null: a person is asked. */
+      readonly next: number | null;
+    }
   | { readonly type: 'files_picked'; readonly file_count: number }
   | { readonly type: 'brief_ready' }
   | {

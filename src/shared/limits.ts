@@ -38,6 +38,13 @@ export const LIMITS = {
     20,
     'calls cut off by a crash, a dropped connection or silence before a decision is asked',
   ),
+  modelOutage_s: limit(
+    1_800,
+    'seconds',
+    0,
+    604_800,
+    'waits for a model that is down, all together, before a decision is asked',
+  ),
   concurrency: limit(1, 'chunks', 1, 32, 'chunks under way at once'),
   outputBudget_tokens: limit(16_384, 'tokens', 16, 1_000_000, 'output limit of the first call for a chunk'),
   maxOutputBudget_tokens: limit(65_536, 'tokens', 16, 1_000_000, 'output limit that the ladder doubles up to'),
@@ -86,7 +93,21 @@ export const TIMINGS = {
     7 * 86_400_000,
     'all attempts of a model call, schedule to close',
   ),
-  modelCallAttempts: limit(5, 'attempts', 1, 100, 'attempts of a model call before a decision is asked'),
+  modelCallAttempts: limit(
+    5,
+    'attempts',
+    1,
+    100,
+    "attempts of a model call (after a worker's death, a time-out, a full disk) before a decision is asked",
+  ),
+  outageWait_ms: limit(10_000, 'ms', 10, 600_000, 'first wait for a model that is down; doubles with each try'),
+  outageMaxWait_ms: limit(
+    300_000,
+    'ms',
+    10,
+    3_600_000,
+    'longest wait for a model that is down, but for its retry-after',
+  ),
   streamIdle_ms: limit(120_000, 'ms', 100, 3_600_000, 'silence in a stream before the call is given up'),
   slotLease_ms: limit(
     30_000,
@@ -100,7 +121,7 @@ export const TIMINGS = {
     'ms',
     1000,
     86_400_000,
-    'preflight, seal, apply, rollback, commit: one attempt',
+    'one attempt of host activities, the time of commands and the wait for their turn not counted',
   ),
   hostHeartbeatTimeout_ms: limit(
     30_000,
@@ -113,6 +134,13 @@ export const TIMINGS = {
   retryInitial_ms: limit(1000, 'ms', 10, 600_000, 'first wait before an activity is tried again'),
   retryMaximum_ms: limit(60_000, 'ms', 10, 3_600_000, 'longest wait before an activity is tried again'),
   scheduleToStart_ms: limit(600_000, 'ms', 500, 86_400_000, 'a host that takes no work this long is unreachable'),
+  commandTurn_ms: limit(
+    600_000,
+    'ms',
+    100,
+    86_400_000,
+    'tests, hooks, formatters and large edits wait this long for their turn on a host before they are asked for anew',
+  ),
   leasePoll_ms: limit(
     2_000,
     'ms',
@@ -150,18 +178,27 @@ export type Timings = Record<TimingName, number>;
 export const BOUNDS = {
   inlinePayload_bytes: 16_384,
   maxPayload_bytes: 32 * MiB,
+  // An answer to a query is sent as it is up to here, else compressed: the server takes 2 MiB.
+  plainAnswer_bytes: 1 * MiB,
   // Cancelled model calls get this long to say how they ended before a step's usage is counted; the count as a whole, this long.
   tallyWait_ms: 5_000,
   tallyTotal_ms: 60_000,
   tallyAttempts: 2,
   // `emend gc` takes nothing younger: whoever wrote it may be about to name it.
   gcMinAge_ms: 3_600_000,
+  // A run that makes so many moves in a row without waiting for anything pauses: it would hold up its worker, and all runs on that.
+  idleMoves: 100,
   reason_chars: 1_000,
   note_bytes: 64 * KiB,
   // Changes that one answer chooses.
   selectedChanges: 20_000,
   eventsKept: 5_000,
   ignoredKept: 50,
+  // Requests that were counted, by their ids: one of these counts no second time.
+  requestsKept: 200,
+  // Edit calls of a step where maxTotalChunks is not set: so many for each file, and never fewer.
+  chunks_perFile: 2,
+  leastChunks: 10,
   detailsFiles: 30,
   // Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
   details_chars: 10_000,
@@ -227,6 +264,10 @@ export const BOUNDS = {
   webAddresses: 10_000,
   webSecret_chars: 16,
   webPing_ms: 20_000,
+  // A stream whose reader has this much still to take is cut off before more is added: a page that reads comes again, and is told what is new;
+  webUnread_bytes: 4 * 1024 * KiB,
+  // and one whose reader takes nothing at all of what waits for it for so long.
+  webStalled_ms: 60_000,
   // A server that went away is looked for again this often while somebody watches.
   webAgain_ms: 3_000,
   // What is being asked of Temporal when the page's server ends is waited for at most so long.

@@ -7,6 +7,8 @@ import type { Limits } from './limits.js';
 import type { PauseReason } from './decisions.js';
 import type { PinnedFiles } from './protocol.js';
 import type { BlobRef } from './refs.js';
+import { outageMove } from './outage.js';
+import { defaultChunks } from './rules.js';
 import {
   approvedPaths,
   isUnfinished,
@@ -44,6 +46,8 @@ export type Move =
   | { readonly kind: 'await_decision' }
   /** Wait before asking again for a busy workspace. */
   | { readonly kind: 'wait'; readonly ms: number }
+  /** Wait for a model that is down. */
+  | { readonly kind: 'back_off'; readonly ms: number }
   | { readonly kind: 'finish' };
 
 const pause = (
@@ -57,8 +61,11 @@ const pause = (
 });
 
 /** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. One for a file that goes calls nobody. */
-const callsUsed = ({ chunksUsed, editCalls = 0, files }: StepState): number =>
-  Math.max(chunksUsed - files.filter(({ deletes, status }) => deletes === true && status === 'done').length, editCalls);
+const callsUsed = ({ chunksUsed, unanswered = 0, editCalls = 0, files }: StepState): number =>
+  Math.max(
+    chunksUsed - unanswered - files.filter(({ deletes, status }) => deletes === true && status === 'done').length,
+    editCalls,
+  );
 
 function limitReached(state: StepState, now: number): Move | null {
   const { limits, usage } = state;
@@ -86,7 +93,7 @@ function limitReached(state: StepState, now: number): Move | null {
       waiting,
       'wallClock_s',
     );
-  const maxChunks = limits.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
+  const maxChunks = limits.maxTotalChunks ?? defaultChunks(state);
   const used = callsUsed(state);
   if (used >= maxChunks)
     return pause('chunk_limit', `${used} edit calls used; maxTotalChunks is ${maxChunks}`, waiting, 'maxTotalChunks');
@@ -99,12 +106,17 @@ function proposeMove(state: StepState, now: number): Move {
   if (first !== undefined) {
     const limited = limitReached(state, now);
     if (limited !== null) return limited;
+    const waiting = outageMove(state, now);
+    if (waiting?.kind === 'pause') return pause(waiting.pause.reason, waiting.pause.message, unfinishedPaths(state));
+    if (waiting !== null) return waiting;
     const seq = state.chunksUsed + 1;
     if (state.whole !== null)
       return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: state.whole, heads: state.accepted }] };
     if (state.briefWanted && state.brief === null) return { kind: 'brief' };
-    const maxChunks = state.limits?.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
-    const width = Math.min(state.limits?.concurrency ?? 1, maxChunks - callsUsed(state));
+    const maxChunks = state.limits?.maxTotalChunks ?? defaultChunks(state);
+    // Whether a model is back is tried with one call.
+    const most = state.outage === undefined ? (state.limits?.concurrency ?? 1) : 1;
+    const width = Math.min(most, maxChunks - callsUsed(state));
     return {
       kind: 'propose',
       chunks: pending.slice(0, width).map((file, index) => ({
@@ -218,7 +230,7 @@ export function nextMove(state: StepState, now: number): Move {
     case 'preflight':
       return { kind: 'preflight' };
     case 'pick':
-      return { kind: 'pick' };
+      return outageMove(state, now) ?? { kind: 'pick' };
     case 'propose': {
       const ready = state.preflight;
       if (ready !== null && !state.testAnswered && ready.test.found !== null)

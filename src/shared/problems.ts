@@ -55,6 +55,7 @@ export const PROBLEMS = {
   target_secret: spec(EXIT.refused, 'Files that look like secrets are never sent to a model.'),
   target_ignored: spec(EXIT.refused, 'The file is ignored by git; name it in `target_files` to edit it all the same.'),
   target_dirty: spec(EXIT.refused, 'Commit or stash your changes to the file first, or set `commit: false`.'),
+  target_submodule: spec(EXIT.refused, 'Run the job with `--workspace` in the submodule, or set `commit: false`.'),
   too_many_files: spec(EXIT.refused, 'Write a plan of several steps, or name fewer files.'),
   nothing_to_edit: spec(EXIT.refused, 'Name the files in `target_files`.'),
   not_a_repository: spec(EXIT.refused, 'Run `git init` and commit once, or set `commit: false`.'),
@@ -100,6 +101,15 @@ export interface Problem {
 
 export const problem = (code: ProblemCode, message: string, next?: string): Problem =>
   next === undefined ? { code, message } : { code, message, next };
+
+/**
+ * Does it say what a person wrote or put there wrongly? That is an answer, the same at each try. Whatever else went wrong (git, a disk, a
+ * thread) may pass, and is never kept as the answer.
+ */
+export const isRefusal = ({ code }: Problem): boolean => {
+  const { exit } = PROBLEMS[code];
+  return exit === EXIT.usage || exit === EXIT.refused;
+};
 
 /** An expected failure on its way to the one place that prints it or turns it into a result. Never used for bugs. */
 export class ProblemError extends Error {

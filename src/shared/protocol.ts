@@ -7,8 +7,10 @@ import type { StepEvent } from './events.js';
 import type { Bucket, Finding, Format } from './formats.js';
 import type { LimitName, Limits, Timings } from './limits.js';
 import type { Problem } from './problems.js';
+import type { ModelDown, Outage } from './outage.js';
 import type { PlanProgress } from './plan/progress.js';
 import type { BlobRef, StepKey } from './refs.js';
+import type { Rules } from './rules.js';
 
 // ------------------------------------------------------------------------------------------------------------------------- names
 export const WORKFLOWS = { editStep: 'editStep', plan: 'plan' } as const;
@@ -18,6 +20,8 @@ export const SIGNALS = { decide: 'decide', approve: 'approve', skip: 'skip', ret
 /** To a plan; the body is `{"by": "<name>"}` or nothing. They take effect between phases. */
 export const PLAN_SIGNALS = { pause: 'pause', resume: 'resume', stop: 'stopAfterPhase', drift: 'drift' } as const;
 export const QUERIES = { status: 'status', ledger: 'ledger', events: 'events', proposal: 'proposal' } as const;
+/** Metadata of a payload that answers a query. */
+export const QUERY_ANSWER = 'emend-query-answer';
 export const SEARCH_ATTRIBUTES = {
   state: 'EmendState',
   reason: 'EmendReason',
@@ -53,6 +57,8 @@ export interface RunInput {
   readonly title: string;
   readonly queues: Queues;
   readonly timings: Timings;
+  /** What replay goes by; a plan's phases have their plan's. Absent: `FIRST_RULES`. */
+  readonly rules?: Rules;
   /** Limits given on the command line. */
   readonly overrides: Partial<Record<LimitName, number>>;
   /** `auto`: approved by policy, a plan's phases too; absent: as `emend.yaml` says. */
@@ -102,6 +108,14 @@ export interface StepResult {
   readonly pausedFor_ms?: number;
   /** With `tests_failed`. */
   readonly failure?: VerificationFailure;
+  /** Its host took no work: what is (or may be) applied there is put back by `emend recover` on that host. Absent: nothing is open. */
+  readonly openOnHost?: OpenOnHost;
+}
+export interface OpenOnHost {
+  /** The id of the host's home. */
+  readonly host: string;
+  readonly workspace: string;
+  readonly files: readonly string[];
 }
 export interface VerificationFailure {
   readonly kind: string | null;
@@ -208,6 +222,8 @@ export type PickResult =
       readonly reason: PauseReason;
       readonly message: string;
       readonly usage: StepUsage;
+      /** With `model_unavailable`: the run waits and asks again. */
+      readonly down?: ModelDown;
     };
 
 export interface BriefInput extends ActivityBase {
@@ -221,6 +237,7 @@ export interface BriefResult {
   readonly brief: BlobRef | null;
   readonly usage: StepUsage;
   readonly message: string | null;
+  readonly down?: ModelDown;
 }
 
 export interface ProposeInput extends ActivityBase {
@@ -292,7 +309,9 @@ export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
   /** Counted attempts: the next one is told `refusal`. */
   | { readonly outcome: 'invalid' | 'refused' | 'unmarked'; readonly message: string; readonly refusal: BlobRef }
   /** Not tried again without a person. */
-  | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost' | 'model_unavailable'; readonly message: string }
+  | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost'; readonly message: string }
+  /** `down` absent: the file fails, as in results of earlier builds. */
+  | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down?: ModelDown }
 );
 
 /** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
@@ -304,7 +323,7 @@ export interface TallyResult {
   readonly open: number;
 }
 
-export interface SealInput extends ActivityBase {
+export interface SealInput extends ActivityBase, RetriesBusy {
   readonly workspace: string;
   readonly snapshot: BlobRef;
   readonly accepted: readonly BlobRef[];
@@ -362,6 +381,15 @@ export interface SealedProposal {
   readonly rungs: readonly string[];
   /** Why a person must look even under `approval: auto`; empty: nothing. */
   readonly mustAsk: readonly string[];
+}
+/** The turn of what it was to run did not come in time; nothing was done. Given only to workflows that say `retriesBusy`. */
+export interface NotYet {
+  readonly v: 1;
+  readonly outcome: 'busy';
+}
+/** The workflow knows `NotYet` and tries again; absent: an older one, for which Temporal does. */
+export interface RetriesBusy {
+  readonly retriesBusy?: true;
 }
 export type SealResult =
   | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: SealedProposal }
@@ -436,7 +464,7 @@ export type RebaseResult =
   | { readonly v: 1; readonly outcome: 'conflict'; readonly conflicts: readonly ConflictFile[] }
   | { readonly v: 1; readonly outcome: 'empty' };
 
-export interface VerifyInput extends ActivityBase {
+export interface VerifyInput extends ActivityBase, RetriesBusy {
   readonly workspace: string;
   readonly commands: readonly string[];
   readonly timeout_s: number;
@@ -479,7 +507,7 @@ export interface RollbackResult {
   readonly commit?: string;
 }
 
-export interface CommitInput extends ActivityBase {
+export interface CommitInput extends ActivityBase, RetriesBusy {
   readonly workspace: string;
   readonly snapshot: BlobRef;
   readonly applications: readonly Application[];
@@ -516,12 +544,12 @@ export interface StepActivities {
   brief(input: BriefInput): Promise<BriefResult>;
   propose(input: ProposeInput): Promise<ProposeResult>;
   tally(input: TallyInput): Promise<TallyResult>;
-  seal(input: SealInput): Promise<SealResult>;
+  seal(input: SealInput): Promise<SealResult | NotYet>;
   apply(input: ApplyInput): Promise<ApplyResult>;
   rebase(input: RebaseInput): Promise<RebaseResult>;
-  verify(input: VerifyInput): Promise<VerifyResult>;
+  verify(input: VerifyInput): Promise<VerifyResult | NotYet>;
   rollback(input: RollbackInput): Promise<RollbackResult>;
-  commit(input: CommitInput): Promise<CommitResult>;
+  commit(input: CommitInput): Promise<CommitResult | NotYet>;
 }
 
 // ----------------------------------------------------------------------------------------------------------------------- queries
@@ -554,6 +582,8 @@ export interface StepStatus {
   readonly stage: string;
   readonly counts: Readonly<Record<FileStatus, number>>;
   readonly decision: DecisionPoint | null;
+  /** The model is down, and the run waits by itself; absent: it does not. */
+  readonly outage?: Outage;
   readonly proposalId: string | null;
   readonly usage: StepUsage;
   readonly wasSplit: boolean;

@@ -14,11 +14,11 @@ import type {
 } from './protocol.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import type { StepState } from './state.js';
+import { cut } from './rules.js';
 import { NO_USAGE } from './usage.js';
 import {
   afterApply,
   close,
-  cut,
   emit,
   endOfWork,
   newBase,
@@ -56,7 +56,7 @@ export function onSealed(state: StepState, result: SealResult, now: number): Ste
       const stranger = result.files.find((file) => !known.has(file.path));
       // Nothing that could be asked for again: sealing it again would go on for ever.
       if (result.files.length === 0 || stranger !== undefined) {
-        const message = cut(`seal: ${stranger?.message ?? 'refused without a file'}`);
+        const message = cut(state, `seal: ${stranger?.message ?? 'refused without a file'}`);
         return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
       }
       return result.files.reduce((next, refused) => {
@@ -114,7 +114,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
     case 'failed':
       return {
         ...state,
-        ask: { reason: 'engine_failed', message: cut(result.problem.message), files: [], subject: null },
+        ask: { reason: 'engine_failed', message: cut(state, result.problem.message), files: [], subject: null },
       };
   }
 }
@@ -134,8 +134,8 @@ function askConflict(
   now: number,
   reason: 'conflict' | 'hook_changed' = 'conflict',
 ): StepState {
-  const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(conflict.why) }));
-  const message = cut(files.map((file) => withPath(file)).join('; '));
+  const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(state, conflict.why) }));
+  const message = cut(state, files.map((file) => withPath(file)).join('; '));
   const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), where: at });
   return { ...told, conflictAt: at, ask: { reason, message, files, subject: null } };
 }
@@ -172,14 +172,14 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
     outcome: result.outcome,
     kind: result.kind,
     signature: result.signature,
-    summary: cut(result.summary),
+    summary: cut(state, result.summary),
   });
   if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
     return wantsCommit(told) ? { ...told, stage: 'commit', transientRetried: false } : close(told, now, 'applied');
   if (result.transient && !state.transientRetried) return { ...told, transientRetried: true };
   if (state.input.testsFailed === 'return') {
     const { kind, signature, output, suggestions = [] } = result;
-    const failure = { kind, signature, output, summary: cut(result.summary), suggestions };
+    const failure = { kind, signature, output, summary: cut(state, result.summary), suggestions };
     return { ...told, stage: 'rollback', afterRollback: 'finish', outcome: 'tests_failed', problem: null, failure };
   }
   const failures = state.failedVerifications + 1;
@@ -216,7 +216,7 @@ export function onRolledBack(state: StepState, result: RollbackResult, now: numb
       const summary = lastSummary(state);
       return {
         ...told,
-        ask: { reason: 'tests_failed', message: cut(summary), files: [], subject: null },
+        ask: { reason: 'tests_failed', message: cut(state, summary), files: [], subject: null },
         stage: 'review',
       };
     }
@@ -255,7 +255,7 @@ export function onCommitted(state: StepState, result: CommitResult, now: number)
     case 'failed':
       return {
         ...state,
-        ask: { reason: 'engine_failed', message: cut(result.problem.message), files: [], subject: null },
+        ask: { reason: 'engine_failed', message: cut(state, result.problem.message), files: [], subject: null },
       };
   }
 }

@@ -1,10 +1,12 @@
 /** Facts up to the sealed proposal: preflight, chunks, outcomes and the ladder (design section 4, items 1 to 5). */
 import type { PauseReason } from './decisions.js';
 import type { Chunk } from './moves.js';
+import { answeredAgain } from './outage.js';
 import type { PreflightResult, ProposeResult, StepUsage } from './protocol.js';
 import { isUnfinished, type Attempting, type FileEntry, type StepState } from './state.js';
 import { addUsage } from './usage.js';
-import { cut, emit, endAfterRollback, withFile, withFiles } from './transitions.js';
+import { emit, endAfterRollback, onModelDown, withFile, withFiles } from './transitions.js';
+import { cut } from './rules.js';
 
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
 
@@ -80,7 +82,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       format: target.format,
       ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
     });
-  for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(message) });
+  for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(state, message) });
   if (result.shouldSplit && state.preflight === null)
     next = splitByFile(next, result.splitReason, now, result.briefWanted);
   return next;
@@ -154,8 +156,12 @@ export function failChunk(
   message: string,
   now: number,
 ): StepState {
-  const failed = onEach(state, chunk, { status: 'failed', failure: { reason, message: cut(message) } });
-  return emit(failed, now, { type: 'edit_chunk_failed', file: chunk.file, reason: cut(`${reason}: ${message}`) });
+  const failed = onEach(state, chunk, { status: 'failed', failure: { reason, message: cut(state, message) } });
+  return emit(failed, now, {
+    type: 'edit_chunk_failed',
+    file: chunk.file,
+    reason: cut(state, `${reason}: ${message}`),
+  });
 }
 
 function onTruncated(
@@ -167,7 +173,7 @@ function onTruncated(
   const told = emit(state, now, {
     type: 'truncation_detected',
     file: chunk.file,
-    reason: cut(result.reason),
+    reason: cut(state, result.reason),
     partialLength: result.partialLength,
     stopReason: result.stopReason,
   });
@@ -194,7 +200,7 @@ function onTruncated(
       const { format, outputBudget_tokens, region, to } = step;
       const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
       const next = retarget(told, chunk, { ...fresh, format, outputBudget_tokens, region });
-      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(to) });
+      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(state, to) });
     }
     case 'exhausted':
       return failChunk(told, chunk, 'truncation', result.reason, now);
@@ -213,7 +219,7 @@ export function onRefusedAnswer(
     file: chunk.file,
     outcome: result.outcome,
     attempt,
-    message: cut(result.message),
+    message: cut(state, result.message),
   });
   const draw = chunk.attempt.draw + 1;
   if (result.outcome === 'unmarked') {
@@ -235,7 +241,14 @@ export interface Proposed {
   readonly result: ProposeResult;
   readonly everyCall?: boolean;
 }
-export function onProposed(state: StepState, { chunk, result, everyCall = false }: Proposed, now: number): StepState {
+export function onProposed(before: StepState, { chunk, result, everyCall = false }: Proposed, now: number): StepState {
+  if (result.outcome === 'model_unavailable' && result.down !== undefined) {
+    const pending = { status: 'pending' } as const;
+    const again = chunk.file === '*' ? withFiles(before, 'all', waiting) : retarget(before, chunk, pending);
+    return onModelDown({ ...again, unanswered: (before.unanswered ?? 0) + 1 }, result.down, chunk.file, now);
+  }
+  // Calls that were cut off are no sign of a model that is back.
+  const state = result.outcome === 'call_lost' ? before : { ...before, ...answeredAgain(before, now) };
   const calls = everyCall ? result.usage.calls : Math.min(1, result.usage.calls);
   const paid = { ...spend(state, result.usage), editCalls: (state.editCalls ?? 0) + calls };
   switch (result.outcome) {
@@ -250,12 +263,12 @@ export function onProposed(state: StepState, { chunk, result, everyCall = false 
       const { region, to } = result;
       const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
       const next = retarget(paid, chunk, { ...fresh, region });
-      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(to) });
+      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(state, to) });
     }
     case 'needs_lines': {
       const { lines, to } = result;
       const next = retarget(paid, chunk, { status: 'pending', draw: chunk.attempt.draw + 1, linesAsked: lines });
-      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(to) });
+      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(state, to) });
     }
     case 'truncated':
       return onTruncated(paid, chunk, result, now);

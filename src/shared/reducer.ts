@@ -3,13 +3,14 @@
  * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
  */
 import { abortStep, applyDecision } from './decide.js';
-import { decisionId, ANSWERS_BY_REASON, type DecisionRequest, type PauseReason } from './decisions.js';
-import { BOUNDS } from './limits.js';
+import type { DecisionRequest, PauseReason } from './decisions.js';
 import { pathsToApply, type Chunk } from './moves.js';
+import { answeredAgain, waited } from './outage.js';
 import type {
   ApplyResult,
   BriefResult,
   CommitResult,
+  NotYet,
   PickResult,
   PreflightResult,
   ProposeResult,
@@ -21,9 +22,10 @@ import type {
 } from './protocol.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
 import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
-import type { Pause } from './decision-state.js';
+import { decisionId, type Pause } from './decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
-import { close, cut, emit, progressOf, settleReview, withFiles } from './transitions.js';
+import { close, emit, noProgress, onModelDown, progressOf, settleReview, withFiles } from './transitions.js';
+import { answersTo, boundsOf, cut } from './rules.js';
 
 export type Fact =
   | { readonly type: 'preflighted'; readonly result: PreflightResult }
@@ -34,16 +36,17 @@ export type Fact =
   | { readonly type: 'proposed'; readonly chunk: Chunk; readonly result: ProposeResult; readonly everyCall?: boolean }
   /** Usage of the whole step by the journal; null: it could not be counted. */
   | { readonly type: 'tallied'; readonly usage: StepUsage | null }
-  | { readonly type: 'sealed'; readonly result: SealResult }
+  | { readonly type: 'sealed'; readonly result: SealResult | NotYet }
   | { readonly type: 'approved_by_policy' }
   | { readonly type: 'applied'; readonly result: ApplyResult }
   | { readonly type: 'waited' }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
-  | { readonly type: 'verified'; readonly result: VerifyResult }
+  | { readonly type: 'verified'; readonly result: VerifyResult | NotYet }
   | { readonly type: 'rolled_back'; readonly result: RollbackResult }
-  | { readonly type: 'committed'; readonly result: CommitResult }
+  | { readonly type: 'committed'; readonly result: CommitResult | NotYet }
   | { readonly type: 'paused'; readonly pause: Pause }
-  | { readonly type: 'decided'; readonly request: DecisionRequest }
+  /** `withoutHost`: an abort waits for no work on the host. */
+  | { readonly type: 'decided'; readonly request: DecisionRequest; readonly withoutHost?: boolean }
   | { readonly type: 'ignored'; readonly what: string; readonly why: string }
   | {
       readonly type: 'activity_failed';
@@ -52,22 +55,26 @@ export type Fact =
       readonly reason: PauseReason;
       readonly message: string;
     }
-  | { readonly type: 'abort'; readonly by: string }
+  /** So many moves in a row waited for nothing. */
+  | { readonly type: 'no_progress'; readonly moves: number }
+  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean }
   | { readonly type: 'finished' };
 
 // ---------------------------------------------------------------------------------------------------------------------- decisions
 function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   const n = state.nextDecision;
   const proposalId = state.proposal?.id ?? null;
-  const id = decisionId(n, state.input.stepKey, proposalId);
+  const id = decisionId(state, proposalId);
   // Before the files are known nobody can have changed them by hand.
   const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
-  const answers = ANSWERS_BY_REASON[wanted.reason].filter((answer) =>
+  const answers = answersTo(state, wanted.reason).filter((answer) =>
     answer === 'manual' ? state.preflight !== null : answer !== 'select' || inPart,
   );
   const opened: StepState = {
     ...state,
     ask: null,
+    // Whoever was asked answers for the outage, too: what comes next is tried at once.
+    outage: undefined,
     nextDecision: n + 1,
     decision: {
       id,
@@ -91,9 +98,13 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
 }
 
 function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activity_failed' }>, now: number): StepState {
-  const told = emit(state, now, { type: 'activity_failed', activity: fact.activity, message: cut(fact.message) });
-  if (fact.chunk !== null) return failChunk(told, fact.chunk, fact.reason, fact.message, now);
-  const message = cut(`${fact.activity}: ${fact.message}`);
+  const told = emit(state, now, {
+    type: 'activity_failed',
+    activity: fact.activity,
+    message: cut(state, fact.message),
+  });
+  const message = cut(state, `${fact.activity}: ${fact.message}`);
+  if (fact.chunk !== null) return failChunk(told, fact.chunk, fact.reason, message, now);
   // A new base does not help what must be put back first.
   const reason = state.stage === 'rollback' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
   const applying =
@@ -102,6 +113,10 @@ function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activit
       : state.applying;
   return { ...told, applying, ask: { reason, message, files: [], subject: null } };
 }
+
+/** The same move comes next: the wait was in the activity. */
+const onNoTurn = (state: StepState, activity: string, now: number): StepState =>
+  emit(state, now, { type: 'warning', message: `${activity} waits for its turn: commands of other runs are at work` });
 
 const policyVerdict = (state: StepState): StepState => {
   const n = state.nextDecision;
@@ -121,23 +136,26 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'preflighted':
       return onPreflight(state, fact.result, now);
     case 'picked': {
-      const paid = spend(state, fact.result.usage);
+      if (fact.result.outcome === 'failed' && fact.result.down !== undefined)
+        return onModelDown(state, fact.result.down, 'pick', now);
+      const paid = spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage);
       if (fact.result.outcome === 'failed') {
         const { reason, message } = fact.result;
-        return { ...paid, ask: { reason, message: cut(message), files: [], subject: null } };
+        return { ...paid, ask: { reason, message: cut(state, message), files: [], subject: null } };
       }
       const told = emit(paid, now, { type: 'files_picked', file_count: fact.result.paths.length });
       return { ...told, stage: 'preflight', picked: fact.result.paths, snapshotNumber: state.snapshotNumber + 1 };
     }
     case 'briefed': {
+      if (fact.result.down !== undefined) return onModelDown(state, fact.result.down, 'brief', now);
       const paid = {
-        ...spend(state, fact.result.usage),
+        ...spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage),
         brief: fact.result.brief,
         briefWanted: fact.result.brief !== null,
       };
       return fact.result.message === null
         ? emit(paid, now, { type: 'brief_ready' })
-        : emit(paid, now, { type: 'warning', message: cut(fact.result.message) });
+        : emit(paid, now, { type: 'warning', message: cut(state, fact.result.message) });
     }
     case 'chunk_started':
       return onChunkStarted(state, fact.chunk, now);
@@ -146,12 +164,12 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'tallied':
       return onTallied(state, fact.usage, now);
     case 'sealed':
-      return onSealed(state, fact.result, now);
+      return fact.result.outcome === 'busy' ? onNoTurn(state, 'seal', now) : onSealed(state, fact.result, now);
     case 'approved_by_policy':
       return settleReview(
         emit(policyVerdict(state), now, {
           type: 'decided',
-          decision: decisionId(state.nextDecision, state.input.stepKey, state.proposal?.id ?? null),
+          decision: decisionId(state, state.proposal?.id),
           answer: 'approve',
           files: state.proposal?.files.length ?? 0,
           by: 'policy (approval: auto)',
@@ -161,34 +179,42 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'applied':
       return onApplied(state, fact.result, now);
     case 'waited':
-      return { ...state, busySince: null };
+      return { ...state, busySince: null, ...waited(state, now) };
     case 'rebased':
       return onRebased(state, fact.result, now);
     case 'verified':
-      return onVerified(state, fact.result, now);
+      return fact.result.outcome === 'busy' ? onNoTurn(state, 'verify', now) : onVerified(state, fact.result, now);
     case 'rolled_back':
       return onRolledBack(state, fact.result, now);
     case 'committed':
-      return onCommitted(state, fact.result, now);
+      return fact.result.outcome === 'busy' ? onNoTurn(state, 'commit', now) : onCommitted(state, fact.result, now);
     case 'paused':
       return onPaused(state, fact.pause, now);
     case 'decided':
-      return applyDecision(state, fact.request, now);
+      return applyDecision(state, fact.request, now, fact.withoutHost === true);
     case 'ignored':
       return emit(
-        { ...state, ignored: [...state.ignored, cut(`${fact.what}: ${fact.why}`)].slice(-BOUNDS.ignoredKept) },
+        {
+          ...state,
+          ignored: [...state.ignored, cut(state, `${fact.what}: ${fact.why}`)].slice(-boundsOf(state).ignoredKept),
+        },
         now,
         {
           type: 'decision_ignored',
-          what: cut(fact.what),
-          why: cut(fact.why),
+          what: cut(state, fact.what),
+          why: cut(state, fact.why),
         },
       );
     case 'activity_failed':
       return onActivityFailed(state, fact, now);
+    case 'no_progress': {
+      const message = noProgress(fact.moves, state.stage);
+      return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+    }
     case 'abort': {
       const by = { name: fact.by, from: '' };
-      return abortStep(state, { answer: 'abort', files: [], note: null, by, at: now, requestId: '' }, now);
+      const record = { answer: 'abort', files: [], note: null, by, at: now, requestId: '' } as const;
+      return abortStep(state, record, now, fact.withoutHost === true);
     }
     case 'finished':
       return state.outcome === null ? close(state, now, 'failed') : state;

@@ -19,7 +19,7 @@ export const planOf = (stepKey: StepKey): StepKey => PHASE_KEY.exec(stepKey)?.[1
 export const phaseKey = (plan: StepKey, phase: string, run: number): StepKey => `${plan}-${phase}-${run}`;
 
 /** A run as people see and type it: the first 8 digits of its stepKey; of a phase's, `<first 8 of its plan's>-p2-1`. */
-export const shownKey = (stepKey: StepKey): string => {
+export const shownKey = (stepKey: StepKey, chars: number = BOUNDS.shownKey_chars): string => {
   const [, plan, phase = ''] = PHASE_KEY.exec(stepKey) ?? [];
-  return `${(plan ?? stepKey).slice(0, BOUNDS.shownKey_chars)}${phase}`;
+  return `${(plan ?? stepKey).slice(0, chars)}${phase}`;
 };

@@ -2,26 +2,24 @@
  * Signals come from anywhere: our own faces, the Temporal UI, `temporal workflow signal`. Whatever arrives is read here into a
  * request or a reason why it does not count; nothing throws.
  */
-import {
-  ANSWERS_BY_REASON,
-  type Answer,
-  type DecisionPoint,
-  type DecisionRequest,
-  type Selection,
-} from './decisions.js';
+import type { Answer, DecisionPoint, DecisionRequest, Selection } from './decisions.js';
 import { asText, short } from './text.js';
 import { isKnown, unknownVersion } from './versions.js';
-import { SHOWN_BOUNDS } from './bounds.js';
+import { boundsOf, rulesOf, type Ruled } from './rules.js';
 
 export type SignalReading =
   | { readonly kind: 'request'; readonly request: DecisionRequest }
   | { readonly kind: 'ignored'; readonly what: string; readonly why: string };
 
-const ANSWERS: ReadonlySet<string> = new Set([...Object.values(ANSWERS_BY_REASON).flat(), 'abort']);
-const isAnswer = (value: unknown): value is Answer => typeof value === 'string' && ANSWERS.has(value);
+/** Who reads: a run's state. */
+export type Listening = Ruled & { readonly decision: DecisionPoint | null };
+/** Those of the run's rules, and what the open decision takes. */
+const answersOf = (state: Listening): ReadonlySet<unknown> =>
+  new Set([...Object.values(rulesOf(state).answers).flat(), ...(state.decision?.accepts ?? []), 'abort']);
+const isAnswer = (state: Listening, value: unknown): value is Answer => answersOf(state).has(value);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const shown = (value: unknown): string => short(asText(value), SHOWN_BOUNDS.signal_chars);
+const shown = (state: Listening, value: unknown): string => short(asText(value), boundsOf(state).signal_chars);
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
@@ -53,15 +51,15 @@ function fields(body: Record<string, unknown>): Partial<DecisionRequest> | strin
 }
 
 /** Reads the fall-back signal `decide`, whose body is a whole DecisionRequest; also the argument of the update. */
-export function readRequest(body: unknown): SignalReading {
-  const ignored = (why: string): SignalReading => ({ kind: 'ignored', what: `decide ${shown(body)}`, why });
+export function readRequest(state: Listening, body: unknown): SignalReading {
+  const ignored = (why: string): SignalReading => ({ kind: 'ignored', what: `decide ${shown(state, body)}`, why });
   if (!isRecord(body)) return ignored('the body must be an object with decision, answer and requestId');
   if (!isKnown(body)) {
     const { message, next = '' } = unknownVersion('The answer', body);
     return ignored(`${message} ${next}`);
   }
   if (typeof body.decision !== 'string') return ignored('decision must be the id of the open decision');
-  if (!isAnswer(body.answer)) return ignored(`answer must be one of: ${[...ANSWERS].join(', ')}`);
+  if (!isAnswer(state, body.answer)) return ignored(`answer must be one of: ${[...answersOf(state)].join(', ')}`);
   if (typeof body.requestId !== 'string' || body.requestId === '') return ignored('requestId must be a text');
   const by = isRecord(body.by) ? body.by : {};
   const more = fields(body);
@@ -82,15 +80,11 @@ export function readRequest(body: unknown): SignalReading {
 }
 
 /** Reads the short signals `approve`, `skip`, `retry`, `abort`: `{"decision": "<id>"}`, or bare where nothing can be mistaken. */
-export function readShortSignal(
-  state: { readonly decision: DecisionPoint | null },
-  answer: Answer,
-  body: unknown,
-): SignalReading {
+export function readShortSignal(state: Listening, answer: Answer, body: unknown): SignalReading {
   const bare = body === undefined || body === null || body === '' || (isRecord(body) && Object.keys(body).length === 0);
   const ignored = (why: string): SignalReading => ({
     kind: 'ignored',
-    what: bare ? answer : `${answer} ${shown(body)}`,
+    what: bare ? answer : `${answer} ${shown(state, body)}`,
     why,
   });
   const by = { name: 'someone', from: 'signal' };

@@ -11,6 +11,7 @@ import type {
   FileStatus,
   HeldLease,
   LinesAsked,
+  OpenOnHost,
   PreflightResult,
   RegionPart,
   SealedFile,
@@ -119,6 +120,8 @@ export interface StepState extends DecisionState, EventLog {
   readonly brief: BlobRef | null;
   /** Chunks begun: their number is the `seq` of the newest. */
   readonly chunksUsed: number;
+  /** Chunks whose call did not reach a model that answers: they use up no `maxTotalChunks`. */
+  readonly unanswered?: number;
   /** Edit calls that were paid for, those that were cut off too; as far as activities told. */
   readonly editCalls?: number;
   readonly accepted: readonly BlobRef[];
@@ -157,6 +160,8 @@ export interface StepState extends DecisionState, EventLog {
   /** What follows the rollback. */
   readonly afterRollback: 'ask' | 'regenerate' | 'finish' | 'new_base' | null;
   readonly commit: string | null;
+  /** Aborted without its host; absent: nothing is open there. */
+  readonly openOnHost?: OpenOnHost;
   /** What a commit hook staged, for the seal that follows its `rebase`; absent: nothing. */
   readonly staged?: BlobRef;
 }

@@ -1,19 +1,45 @@
 /** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
+import type { DecisionState } from './decision-state.js';
+import type { DecisionRequest } from './decisions.js';
 import type { EventBody, EventLog, Progress, StepEvent } from './events.js';
-import { BOUNDS } from './limits.js';
+import { boundsOf, cut, type Ruled, type Rules } from './rules.js';
 import { pathsToApply, wantsCommit, wantsVerify } from './moves.js';
-import type { Problem } from './problems.js';
-import type { StepOutcome } from './protocol.js';
+import { backOff, outageEvent, type ModelDown } from './outage.js';
+import { problem, type Problem } from './problems.js';
+import { hostOfQueue, type OpenOnHost, type StepOutcome, type StepUsage } from './protocol.js';
+import { shownKey } from './refs.js';
 import { undecidedPaths, type Attempting, type FileEntry, type StepState } from './state.js';
 
-export const cut = (text: string): string =>
-  text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars - 1)}…`;
+/** For a decision: a run that would never wait again holds up the worker and all other runs on it. */
+export const noProgress = (moves: number, stage: string): string =>
+  `${moves} moves in a row at stage ${stage} waited for nothing: a bug in Emend; please report it`;
 
 /** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
-export const emit = <S extends EventLog>(state: S, now: number, body: EventBody): S => {
+export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: EventBody): S => {
   // A union spread into a union: the compiler cannot see that each body stays itself.
   const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
-  return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-BOUNDS.eventsKept) };
+  return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-boundsOf(state).eventsKept) };
+};
+
+interface MayBeDown extends DecisionState, EventLog {
+  readonly input: { readonly stepKey: string; readonly rules?: Rules };
+  readonly usage: StepUsage;
+}
+/** The model could not be asked for `file`: the run waits, or a person is asked. */
+export const onModelDown = <S extends MayBeDown>(state: S, down: ModelDown, file: string, now: number): S => {
+  const { input, usage, nextSeq: seq } = state;
+  const run = shownKey(input.stepKey, boundsOf(state).shownKey_chars);
+  const failed = { down, file, answered: usage.output_tokens > 0, run, seq };
+  const outage = backOff(state.outage, failed, now);
+  return emit({ ...state, outage }, now, outageEvent({ ...outage, message: cut(state, outage.message) }));
+};
+
+/** `retry` of a wait: the next try comes at once, and where it fails the waits begin anew. */
+export const tryNow = <S extends MayBeDown>(state: S, { decision, answer, by }: DecisionRequest, now: number): S => {
+  const { outage } = state;
+  if (outage?.id !== decision || answer !== 'retry') return state;
+  const told = { type: 'decided', decision, answer, files: 0, by: `${by.name} (${by.from})` } as const;
+  return emit({ ...state, outage: { ...outage, tries: 0, waited_ms: 0, next: now } }, now, told);
 };
 
 /** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
@@ -82,6 +108,30 @@ export const endAfterRollback = (
     ? { ...state, applications, stage: 'rollback', afterRollback: 'finish', outcome, problem, ask: null }
     : close(state, now, outcome, problem);
 };
+
+/**
+ * Ends the step though its host takes no work: that may be gone for ever. What is applied there, or was being applied when it went, is
+ * named for whoever looks on that host once it is back.
+ */
+export const endWithoutHost = (state: StepState, now: number): StepState => {
+  const { input, applications, applying, stage, commit } = state;
+  const begun = [...(applying?.files ?? []), ...(stage === 'apply' ? pathsToApply(state) : [])];
+  const files = [...new Set([...applications.flatMap((done) => done.files), ...begun])];
+  if (files.length === 0 || commit !== null) return close(state, now, 'aborted');
+  const openOnHost = { host: hostOfQueue(input.queues.host), workspace: input.workspace, files };
+  const left = { ...state, applications: [], applying: null, lease: null, openOnHost };
+  return close(left, now, 'aborted', leftOnHost(openOnHost));
+};
+
+/** What a person reads of it wherever the result is shown. */
+export const leftOnHost = ({ host, workspace, files }: OpenOnHost): Problem =>
+  problem(
+    'aborted',
+    files.length === 0
+      ? `Host ${host} took no work: what is left in ${workspace} stays until it is back.`
+      : `Host ${host} took no work: what was applied in ${workspace} is not put back yet (${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}).`,
+    'Its worker puts that right when it starts, or `emend recover` on that host.',
+  );
 
 /** Everything anew from the files as they are now; what a person left out stays out. */
 export const newBase = (state: StepState): StepState => ({

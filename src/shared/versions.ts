@@ -34,3 +34,23 @@ export const checkVersion = (value: unknown, what: string): void => {
   const { code, message, next } = unknownVersion(what, value);
   fail(code, message, next);
 };
+
+/**
+ * Why a run cannot go on from what the run before it carried over (continue-as-new); null: it can. `fresh`: a state as this build begins
+ * with, for the shape; fields that begin as null may be missing, as they came later.
+ */
+export function unreadableCarried(carried: unknown, fresh: object): Problem | null {
+  const what = 'What the run goes on from';
+  if (!isKnown(carried)) return unknownVersion(what, carried);
+  const { state, told } = carried as { readonly state?: unknown; readonly told?: unknown };
+  if (!isKnown(state)) return unknownVersion(`The state that the run goes on from`, state);
+  const kind = (value: unknown): string => (Array.isArray(value) ? 'list' : typeof value);
+  const odd = Object.entries(fresh)
+    .filter(([name, value]) => name !== 'input' && value !== null && value !== undefined)
+    .find(([name, value]) => kind((state as Readonly<Record<string, unknown>>)[name]) !== kind(value))?.[0];
+  if (odd === undefined && typeof told === 'number') return null;
+  return problem(
+    'version_unknown',
+    `${what} is not as version ${KNOWN} has it: ${odd ?? 'told'} is missing or of another kind.`,
+  );
+}

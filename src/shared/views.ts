@@ -3,15 +3,17 @@ import { ANSWER_MEANS, type DecisionPoint } from './decisions.js';
 import type { StepEvent } from './events.js';
 import { BOUNDS } from './limits.js';
 import { appliedPaths } from './moves.js';
+import { outageWords, type Outage } from './outage.js';
 import type { EventsQuery, FileStatus, LedgerRow, RunState, StepResult, StepStatus } from './protocol.js';
 import type { Problem } from './problems.js';
-import { isUnfinished, type StepState } from './state.js';
+import { isUnfinished, type FileEntry, type StepState } from './state.js';
 import { short } from './text.js';
 import { NO_USAGE } from './usage.js';
 
 /** One call for all files tells of each file what it does itself. */
-export const ledgerOf = (state: StepState): readonly LedgerRow[] =>
-  state.files.map((file) => ({
+export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
+  const outage = outageOf(state);
+  return state.files.map((file) => ({
     path: file.path,
     status: file.status,
     attempts: state.whole?.attempts ?? file.attempts,
@@ -21,9 +23,22 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] =>
     isNew: file.isNew,
     ...(file.deletes === undefined ? {} : { deletes: file.deletes }),
     outputBudget_tokens: state.whole?.outputBudget_tokens ?? file.outputBudget_tokens,
-    reason: file.failure === null ? null : `${file.failure.reason}: ${file.failure.message}`,
+    reason: reasonOf(file, outage),
     verdict: file.verdict?.answer ?? null,
   }));
+};
+
+/** Null: it is no wait that the run is in. */
+export const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
+  decision === null && (stage === 'pick' || stage === 'propose') && outage?.over === false ? outage : null;
+
+export const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (outage === null ? {} : { outage });
+
+const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
+  if (file.failure !== null) return `${file.failure.reason}: ${file.failure.message}`;
+  const concerned = outage !== null && isUnfinished(file) && (outage.file === '*' || outage.file === file.path);
+  return concerned ? outageWords(outage) : null;
+};
 
 const countsOf = (state: StepState): Record<FileStatus, number> => {
   const counts: Record<FileStatus, number> = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
@@ -33,6 +48,8 @@ const countsOf = (state: StepState): Record<FileStatus, number> => {
 
 function doingOf(state: StepState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
+  const outage = outageOf(state);
+  if (outage !== null) return outageWords(outage);
   const busy = state.files.filter((file) => file.status === 'in_progress').map((file) => file.path);
   const finished = state.files.filter((file) => file.status === 'done' || file.status === 'skipped').length;
   switch (state.stage) {
@@ -91,6 +108,7 @@ export const resultOf = (state: StepState): StepResult => ({
   problem: state.problem,
   pausedFor_ms: state.pausedFor_ms,
   ...(state.failure === undefined || state.outcome !== 'tests_failed' ? {} : { failure: state.failure }),
+  ...(state.openOnHost === undefined ? {} : { openOnHost: state.openOnHost }),
 });
 
 /** Of a run that could not even be begun. */
@@ -118,6 +136,7 @@ export const statusOf = (state: StepState): StepStatus => ({
   stage: state.stage,
   counts: countsOf(state),
   decision: state.decision,
+  ...shownOutage(outageOf(state)),
   proposalId: state.proposal?.id ?? null,
   usage: state.usage,
   wasSplit: state.wasSplit,
@@ -161,7 +180,9 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
     '',
     'Or from a terminal:',
     '',
-    ...decision.accepts.map((answer) => `- \`emend decide ${run} ${answer}\`: ${ANSWER_MEANS[answer]}`),
+    ...decision.accepts.map(
+      (answer) => `- \`emend decide ${run} ${answer} --decision ${decision.id}\`: ${ANSWER_MEANS[answer]}`,
+    ),
     '',
     ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),
     ...(decision.files.length > BOUNDS.detailsFiles

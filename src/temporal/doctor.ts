@@ -1,10 +1,9 @@
 /** `emend doctor`: what Emend needs on this machine, what it found, and the command that mends what is missing. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { queueNames, queuePrefix } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
 import { hostId, resolveHome } from '../workspace/home.js';
 import { resolveStore } from '../workspace/store.js';
+import { gitLine } from '../workspace/git.js';
 import type { Environment } from '../workspace/runner-env.js';
 import { findTemporalCli } from './cli-binary.js';
 import { connectClient } from './connection.js';
@@ -72,12 +71,10 @@ const nodeVersion = (): Finding => {
 };
 
 const gitVersion = async (env: Environment): Promise<Finding> => {
-  try {
-    const { stdout } = await promisify(execFile)('git', ['--version'], { env: { ...env }, timeout: 10_000 });
-    return good(stdout.trim());
-  } catch {
-    return bad('not found on PATH', 'Install git, for example: apt-get install git, or: brew install git');
-  }
+  const asked = await gitLine(['--version'], { cwd: process.cwd(), environment: env });
+  return asked.ok
+    ? good(asked.value)
+    : bad('not found on PATH', 'Install git, for example: apt-get install git, or: brew install git');
 };
 
 /** Workers and clients that belong together show the same id here. */

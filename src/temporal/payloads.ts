@@ -7,21 +7,32 @@
  * The blob is the payload's own data, byte for byte; its metadata travels in the envelope, so equal values share one blob.
  * Payloads that are small or that somebody else encoded pass through untouched. Readers accept every `v` ever written.
  *
+ * What answers a query is in no history and is never asked for again: it leaves nothing in the store. Over BOUNDS.plainAnswer_bytes it is
+ * compressed, `encoding: "binary/emend-gzip"`, with its own encoding beside it as `emend-encoding`.
+ *
  * The server answers an oversized activity result with a *retryable* failure, which would run (and pay for) the activity again
  * without end. So what cannot be stored fails without retry. Read off @temporalio/worker 1.24 (lib/activity.js, `run`): a codec
  * that throws while a *result* is encoded fails the activity with that error, as intended; one that throws while a *failure* is
  * encoded ends the worker. Hence `boundFailures` (failures.ts), which keeps failures so small that the codec never touches them.
  */
+import { promisify } from 'node:util';
+import { gunzip, gzip, type ZlibOptions } from 'node:zlib';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { BOUNDS } from '../shared/limits.js';
 import { ProblemError, problem } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
+import { QUERY_ANSWER } from '../shared/protocol.js';
 import { isBlobRef } from '../shared/refs.js';
 import type { BlobRef } from '../shared/refs.js';
 import type { BlobStore } from '../workspace/types.js';
 
 const BLOB_ENCODING = 'binary/emend-blob';
+const GZIP_ENCODING = 'binary/emend-gzip';
+/** The encoding of what was compressed. */
+const PACKED = 'emend-encoding';
+const zip = promisify(gzip);
+const unzip = promisify<Uint8Array, ZlibOptions, Uint8Array>(gunzip);
 
 interface Envelope {
   readonly v: 1;
@@ -54,8 +65,13 @@ export class BlobPayloadCodec implements PayloadCodec {
   }
 
   async #store(payload: Payload): Promise<Payload> {
-    const data = payload.data;
+    const { data, metadata: own } = payload;
     if (!data || data.byteLength <= BOUNDS.inlinePayload_bytes) return payload;
+    if (own?.[QUERY_ANSWER] !== undefined) {
+      if (data.byteLength <= BOUNDS.plainAnswer_bytes) return payload;
+      const { encoding: packed = new Uint8Array() } = own;
+      return { metadata: { ...own, encoding: utf8(GZIP_ENCODING), [PACKED]: packed }, data: await zip(data) };
+    }
     if (data.byteLength > BOUNDS.maxPayload_bytes) {
       throw this.#raise(
         problem(
@@ -83,6 +99,7 @@ export class BlobPayloadCodec implements PayloadCodec {
 
   async #fetch(payload: Payload): Promise<Payload> {
     const encoding = payload.metadata?.encoding;
+    if (encoding && text(encoding) === GZIP_ENCODING) return this.#unzip(payload);
     if (!encoding || text(encoding) !== BLOB_ENCODING) return payload;
     const envelope = this.#readEnvelope(payload.data ?? new Uint8Array());
     const metadata = Object.entries(envelope.metadata).map(([name, value]) => [name, Buffer.from(value, 'base64')]);
@@ -90,6 +107,12 @@ export class BlobPayloadCodec implements PayloadCodec {
       metadata: Object.fromEntries(metadata) as Record<string, Uint8Array>,
       data: await this.#load(envelope.ref),
     };
+  }
+
+  async #unzip({ data, metadata }: Payload): Promise<Payload> {
+    const encoding = metadata?.[PACKED] ?? new Uint8Array();
+    const bytes = await unzip(data ?? new Uint8Array(), { maxOutputLength: BOUNDS.maxPayload_bytes });
+    return { metadata: { ...metadata, encoding }, data: bytes };
   }
 
   async #load(ref: BlobRef): Promise<Uint8Array> {

@@ -4,7 +4,9 @@
  * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the run's input.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { ConnectionLike } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../shared/protocol.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
 
@@ -50,5 +52,55 @@ export const ensureSearchAttributes = async (
     const why = error instanceof Error ? error.message : String(error);
     tell(`Search attributes may not be listed or created here (${why.slice(0, 200)}): runs go without them.`);
     return false;
+  }
+};
+
+/**
+ * By the server's words (1.31, 1.32): its code, INVALID_ARGUMENT, says no more than that something of the request is wrong. A worker's
+ * connection has them in the message only, a client's in the details, too.
+ */
+const isUnmapped = (error: unknown): boolean => {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) && cause.message.includes('no mapping defined for search attribute');
+};
+
+/**
+ * Does what names the attributes. A frontend of a cluster refuses them for about a second after the server lists them, so a refusal
+ * for that reason is tried again for `attributesAppear_ms`; then, and for every other reason, it is thrown.
+ */
+export const onceMapped = async <T>(call: () => Promise<T>): Promise<T> => {
+  for (const end = performance.now() + SERVER_BOUNDS.attributesAppear_ms; ;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isUnmapped(error) || performance.now() > end) throw error;
+    }
+    await sleep(SERVER_BOUNDS.attributesPoll_ms);
+  }
+};
+
+/** One id a namespace: while the server keeps its closed run, a start is refused after its attributes were accepted, and leaves nothing. */
+const PROBE = 'emend-search-attributes';
+
+/** Resolves once the server has accepted a start with all four attributes. The run that it starts is no workflow of ours and ends at once. */
+export const awaitUsable = async (connection: ConnectionLike, namespace: string): Promise<void> => {
+  const { workflow } = new Client({ connection, namespace });
+  try {
+    const run = await onceMapped(() =>
+      workflow.start(PROBE, {
+        workflowId: PROBE,
+        taskQueue: PROBE,
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowExecutionTimeout: '1 minute',
+        staticSummary: 'A worker asked whether runs may carry search attributes',
+        typedSearchAttributes: NAMES.map((name) => ({
+          key: defineSearchAttributeKey(name, 'KEYWORD'),
+          value: 'probe',
+        })),
+      }),
+    );
+    await run.terminate('accepted');
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 };

@@ -39,9 +39,11 @@ export const createFeeds = (onError: (error: unknown) => void): Feeds => {
   const watches = new Set<Promise<void>>();
   let streams = 0;
 
-  const write = (listener: Listener, event: string, id: string | null, data: unknown): void => {
-    if (listener.response.destroyed) return;
-    listener.response.write(`${id === null ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  const write = ({ response }: Listener, event: string, id: string | null, data: unknown): void => {
+    // What a reader leaves lying lies in our memory.
+    if (response.writableLength > BOUNDS.webUnread_bytes) response.destroy();
+    if (response.destroyed) return;
+    response.write(`${id === null ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   };
   const tellOne = (feed: Feed, listener: Listener): void => {
     if (feed.state === null || feed.state.id === listener.since) return;
@@ -71,6 +73,8 @@ export const createFeeds = (onError: (error: unknown) => void): Feeds => {
       const feed = feeds.get(name) ?? start(name, source);
       const listener: Listener = { response, since };
       openStream(response);
+      // Node counts it as silence only where the other side takes nothing of what was written either.
+      response.setTimeout(BOUNDS.webStalled_ms, () => response.destroy());
       feed.listeners.add(listener);
       const ping = setInterval(() => response.write(': still here\n\n'), BOUNDS.webPing_ms);
       response.on('close', () => {

@@ -23,7 +23,7 @@ export const listenForDecisions = (desk: Desk): void => {
     return judgement.counts ? desk.take(request) : judgement.message;
   };
   const decide = (body: unknown): DecideOutcome => {
-    const reading = readRequest(body);
+    const reading = readRequest(desk.state(), body);
     if (reading.kind === 'ignored') return { outcome: 'already_settled', decision: '', message: reading.why };
     const { request } = reading;
     const before = desk.state();
@@ -32,7 +32,7 @@ export const listenForDecisions = (desk: Desk): void => {
     return outcomeOf(before, desk.state(), request);
   };
   const validator = (body: unknown): void => {
-    const reading = readRequest(body);
+    const reading = readRequest(desk.state(), body);
     if (reading.kind === 'ignored') throw refuseUpdate(reading.why);
     const judgement = judge(desk.state(), reading.request);
     if (!judgement.counts && !judgement.again) throw refuseUpdate(judgement.message);
@@ -55,7 +55,7 @@ export const listenForDecisions = (desk: Desk): void => {
   setHandler(
     names.decideSignal,
     (body) => {
-      hear(readRequest(body));
+      hear(readRequest(desk.state(), body));
     },
     {
       description: 'As the update of this name, for when no worker answers; the short signals below are easier by hand',

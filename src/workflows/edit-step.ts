@@ -10,7 +10,6 @@ import {
   isCancellation,
   patched,
   setCurrentDetails,
-  setHandler,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -25,7 +24,7 @@ import { stepActivities } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { listenForDecisions } from './decisions.js';
 import { failureOf, unreadable } from './failures.js';
-import { runToEnd } from './run-to-end.js';
+import { endsWithoutHost, IdleMoves, runToEnd } from './run-to-end.js';
 import { UsageCount } from './usage-count.js';
 import * as names from './names.js';
 
@@ -49,11 +48,13 @@ class Step {
   private abortRequest: DecisionRequest | null = null;
   private readonly usage = new UsageCount();
   private readonly activities: ReturnType<typeof stepActivities>;
+  private readonly idle: IdleMoves;
 
   constructor(input: EditStepInput) {
     this.state = initialState(input, Date.now());
     this.archive = new ArchiveFeed(input.stepKey);
     this.activities = stepActivities(input);
+    this.idle = new IdleMoves({ input });
   }
 
   result(): StepResult {
@@ -62,6 +63,7 @@ class Step {
 
   async run(): Promise<void> {
     for (;;) {
+      if (this.idle.exceeded()) this.fold({ type: 'no_progress', moves: this.idle.most });
       const move = nextMove(this.state, Date.now());
       // Before a pause too: what it says of tokens and money is then all that is known.
       if (await this.countUsage(move.kind === 'finish')) continue;
@@ -75,7 +77,7 @@ class Step {
 
   /** What is applied and not committed is rolled back, then the run ends. */
   async abort(by: string): Promise<void> {
-    if (this.state.stage !== 'closed') this.fold({ type: 'abort', by });
+    if (this.state.stage !== 'closed') this.fold({ type: 'abort', by, withoutHost: endsWithoutHost(this.state) });
     await CancellationScope.nonCancellable(() => this.run());
   }
 
@@ -97,7 +99,7 @@ class Step {
   // ------------------------------------------------------------------------------------------------------------------- the moves
   private async perform(move: Exclude<Move, { kind: 'finish' }>): Promise<void> {
     const { input } = this.state;
-    const { host, model } = this.activities;
+    const { host, model, commandTimeouts } = this.activities;
     const { workspace } = input;
     const owner = { workflowId: workflowInfo().workflowId, namespace: workflowInfo().namespace };
     switch (move.kind) {
@@ -147,9 +149,10 @@ class Step {
       case 'seal':
         return this.work('seal', 'check and seal the proposal', async (base, options) => ({
           type: 'sealed',
-          result: await host.seal.executeWithOptions(options, [
+          result: await host.seal.executeWithOptions({ ...options, ...commandTimeouts.seal(this.state.files.length) }, [
             {
               ...base,
+              retriesBusy: true,
               workspace,
               snapshot: this.snapshot(),
               accepted: this.state.accepted,
@@ -195,22 +198,20 @@ class Step {
       case 'verify':
         return this.interruptibly('verify', this.state.testCommands.join(' && '), async (base, options) => ({
           type: 'verified',
-          result: await host.verify.executeWithOptions(
-            { ...options, ...this.activities.verifyTimeouts(move.timeout_s) },
-            [
-              {
-                ...base,
-                workspace,
-                commands: this.state.testCommands,
-                timeout_s: move.timeout_s,
-                maxOutput_bytes: this.state.limits?.testOutput_bytes ?? 0,
-                files: appliedPaths(this.state),
-                releaseOnPass: move.releaseOnPass,
-                remember: this.state.rememberTest,
-                ...this.heldLease(),
-              },
-            ],
-          ),
+          result: await host.verify.executeWithOptions({ ...options, ...commandTimeouts.verify(move.timeout_s) }, [
+            {
+              ...base,
+              workspace,
+              commands: this.state.testCommands,
+              timeout_s: move.timeout_s,
+              maxOutput_bytes: this.state.limits?.testOutput_bytes ?? 0,
+              files: appliedPaths(this.state),
+              releaseOnPass: move.releaseOnPass,
+              retriesBusy: true,
+              remember: this.state.rememberTest,
+              ...this.heldLease(),
+            },
+          ]),
         }));
       case 'rollback':
         return this.work('rollback', 'put the files back', async (base, options) => ({
@@ -228,6 +229,13 @@ class Step {
         return;
       case 'await_decision':
         return condition(() => this.state.decision === null);
+      case 'back_off': {
+        this.archive.tell(this.state);
+        const { outage, stage } = this.state;
+        await condition(() => this.state.outage !== outage || this.state.stage !== stage, move.ms);
+        this.fold({ type: 'waited' });
+        return;
+      }
       case 'wait':
         await condition(() => this.abortRequest !== null || this.state.stage !== 'apply', move.ms);
         this.fold({ type: 'waited' });
@@ -277,13 +285,15 @@ class Step {
 
   private async commit(): Promise<void> {
     const { lease, preflight, incomplete } = this.state;
+    const { host, commandTimeouts } = this.activities;
     if (lease === null || preflight?.commitMessage == null) throw new Error('commit without a lease or a message');
     const message = incomplete ? `[INCOMPLETE] ${preflight.commitMessage}` : preflight.commitMessage;
     await this.work('commit', message.split('\n')[0] ?? '', async (base, options) => ({
       type: 'committed',
-      result: await this.activities.host.commit.executeWithOptions(options, [
+      result: await host.commit.executeWithOptions({ ...options, ...commandTimeouts.commit }, [
         {
           ...base,
+          retriesBusy: true,
           workspace: this.state.input.workspace,
           snapshot: this.snapshot(),
           applications: this.state.applications,
@@ -361,7 +371,9 @@ class Step {
       // ◆ Of a later result nothing can be said: a person upgrades and retries. Whoever teaches this workflow a later `v` guards its
       // reading with `patched`, or a history in which it was not known would no longer replay.
       if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);
-      this.usage.told(activity);
+      // What a call that was cut off came to only the journal knows.
+      if ('result' in fact && 'down' in fact.result && fact.result.down.mayBePaid) this.usage.lost(activity);
+      else this.usage.told(activity);
     } catch (error) {
       this.usage.lost(activity);
       if (isCancellation(error)) throw error;
@@ -385,12 +397,11 @@ class Step {
   // ------------------------------------------------------------------------------------------------------------------- decisions
   /** Handlers are there before the first await, take `unknown`, never throw (the validator apart) and never wait. */
   listen(): void {
-    setHandler(names.status, () => statusOf(this.state), { description: 'What the run does or waits for' });
-    setHandler(names.ledger, () => ledgerOf(this.state), { description: 'Each target file: status, attempts, reason' });
-    setHandler(names.events, (query) => eventsOf(this.state, query), { description: 'What happened, in order' });
-    setHandler(names.proposal, () => this.state.proposal, {
-      description: 'The sealed proposal: files, findings, rungs',
-    });
+    const { answerQuery } = names;
+    answerQuery(names.status, () => statusOf(this.state), 'What the run does or waits for');
+    answerQuery(names.ledger, () => ledgerOf(this.state), 'Each target file: status, attempts, reason');
+    answerQuery(names.events, (query) => eventsOf(this.state, query), 'What happened, in order');
+    answerQuery(names.proposal, () => this.state.proposal, 'The sealed proposal: files, findings, rungs');
     listenForDecisions({
       state: () => this.state,
       take: (request) => this.take(request),
@@ -408,7 +419,8 @@ class Step {
       this.interruptible?.cancel();
       return null;
     }
-    this.fold({ type: 'decided', request });
+    const withoutHost = request.answer === 'abort' && endsWithoutHost(this.state);
+    this.fold({ type: 'decided', request, withoutHost });
     return null;
   }
 
@@ -416,7 +428,8 @@ class Step {
     const request = this.abortRequest;
     if (request === null) return;
     this.abortRequest = null;
-    if (this.state.stage !== 'closed') this.fold({ type: 'decided', request });
+    if (this.state.stage !== 'closed')
+      this.fold({ type: 'decided', request, withoutHost: endsWithoutHost(this.state) });
   }
 }
 

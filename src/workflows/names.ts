@@ -1,10 +1,12 @@
 /** Signals, updates and queries as the workflow and its clients name them (src/shared/protocol.ts). */
-import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import { RawValue } from '@temporalio/common';
+import { defineQuery, defineSignal, defineUpdate, setHandler, type QueryDefinition } from '@temporalio/workflow';
 import type { Answer, DecideOutcome } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import {
   PLAN_SIGNALS,
   QUERIES,
+  QUERY_ANSWER,
   SIGNALS,
   UPDATES,
   type EventsQuery,
@@ -17,6 +19,19 @@ export const status = defineQuery<StepStatus>(QUERIES.status);
 export const ledger = defineQuery<readonly LedgerRow[]>(QUERIES.ledger);
 export const events = defineQuery<readonly StepEvent[], [EventsQuery | undefined]>(QUERIES.events);
 export const proposal = defineQuery<SealedProposal | null>(QUERIES.proposal);
+
+/** No history holds what a query is answered with, so no blob may: the codec (src/temporal/payloads.ts) knows it by its mark. */
+export const answerQuery = <R, A extends unknown[]>(
+  query: QueryDefinition<R, A>,
+  answer: (...args: A) => R,
+  description: string,
+): void => {
+  const marked = (...args: A): R => {
+    const { metadata, ...payload } = new RawValue(answer(...args)).payload;
+    return RawValue.fromPayload({ ...payload, metadata: { ...metadata, [QUERY_ANSWER]: Uint8Array.of(1) } }) as R;
+  };
+  setHandler(query, marked, { description });
+};
 
 export const decide = defineUpdate<DecideOutcome, [unknown]>(UPDATES.decide);
 export const decideSignal = defineSignal<[unknown]>(SIGNALS.decide);

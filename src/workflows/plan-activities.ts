@@ -7,10 +7,10 @@ import type { StepActivities } from '../shared/protocol.js';
 import { activityCalls } from './activities.js';
 
 export function planActivities(input: PlanInput) {
-  const { host, model, verifyTimeouts } = activityCalls(input);
+  const { host, model, commandTimeouts } = activityCalls(input);
   return {
     host: proxyActivities<PlanActivities & RevisingActivities & Pick<StepActivities, 'verify'>>(host),
     model: proxyActivities<AdviceActivities>(model),
-    verifyTimeouts,
+    commandTimeouts,
   };
 }

@@ -15,7 +15,6 @@ import {
 } from '@temporalio/workflow';
 import { budgetsLeft } from '../shared/plan/budget.js';
 import type { EndedPhase } from '../shared/plan/phase-end.js';
-import type { PlanActivities } from '../shared/plan/activities.js';
 import type { PhaseEntry, PhaseId, PlanInput, PlanState } from '../shared/plan/types.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import { phaseKey, shownKey } from '../shared/refs.js';
@@ -36,7 +35,7 @@ export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): st
 
 function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
   const { input, plan } = state;
-  const { queues, timings, hints, searchAttributes } = input;
+  const { queues, timings, hints, searchAttributes, rules } = input;
   const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
   if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
   return {
@@ -47,6 +46,7 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
     jobPath: phase.job.path,
     title: phase.job.title,
     ...{ queues, timings, overrides, hints, searchAttributes },
+    ...(rules === undefined ? {} : { rules }),
     approval: plan?.approval ?? 'ask',
     // Once the tiers are spent the phase's run asks a person itself: revise, keep, manual or skip.
     ...(phase.asksItself ? {} : { testsFailed: 'return' as const }),
@@ -82,43 +82,52 @@ export async function runPhase(state: PlanState, phase: PhaseEntry, host: Host):
     return ended(phase.id, await handle.result());
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return attach(state, phase, workflowId, host);
-    if (error instanceof ChildWorkflowFailure && !isCancellation(error))
-      return { phase: phase.id, result: null, how: `its run failed: ${error.cause?.message ?? error.message}` };
-    throw error;
+    if (!(error instanceof ChildWorkflowFailure)) throw error;
+    if (isCancellation(error)) return cancelledRun(phase.id);
+    return { phase: phase.id, result: null, how: `its run failed: ${error.cause?.message ?? error.message}` };
   }
 }
 
+const cancelledRun = (phase: PhaseId): EndedPhase => ({
+  ...{ phase, result: null, how: 'its run was cancelled', cancelled: true },
+});
 const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
   isKnown(result)
     ? { phase, result, how: result.outcome }
     : { phase, result: null, how: 'its result was written by a newer Emend; upgrade the worker' };
 
 /** The child is not ours to wait for as a parent does: an activity asks the server, again and again while it is open. */
-async function attach(state: PlanState, phase: PhaseEntry, child: string, host: Host): Promise<EndedPhase> {
-  const ask = (): ReturnType<PlanActivities['awaitPhase']> =>
-    host.awaitPhase.executeWithOptions({ summary: `wait for ${child}` }, [
+async function waitFor(state: PlanState, phase: PhaseId, child: string, host: Host): Promise<EndedPhase> {
+  for (;;) {
+    const found = await host.awaitPhase.executeWithOptions({ summary: `wait for ${child}` }, [
       { v: 1, stepKey: state.input.stepKey, log: [], child },
     ]);
-  const wait = async (): Promise<EndedPhase> => {
-    for (;;) {
-      const found = await ask();
-      if (found.outcome === 'closed')
-        return found.result === null
-          ? { phase: phase.id, result: null, how: `its run ended as ${found.status.toLowerCase()}` }
-          : ended(phase.id, found.result);
-    }
-  };
+    if (found.outcome !== 'closed') continue;
+    if (found.result !== null) return ended(phase, found.result);
+    if (found.status === 'CANCELLED') return cancelledRun(phase);
+    return { phase, result: null, how: `its run ended as ${found.status.toLowerCase()}` };
+  }
+}
+
+async function attach(state: PlanState, phase: PhaseEntry, child: string, host: Host): Promise<EndedPhase> {
   try {
-    return await wait();
+    return await waitFor(state, phase.id, child, host);
   } catch (error) {
     if (!isCancellation(error)) throw error;
-    return CancellationScope.nonCancellable(async () => {
-      await getExternalWorkflowHandle(child)
-        .cancel()
-        .catch(() => undefined);
-      const last = await wait();
-      if (last.result?.outcome === 'committed') return last;
-      throw error;
-    });
+    return CancellationScope.nonCancellable(() => endPhase(state, phase, host));
   }
+}
+
+/** Cancels a phase's run that its plan is no parent of, and waits for its end. */
+export async function endPhase(state: PlanState, phase: PhaseEntry, host: Host): Promise<EndedPhase> {
+  return waitFor(state, phase.id, await cancelPhase(state, phase), host);
+}
+
+/** Asks for its end; returns its workflow id. */
+export async function cancelPhase(state: PlanState, { id, runs }: PhaseEntry): Promise<string> {
+  const child = childId(state.input, id, runs);
+  await getExternalWorkflowHandle(child)
+    .cancel()
+    .catch(() => undefined);
+  return child;
 }

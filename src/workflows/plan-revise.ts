@@ -49,7 +49,7 @@ export function scoreWork(state: PlanState, id: PhaseId, { model }: Activities):
 
 export function reviseWork(state: PlanState, revising: Revising, activities: Activities, now: number): ReviseWork {
   const phase = phaseOf(state, revising.phase);
-  const { host, model } = activities;
+  const { host, model, commandTimeouts } = activities;
   const of = `Phase ${phase.number}`;
   switch (revising.step) {
     case 'debug':
@@ -90,7 +90,7 @@ export function reviseWork(state: PlanState, revising: Revising, activities: Act
         run: async (base, options) => ({
           type: 'replanned',
           revising,
-          result: await host.applyReplan.executeWithOptions(options, [
+          result: await host.applyReplan.executeWithOptions({ ...options, ...commandTimeouts.commit }, [
             {
               ...{ ...base, phase: about(phase), number: state.replans.length + 1, trigger: revising.trigger },
               ...{

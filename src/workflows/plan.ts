@@ -3,6 +3,7 @@
  * what a phase asks for, how it is marked and what is kept of it is done by activities. This file is the protocol.
  */
 import {
+  ActivityFailure,
   allHandlersFinished,
   CancellationScope,
   CancelledFailure,
@@ -15,25 +16,27 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import { waitingForNewer } from '../shared/decision-state.js';
 import type { DecisionRequest } from '../shared/decisions.js';
-import { BOUNDS } from '../shared/limits.js';
 import { checkpointOf } from '../shared/plan/checkpoint.js';
 import { nextPlanMove, type PlanMove } from '../shared/plan/moves.js';
 import { reducePlan, type PlanFact } from '../shared/plan/reducer.js';
-import { worktreeName } from '../shared/plan/side-by-side.js';
+import { lacksWorktree, worktreeName } from '../shared/plan/side-by-side.js';
 import { initialPlan, markerOf, phaseOf } from '../shared/plan/state.js';
+import type { EndedPhase } from '../shared/plan/phase-end.js';
 import type { PhaseId, PlanInput, PlanState } from '../shared/plan/types.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from '../shared/plan/views.js';
 import { SEARCH_ATTRIBUTES, type StepResult } from '../shared/protocol.js';
-import { isKnown, unknownVersion } from '../shared/versions.js';
+import { boundsOf, type Ruled } from '../shared/rules.js';
+import { isKnown, unknownVersion, unreadableCarried } from '../shared/versions.js';
 import { eventsOf, refusedResult } from '../shared/views.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { listenForDecisions } from './decisions.js';
 import { failureOf, unreadable } from './failures.js';
 import * as names from './names.js';
 import { planActivities } from './plan-activities.js';
-import { childId, runPhase } from './plan-phase.js';
-import { runToEnd } from './run-to-end.js';
+import { cancelPhase, childId, endPhase, runPhase } from './plan-phase.js';
+import { endsWithoutHost, IdleMoves, runToEnd } from './run-to-end.js';
 import { reviseWork, scoreWork, type ReviseWork } from './plan-revise.js';
 
 /** `plan(input) -> result`; see src/shared/plan/types.ts for both, docs/plans.md for the steps of a phase. */
@@ -51,12 +54,17 @@ class Plan {
   private interruptible: CancellationScope | null = null;
   private abortRequest: DecisionRequest | null = null;
   private readonly activities: ReturnType<typeof planActivities>;
+  private readonly idle: IdleMoves;
 
   constructor(input: PlanInput) {
     const { carried, ...plain } = input;
-    this.state = carried === undefined ? initialPlan(plain, Date.now()) : { ...carried.state, input: plain };
-    this.archive = new ArchiveFeed(input.stepKey, carried?.told);
+    const fresh = initialPlan(plain, Date.now());
+    const problem = carried === undefined ? null : unreadableCarried(carried, fresh);
+    const carriedOn = problem === null ? carried?.state : waitingForNewer(fresh, problem, Date.now());
+    this.state = carriedOn === undefined ? fresh : { ...carriedOn, input: plain };
+    this.archive = new ArchiveFeed(input.stepKey, problem === null ? carried?.told : undefined);
     this.activities = planActivities(input);
+    this.idle = new IdleMoves({ input });
   }
 
   result(): StepResult {
@@ -65,13 +73,14 @@ class Plan {
 
   /** The children were cancelled with it and have ended. */
   async abort(by: string): Promise<void> {
-    if (this.state.stage !== 'closed') this.fold({ type: 'abort', by });
+    if (this.state.stage !== 'closed') this.fold({ type: 'abort', by, withoutHost: endsWithoutHost(this.state) });
     await this.cleanUp();
     this.archive.tell(this.state);
   }
 
   async run(): Promise<void> {
     for (;;) {
+      if (this.idle.exceeded()) this.fold({ type: 'no_progress', moves: this.idle.most });
       const move = nextPlanMove(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
       if (move.kind === 'finish') break;
       await this.perform(move);
@@ -83,7 +92,7 @@ class Plan {
 
   // ------------------------------------------------------------------------------------------------------------------- the moves
   private async perform(move: Exclude<PlanMove, { kind: 'finish' }>): Promise<void> {
-    const { input, reading } = this.state;
+    const { input, reading, plan, adopt, again } = this.state;
     switch (move.kind) {
       case 'read':
         return this.work('readPlan', null, `read the plan (${reading})`, async (base, options) => ({
@@ -93,6 +102,8 @@ class Plan {
               ...base,
               reading,
               known: this.state.phases.map(({ id, name, number }) => ({ id, name, number })),
+              // After a replan of ours the plan is another one; what was lost is wanted anew.
+              ...(plan === null || adopt !== null || again === 'reading' ? {} : { hash: plan.hash }),
               overrides: input.overrides,
               approval: input.approval ?? null,
               // Who says where to begin goes on from nothing.
@@ -132,6 +143,15 @@ class Plan {
         await this.interruptibly(() => condition(() => this.abortRequest !== null, move.ms).then(() => undefined));
         this.fold({ type: 'waited' });
         return;
+      case 'back_off': {
+        this.archive.tell(this.state);
+        const { outage } = this.state;
+        await this.interruptibly(async () => {
+          await condition(() => this.state.outage !== outage || this.abortRequest !== null, move.ms);
+        });
+        this.fold({ type: 'waited' });
+        return;
+      }
       case 'pause':
         this.fold({ type: 'paused', pause: move.pause });
         this.showWaiting(move.pause.reason);
@@ -195,32 +215,69 @@ class Plan {
   }
 
   private async runPhases(ids: readonly PhaseId[]): Promise<void> {
+    if (ids.some((id) => lacksWorktree(this.state, phaseOf(this.state, id))) && patched('own-worktree')) {
+      this.fold({ type: 'worktrees_wanted' });
+      return;
+    }
     this.fold({ type: 'phases_started', phases: ids });
     this.archive.tell(this.state);
     await this.interruptibly(async () => {
-      await Promise.all(
-        ids.map(async (id) => {
-          const ended = await runPhase(this.state, phaseOf(this.state, id), this.activities.host);
-          this.fold({ type: 'phase_ended', ended });
-        }),
-      );
+      const runs = ids.map((id) => this.runOne(id));
+      try {
+        await Promise.all(runs);
+      } catch (error) {
+        // Their worktrees go when all have ended.
+        if (patched('phases-end-first')) await Promise.allSettled(runs);
+        throw error;
+      }
     });
+  }
+
+  private async runOne(id: PhaseId): Promise<void> {
+    const ended = await this.endOf(id, () => runPhase(this.state, phaseOf(this.state, id), this.activities.host));
+    if (ended === null) return;
+    const stopped = CancellationScope.current().consideredCancelled;
+    // A run that somebody cancelled is a question about its phase; those beside it go on.
+    if (ended.cancelled === true && !stopped && !patched('phase-cancelled')) throw new CancelledFailure(ended.how);
+    this.fold({ type: 'phase_ended', ended });
+    if (ended.cancelled === true && stopped) throw new CancelledFailure(ended.how);
+  }
+
+  /** Null: nobody could say, and it is asked about; the run may be open. */
+  private async endOf(id: PhaseId, ask: () => Promise<EndedPhase>): Promise<EndedPhase | null> {
+    try {
+      return await ask();
+    } catch (error) {
+      const unknown = error instanceof ActivityFailure && !isCancellation(error);
+      if (!unknown || !patched('phases-end-first')) throw error;
+      const { number } = phaseOf(this.state, id);
+      const { reason, message } = failureOf(error, 'awaitPhase');
+      const words = `the run of Phase ${number} could not be waited for: ${message}`;
+      this.fold({ type: 'activity_failed', activity: 'awaitPhase', phase: null, reason, message: words, again: true });
+      return null;
+    }
   }
 
   // --------------------------------------------------------------------------------------------------------- phases side by side
   private async worktree(id: PhaseId): Promise<void> {
     const phase = phaseOf(this.state, id);
     const name = worktreeName(phase);
+    const { host, commandTimeouts } = this.activities;
     const { limits } = this.state;
+    const timeout_s = limits?.testTimeout_s ?? 600;
+    const timeouts = commandTimeouts.worktree(timeout_s);
+    const made = phase.tree == null ? {} : { base: phase.tree.base };
     return this.work('prepareWorktree', id, `make a worktree for Phase ${phase.number}`, async (base, options) => ({
       type: 'worktree_ready',
       phase: id,
       name,
-      result: await this.activities.host.prepareWorktree.executeWithOptions(options, [
+      result: await host.prepareWorktree.executeWithOptions({ ...options, ...timeouts }, [
         {
           ...base,
+          ...made,
           name,
-          timeout_s: limits?.testTimeout_s ?? 600,
+          retriesBusy: true,
+          timeout_s,
           maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
         },
       ]),
@@ -245,13 +302,14 @@ class Plan {
         type: 'group_verified',
         base,
         result: await this.activities.host.verify.executeWithOptions(
-          { ...options, ...this.activities.verifyTimeouts(timeout_s) },
+          { ...options, ...this.activities.commandTimeouts.verify(timeout_s) },
           [
             {
               ...{ v: 1, stepKey: own.stepKey, log: own.log, workspace, commands: testCommands, timeout_s },
               maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
               files: [],
               releaseOnPass: false,
+              retriesBusy: true,
               remember: null,
             },
           ],
@@ -292,19 +350,38 @@ class Plan {
   /** A plan that is ended leaves no worktree behind; one that cannot be removed is told. An aborted one leaves what it knew. */
   private async cleanUp(): Promise<void> {
     await CancellationScope.nonCancellable(async () => {
-      for (const name of this.state.worktrees) await this.clean(name);
+      // The host takes no work: nobody waits for its runs, and whoever looks there once it is back removes what an ended plan left.
+      if (this.state.openOnHost !== undefined) {
+        for (const phase of this.state.phases) if (phase.status === 'running') await cancelPhase(this.state, phase);
+        return;
+      }
+      const open = await this.endRuns();
+      for (const name of this.state.worktrees) if (!open.includes(name)) await this.clean(name);
       if (this.state.outcome === 'aborted' && this.state.plan !== null && patched('checkpoint-of-abort'))
         await this.checkpoint();
     });
   }
 
+  /** Phases' runs that nobody waited for any more, a host was gone, end before their worktrees go. Returns the worktrees that must stay. */
+  private async endRuns(): Promise<readonly string[]> {
+    const stay: string[] = [];
+    for (const { id, worktree } of this.state.phases.filter(({ status }) => status === 'running')) {
+      if (!patched('phases-end-first')) break;
+      const ended = await this.endOf(id, () => endPhase(this.state, phaseOf(this.state, id), this.activities.host));
+      if (ended !== null) this.fold({ type: 'phase_ended', ended });
+      else if (worktree !== null) stay.push(worktree.name);
+    }
+    return stay;
+  }
+
   private async mark(id: PhaseId): Promise<void> {
+    const { host, commandTimeouts } = this.activities;
     const phase = phaseOf(this.state, id);
     const owner = { workflowId: workflowInfo().workflowId, namespace: workflowInfo().namespace };
     return this.work('markPhase', id, `mark Phase ${phase.number}`, async (base, options) => ({
       type: 'phase_marked',
       phase: id,
-      result: await this.activities.host.markPhase.executeWithOptions(options, [
+      result: await host.markPhase.executeWithOptions({ ...options, ...commandTimeouts.commit }, [
         {
           ...base,
           ...owner,
@@ -339,7 +416,8 @@ class Plan {
       if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);
     } catch (error) {
       if (isCancellation(error)) throw error;
-      fact = { type: 'activity_failed', activity, phase, ...failureOf(error, activity) };
+      const again = patched('failed-move-again') ? { again: true } : {};
+      fact = { type: 'activity_failed', activity, phase, ...failureOf(error, activity), ...again };
     }
     this.fold(fact);
   }
@@ -371,10 +449,11 @@ class Plan {
   // ------------------------------------------------------------------------------------------------------------------- decisions
   /** Handlers are there before the first await, take `unknown`, never throw (the validator apart) and never wait. */
   listen(): void {
-    setHandler(names.status, () => statusOfPlan(this.state), { description: 'What the plan does or waits for' });
-    setHandler(names.ledger, () => [], { description: 'Files: each phase has its own' });
-    setHandler(names.events, (query) => eventsOf(this.state, query), { description: 'What happened, in order' });
-    setHandler(names.proposal, () => null, { description: 'Proposals: each phase has its own' });
+    const { answerQuery } = names;
+    answerQuery(names.status, () => statusOfPlan(this.state), 'What the plan does or waits for');
+    answerQuery(names.ledger, () => [], 'Files: each phase has its own');
+    answerQuery(names.events, (query) => eventsOf(this.state, query), 'What happened, in order');
+    answerQuery(names.proposal, () => null, 'Proposals: each phase has its own');
     listenForDecisions({
       state: () => this.state,
       take: (request) => this.take(request),
@@ -385,7 +464,7 @@ class Plan {
     setHandler(
       names.drift,
       (body) => {
-        const text = textOf(body);
+        const text = textOf(this.state, body);
         if (text !== '') this.fold({ type: 'drift', text, by: whoSays(body) });
       },
       {
@@ -411,7 +490,8 @@ class Plan {
       this.interruptible?.cancel();
       return null;
     }
-    this.fold({ type: 'decided', request });
+    const skipsMark = this.state.stage === 'marking' && ['skip', 'manual'].includes(request.answer);
+    this.fold({ type: 'decided', request, markLeft: skipsMark && patched('mark-left-out') });
     return null;
   }
 
@@ -419,7 +499,8 @@ class Plan {
     const request = this.abortRequest;
     if (request === null) return;
     this.abortRequest = null;
-    if (this.state.stage !== 'closed') this.fold({ type: 'decided', request });
+    if (this.state.stage !== 'closed')
+      this.fold({ type: 'decided', request, withoutHost: endsWithoutHost(this.state) });
   }
 }
 
@@ -428,9 +509,9 @@ const whoSays = (body: unknown): string => {
   return typeof by === 'string' && by !== '' ? by.slice(0, 200) : 'somebody';
 };
 
-const textOf = (body: unknown): string => {
+const textOf = (state: Ruled, body: unknown): string => {
   const text = typeof body === 'object' && body !== null && 'text' in body ? body.text : null;
-  return typeof text === 'string' ? text.trim().slice(0, BOUNDS.reason_chars) : '';
+  return typeof text === 'string' ? text.trim().slice(0, boundsOf(state).reason_chars) : '';
 };
 
 type Run = (

@@ -5,6 +5,7 @@
  *     verdict-<g>.json   `committed` (the point of no return) or `reverted`: whoever writes it first decides, for all processes
  *     cleaned-<g>.json   a reverted generation's temp files are gone
  *     driver-<id>.json   another attempt goes forward with a committed generation
+ *     ended-<id>.json    an attempt could not go on, and does nothing any more
  *     saved-<id>.json    bytes of a person that were superseded and now lie in the blob store
  *     copying.json       results are copied, as the filesystem has no links: a half copy may stand under a path
  *     closed.json        the outcome; never changes
@@ -83,6 +84,8 @@ export interface RecordState {
   readonly verdict: Verdict | null;
   readonly cleaned: boolean;
   readonly drivers: readonly Driver[];
+  /** Attempts that gave up after the point of no return. */
+  readonly ended: readonly string[];
   readonly closed: ClosedRecord | null;
   readonly swept: boolean;
 }
@@ -141,9 +144,19 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
         verdict: (await read<{ verdict: Verdict }>(`verdict-${generation}`))?.verdict ?? null,
         cleaned: names.includes(`cleaned-${generation}.json`),
         drivers,
+        ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
         closed: await read<ClosedRecord>('closed'),
         swept: names.includes('swept.json'),
       };
+    },
+    /**
+     * By the names of its files alone: it is closed, and no attempt but the one that planned it was at work, or what they left is swept.
+     * Nothing of it changes any more.
+     */
+    isSettled: async (): Promise<boolean> => {
+      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      if (!names.includes('closed.json')) return false;
+      return names.includes('swept.json') || !names.some((n) => /^(?:driver-|plan-(?!1\.json$))/.test(n));
     },
     readPlan: (generation: number) => read<TransactionPlan>(`plan-${generation}`),
     putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
@@ -157,6 +170,9 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     },
     putDriver: async ({ attempt, process }: Driver): Promise<void> => {
       await put(`driver-${attempt}`, { attempt, process });
+    },
+    putEnded: async (attempt: string): Promise<void> => {
+      await put(`ended-${attempt}`, {});
     },
     putSaved: async (saved: SavedBytes): Promise<void> => {
       await put(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved);

@@ -15,6 +15,7 @@ import { prepare, takeBack } from './apply-prepare.js';
 import { isAlive, sameProcess } from './apply-process.js';
 import type { ProcessIdentity } from './apply-process.js';
 import { isOpen } from './apply-record.js';
+import { refusalAfter, refusalBefore } from './apply-refusals.js';
 import type { ClosedRecord, Driver, RecordState, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { asDiskProblem } from './sys-put.js';
 import { errnoOf } from './sys.js';
@@ -68,7 +69,7 @@ export const liveAttempts = async (
   const live = new Set<string>();
   const drivers: readonly Driver[] = state.plan === null ? state.drivers : [state.plan, ...state.drivers];
   for (const { attempt, process } of drivers) {
-    if (attempt === ours) continue;
+    if (attempt === ours || state.ended.includes(attempt)) continue;
     // In our own process we know better than its being alive.
     const works = sameProcess(process, context.process) ? inFlight.has(attempt) : await isAlive(context.sys, process);
     if (works) live.add(attempt);
@@ -105,7 +106,26 @@ export const settleOpen = async (
   }
   if (attempt !== plan.attempt) await record.putDriver({ attempt, process: context.process });
   const live = await liveAttempts(context, state, attempt);
-  return { did: 'finished', closed: await goForward(driveOf(context, record, plan, attempt, live)) };
+  return { did: 'finished', closed: await goOn(driveOf(context, record, plan, attempt, live)) };
+};
+
+/** Refusals that may be over in a moment: somebody scans, copies or runs the file. */
+const PASSING = ['EPERM', 'EACCES', 'EBUSY', 'ETXTBSY'];
+
+/** Forward, again and again within a bound; then the attempt says that it has ended, so that nobody waits for it while its process lives. */
+const goOn = async (drive: Drive): Promise<ClosedRecord> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await goForward(drive);
+    } catch (error) {
+      if (tries < STORE_BOUNDS.placeTries && PASSING.includes(errnoOf(error) ?? '')) {
+        await sleep(STORE_BOUNDS.placePause_ms * 2 ** tries);
+        continue;
+      }
+      await drive.record.putEnded(drive.attempt).catch(() => undefined);
+      throw await refusalAfter(drive.sys, drive.plan, error);
+    }
+  }
 };
 
 /**
@@ -181,6 +201,8 @@ const tryToCommit = async (
   const { plan, checked } = made;
   const { sys, blobs } = context;
   try {
+    const refused = await refusalBefore(sys, plan);
+    if (refused !== null) throw new ProblemError(refused);
     await prepare(sys, blobs, plan);
     if (!(await isUnchanged(sys, plan.workspace, checked))) {
       await revert(context, record, plan);

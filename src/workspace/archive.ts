@@ -12,6 +12,7 @@ import { mergeLogs } from './archive-merge.js';
 import type { DiskStoreOptions } from './blob-store.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson } from './sys-put.js';
 import { realSys } from './sys.js';
+import { together } from './together.js';
 import type { Archive, ArchiveEntry, NewerEntries } from './types.js';
 
 const isEntry = (value: unknown): value is ArchiveEntry =>
@@ -28,6 +29,7 @@ interface ArchiveOptions extends DiskStoreOptions {
   /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
   readonly writer?: string;
 }
+const ABSENT = ['ENOENT', 'ENOTDIR'];
 const NAME = /^[a-z0-9-]{1,80}$/;
 const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
 
@@ -37,16 +39,27 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     isStepKey(stepKey) ? join(dir, stepKey) : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
   const logsOf = async (stepKey: StepKey): Promise<readonly string[]> => {
     const place = placeOf(stepKey);
-    const names = (await orNull(sys.readdir(place), ['ENOENT', 'ENOTDIR'])) ?? [];
+    const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
     return names
       .filter((name) => LOG.test(name))
       .sort()
       .map((name) => join(place, name));
   };
 
+  /** Null: there is no log. Where this host is the only writer its own is looked at first, without reading the directory. */
+  const changedOf = async (stepKey: StepKey): Promise<bigint | null> => {
+    const alone = writer === undefined ? await orNull(sys.stat(join(placeOf(stepKey), ownLog)), ABSENT) : null;
+    if (alone !== null) return alone.changed_ns;
+    const stats = await Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.stat(log))));
+    return stats.reduce<bigint | null>(
+      (last, stat) => (stat === null || (last !== null && last > stat.changed_ns) ? last : stat.changed_ns),
+      null,
+    );
+  };
+
   const keptFiles = async (stepKey: StepKey, prefix: string): Promise<readonly string[]> => {
     const place = placeOf(stepKey);
-    const names = (await orNull(sys.readdir(place), ['ENOENT', 'ENOTDIR'])) ?? [];
+    const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
     const wanted = names.filter((name) => name.startsWith(prefix) && name.endsWith('.json'));
     return wanted.sort().map((name) => join(place, name));
   };
@@ -54,14 +67,12 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
   const find = async (prefix: string): Promise<readonly StepKey[]> =>
     onDisk(`Listing the archive at ${dir}`, async () => {
       const names = (await orNull(sys.readdir(dir))) ?? [];
-      const found: { stepKey: StepKey; changed_ns: bigint }[] = [];
-      for (const stepKey of names.filter((name) => isStepKey(name) && name.startsWith(prefix))) {
-        const stats = await Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.stat(log))));
-        const changed = stats.flatMap((stat) => (stat === null ? [] : [stat.changed_ns]));
-        if (changed.length > 0) found.push({ stepKey, changed_ns: changed.reduce((a, b) => (a > b ? a : b)) });
-      }
-      found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
-      return found.map((f) => f.stepKey);
+      const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
+      const found = await together(keys, async (stepKey) => ({ stepKey, changed_ns: await changedOf(stepKey) }));
+      return found
+        .flatMap(({ stepKey, changed_ns }) => (changed_ns === null ? [] : [{ stepKey, changed_ns }]))
+        .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
+        .map(({ stepKey }) => stepKey);
     });
 
   return {

@@ -1,15 +1,15 @@
 /** The person's own commit hooks, run as `git commit` runs them, against our index and our message file. */
-import { lstat, readFile, writeFile } from 'node:fs/promises';
+import { lstat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { problem } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
-import { gitEnvironment, gitLine, valueOf } from './git.js';
+import { gitGroup, gitLine, valueOf } from './git.js';
 import type { Repository } from './git.js';
 import { redact } from './runner-env.js';
-import { runProcess } from './runner-process.js';
 import { errnoOf } from './sys.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
+import { readGiven } from './given-file.js';
 
 export interface HookSettings {
   readonly root: string;
@@ -49,11 +49,9 @@ export async function runHook(
   hook: string,
   args: readonly string[] = [],
 ): Promise<Problem | null> {
-  const ran = await runProcess({
-    file: 'git',
-    args: ['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])],
+  const ran = await gitGroup(['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])], {
     cwd: settings.root,
-    env: gitEnvironment({ GIT_INDEX_FILE: settings.index }),
+    env: { GIT_INDEX_FILE: settings.index },
     timeout_s: settings.timeout_s,
     maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
     ...(settings.signal === undefined ? {} : { signal: settings.signal }),
@@ -83,5 +81,5 @@ export async function runMessageHook(
   const file = join(dir, 'COMMIT_EDITMSG');
   await writeFile(file, message);
   const refused = await runHook(settings, 'commit-msg', [file]);
-  return refused === null ? { message: await readFile(file, 'utf8') } : { problem: refused };
+  return refused === null ? { message: (await readGiven(file)).toString('utf8') } : { problem: refused };
 }

@@ -24,7 +24,9 @@ export async function syncIndex(input: {
     const { updates, staged } = await pending(input);
     const told = staged.length === 0 ? null : stagedNote(staged);
     if (updates.size === 0) return told;
-    const call = { cwd: input.root, input: indexInfo(updates) };
+    // What is removed is what the parent holds.
+    const like = [...input.parent.values()][0]?.id ?? '';
+    const call = { cwd: input.root, input: indexInfo(updates, like) };
     const done = await git(['update-index', '-z', '--index-info'], call);
     if (done.ok) return told;
     const locked = done.problem.message.includes('index.lock');

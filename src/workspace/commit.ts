@@ -16,6 +16,8 @@ import { fieldsOf, git, gitLine, repositoryOf, valueOf } from './git.js';
 import type { Repository } from './git.js';
 import { indexInfo, treeChanges, treeEntries } from './git-entries.js';
 import type { Entry, TreeChanges } from './git-entries.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
+import { commandTurn, NoTurn } from './turns.js';
 import { withScratch } from './scratch.js';
 import type { BlobStore, CommitOutcome, CommitRequest, StagedFile } from './types.js';
 
@@ -23,12 +25,15 @@ export interface CommitterSettings {
   readonly blobs: BlobStore;
   /** How long locks that another git process holds on the index or the branch are waited for. Default 10,000. */
   readonly lockWait_ms?: number;
-  /** Time of one commit hook. Default 600. */
+  /** Time of one commit hook. Default: `hook_s`. */
   readonly hookTimeout_s?: number;
+  /** How long the hooks wait for their turn. */
+  readonly turn_ms?: number;
 }
 export type Committer = (request: CommitRequest, signal?: AbortSignal) => Promise<CommitOutcome>;
 
-export function createCommitter({ blobs, lockWait_ms = 10_000, hookTimeout_s = 600 }: CommitterSettings): Committer {
+export function createCommitter(settings: CommitterSettings): Committer {
+  const { blobs, lockWait_ms = 10_000, hookTimeout_s = STORE_BOUNDS.hook_s, turn_ms = 0 } = settings;
   return (request, signal) =>
     withScratch('commit', async (scratch) => {
       try {
@@ -43,9 +48,10 @@ export function createCommitter({ blobs, lockWait_ms = 10_000, hookTimeout_s = 6
           timeout_s: hookTimeout_s,
           ...(signal === undefined ? {} : { signal }),
         };
-        return await commitIn({ repository, request, blobs, scratch, hooks, wait_ms: lockWait_ms });
+        return await commitIn({ repository, request, blobs, scratch, hooks, turn_ms, wait_ms: lockWait_ms });
       } catch (error) {
-        if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
+        if (error instanceof ProblemError && !(error instanceof NoTurn))
+          return { outcome: 'failed', problem: error.problem };
         throw error;
       }
     });
@@ -58,6 +64,7 @@ interface Work {
   readonly scratch: string;
   readonly hooks: HookSettings;
   readonly wait_ms: number;
+  readonly turn_ms: number;
 }
 
 async function commitIn(work: Work): Promise<CommitOutcome> {
@@ -85,7 +92,9 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   let message = await withTrailer(root, request.message, request.stepKey);
   const settings = await commitSettings(root);
   if (request.hooks && (await mayHaveHooks(repository, settings))) {
-    const checked = await runHooks(work, built.tree, message);
+    const { signal, timeout_s } = work.hooks;
+    const turn = { wait_ms: work.turn_ms, work_ms: 2 * timeout_s * 1000, signal };
+    const checked = await commandTurn(turn, () => runHooks(work, built.tree, message));
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request.stepKey);
   }
@@ -111,9 +120,11 @@ async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>)
   const { head } = work.request.lease;
   const call = { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } };
   // A split index would leave a shared part of our temporary index in the person's git directory.
-  const plain = ['-c', 'core.splitIndex=false', '-c', 'core.fsmonitor=false'];
+  const plain = ['-c', 'core.splitIndex=false'];
   valueOf(await git([...plain, 'read-tree', ...(head === null ? ['--empty'] : [head])], call));
-  valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input: indexInfo(changes) }));
+  // Where there is no parent nothing is removed.
+  const input = indexInfo(changes, head ?? '');
+  valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input }));
   const tree = valueOf(await gitLine(['write-tree'], call));
   // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
   const changed = await differing(root, head, tree);

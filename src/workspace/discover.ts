@@ -1,8 +1,8 @@
 /** A test command that the project itself defines. It is proposed to a person, never run unasked. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256 } from './hash.js';
+import { readGiven, readGivenText, UNREADABLE } from './given-file.js';
 
 export interface DiscoveredCommand {
   readonly command: string;
@@ -15,11 +15,11 @@ type Finder = (read: Read) => Promise<{ readonly command: string; readonly path:
 
 /** package.json, pytest, Makefile, go.mod, Cargo.toml, in this order; null where none of them defines tests. */
 export async function discoverTestCommand(root: string): Promise<DiscoveredCommand | null> {
-  const read: Read = (path) => readFile(join(root, path), 'utf8').catch(() => null);
+  const read: Read = (path) => readGivenText(join(root, path), UNREADABLE);
   for (const find of FINDERS) {
     const found = await find(read);
     if (found === null) continue;
-    const bytes = await readFile(join(root, found.path));
+    const bytes = await readGiven(join(root, found.path));
     return { command: found.command, definedBy: [{ path: found.path, sha256: sha256(bytes) }] };
   }
   return null;

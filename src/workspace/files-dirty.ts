@@ -1,6 +1,9 @@
-/** Uncommitted changes of files, as git sees them. */
-import { fieldsOf, git, prefixOf, valueOf } from './git.js';
-import { inChunks } from './git-entries.js';
+/** What git says of files that a commit is to hold: their uncommitted changes, and whose repository they belong to. */
+import { join } from 'node:path';
+import { fieldsOf, git, prefixOf, repositoryOf, valueOf } from './git.js';
+import { inChunks, treeEntries } from './git-entries.js';
+import { orNull } from './sys-put.js';
+import { realSys } from './sys.js';
 
 export interface DirtyPath {
   /** Workspace-relative. */
@@ -37,3 +40,38 @@ function stateOf({ xy, unmerged, other }: Record<string, string | undefined>): D
   if (other !== undefined) return other === '?' ? 'untracked' : 'ignored';
   return xy?.endsWith('.') ? 'staged' : 'changed';
 }
+
+export interface ForeignPath {
+  /** As given. */
+  readonly path: string;
+  /** Top of the working tree that it belongs to, workspace-relative. */
+  readonly tree: string;
+}
+
+/**
+ * Those of `paths` (workspace-relative, no link among their names) that lie in a submodule, checked out or not, or in another
+ * repository below this one. Outside git: none. Throws ProblemError `git_failed`.
+ */
+export async function foreignPaths(root: string, paths: readonly string[]): Promise<ForeignPath[]> {
+  const repository = paths.length === 0 ? null : await repositoryOf(root);
+  if (repository === null) return [];
+  const above = (path: string): string[] =>
+    path.split('/').flatMap((_, at, names) => (at === 0 ? [] : [names.slice(0, at).join('/')]));
+  const dirs = [...new Set(paths.flatMap(above))];
+  const { prefix, head } = repository;
+  const held = await treeEntries(
+    repository.root,
+    head,
+    dirs.map((dir) => prefix + dir),
+  );
+  const tops = new Set<string>();
+  for (const dir of dirs) {
+    const own = await orNull(realSys.lstat(join(root, dir, '.git')), ['ENOENT', 'ENOTDIR']);
+    if (own !== null || held.get(prefix + dir)?.mode === SUBMODULE) tops.add(dir);
+  }
+  return paths.flatMap((path) => {
+    const tree = above(path).findLast((dir) => tops.has(dir));
+    return tree === undefined ? [] : [{ path, tree }];
+  });
+}
+const SUBMODULE = '160000';

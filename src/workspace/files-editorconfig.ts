@@ -1,12 +1,12 @@
 /** `end_of_line` of .editorconfig for a path (https://spec.editorconfig.org): nearest file and last matching section win. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readGivenText, UNREADABLE } from './given-file.js';
 
 export async function editorConfigEol(root: string, path: string): Promise<'\n' | '\r\n' | null> {
   const folders = path.split('/').slice(0, -1);
   for (let depth = folders.length; depth >= 0; depth -= 1) {
     const dir = folders.slice(0, depth).join('/');
-    const text = await readFile(join(root, dir, '.editorconfig'), 'utf8').catch(() => null);
+    const text = await readGivenText(join(root, dir, '.editorconfig'), UNREADABLE);
     if (text === null) continue;
     const { eol, isRoot } = endOfLineIn(text, dir === '' ? path : path.slice(dir.length + 1));
     if (eol === 'crlf') return '\r\n';

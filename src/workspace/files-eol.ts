@@ -1,9 +1,9 @@
 /** How lines of a new file end: .gitattributes, then .editorconfig, then the files beside it, then LF. */
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { editorConfigEol } from './files-editorconfig.js';
 import { git } from './git.js';
+import { readGiven } from './given-file.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** `siblings`: workspace-relative paths of existing files; those in the new file's directory count, of its extension first. */
@@ -44,21 +44,8 @@ async function siblingsEol(root: string, path: string, siblings: readonly string
 
 /** The first bytes of a file as latin1; '' where it cannot be read. */
 async function headOf(file: string): Promise<string> {
-  const handle = await open(file, 'r').catch(() => null);
-  if (handle === null) return '';
-  try {
-    const { buffer, bytesRead } = await handle.read(
-      Buffer.alloc(STORE_BOUNDS.sibling_bytes),
-      0,
-      STORE_BOUNDS.sibling_bytes,
-      0,
-    );
-    return buffer.subarray(0, bytesRead).toString('latin1');
-  } catch {
-    return ''; // a directory
-  } finally {
-    await handle.close();
-  }
+  const head = await readGiven(file, STORE_BOUNDS.sibling_bytes, 'cut').catch(() => null);
+  return head?.toString('latin1') ?? '';
 }
 
 const dirOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0));

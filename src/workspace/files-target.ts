@@ -6,6 +6,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { checkPath } from '../edits/paths.js';
 import { problem } from '../shared/problems.js';
 import type { Problem } from '../shared/problems.js';
+import { kindOf } from './given-file.js';
 import { errnoOf } from './sys.js';
 import type { Result } from './types.js';
 
@@ -93,10 +94,3 @@ async function whyMissing(
     return no('target_missing', 'there is no such file');
   }
 }
-
-const kindOf = (facts: Stats): string => {
-  if (facts.isDirectory()) return 'a directory';
-  if (facts.isFIFO()) return 'a named pipe';
-  if (facts.isSocket()) return 'a socket';
-  return 'a device';
-};

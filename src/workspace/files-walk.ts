@@ -1,10 +1,11 @@
 /** Listing and ignoring outside git: a bounded walk that honours .gitignore files, nearest last. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import ignore from 'ignore';
 import type { Ignore } from 'ignore';
 import { STORE_BOUNDS } from '../shared/bounds.js';
+import { readGivenText, UNREADABLE } from './given-file.js';
 
 /** Never walked: other tools' stores, and installed packages where no .gitignore says so. */
 const SKIPPED = new Set(['.git', '.hg', '.svn', '.jj', 'node_modules']);
@@ -53,7 +54,7 @@ export async function ignoredByWalk(root: string, path: string): Promise<boolean
 }
 
 async function withRulesOf(root: string, dir: string, above: readonly Rules[]): Promise<readonly Rules[]> {
-  const text = await readFile(join(root, dir, '.gitignore'), 'utf8').catch(() => null);
+  const text = await readGivenText(join(root, dir, '.gitignore'), UNREADABLE);
   return text === null ? above : [...above, { dir, ignore: ignore().add(text) }];
 }
 

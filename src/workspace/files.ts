@@ -2,7 +2,7 @@
 import { fieldsOf, git, isWorkTree, valueOf } from './git.js';
 import { ignoredByWalk, walk } from './files-walk.js';
 
-export { dirtyPaths } from './files-dirty.js';
+export { dirtyPaths, foreignPaths } from './files-dirty.js';
 export { eolForNewFile } from './files-eol.js';
 export { NEW_FILE_MODE } from './new-file.js';
 export { hintedPaths } from './files-hints.js';

@@ -87,11 +87,14 @@ export async function indexEntries(
   return { entries, unmerged };
 }
 
-/** Input of `update-index -z --index-info`; removals first, so that a file may become a directory. Null removes. */
-export function indexInfo(changes: ReadonlyMap<string, Entry | null>): string {
+/**
+ * Input of `update-index -z --index-info`; removals first, so that a file may become a directory. Null removes. `like`: any id of the
+ * repository, as long as its all zeros must be (SHA-1 or SHA-256).
+ */
+export function indexInfo(changes: ReadonlyMap<string, Entry | null>, like: string): string {
   const lines = [...changes].map(([path, entry]) =>
     entry === null
-      ? { first: 0, line: `0 ${'0'.repeat(40)}\t${path}\0` }
+      ? { first: 0, line: `0 ${'0'.repeat(like.length)}\t${path}\0` }
       : { first: 1, line: `${entry.mode} ${entry.id}\t${path}\0` },
   );
   return lines

@@ -3,7 +3,9 @@ import { realpath } from 'node:fs/promises';
 
 import { problem, ProblemError } from '../shared/problems.js';
 import { captureProcess } from './process-output.js';
-import { withoutSecrets } from './runner-env.js';
+import { definedOf, withoutSecrets, type Environment } from './runner-env.js';
+import { runProcess, type ProcessOutcome, type ProcessRequest } from './runner-process.js';
+import { timeFor } from './time-left.js';
 import type { Result } from './types.js';
 import { SHOWN_BOUNDS, STORE_BOUNDS } from '../shared/bounds.js';
 
@@ -18,6 +20,10 @@ export interface GitCall {
   readonly reading?: boolean;
   /** For the commands that refuse `--literal-pathspecs` (check-ignore). */
   readonly noLiteral?: boolean;
+  /** Default: `git_ms`. */
+  readonly timeout_ms?: number;
+  /** The whole environment: for questions about a person's own settings and their git. */
+  readonly environment?: Environment;
 }
 export interface GitOutput {
   readonly code: number;
@@ -29,29 +35,42 @@ export interface GitOutput {
 /** Variables of a calling git (we may run inside a hook) would point us at another repository or index. Configuration stays. */
 const KEPT_GIT_NAMES = /^GIT_(CONFIG|EXEC_PATH$|TEMPLATE_DIR$|CEILING_DIRECTORIES$|DISCOVERY_ACROSS_FILESYSTEM$)/;
 
+/** No prompt (of git, a helper with a window, or ssh), no editor, no pager: nobody is there to answer. */
+const NOBODY_THERE = {
+  ...{ GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS_REQUIRE: 'never' },
+  ...{ GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':', GIT_PAGER: 'cat' },
+};
+/** A file-system monitor is a program of its own that may hang, and answers from memory. */
+const ALWAYS = ['-c', 'core.fsmonitor=false'];
+
 /** The environment of every git process and hook: no secrets, no prompts, English messages. */
-export function gitEnvironment(added: Readonly<Record<string, string>> = {}): Record<string, string> {
+function gitEnvironment(added: Readonly<Record<string, string>> = {}): Record<string, string> {
   const inherited = Object.entries(withoutSecrets(process.env)).filter(
     ([name]) => !name.startsWith('GIT_') || KEPT_GIT_NAMES.test(name),
   );
-  return { ...Object.fromEntries(inherited), GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: ':', LC_ALL: 'C', ...added };
+  return { ...Object.fromEntries(inherited), ...NOBODY_THERE, LC_ALL: 'C', ...added };
 }
 
-/** Runs git; paths among `args` are taken literally. A failure is a `git_failed` with git's message. */
+/** Runs git; paths among `args` are taken literally. A failure is a `git_failed` that names the command, with git's message. */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
   const run = await captureProcess(
     'git',
-    [...(call.noLiteral ? [] : ['--literal-pathspecs']), '-c', 'core.quotepath=off', ...args],
+    [...(call.noLiteral ? [] : ['--literal-pathspecs']), ...ALWAYS, '-c', 'core.quotepath=off', ...args],
     {
       cwd: call.cwd,
-      env: gitEnvironment({ ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env }),
+      env:
+        call.environment === undefined
+          ? gitEnvironment({ ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
+          : definedOf(call.environment),
+      timeout_ms: timeFor(call.timeout_ms ?? STORE_BOUNDS.git_ms),
       max_bytes: STORE_BOUNDS.gitOutput_bytes,
       ...(call.input === undefined ? {} : { input: call.input }),
     },
   );
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
     const said = run.stderr.toString('utf8').trim().slice(-SHOWN_BOUNDS.gitMessage_chars);
-    const why = said !== '' ? said : (run.failure ?? `exit ${run.code ?? run.signal ?? 'unknown'}`);
+    const parts = [run.failure ?? '', said].filter((part) => part !== '');
+    const why = parts.length > 0 ? parts.join('; ') : `exit ${run.code ?? run.signal ?? 'unknown'}`;
     return { ok: false, problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`) };
   }
   const { code, stdout: bytes } = run;
@@ -66,6 +85,16 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
     },
   };
 }
+
+/**
+ * Git in a process group that dies with us, however we die: for what runs a person's programs or fills a directory, and so must not go
+ * on beside a retry.
+ */
+export const gitGroup = (
+  args: readonly string[],
+  { env, ...call }: Omit<ProcessRequest, 'file' | 'args' | 'env'> & Pick<GitCall, 'env'>,
+): Promise<ProcessOutcome> =>
+  runProcess({ ...call, file: 'git', args: [...ALWAYS, ...args], env: gitEnvironment(env) });
 
 /** As `git`, the text without its last line end. */
 export async function gitLine(args: readonly string[], call: GitCall): Promise<Result<string>> {

@@ -41,7 +41,7 @@ export const standingOfLocal = async (
   const who = readHolder(holder);
   if (who === null) return null;
   if (await isAlive(sys, who)) return { state: 'open' };
-  return { state: 'ended', how: 'its process is gone', finished: true, elsewhere: who.host !== host };
+  return { state: 'ended', how: 'its process is gone', finished: true, undo: false, elsewhere: who.host !== host };
 };
 
 /** Ends the hold of a command whose process is gone, after its transaction was recovered. Null: nothing of that kind holds the workspace. */

@@ -20,6 +20,7 @@ export const openChanges = async (sys: Sys, transactions: string): Promise<reado
   const found: OpenChange[] = [];
   for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey))
     for (const record of await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
+      if (await record.isSettled()) continue;
       const state = await record.load();
       if (state.plan === null || !isOpen(state)) continue;
       const { workspace, files } = state.plan;

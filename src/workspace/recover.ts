@@ -6,22 +6,40 @@ import { isOpen, recordsOf } from './apply-record.js';
 import type { TransactionRecord } from './apply-record.js';
 import { asAttempt, liveAttempts, problemOf, settleOpen, sweep } from './apply-transact.js';
 import { orNull } from './sys-put.js';
+import { together } from './together.js';
 import type { RecoveredTransaction } from './types.js';
 
 /** One entry for each record that was open. A record that cannot be recovered does not hold up the others. */
 export const recoverAll = async (parts: EngineParts): Promise<readonly RecoveredTransaction[]> => {
   const { sys, transactions } = parts;
+  const steps = ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
+  const unsettled = await together(steps, (stepKey) => unsettledOf(parts, stepKey));
   const all: RecoveredTransaction[] = [];
-  for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey))
-    all.push(...(await recoverStep(parts, stepKey)));
+  for (const [at, stepKey] of steps.entries()) all.push(...(await recoverRecords(parts, stepKey, unsettled[at] ?? [])));
   return all;
 };
 
 /** The same for the records of one step. */
-export const recoverStep = async (parts: EngineParts, stepKey: StepKey): Promise<readonly RecoveredTransaction[]> => {
-  const { sys, transactions } = parts;
+export const recoverStep = async (parts: EngineParts, stepKey: StepKey): Promise<readonly RecoveredTransaction[]> =>
+  recoverRecords(parts, stepKey, await unsettledOf(parts, stepKey));
+
+/** A home keeps the records of thousands of steps, nearly all of them settled: these are passed over without being read. */
+const unsettledOf = async (
+  { sys, transactions }: EngineParts,
+  stepKey: StepKey,
+): Promise<readonly TransactionRecord[]> => {
+  const records = await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
+  const settled = await Promise.all(records.map((record) => record.isSettled()));
+  return records.filter((_, at) => settled[at] === false);
+};
+
+const recoverRecords = async (
+  parts: EngineParts,
+  stepKey: StepKey,
+  records: readonly TransactionRecord[],
+): Promise<readonly RecoveredTransaction[]> => {
   const all: RecoveredTransaction[] = [];
-  for (const record of await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
+  for (const record of records) {
     const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, record, attempt));
     if (recovered !== null) all.push(recovered);
   }

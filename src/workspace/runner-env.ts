@@ -8,6 +8,10 @@ const SECRET_NAME =
 /** Ours and Temporal's settings: they name servers and stores that a test has no business with. */
 const OWN_NAME = /^(TEMPORAL_|EMEND_)/i;
 
+/** What is set of it. */
+export const definedOf = (env: Environment): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
 /** The environment without our keys, settings and anything that is named like a secret. */
 export function withoutSecrets(env: Environment): Record<string, string> {
   const kept: Record<string, string> = {};

@@ -4,7 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 
+import { signalGroup } from './process-output.js';
 import { BoundedOutput } from './runner-output.js';
+import { timeFor } from './time-left.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface ProcessRequest {
@@ -61,21 +63,14 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
-  const killGroup = (signal: NodeJS.Signals): void => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, signal);
-    } catch {
-      // ESRCH: nothing of the group is left.
-    }
-  };
   let lastResort: NodeJS.Timeout | undefined;
   const stop = (why: 'timedOut' | 'aborted'): void => {
     if (stopped !== null) return;
     stopped = why;
-    killGroup('SIGTERM');
+    signalGroup(child, 'SIGTERM');
     lastResort = setTimeout(() => {
-      killGroup('SIGKILL');
-    }, request.killGrace_ms ?? 2_000);
+      signalGroup(child, 'SIGKILL');
+    }, request.killGrace_ms ?? STORE_BOUNDS.killGrace_ms);
   };
   const onAbort = (): void => {
     stop('aborted');
@@ -84,7 +79,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     () => {
       stop('timedOut');
     },
-    Math.min(request.timeout_s * 1000, 2 ** 31 - 1),
+    Math.min(timeFor(request.timeout_s * 1000), 2 ** 31 - 1),
   );
   const beat = setInterval(() => request.onBeat?.(seconds()), request.beat_ms ?? 5_000);
   request.signal?.addEventListener('abort', onAbort);
@@ -103,7 +98,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
         resolve(outcome(127, null));
       });
       child.once('exit', (exit, signal) => {
-        killGroup('SIGKILL');
+        signalGroup(child, 'SIGKILL');
         const drained = setTimeout(() => {
           child.stdout?.destroy();
           child.stderr?.destroy();

@@ -5,6 +5,7 @@
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import * as fs from 'node:fs/promises';
+import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface FileStat {
   readonly kind: 'file' | 'directory' | 'symlink' | 'other';
@@ -19,7 +20,7 @@ export interface FileStat {
   readonly changed_ns: bigint;
 }
 
-/** `bytes` is null where the path is no regular file; symbolic links are never followed. */
+/** `bytes` is null where the path is no regular file, or one that is too large to be a target; symbolic links are never followed. */
 interface FileRead {
   readonly stat: FileStat;
   readonly bytes: Uint8Array | null;
@@ -63,6 +64,8 @@ export interface Sys {
   chmod(path: string, mode: number): Promise<void>;
   /** Sets the time of the last write to now. */
   touch(path: string): Promise<void>;
+  /** Opens the file for writing and leaves it as it is; never follows symbolic links. */
+  openToWrite(path: string): Promise<void>;
   /** Succeeds where we may write to the path (EACCES, EROFS otherwise). */
   accessWrite(path: string): Promise<void>;
   /** Makes creations, renames and removals in the directory durable. */
@@ -163,7 +166,8 @@ export const realSys: Sys = {
     try {
       return await withHandle(path, READ, 0, async (handle) => {
         const stat = toStat(await handle.stat({ bigint: true }));
-        return { stat, bytes: stat.kind === 'file' ? await handle.readFile() : null };
+        const small = stat.kind === 'file' && stat.size <= STORE_BOUNDS.target_bytes;
+        return { stat, bytes: small ? await handle.readFile() : null };
       });
     } catch (error) {
       // A link at the end (ELOOP, EMLINK on BSD) or a socket (ENXIO) cannot be opened; they are told by their kind.
@@ -179,6 +183,8 @@ export const realSys: Sys = {
     const now = Date.now() / 1000;
     return fs.utimes(path, now, now);
   },
+  openToWrite: (path) =>
+    withHandle(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0, () => Promise.resolve()),
   accessWrite: (path) => fs.access(path, constants.W_OK | constants.X_OK),
   fsyncDir: (path) => withHandle(path, constants.O_RDONLY | constants.O_DIRECTORY, 0, (handle) => handle.sync()),
 };

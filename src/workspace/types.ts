@@ -92,7 +92,14 @@ export interface LeaseHolder {
  */
 export type RunStanding =
   | { readonly state: 'open' }
-  | { readonly state: 'ended'; readonly how: string; readonly finished: boolean; readonly elsewhere: boolean }
+  /** `undo`: it was aborted without its host; what it applied is to be put back. */
+  | {
+      readonly state: 'ended';
+      readonly how: string;
+      readonly finished: boolean;
+      readonly undo: boolean;
+      readonly elsewhere: boolean;
+    }
   /** `no_answer`: no server answers now; `not_known`: the server has no such run. */
   | { readonly state: 'unknown'; readonly why: 'no_answer' | 'other_namespace' | 'not_known' };
 /** What became of the lease of a run that has ended. */

@@ -8,8 +8,9 @@ import { ProblemError } from '../shared/problems.js';
 import { git, gitLine, valueOf } from './git.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
+const UNDONE = 'refs/worktree/emend/undone/';
 /** `name` as recordName makes it. */
-const undoneRef = (name: string): string => `refs/worktree/emend/undone/${name}`;
+const undoneRef = (name: string): string => `${UNDONE}${name}`;
 
 /** Lines for `git update-ref --stdin`: none of these applications was rolled back. */
 export const verifyNotUndone = (records: readonly string[], zero: string): string =>
@@ -41,4 +42,25 @@ export async function markUndone(root: string, name: string): Promise<void> {
     if (performance.now() >= deadline) throw new ProblemError(made.problem);
     await sleep(STORE_BOUNDS.undonePoll_ms);
   }
+}
+
+/** A working tree's notes of applications that were rolled back, for runs that have ended: nobody asks for them any more. */
+export interface UndoneNotes {
+  readonly workspace: string;
+  /** Names of records. */
+  readonly names: readonly string[];
+}
+
+/** Those of the steps; null where there are none, or where the workspace is gone or in no repository. */
+export async function undoneNotes(workspace: string, steps: ReadonlySet<string>): Promise<UndoneNotes | null> {
+  const listed = await gitLine(['for-each-ref', '--format=%(refname)', UNDONE], { cwd: workspace, reading: true });
+  const all = listed.ok ? listed.value.split('\n').map((ref) => ref.slice(UNDONE.length)) : [];
+  const names = all.filter((name) => steps.has(name.split('/')[0] ?? ''));
+  return names.length === 0 ? null : { workspace, names };
+}
+
+/** How many went: all, or none where git cannot write. */
+export async function dropUndone({ workspace, names }: UndoneNotes): Promise<number> {
+  const input = names.map((name) => `delete ${undoneRef(name)}\n`).join('');
+  return (await git(['update-ref', '--stdin'], { cwd: workspace, input })).ok ? names.length : 0;
 }

@@ -3,8 +3,7 @@ import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { problem, ProblemError } from '../shared/problems.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
-import { git, gitEnvironment, gitLine, repositoryOf, valueOf } from './git.js';
-import { runProcess } from './runner-process.js';
+import { git, gitGroup, gitLine, repositoryOf, valueOf } from './git.js';
 import { orNull } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
@@ -36,6 +35,8 @@ export interface WorktreeWanted {
   readonly workspace: string;
   /** Commit id. */
   readonly base: string;
+  /** It was made before: a branch of its name is its own. */
+  readonly again?: boolean;
 }
 export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
   const repository = await repositoryOf(workspace);
@@ -88,11 +89,8 @@ export async function addWorktree({ path, branch, commonDir }: Worktree, signal?
     path,
     branch.slice('refs/heads/'.length),
   ];
-  const ran = await runProcess({
-    file: 'git',
-    args,
+  const ran = await gitGroup(args, {
     cwd: commonDir,
-    env: gitEnvironment(),
     timeout_s: STORE_BOUNDS.worktreeAdd_s,
     maxOutput_bytes: STORE_BOUNDS.worktreeOutput_bytes,
     ...(signal === undefined ? {} : { signal }),
@@ -134,14 +132,23 @@ export async function clear(sys: Sys, { path, commonDir }: Worktree, ours: OfUs)
   await orNull(sys.rmdir(all), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
 }
 
-/** Returns its tip where no other ref holds that. */
-export async function dropBranch(worktree: Worktree): Promise<string | null> {
-  const { branch, commonDir } = worktree;
-  const tip = await tipOf(worktree);
-  if (tip === null) return null;
+/** Where nothing else holds its commits a ref of its own keeps them, before anything of the worktree goes. */
+export async function keepCommits(worktree: Worktree): Promise<{ dropped: string | null; kept: string | null }> {
+  const { plan, name, branch, commonDir } = worktree;
+  const kept = `refs/emend/kept/${plan.slice(0, 16)}/${name}`;
+  // Without a branch it was removed before, and its result lost.
+  const tip = (await tipOf(worktree)) ?? (await tipOf({ ...worktree, branch: kept }));
+  if (tip === null) return { dropped: null, kept: null };
   const call = { cwd: commonDir, reading: true };
-  const args = ['rev-list', '--max-count=1', tip, '--not', `--exclude=${branch}`, '--all', 'HEAD', '--'];
-  const alone = valueOf(await gitLine(args, call)) !== '';
-  valueOf(await git(['update-ref', '-d', branch, tip], { cwd: commonDir }));
-  return alone ? tip : null;
+  const others = [branch, kept].map((ref) => `--exclude=${ref}`);
+  // Its own HEAD holds nothing: it goes with the worktree.
+  const args = ['rev-list', '--max-count=1', '--single-worktree', tip, '--not', ...others, '--all', 'HEAD', '--'];
+  if (valueOf(await gitLine(args, call)) === '') return { dropped: null, kept: null };
+  valueOf(await git(['update-ref', '-m', 'emend: not merged', kept, tip], { cwd: commonDir }));
+  return { dropped: tip, kept };
+}
+
+export async function dropBranch(worktree: Worktree): Promise<void> {
+  const tip = await tipOf(worktree);
+  if (tip !== null) valueOf(await git(['update-ref', '-d', worktree.branch, tip], { cwd: worktree.commonDir }));
 }

@@ -14,11 +14,13 @@ import type { Environment } from './runner-env.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from './sys-put.js';
 import { realSys } from './sys.js';
 import type { Sys } from './sys.js';
+import { commandTurn } from './turns.js';
 import type { LeaseHolder, Result, StillOurs } from './types.js';
 import {
   addWorktree,
   clear,
   dropBranch,
+  keepCommits,
   makeBranch,
   ofAnyAttempt,
   ofAttempt,
@@ -31,13 +33,16 @@ import type { Worktree, WorktreeWanted } from './worktree-git.js';
 export interface RemovedWorktree {
   readonly name: string;
   readonly branch: string;
-  /** The branch's last commit where no other branch holds it: told, so that a person can bring it back. */
+  /** The branch's last commit where nothing else holds it, and the ref that keeps it now. */
   readonly dropped: string | null;
+  readonly kept: string | null;
 }
 export interface SetUp {
   /** Of `worktree.setup`: run with `sh -c` in the worktree's workspace. */
   readonly command: string;
   readonly timeout_s: number;
+  /** How long it waits for its turn. */
+  readonly turn_ms: number;
   readonly maxOutput_bytes: number;
   readonly env: Environment;
   readonly signal?: AbortSignal;
@@ -106,7 +111,7 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     const isTaken = (await tipOf(planned)) !== null;
     const before = await read(plan, name);
     if (before !== null) return before;
-    if (isTaken)
+    if (isTaken && wanted.again !== true)
       fail(
         'conflict',
         `There is a branch ${planned.branch} already, which Emend did not make.`,
@@ -161,21 +166,23 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     const holder = (await isThere(join(worktree.path, '.git'))) ? await readLease(worktree.workspace) : null;
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
+    const kept = await keepCommits(worktree);
     await clear(sys, recorded, ofAnyAttempt(recorded));
-    const dropped = await dropBranch(worktree);
+    await dropBranch(worktree);
     for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));
     await sweep(plan, name);
-    return { name, branch: worktree.branch, dropped };
+    return { name, branch: worktree.branch, ...kept };
   };
 
   return {
     make: (wanted, attempt = {}) =>
       asResult(() => onDisk(`Making the worktree ${wanted.name}`, () => make(wanted, attempt))),
-    setUp: (worktree, { command, ...how }) =>
+    setUp: (worktree, { command, turn_ms, ...how }) =>
       onDisk(`Making the worktree ${worktree.name} ready`, async () => {
         const ready = file(worktree.plan, worktree.name, '.ready');
         if (await isThere(ready)) return { outcome: 'ready' };
-        const ran = await runCommand({ command, cwd: worktree.workspace, ...how });
+        const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
+        const ran = await commandTurn(turn, () => runCommand({ command, cwd: worktree.workspace, ...how }));
         // Cut short by the worker's stop, it has not failed.
         if (ran.aborted) throw new Error('worktree.setup was stopped');
         if (ran.exit !== 0)

@@ -69,6 +69,8 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   plan_changed: 'take_new',
   merge_conflict: 'regenerate',
   resume: 'resume',
+  version_unknown: 'wait',
+  cancelled: 'retry',
 };
 
 export const carry = async (world: World, planned: Planned): Promise<Carried> => {

@@ -30,6 +30,8 @@ export interface Trap {
     | { readonly kind: 'tear' }
     /** Holds the call until `go` is given: somebody else acts meanwhile. */
     | { readonly kind: 'wait' }
+    /** Its first git at or after the moment is a program that neither ends nor heeds SIGTERM. */
+    | { readonly kind: 'hang git' }
     /** This call and the next fitting ones of the activity fail. */
     | { readonly kind: 'fail'; readonly errno: string; readonly times: number };
 }

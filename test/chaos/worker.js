@@ -3,7 +3,9 @@
  * activities, or makes their system calls fail. Plain JavaScript on dist/, as workers run from there.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import childProcess from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -133,6 +135,18 @@ for (const [name, call] of Object.entries(real))
     await onCall(real, name, args);
     return call(...args);
   };
+
+/** Holds its outputs open in a child, too, as a hook or a file-system monitor does. */
+const HANGS = ['-c', "trap '' TERM; sleep 1000 & while :; do sleep 1000; done"];
+const { spawn } = childProcess;
+childProcess.spawn = (file, args, options) => {
+  const scope = file === 'git' ? scopes.getStore() : undefined;
+  const hanging = scope?.traps.find(({ trap }) => trap.does.kind === 'hang git');
+  return hanging !== undefined && !hanging.mine && claim(hanging, scope, `git ${args.join(' ')}`)
+    ? spawn('/bin/sh', HANGS, options)
+    : spawn(file, args, options);
+};
+syncBuiltinESMExports();
 
 const worker = await startWorker({
   env: process.env,

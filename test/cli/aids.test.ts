@@ -171,6 +171,30 @@ describe('examples of the help', () => {
     const dir = temp();
     expect((await run(['help', 'review'], dir)).out).toContain('Examples:\n  emend review\n');
     expect((await run(['revew'], dir, 2)).err).toContain('Did you mean review?');
+    for (const asked of [
+      ['revew', '--help'],
+      ['--help', 'revew'],
+      ['help', 'revew'],
+    ])
+      expect(await run(asked, dir, 2)).toMatchObject({
+        out: '',
+        err: "error: unknown command 'revew'\n(Did you mean review?)\n",
+      });
+    for (const asked of [
+      ['plan', 'statsu', '--help'],
+      ['plan', 'help', 'statsu'],
+    ])
+      expect((await run(asked, dir, 2)).err).toBe("error: unknown command 'statsu'\n(Did you mean status?)\n");
+    expect((await run(['no-such-command', '--help'], dir, 2)).err).toContain('See `emend help`.');
+    for (const asked of [
+      ['--help'],
+      ['help'],
+      ['help', 'review'],
+      ['review', '--help'],
+      ['review', 'x', '--help'],
+      ['plan', '--help'],
+    ])
+      expect((await run(asked, dir, 0)).out).toContain('Usage: emend ');
     expect((await run(['run', 'x.md', '--polcy', 'y'], dir, 2)).err).toContain('Did you mean --policy?');
     expect((await run(['decide', 'abcd', 'aprove'], dir, 2)).err).toContain('did you mean approve?');
   });

@@ -188,7 +188,23 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('under_way', 'diff RUN', end(done, 'says that there is no proposal', 'no proposal to show')),
   same('waits', 'report RUN', end(done, 'prints Markdown', '# ')),
   same('waits', 'events RUN', end(done, 'prints those that are there', '')),
-  ...ANSWERS.map((answer) => same('waits', answered(answer), end(done, 'prints what came of it', 'done'))),
+  same('waits', 'abort RUN', end(done, 'prints what came of it', 'done')),
+  ...ANSWERS.filter((answer) => answer !== 'abort').map((answer) =>
+    differs(
+      'waits',
+      answered(answer),
+      end(done, 'shows decision, proposal and files, asks, and prints what came of it', 'done'),
+      end(usage, 'sends nothing, and prints what to type', ' --decision '),
+      { typed: ['y'] },
+    ),
+  ),
+  differs(
+    'waits',
+    'approve RUN --file a.txt',
+    end(waiting, 'sends nothing where the person does not type `y`', 'Nothing was sent.'),
+    end(usage, 'sends nothing, and prints what to type', ' --file a.txt'),
+    { typed: [''] },
+  ),
   same('stale', 'approve RUN --decision 9-0', end(usage, 'says what the run says', 'Another decision is open'), {
     e2e: ['test/e2e/cli.test.ts', 'the run pauses with 3 and prints what to type; typing that ends it'],
   }),

@@ -71,8 +71,8 @@ test.each<readonly [Situation, string, number]>([
   ['waits', 'report RUN', 0],
   ['under_way', 'watch RUN', 130],
   ['waits', 'list', 0],
-  ['waits', 'approve RUN', 0],
-  ['stale', 'approve RUN', 2],
+  ['waits', 'approve RUN --decision 1-abcdabcd', 0],
+  ['stale', 'approve RUN --decision 9-0', 2],
 ])('%s: emend %s --json', async (situation, line, exit) => {
   const found = await played(situation, `${line} --json`, { isTty: false });
   expect({ line, ...found }).toMatchObject({ exit, out: expect.stringContaining('{') });

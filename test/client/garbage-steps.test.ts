@@ -1,4 +1,5 @@
 /** What gc takes of whole steps, and that it takes nothing from beside processes that write. */
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -6,8 +7,12 @@ import { describe, expect, test } from '@jest/globals';
 import { findGarbage, removeGarbage } from '../../src/client/garbage.js';
 import { storedFiles } from '../../src/client/garbage-files.js';
 import type { Emend } from '../../src/client/types.js';
+import { SERVER_BOUNDS } from '../../src/shared/bounds.js';
 import type { BlobRef } from '../../src/shared/refs.js';
+import { createApplyEngine } from '../../src/workspace/apply.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
 import { removeBlob } from '../../src/workspace/blob-remove.js';
+import { makeScene, requestOf } from '../workspace/apply-scene.js';
 import { fakeEmend, FakeServer, problemOf } from './fake.js';
 
 const keyOf = (n: number): string => `${n}`.repeat(8).padEnd(32, '0');
@@ -48,6 +53,40 @@ const step = async (
 };
 const ALL = { olderThan_ms: -1000 };
 
+test('what a rollback noted in git goes with the archive of its run, and is shown before; that of other runs stays', async () => {
+  const emend = await fakeEmend(new FakeServer());
+  const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }], { git: true });
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: scene.workspace, encoding: 'utf8' });
+  const notes = (): readonly string[] =>
+    git('for-each-ref', '--format=%(refname)', 'refs/worktree/emend/')
+      .split('\n')
+      .filter((ref) => ref !== '');
+  const engine = createApplyEngine({ home: emend.home, blobs: createBlobStore({ dir: join(scene.home, 'blobs') }) });
+  for (const key of [keyOf(1), keyOf(2)]) {
+    const request = requestOf(scene.workspace, scene.files, 1, key);
+    expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
+    expect(await engine.rollback(request)).toMatchObject({ outcome: 'rolled_back', files: ['a.txt'] });
+    await engine.releaseLease(scene.workspace, key);
+    const data = { v: 1, workflowId: 'w', namespace: emend.namespace, workspace: scene.workspace };
+    await emend.archive.append(key, [
+      { v: 1, id: 'started', at: '', kind: 'started', data },
+      ...(key === keyOf(1) ? [ENDED] : []),
+    ]);
+  }
+  expect(notes()).toHaveLength(2);
+  // Its transactions go first; the archive says where it worked.
+  const first = await findGarbage(emend, ALL);
+  expect(first).toMatchObject({ steps: [{ stepKey: keyOf(1), archive: false }], notes: [] });
+  await removeGarbage(first);
+  expect(notes()).toHaveLength(2);
+  const found = await findGarbage(emend, { ...ALL, archivesOlderThan_ms: -1000 });
+  expect(found.notes).toMatchObject([{ workspace: scene.workspace, names: [expect.stringContaining(keyOf(1))] }]);
+  expect(notes()).toHaveLength(2);
+  expect(await removeGarbage(found)).toMatchObject({ notesRemoved: 1 });
+  expect(notes()).toEqual([expect.stringContaining(`/undone/${keyOf(2)}/`)]);
+  scene.remove();
+});
+
 describe('steps that have ended', () => {
   test('lose slots, records and transactions, keep their archive and what it names; others keep all', async () => {
     const server = new FakeServer();
@@ -64,7 +103,7 @@ describe('steps that have ended', () => {
     expect(found.steps.map((each) => [each.stepKey, each.archive])).toEqual([[old.key, false]]);
     expect(found.blobs.map(({ path }) => path)).toEqual([pathOf(emend, old.answer)]);
     const bytes = [...found.blobs, ...found.steps.flatMap((each) => each.files)].reduce((sum, f) => sum + f.bytes, 0);
-    expect(await removeGarbage(found)).toEqual({ files: 6, bytes });
+    expect(await removeGarbage(found)).toEqual({ notesRemoved: 0, files: 6, bytes });
     for (const place of ['slots', 'records/steps', 'transactions'])
       expect((await readdir(join(emend.home, place))).sort()).toEqual([open.key, known.key, writing.key]);
     expect(await readdir(join(emend.home, 'records/seen'))).toHaveLength(3);
@@ -72,7 +111,7 @@ describe('steps that have ended', () => {
     expect(await emend.blobs.has(old.answer)).toBe(false);
     for (const ref of [old.shown, open.answer, known.answer, writing.answer])
       expect(await emend.blobs.has(ref)).toBe(true);
-    expect(await findGarbage(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [] });
+    expect(await findGarbage(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
   });
 
   test('lose their archive, with what it names, where an age is given for archives', async () => {
@@ -105,8 +144,11 @@ describe('steps that have ended', () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     await step(emend, 1, true);
-    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [] });
-    server.list = async () => Array.from({ length: 10_000 }, () => server.add('a', 'b').described);
+    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    const known = server.add('a', 'b').described;
+    server.list = async () => Array.from({ length: 20_000 }, () => known);
+    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    server.list = async () => new Array<typeof known>(SERVER_BOUNDS.gcRuns).fill(known);
     expect(await problemOf(() => findGarbage(emend, ALL))).toMatchObject({ code: 'limit_reached' });
   });
 });

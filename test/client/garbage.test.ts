@@ -41,7 +41,7 @@ describe('what may be removed', () => {
   test('what is young stays, also when it only became young after it was found', async () => {
     const emend = await fakeEmend(new FakeServer());
     const ref = await put(emend, 'young');
-    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [] });
+    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
     const found = await findGarbage(emend, { olderThan_ms: -1000 });
     expect(found.blobs).toHaveLength(1);
     const soon = new Date(Date.now() + 60_000);

@@ -18,7 +18,7 @@ export const control = async (action: Action): Promise<void> => {
   await promisify(execFile)(process.execPath, args, { timeout: CONTROL_MS, env: { ...process.env, NODE_OPTIONS: '' } });
 };
 
-const stateFile = (): string => {
+export const stateFile = (): string => {
   const file = process.env.EMEND_TEST_CLUSTER;
   if (file === undefined) throw new Error('no cluster: run `npm run test:cluster`');
   return file;

@@ -125,7 +125,7 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   const { decision } = (await showRun(s.emend, run)).status;
   expect(decision).toMatchObject({ reason: 'resume', accepts: ['resume', 'restart', 'abort'] });
   expect(decision?.message).toMatch(
-    /an earlier run of the plan left a checkpoint: it was aborted; its last error is not mended: .*two is bad/,
+    /an earlier run of the plan left a checkpoint: it was aborted; its tests did not pass; its last error is not mended: .*two is bad/,
   );
   await s.answer(run, 'resume');
   const estimate = (await s.settle(run)).status.decision;

@@ -24,21 +24,17 @@ const BRIEF = {
 describe('answers that cannot be used', () => {
   test('call lost, declined, unmarked, prompt cut, model unavailable', async () => {
     const paths = ['lost.js', 'declined.js', 'unmarked.js', 'cut.js', 'down.js', 'key.js'];
-    const s = (open = await scene(
-      { ...files(...paths), 'notes.txt': 'a long note\n'.repeat(2000) },
-      [
-        { ...bad('lost.js', 2), fault: { kind: 'drop', after_bytes: 500 } },
-        { ...bad('declined.js', 1), fault: { kind: 'refusal' } },
-        { ...bad('unmarked.js', 2), answer: whole({ 'unmarked.js': one(3) }).replace(/EMEND-COMPLETE.*\n/, '') },
-        // Too much for a small context window: as long as the notes are sent along.
-        { ...good('cut.js'), match: { contains: ['- cut.js', 'a long note'] }, usage: { input_tokens: 3 } },
-        { ...bad('down.js', 1), fault: { kind: 'overload' } },
-        { ...bad('down.js', 1), fault: { kind: 'server_error', status: 500 } },
-        { ...bad('key.js', 1), fault: { kind: 'status', status: 401, type: 'authentication_error' } },
-        ...paths.map(good),
-      ],
-      { env: { EMEND_MODELCALLATTEMPTS: '2' } },
-    ));
+    const s = (open = await scene({ ...files(...paths), 'notes.txt': 'a long note\n'.repeat(2000) }, [
+      { ...bad('lost.js', 2), fault: { kind: 'drop', after_bytes: 500 } },
+      { ...bad('declined.js', 1), fault: { kind: 'refusal' } },
+      { ...bad('unmarked.js', 2), answer: whole({ 'unmarked.js': one(3) }).replace(/EMEND-COMPLETE.*\n/, '') },
+      // Too much for a small context window: as long as the notes are sent along.
+      { ...good('cut.js'), match: { contains: ['- cut.js', 'a long note'] }, usage: { input_tokens: 3 } },
+      { ...bad('down.js', 1), fault: { kind: 'overload' } },
+      { ...bad('down.js', 4), fault: { kind: 'server_error', status: 500 } },
+      { ...bad('key.js', 1), fault: { kind: 'status', status: 401, type: 'authentication_error' } },
+      ...paths.map(good),
+    ]));
     await s.worker();
     const asked = (path: string): number => s.rehearsal.requests().filter((request) => request.rule === path).length;
     const pausedFor = async (path: string, reason: string, more = '') => {
@@ -79,8 +75,8 @@ describe('answers that cannot be used', () => {
     expect(await s.end(cut.run)).toMatchObject({ outcome: 'applied' });
 
     // The fault is over by the time that the person says retry.
-    const down = await pausedFor('down.js', 'model_unavailable');
-    expect(asked('down.js')).toBe(2);
+    const down = await pausedFor('down.js', 'model_unavailable', '\nlimits: { modelOutage_s: 1 }');
+    expect(asked('down.js')).toBe(5);
     expect(down.message).toContain('500');
     await s.answer(down.run, 'retry');
     expect(await s.end(down.run)).toMatchObject({ outcome: 'applied', usage: { unknownCalls: 0 } });

@@ -124,9 +124,9 @@ describe('emend review', () => {
     const shown = run.stepKey.slice(0, 8);
     expect(io.printed.err).toContain(`emend decide ${shown} select --decision ${decision} --hunk PATH:1,3`);
 
-    const wrong = async (args: string[]) => {
+    const wrong = async (args: string[], named = decision) => {
       const each = fakeIo({ env: s.env, cwd: s.repo });
-      expect(await main(['decide', shown, 'select', ...args], each)).toBe(2);
+      expect(await main(['decide', shown, 'select', '--decision', named, ...args], each)).toBe(2);
       return each.printed.err;
     };
     expect(await wrong([])).toContain('--hunk PATH:1,3');
@@ -134,8 +134,9 @@ describe('emend review', () => {
     expect(await wrong(['--hunk', 'c.js:1'])).toContain('no file c.js');
     expect(await wrong(['--hunk', 'a.js:1,2,3'])).toContain('all of a.js is chosen: approve it');
     expect(await wrong(['--hunk', 'b.js:1'])).toContain('cannot be taken in part');
+    expect(await wrong(['--hunk', 'a.js:2'], '9-00000000-00000000')).toContain('under this decision');
     const typed = fakeIo({ env: s.env, cwd: s.repo });
-    expect(await main(['decide', shown, 'select', '--hunk', './a.js:2'], typed)).toBe(0);
+    expect(await main(['decide', shown, 'select', '--decision', decision, '--hunk', './a.js:2'], typed)).toBe(0);
     expect(typed.printed.out).toContain('1 files still wait');
     await s.answer(run, 'skip');
     const part = await s.settle(run);

@@ -3,6 +3,7 @@
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { applyAnswer } from '../../src/edits/outcome.js';
 import type { Syntax } from '../../src/edits/syntax.js';
 import { LANGUAGES } from '../../src/syntax/languages.js';
@@ -32,7 +33,7 @@ interface Seen {
   readonly outcome: AnswerOutcome['outcome'];
 }
 
-const FOLDER = new URL('../scenarios/', import.meta.url).pathname;
+const FOLDER = fileURLToPath(new URL('../scenarios/', import.meta.url));
 
 export const scenarioNames = (): string[] =>
   readdirSync(FOLDER)

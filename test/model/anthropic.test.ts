@@ -63,6 +63,11 @@ describe('every fault has its kind', () => {
       { kind: 'status', status: 400, message: 'prompt is too long: 9 > 8' },
       { kind: 'context', retryable: false },
     ],
+    [
+      'spent credit (400)',
+      { kind: 'status', status: 400, message: 'Your credit balance is too low to access the Anthropic API.' },
+      { kind: 'auth', retryable: false },
+    ],
     ['401', { kind: 'status', status: 401, type: 'authentication_error' }, { kind: 'auth', retryable: false }],
     ['403', { kind: 'status', status: 403, type: 'permission_error' }, { kind: 'auth', retryable: false }],
     ['404', { kind: 'status', status: 404, type: 'not_found_error' }, { kind: 'not_found', retryable: false }],

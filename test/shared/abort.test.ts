@@ -186,6 +186,20 @@ describe('hosts and blobs that are gone', () => {
       moves: `${GO} > verify > ask engine_failed > say abort > rollback > ask workspace_unreachable > say wait > rollback > aborted`,
     },
     {
+      name: 'workspace_unreachable at verify: abort ends without the host and rolls nothing back',
+      ready: TESTED,
+      words: { verify: ['fails:workspace_unreachable'] },
+      decisions: ['approve', 'abort'],
+      moves: `${GO} > verify > ask workspace_unreachable > say abort > aborted`,
+    },
+    {
+      name: 'workspace_unreachable at rollback: a second abort ends without the host',
+      ready: TESTED,
+      words: { verify: ['fails'], rollback: ['fails:workspace_unreachable'] },
+      decisions: ['approve', 'abort', 'abort'],
+      moves: `${GO} > verify > ask engine_failed > say abort > rollback > ask workspace_unreachable > say abort > aborted`,
+    },
+    {
       name: 'a chunk whose host is gone is asked for the same way after wait',
       files: ['a.ts', 'b.ts'],
       words: { propose: { 'a.ts': ['fails:workspace_unreachable'] } },

@@ -504,6 +504,20 @@ describe('verify and rollback', () => {
     },
   ])('$name', check);
 
+  test('what gets no turn on its host is asked for again, and nothing else changes', () => {
+    const busy = new StepDriver(
+      { ready: TESTED },
+      inOrder({ seal: ['busy', 'busy', 'sealed'], verify: ['busy', 'pass'], commit: ['busy', 'committed'] }),
+    );
+    busy.run();
+    busy.say('approve');
+    busy.run();
+    expect(busy.state.outcome).toBe('committed');
+    expect(busy.state.failedVerifications).toBe(0);
+    const told = busy.state.events.flatMap((event) => (event.type === 'warning' ? [event.message.split(' ')[0]] : []));
+    expect(told).toEqual(['seal', 'seal', 'verify', 'commit']);
+  });
+
   test('a transient failure gets twice the time, a later verification the usual one', () => {
     const driver = new StepDriver(
       { ready: TESTED },

@@ -105,7 +105,10 @@ export function checkMove(state: StepState, move: Move): void {
         );
       holds(state.abortedBy === null, 'a call after an abort');
       const most = state.limits?.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
-      holds(state.chunksUsed + move.chunks.length <= most, 'more edit calls than maxTotalChunks');
+      holds(
+        state.chunksUsed - (state.unanswered ?? 0) + move.chunks.length <= most,
+        'more edit calls than maxTotalChunks',
+      );
       holds(move.chunks.length <= (state.limits?.concurrency ?? 1), 'more calls side by side than concurrency');
       return;
     }

@@ -2,7 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { judge, outcomeOf } from '../../src/shared/judge.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
-import { BOUNDS } from '../../src/shared/limits.js';
+import { BOUNDS, LIMITS } from '../../src/shared/limits.js';
+import { currentRules } from '../../src/shared/rules.js';
 import { readRequest, readShortSignal } from '../../src/shared/signals.js';
 import { play, type Saying, type StepDriver } from './step-driver.js';
 
@@ -19,6 +20,34 @@ const running = (): StepDriver => {
   driver.say('approve');
   return driver;
 };
+
+test('what counts goes by the rules of the run, not by those of today', () => {
+  const now = currentRules();
+  const max = LIMITS.outputBudget_tokens.max + 1;
+  const limits = { ...now.limits, outputBudget_tokens: { unit: 'tokens', min: max, max } };
+  const rules = { ...now, limits, answers: { ...now.answers, approval: ['revise', 'keep'] as const } };
+  const driver = play({ files: TWO, input: { rules: { ...rules, bounds: { ...now.bounds, note_bytes: 4 } } } });
+  expect(driver.state.decision?.accepts).toEqual(['revise', 'keep', 'abort']);
+  const judged = (set: NonNullable<DecisionRequest['set']>, note = 'why'): unknown =>
+    judge(driver.state, { ...driver.request('revise'), note, set });
+  expect(judged({ outputBudget_tokens: max })).toEqual({ counts: true });
+  expect(judged({ outputBudget_tokens: max - 1 })).toMatchObject({
+    message: expect.stringContaining(`from ${max} to`),
+  });
+  expect(judged({}, 'longer')).toMatchObject({ message: 'the note is longer than 4 characters' });
+});
+
+test('a bound and a reason that came after the run was started are those of the frozen table, never of today', () => {
+  const { bounds, answers, ...now } = currentRules();
+  const { note_bytes, ...older } = bounds;
+  const { approval, ...reasons } = answers;
+  const rules = { ...now, bounds: older, answers: reasons } as unknown as ReturnType<typeof currentRules>;
+  const driver = play({ files: TWO, input: { rules } });
+  expect(driver.state.decision?.accepts).toEqual([...approval.filter((each) => each !== 'select'), 'abort']);
+  expect(judge(driver.state, { ...driver.request('revise'), note: 'x'.repeat(note_bytes + 1) })).toMatchObject({
+    message: `the note is longer than ${note_bytes} characters`,
+  });
+});
 
 describe('refused, with the reason', () => {
   test.each<[string, () => StepDriver, Saying, RegExp]>([
@@ -160,7 +189,7 @@ describe('counts once', () => {
     const driver = atApproval();
     const request = driver.request('approve');
     driver.fold({ type: 'decided', request });
-    const reading = readRequest(JSON.parse(JSON.stringify(request)));
+    const reading = readRequest(driver.state, JSON.parse(JSON.stringify(request)));
     expect(reading.kind).toBe('request');
     expect(judge(driver.state, reading.kind === 'request' ? reading.request : request)).toMatchObject({
       counts: false,

@@ -13,7 +13,9 @@ import { StepDriver } from './step-driver.js';
 import type { Wanted } from './world.js';
 
 const FILES = ['a.ts', 'constructor', '__proto__', 'd.ts', 'e.ts'];
-const FAILS = ['fails', 'fails:blob_lost', 'fails:workspace_unreachable', 'fails:engine_failed'];
+const FAILS = ['', ':blob_lost', ':workspace_unreachable', ':engine_failed', ':model_unavailable'].map(
+  (why) => `fails${why}`,
+);
 /** Undefined (the natural outcome) three times as often as all the others together, so that plans get far. */
 const often = (words: readonly string[]): readonly (string | undefined)[] => [
   ...words,
@@ -22,8 +24,8 @@ const often = (words: readonly string[]): readonly (string | undefined)[] => [
 const path = (n: number): string => FILES[n % FILES.length] ?? 'a.ts';
 const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined)[]>> = {
   preflight: () => often(['pick', 'refused', ...FAILS]),
-  pick: () => often(['declined', 'attempts_exhausted', ...FAILS]),
-  brief: () => often(['none', ...FAILS]),
+  pick: () => often(['down', 'declined', 'attempts_exhausted', ...FAILS]),
+  brief: () => often(['down', 'none', ...FAILS]),
   propose: () =>
     often([
       'edited=1',
@@ -35,6 +37,10 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       'prompt_cut',
       'call_lost',
       'model_unavailable',
+      'down',
+      'down>unreached',
+      'down>401',
+      'down>after:600',
       'truncated>split',
       'truncated>budget:32768',
       'truncated>format',
@@ -175,7 +181,8 @@ describe('any fakes, any answers', () => {
         const { state, world } = driver;
         outcomes.set(state.outcome ?? '', (outcomes.get(state.outcome ?? '') ?? 0) + 1);
         if (['aborted', 'skipped', 'refused'].includes(state.outcome ?? '') && !told.leftByHand)
-          expect(world.uncommitted()).toEqual([]);
+          // Where the host is gone what is left there is named.
+          expect(world.uncommitted().filter((each) => state.openOnHost?.files.includes(each) !== true)).toEqual([]);
         expect(state.outcome === 'committed').toBe(world.commits.length > 0);
         expect(world.commits.length).toBeLessThanOrEqual(1);
         // JSON and back is the same: the state is plain data.
@@ -211,13 +218,42 @@ describe('any fakes, any answers', () => {
           if (driver.run(60 + 40 * (wanted.files?.length ?? 1)) === 'closed') return;
           // Between two answers nobody pays for more than the limit allows.
           const most = driver.state.limits?.maxTotalChunks ?? Math.max(10, 2 * driver.state.files.length);
-          expect(driver.state.chunksUsed).toBeLessThanOrEqual(most);
+          // Calls to a model that was down count for none.
+          expect(driver.state.chunksUsed - (driver.state.unanswered ?? 0)).toBeLessThanOrEqual(most);
           const request = answerOf(driver, n);
           if (request.answer !== 'abort' && judge(driver.state, request).counts)
             driver.fold({ type: 'decided', request });
         }
       }),
       fuzz('stubborn activities'),
+    );
+  });
+
+  test('a step that was stopped as it made no progress is led on by each answer, from wherever it was', () => {
+    fc.assert(
+      fc.property(plan, fc.nat(30), fc.nat(3), (it, at, n) => {
+        const left = [...it.words];
+        // A limit of 0 is as far as `retry` raises it: a person is asked each time.
+        const wanted = { ...it.wanted, limits: {} };
+        const driver = new StepDriver(wanted, (activity) => {
+          const options = WORDS[activity]?.(left[0] ?? 0) ?? [];
+          const word = left.shift();
+          return word === undefined ? (activity === 'verify' ? 'pass' : undefined) : options[word % options.length];
+        });
+        for (let count = 0; count < at; count += 1) {
+          if (['finish', 'await_decision'].includes(driver.next())) return;
+          driver.step();
+        }
+        left.length = 0;
+        driver.fold({ type: 'no_progress', moves: 100 });
+        for (let turn = 0; driver.run() === 'waits'; turn += 1) {
+          expect(turn).toBeLessThan(20);
+          // These need more than the word.
+          const given = driver.state.decision?.accepts.filter((each) => !['other', 'revise', 'select'].includes(each));
+          expect(driver.say(given?.[turn === 0 ? n % given.length : 0] ?? 'abort')).toBeNull();
+        }
+      }),
+      fuzz('steps without progress'),
     );
   });
 
@@ -298,7 +334,7 @@ describe('whatever is sent', () => {
         const { state } = driver;
         const isRecord = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
         const named: unknown = rightId && isRecord ? { ...sent, decision: state.decision?.id } : sent;
-        for (const reading of [readRequest(named), readShortSignal(state, answer, named)]) {
+        for (const reading of [readRequest(state, named), readShortSignal(state, answer, named)]) {
           if (reading.kind === 'ignored') {
             driver.fold({ type: 'ignored', what: reading.what, why: reading.why });
             expect(driver.state.decision).toEqual(state.decision);
@@ -328,7 +364,7 @@ describe('whatever is sent', () => {
       { v: deep },
       { v: 1, decision: id, answer: 'approve', requestId: 'r', set: { model: deep } },
     ]) {
-      for (const reading of [readRequest(sent), readShortSignal(driver.state, 'approve', sent)])
+      for (const reading of [readRequest(driver.state, sent), readShortSignal(driver.state, 'approve', sent)])
         if (reading.kind === 'request') expect(judge(driver.state, reading.request).counts).toBe(false);
         else expect(reading.what.length + reading.why.length).toBeLessThan(500);
     }

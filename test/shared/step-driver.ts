@@ -2,6 +2,7 @@
  * The workflow's loop without Temporal: `nextMove` says what comes next, a word of the case says what came of it, `reduce` folds
  * it in. A case is data: words per activity, decisions in order, and the moves that must follow. Invariants are checked at every fold.
  */
+import { waitsForHost } from '../../src/shared/decision-state.js';
 import { judge, outcomeOf } from '../../src/shared/judge.js';
 import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
@@ -9,8 +10,9 @@ import { nextMove, type Chunk, type Move } from '../../src/shared/moves.js';
 import { queueNames, type EditStepInput } from '../../src/shared/protocol.js';
 import { reduce, type Fact } from '../../src/shared/reducer.js';
 import { initialState, type StepState } from '../../src/shared/state.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import { checkFold, checkMove } from './invariants.js';
-import { blob, USAGE, World, type Wanted } from './world.js';
+import { blob, downOf, USAGE, World, type Wanted } from './world.js';
 
 const STEP_KEY = 'feedc0de'.repeat(4);
 const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
@@ -50,7 +52,11 @@ export const inOrder = (words: Words): Choose => {
 const MODEL = new Set(['pick', 'brief', 'propose']);
 /** Work that an abort cuts short; the rest runs to its end first. */
 const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify']);
+/** Moves in a row that wait for nothing. */
+const MOST_IDLE = 5;
 const DEFAULT_BUDGET = 16_384;
+
+const NOT_YET = { v: 1, outcome: 'busy' } as const;
 
 export class StepDriver {
   state: StepState;
@@ -70,14 +76,20 @@ export class StepDriver {
 
   fold(fact: Fact): void {
     const before = this.state;
-    this.state = reduce(before, fact, (this.now += 1000));
+    // As the workflow says it of an abort.
+    const aborts = fact.type === 'decided' && fact.request.answer === 'abort';
+    const told = aborts ? { ...fact, withoutHost: waitsForHost(before) } : fact;
+    this.state = reduce(before, told, (this.now += 1000));
     checkFold(before, this.state, fact);
   }
 
   /** Performs moves until the step waits for a person or has ended; more than `bound` moves is a loop without end. */
   run(bound = 400 + 10 * this.state.files.length): 'waits' | 'closed' {
+    let idle = 0;
     for (let count = 0; count < bound; count += 1) {
       const move = nextMove(this.state, this.now);
+      idle = move.kind === 'pause' || move.kind === 'approve_by_policy' ? idle + 1 : 0;
+      if (idle > MOST_IDLE) throw new Error(`waits for nothing: ${this.trace.slice(-10).join(' > ')}`);
       if (move.kind === 'finish') {
         if (this.state.stage !== 'closed') this.fold({ type: 'finished' });
         return 'closed';
@@ -149,6 +161,10 @@ export class StepDriver {
   private perform(move: Exclude<Move, { kind: 'finish' | 'await_decision' }>): void {
     if (move.kind === 'pause') return this.fold({ type: 'paused', pause: move.pause });
     if (move.kind === 'wait') return this.fold({ type: 'waited' });
+    if (move.kind === 'back_off') {
+      this.now += move.ms - 1000;
+      return this.fold({ type: 'waited' });
+    }
     if (move.kind === 'approve_by_policy') return this.fold({ type: 'approved_by_policy' });
     if (move.kind === 'propose') return this.propose(move.chunks);
     if (this.abortRequested && INTERRUPTIBLE.has(move.kind)) return;
@@ -183,6 +199,10 @@ export class StepDriver {
         return { type: 'preflighted', result: world.preflight(word ?? 'ready', state) };
       case 'pick': {
         const paths = word?.startsWith('picked:') === true ? word.slice(7).split(',') : null;
+        if (word === 'down') {
+          const failed = { outcome: 'failed', reason: 'model_unavailable', message: '', usage: NO_USAGE } as const;
+          return { type: 'picked', result: { v: 1, ...failed, down: downOf('') } };
+        }
         if (paths !== null || word === undefined)
           return { type: 'picked', result: { v: 1, outcome: 'picked', paths: paths ?? ['a.ts'], usage: USAGE } };
         return {
@@ -191,6 +211,10 @@ export class StepDriver {
         };
       }
       case 'brief': {
+        if (word === 'down') {
+          const down = downOf('');
+          return { type: 'briefed', result: { v: 1, brief: null, usage: NO_USAGE, message: 'no brief', down } };
+        }
         const none = word === 'none';
         const result = {
           v: 1,
@@ -201,17 +225,17 @@ export class StepDriver {
         return { type: 'briefed', result };
       }
       case 'seal':
-        return { type: 'sealed', result: world.seal(word ?? 'sealed', state) };
+        return { type: 'sealed', result: word === 'busy' ? NOT_YET : world.seal(word ?? 'sealed', state) };
       case 'apply':
         return { type: 'applied', result: world.apply(word ?? 'applied', state) };
       case 'rebase':
         return { type: 'rebased', result: world.rebase(word ?? 'sealed', state) };
       case 'verify':
-        return { type: 'verified', result: world.verify(word ?? 'pass') };
+        return { type: 'verified', result: word === 'busy' ? NOT_YET : world.verify(word ?? 'pass') };
       case 'rollback':
         return { type: 'rolled_back', result: world.rollback(state) };
       case 'commit':
-        return { type: 'committed', result: world.commit(word ?? 'committed') };
+        return { type: 'committed', result: word === 'busy' ? NOT_YET : world.commit(word ?? 'committed') };
       default:
         throw new Error(`no such move: ${kind}`);
     }
@@ -262,6 +286,8 @@ function labelOf(move: Move, state: StepState): string {
       return `apply ${move.files.join(',')}`;
     case 'pause':
       return ['ask', move.pause.reason, move.pause.files.map((file) => file.path).join(',')].join(' ').trim();
+    case 'back_off':
+      return `wait ${Math.round(move.ms / 1000)}`;
     case 'commit':
       return state.incomplete ? 'commit [INCOMPLETE]' : 'commit';
     default:

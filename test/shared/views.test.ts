@@ -32,7 +32,7 @@ describe('details', () => {
         expect(reading).toMatchObject({ kind: 'request', request: { decision: state.decision?.id, answer: name } });
       }
       for (const answer of state.decision?.accepts ?? [])
-        expect(details).toContain(`emend decide feedc0de ${answer}\``);
+        expect(details).toContain(`emend decide feedc0de ${answer} --decision ${state.decision?.id ?? ''}\``);
       expect(details).toContain(reason);
     },
   );

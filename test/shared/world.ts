@@ -3,7 +3,9 @@
  * says what an activity gives (`truncated>split`, `busy`, `conflict:b.ts`); without one it does its natural work on the maps.
  */
 import { createHash } from 'node:crypto';
-import { LIMITS, type Limits } from '../../src/shared/limits.js';
+import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
+import type { ModelDown } from '../../src/shared/outage.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
 import { leftOut, pathsToApply, pinnedFiles } from '../../src/shared/moves.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
@@ -34,6 +36,21 @@ export const USAGE: StepUsage = {
   usd: 0.01,
   seconds: 1,
 };
+/** `down` (529), `down>unreached`, `down>401`, `down>after:60` (retry-after, s). By the defaults. */
+export const downOf = (how: string): ModelDown => ({
+  message: 'Overloaded',
+  wait:
+    how === '401'
+      ? null
+      : {
+          first_ms: TIMINGS.outageWait_ms.default ?? 0,
+          most_ms: TIMINGS.outageMaxWait_ms.default ?? 0,
+          total_ms: (LIMITS.modelOutage_s.default ?? 0) * 1000,
+          retryAfter_ms: how.startsWith('after:') ? Number(how.slice(6)) * 1000 : 0,
+        },
+  unreached: how === 'unreached',
+  mayBePaid: false,
+});
 const DEFAULT_LIMITS = Object.fromEntries(Object.entries(LIMITS).map(([name, spec]) => [name, spec.default])) as Limits;
 
 /** What the job asks for; all of it optional. */
@@ -170,6 +187,8 @@ export class World {
       case 'call_lost':
       case 'model_unavailable':
         return { ...base, outcome, message };
+      case 'down':
+        return { v: 1, outcome: 'model_unavailable', message: 'Overloaded', down: downOf(detail), usage: NO_USAGE };
       default:
         throw new Error(`no such answer: ${word}`);
     }

@@ -71,6 +71,7 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'web-arrows': { bad: 'src/web/bad.ts', text: uses('../workspace/x.js') },
   'page-as-types': { bad: 'src/web/page/bad.ts', text: uses('../../client/x.js') },
   'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/x.js') },
+  'replay-reads-no-constants': { bad: 'src/shared/bad.ts', text: uses('./limits.js') },
   'sandbox-no-builtins': {
     bad: 'src/shared/bad.ts',
     text: "import { createHash } from 'node:crypto';\nexport const y = createHash;\n",
@@ -105,6 +106,7 @@ describe('dependency rules', () => {
   // Starting the tool takes longer than cruising: rules whose bad files do not touch each other share a tree.
   test('every rule fires on its bad file, and nothing fires on good ones', () => {
     const good = Object.fromEntries(FOLDERS.map((folder) => [`src/${folder}/x.ts`, EMPTY]));
+    good['src/shared/limits.ts'] = EMPTY;
     expect(
       violations({
         ...good,
@@ -143,6 +145,7 @@ describe('sources', () => {
     'src/workflows/plan.ts': 'the protocol as one text',
     'src/shared/decide.ts': 'one table of answers',
     'src/shared/bounds.ts': 'every inner bound, in one place',
+    'src/shared/plan/types.ts': 'every shape of a plan, in one place',
   };
   const MOST = 300;
 
@@ -157,6 +160,7 @@ describe('sources', () => {
   /** Numbers that bound nothing: what others have fixed, weights and units. The page's own sizes stand beside what they draw. */
   const NO_BOUNDS: Record<string, string> = {
     'src/shared/versions.ts': 'the version of what is stored',
+    'src/shared/first-rules.ts': 'bounds as they once were, for histories',
     'src/model/prompt/shown-files.ts': 'weights of an estimate',
     'src/model/prompt/tokens.ts': 'weights of an estimate',
     'src/activities/edit-work.ts': 'a weight of an estimate',
@@ -196,6 +200,47 @@ describe('sources', () => {
     // A reason that is no longer needed goes.
     expect(Object.keys(NO_BOUNDS).filter((path) => !found.includes(path))).toEqual([]);
     expect(NUMBER.test('const a = 1;\nconst MAX_TRIES = 5;\n')).toBe(true);
+  });
+
+  /** Files of Emend's own, or of nobody else's making, that are opened without `readGiven`. */
+  const OPENED: Record<string, string> = {
+    'src/workspace/given-file.ts': 'the function itself',
+    'src/workspace/sys.ts': 'the system calls of the stores; readEntry opens as readGiven does',
+    'src/cli/patch/read-answer.ts': 'a named pipe is welcome: `emend patch <(command)`; bounded where it is read',
+    'src/cli/review/note.ts': 'a file of ours that an editor has written',
+    'src/cli/version.ts': "the package's own package.json",
+    'src/activities/plan/plan-log.ts': "the home's own",
+    'src/client/garbage-files.ts': "the store's own",
+    'src/model/running-calls.ts': "the store's own",
+    'src/temporal/cli-binary.ts': "the home's own",
+    'src/temporal/cli-fetch.ts': "the home's own",
+    'src/temporal/dev-database.ts': "the home's own",
+    'src/temporal/dev-record.ts': "the home's own",
+    'src/temporal/dev-server.ts': "the home's own",
+    'src/web/assets.ts': 'the built page',
+    'worker.ts': 'the workflow bundle',
+  };
+  const OPENS =
+    /import (\{[^}]*\b(readFile|readFileSync|open|openSync|createReadStream|copyFile|copyFileSync)\b[^}]*\}|\* as \w+) from '(node:)?fs(\/promises)?'|realSys\.readFile\(/;
+
+  test('every file that a person or a repository hands us is opened by readGiven', () => {
+    const found = [...sources('src'), 'worker.ts', 'client.ts'].filter((path) => OPENS.test(read(path)));
+    expect(found.filter((path) => OPENED[path] === undefined)).toEqual([]);
+    // A reason that is no longer needed goes.
+    expect(Object.keys(OPENED).filter((path) => !found.includes(path))).toEqual([]);
+    expect(OPENS.test("import { mkdir, readFile } from 'node:fs/promises';\n")).toBe(true);
+  });
+
+  test('git is started by src/workspace/git.ts alone, where it has its time limit and nobody to ask', () => {
+    const starts = /\b(spawn|spawnSync|execFile|execFileSync|exec|execSync|execa|promisify\(execFile\))\(\s*['"`]git\b/;
+    const named = /(?:file: ?|captureProcess\(\s*|tool\(\s*)'git'/;
+    const all = [...sources('src'), 'worker.ts', 'client.ts'];
+    const found = all.filter((path) => starts.test(read(path)) || named.test(read(path)));
+    expect(found).toEqual(['src/workspace/git.ts']);
+    expect(all.filter((path) => /\bcaptureProcess\b/.test(read(path))).sort()).toEqual([
+      'src/workspace/git.ts',
+      'src/workspace/process-output.ts',
+    ]);
   });
 
   test('what loads in the workflow sandbox imports nothing of Node, not even as a type', () => {

@@ -12,7 +12,8 @@ import { liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
 import { startDevServer } from '../../src/temporal/dev-server.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
 import { doctor } from '../../src/temporal/doctor.js';
-import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
+import { awaitUsable, ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
+import { connectWorker } from '../../src/temporal/worker-connection.js';
 import { alive } from '../support/alive.js';
 import { bareEnvironment, newHome, serverOptions, startServer } from './support/server.js';
 
@@ -208,8 +209,40 @@ describe('what needs a server', () => {
     });
   });
 
+  test('a start that names new search attributes is accepted, and left behind once, though the server lists them before it takes them', async () => {
+    const options = await serverOptions(place.home, 'memory');
+    // What a cluster does and a dev server does not: its frontend reads a namespace's attributes from a cache.
+    const cached = `${place.home}/temporal-cached`;
+    const flag = '--dynamic-config-value system.forceSearchAttributesCacheRefreshOnRead=false';
+    await writeFile(cached, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, { mode: 0o755 });
+    await keep(startDevServer({ ...options, cli: { ...options.cli, path: cached } }));
+    await connected(async ({ connection, client, namespace }) => {
+      expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
+      const start = (workflowId: string) =>
+        client.workflow.start('paused', {
+          taskQueue: 'none',
+          workflowId,
+          typedSearchAttributes: [
+            { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
+          ],
+        });
+      // Else the window was missed, and the rest shows nothing.
+      await expect(start('too-early')).rejects.toThrow();
+      // Each kind of connection words the refusal in its own way.
+      const env = bareEnvironment(place.home);
+      const worker = await connectWorker({ env, home: place.home, connect_ms: 10_000 });
+      await awaitUsable(worker.connection, namespace).finally(() => worker.close());
+      await start('in-time');
+      await awaitUsable(connection, namespace);
+      const { count } = await client.workflow.count('WorkflowType = "emend-search-attributes"');
+      expect(count).toBeLessThanOrEqual(1);
+    });
+  });
+
   test('doctor names what is missing and the command that mends it, and shows no key', async () => {
-    const env = { ...bareEnvironment(place.home), EMEND_TEMPORAL_CLI: '/nonexistent/temporal' };
+    // Else a server at the usual port, which this machine's user may run, would be found.
+    const nobody = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const env = { ...bareEnvironment(place.home), ...nobody, EMEND_TEMPORAL_CLI: '/nonexistent/temporal' };
     const sick = new Map((await doctor(env)).map((check) => [check.name, check]));
     expect([...sick.values()].filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([
       'Temporal CLI',

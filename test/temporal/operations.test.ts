@@ -1,5 +1,8 @@
 /** What cannot be run here is at least read: the compose file, and the tables of docs/operations.md against the code. */
+import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { TIMINGS } from '../../src/shared/limits.js';
@@ -20,12 +23,12 @@ interface Service {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
 const file = (name: string): Promise<string> => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
-const { services } = parse(await file('docker-compose.yml')) as { services: Record<string, Service> };
+const { services } = parse(await file('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
 const operations = await file('docs/operations.md');
 
 describe('docker-compose.yml', () => {
   test('has what the design names', () => {
-    expect(Object.keys(services)).toEqual(['postgresql', 'schema', 'temporal', 'namespace', 'ui', 'worker']);
+    expect(Object.keys(services)).toEqual(['postgresql', 'schema', 'temporal', 'namespace', 'ui', 'worker', 'page']);
   });
 
   test.each(Object.entries(services))('%s: pinned, on the loopback address only, healthy or done', (_name, service) => {
@@ -46,16 +49,32 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('the schema commands are those of `npm run test:cluster`, and the worker keeps the store in a volume', async () => {
-    const [schema, tried] = [services.schema?.command?.[0] ?? '', await file('scripts/cluster/temporal.js')];
-    for (const command of ['create', 'setup-schema', 'update-schema']) {
-      expect(schema).toContain(`--db $$database ${command}`);
-      expect(tried).toContain(`tool('${command}'`);
-    }
-    expect(schema).toContain('--schema-name postgresql/v12/$$schema');
-    expect(tried).toContain('`postgresql/v12/${schema}`');
-    expect(services.worker?.environment?.EMEND_STORE).toMatch(/^\/store\//);
-    expect(services.worker?.volumes).toContain('store:/store');
+  test('is of the version of Temporal that `npm run test:cluster` starts it with', async () => {
+    const version = /SERVER_VERSION = '([\d.]+)'/.exec(await file('scripts/cluster/tools.js'))?.[1];
+    const images = [services.schema?.image, services.temporal?.image, services.namespace?.image];
+    expect(images).toEqual(['admin-tools', 'server', 'admin-tools'].map((name) => `temporalio/${name}:${version}`));
+  });
+});
+
+describe('npm run test:cluster', () => {
+  const cluster = (args: readonly string[], env: Record<string, string> = {}) => {
+    const script = fileURLToPath(new URL('../../scripts/cluster.js', import.meta.url));
+    const options = { env: { ...process.env, NODE_OPTIONS: '', ...env }, encoding: 'utf8' as const, timeout: 60_000 };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], options);
+    return { status, last: stdout.trim().split('\n').at(-1), stderr };
+  };
+
+  test('fails where its argument fits only a file that is left out, and says why', () => {
+    expect(cluster(['package.test'])).toEqual({
+      status: 1,
+      last: '0 passed, 1 failed',
+      stderr: expect.stringContaining('test/e2e/package.test.ts is left out: about the packed files; needs no server'),
+    });
+  });
+
+  test('says in its last line that it was skipped, and is no success', () => {
+    const nothing = { PATH: dirname(process.execPath), EMEND_TEST_CACHE: '/nonexistent' };
+    expect(cluster([], nothing)).toMatchObject({ status: 1, last: '0 passed, 0 failed, 1 skipped' });
   });
 });
 

@@ -145,6 +145,27 @@ describe('payloads on a real server', () => {
     else expect(historySize).toBeGreaterThan(5 * BOUNDS.inlinePayload_bytes);
   });
 
+  test.each([
+    ['small', 10],
+    ['over what goes inline', 200],
+    ['over what the server takes', 40_000],
+  ])('an answer to a query, %s: it comes whole, and reading left nothing in the store', async (_name, count) => {
+    const id = `t-${randomUUID()}`;
+    const worker = await workerOn(id);
+    const handle = await client.client.workflow.start('asked', { taskQueue: id, workflowId: id, args: [] });
+    const before = blobs.kept.size;
+    const answers = await worker.runUntil(async () => [
+      await handle.query<string[], [number]>('rows', count),
+      await handle.query<string[], [number]>('rows', count),
+    ]);
+    await handle.terminate();
+    for (const answer of answers) {
+      expect(answer).toHaveLength(count);
+      expect(answer.at(-1)).toBe(String(count - 1).padEnd(100, 'row'));
+    }
+    expect(blobs.kept.size).toBe(before);
+  });
+
   long(
     'a value of a workflow whose blob is gone: its task says so in the history, and goes on when the blob is back',
     async () => {

@@ -13,7 +13,10 @@ import { createDiskJournal } from '../../src/model/journal.js';
 import { slotKey } from '../../src/model/slot-key.js';
 import type { SlotKeyParts } from '../../src/model/types.js';
 import { ProblemError } from '../../src/shared/problems.js';
+import { initialPlan } from '../../src/shared/plan/state.js';
+import type { PlanInput } from '../../src/shared/plan/types.js';
 import { readRequest } from '../../src/shared/signals.js';
+import { unreadableCarried } from '../../src/shared/versions.js';
 import { claimRecord, liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
 import { checkDatabase } from '../../src/temporal/dev-database.js';
 import { createApplyEngine } from '../../src/workspace/apply.js';
@@ -215,11 +218,14 @@ test('a closed run’s result with v 2 is not guessed at', () => {
 
 test('a decision with v 2 does not count, in words that say what to do; extra fields are no matter', () => {
   const request = { v: 1, decision: '1-aaaaaaaa', answer: 'approve', requestId: 'r', by: { name: 'n', from: 'cli' } };
-  expect(readRequest({ ...request, v: 2 })).toMatchObject({
+  expect(readRequest({ input: {}, decision: null }, { ...request, v: 2 })).toMatchObject({
     kind: 'ignored',
     why: expect.stringMatching(/version 2; this Emend reads version 1.*upgrade/),
   });
-  expect(readRequest({ ...request, laterField: [] })).toMatchObject({ kind: 'request', request });
+  expect(readRequest({ input: {}, decision: null }, { ...request, laterField: [] })).toMatchObject({
+    kind: 'request',
+    request,
+  });
 });
 
 describe('the dev server', () => {
@@ -259,4 +265,33 @@ describe('the dev server', () => {
       expect(readFileSync(`${db}.cli-version`, 'utf8')).toBe(noted);
     }
   });
+});
+
+test('what a run carries over is read by version and shape; a field that began as null may be missing', () => {
+  const fresh = initialPlan({ stepKey: 'f'.repeat(32), options: { drift: null } } as unknown as PlanInput, 0);
+  const carried = (change: object, of: object = {}): unknown => ({
+    v: 1,
+    told: 3,
+    state: { ...fresh, ...change },
+    ...of,
+  });
+  expect(unreadableCarried(carried({ pausedBy: 'ann', later: 1 }), fresh)).toBeNull();
+  const left = new Set(['input', 'estimateAsked']);
+  const without = Object.fromEntries(Object.entries(fresh).filter(([name]) => !left.has(name)));
+  expect(unreadableCarried({ v: 1, told: 0, state: without }, fresh)).toBeNull();
+  const odd: readonly (readonly [unknown, RegExp])[] = [
+    [carried({}, { v: 2 }), /has version 2; this Emend reads version 1/],
+    [carried({ v: 2 }), /The state that the run goes on from has version 2/],
+    [carried({}, { told: '3' }), /told is missing/],
+    [carried({ phases: {} }), /phases is missing or of another kind/],
+    [carried({ stage: undefined }), /stage is missing/],
+    [{ v: 1, told: 0 }, /no version/],
+    [null, /no version/],
+    ['x', /no version/],
+  ];
+  for (const [value, message] of odd)
+    expect(unreadableCarried(value, fresh)).toMatchObject({
+      code: 'version_unknown',
+      message: expect.stringMatching(message),
+    });
 });

@@ -2,7 +2,9 @@
 import { expect, test } from '@jest/globals';
 import type { TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
-import { failureOf, refuseUpdate } from '../../src/workflows/failures.js';
+import { createActivities, type ActivityDependencies } from '../../src/activities/index.js';
+import { resolveTimings } from '../../src/temporal/timings.js';
+import { failureOf, refuseUpdate, WORK } from '../../src/workflows/failures.js';
 
 const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('activity failed', 'activity', 'id', RetryState.MAXIMUM_ATTEMPTS_REACHED, 'worker', cause);
@@ -43,6 +45,25 @@ test.each<[string, unknown, string, string, RegExp]>([
   const failure = failureOf(error, activity);
   expect(failure.reason).toBe(reason);
   expect(failure.message).toMatch(message);
+});
+
+test('every activity has a sentence for its time-outs, and a reason by what it calls', () => {
+  const { host, model } = createActivities({ timings: resolveTimings({}) } as ActivityDependencies);
+  const all = [...Object.keys(host), ...Object.keys(model)].sort();
+  expect(Object.keys(WORK).sort()).toEqual(all);
+  expect(new Set(Object.values(WORK)).size).toBe(all.length);
+  for (const activity of all) {
+    const calls = activity in model && activity !== 'tally';
+    for (const type of ['START_TO_CLOSE', 'SCHEDULE_TO_CLOSE', 'HEARTBEAT'] as const) {
+      const { reason, message } = failureOf(timeout(type), activity);
+      expect({ activity, reason }).toEqual({ activity, reason: calls ? 'model_unavailable' : 'engine_failed' });
+      expect(message).toContain(`${WORK[activity as keyof typeof WORK]} timed out: `);
+      expect(message).toContain(type);
+    }
+    const waited = failureOf(timeout('SCHEDULE_TO_START'), activity);
+    expect(waited.reason).toBe(calls ? 'model_unavailable' : 'workspace_unreachable');
+    expect(waited.message).toContain(WORK[activity as keyof typeof WORK]);
+  }
 });
 
 test('a refused update is not tried again', () => {

@@ -22,9 +22,9 @@ export class Repo {
   constructor(dir: string) {
     this.dir = dir;
   }
-  static async make(options: { dir?: string; identity?: boolean } = {}): Promise<Repo> {
+  static async make(options: { dir?: string; identity?: boolean; sha256?: boolean } = {}): Promise<Repo> {
     const repo = new Repo(options.dir ?? (await realpath(await mkdtemp(join(tmpdir(), 'emend git-')))));
-    await repo.git('init', '-q', '-b', 'main');
+    await repo.git('init', '-q', '-b', 'main', ...(options.sha256 === true ? ['--object-format=sha256'] : []));
     if (options.identity ?? true) {
       await repo.git('config', 'user.name', 'Ada Person');
       await repo.git('config', 'user.email', 'ada@example.org');

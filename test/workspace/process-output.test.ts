@@ -8,6 +8,7 @@ const node = (script: string, more: { input?: string; max_bytes?: number; cwd?: 
     cwd: tmpdir(),
     env: { ONLY: 'this' },
     max_bytes: 1_000_000,
+    timeout_ms: 30_000,
     ...more,
   });
 
@@ -38,7 +39,9 @@ test('what ends by a signal or cannot be started has no exit code', async () => 
     ['/no/such/program', [], /^spawn \/no\/such\/program ENOENT$/],
     ['git', ['a\0b'], /null bytes/],
   ] as const)
-    expect(await captureProcess(file, args, { cwd: tmpdir(), env: {}, max_bytes: 10 })).toMatchObject({
+    expect(
+      await captureProcess(file, args, { cwd: tmpdir(), env: {}, max_bytes: 10, timeout_ms: 30_000 }),
+    ).toMatchObject({
       code: null,
       failure: expect.stringMatching(says),
     });

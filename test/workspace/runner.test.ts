@@ -103,7 +103,9 @@ describe('the group', () => {
 
   test('it does not outlive the process that started it, killed with SIGKILL', async () => {
     for (const room of ['workspace', 'shared']) await mkdir(join(dir, 'js', room), { recursive: true });
-    const parts = ['runner', 'runner-env', 'runner-output', 'runner-process'].map((name) => `workspace/${name}`);
+    const parts = ['runner', 'runner-env', 'runner-output', 'runner-process', 'process-output', 'time-left'].map(
+      (name) => `workspace/${name}`,
+    );
     for (const name of [...parts, 'shared/bounds']) {
       const source = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
       const { code } = await transformFile(source, {

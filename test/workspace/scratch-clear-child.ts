@@ -9,5 +9,5 @@ if (work === 'recover') {
   await hostId(await resolveHome(process.env));
   await recover({ ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined }, {});
 } else {
-  await removeGarbage({ steps: [], blobs: [], temps: [] });
+  await removeGarbage({ steps: [], blobs: [], temps: [], notes: [] });
 }

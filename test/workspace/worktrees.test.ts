@@ -66,7 +66,9 @@ test('made beside the home, on its own branch at the base; the same again; remov
   await repo.commitAll('nothing new').catch(() => null);
   expect(await make('p1-1', join(repo.dir, 'sub'))).toEqual(tree);
   expect(await keeper().list(PLAN)).toEqual([tree]);
-  expect(await keeper().remove(PLAN, 'p1-1')).toEqual({ name: 'p1-1', branch: tree.branch, dropped: null });
+  expect(await keeper().remove(PLAN, 'p1-1')).toEqual({
+    ...{ name: 'p1-1', branch: tree.branch, dropped: null, kept: null },
+  });
   expect(await traces()).toEqual(before);
   expect(await keeper().remove(PLAN, 'p1-1')).toBeNull();
   expect(await keeper().list(PLAN)).toEqual([]);
@@ -95,13 +97,51 @@ test('what a worker left that died while it noted or removed a worktree goes wit
   expect(await traces()).toEqual(before);
 });
 
-test('commits that no other branch holds are told when the branch goes', async () => {
+test('commits that nothing else holds are kept under a ref when the branch goes; those that were merged are not', async () => {
   const tree = await make();
   await writeFile(join(tree.path, 'b.txt'), 'b\n');
   gitIn(tree.path, 'add', '-A');
   gitIn(tree.path, 'commit', '-q', '-m', 'work');
   const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
-  expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ dropped: tip });
+  const kept = 'refs/emend/kept/0123456789abcdef/p1-1';
+  expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ dropped: tip, kept });
+  expect(await repo.line('rev-parse', kept)).toBe(tip);
+  expect((await traces()) as object).toMatchObject({ worktrees: [`worktree ${repo.dir}`], admin: [], records: [] });
+
+  const merged = await make('p2-1');
+  await writeFile(join(merged.path, 'c.txt'), 'c\n');
+  gitIn(merged.path, 'add', '-A');
+  gitIn(merged.path, 'commit', '-q', '-m', 'merged');
+  await repo.git('merge', '-q', '--ff-only', merged.branch);
+  expect(await keeper().remove(PLAN, 'p2-1')).toMatchObject({ dropped: null, kept: null });
+});
+
+test('a remover that dies after the branch has gone: the next still names the ref', async () => {
+  const tree = await make();
+  await writeFile(join(tree.path, 'b.txt'), 'b\n');
+  gitIn(tree.path, 'add', '-A');
+  gitIn(tree.path, 'commit', '-q', '-m', 'work');
+  const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
+  const dies: Sys = { ...realSys, unlink: () => Promise.reject(new Error('killed')) };
+  await expect(keeper(dies).remove(PLAN, 'p1-1')).rejects.toThrow('killed');
+  expect(existsSync(tree.path)).toBe(false);
+  expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({
+    ...{ dropped: tip, kept: 'refs/emend/kept/0123456789abcdef/p1-1' },
+  });
+});
+
+test('made again under its name: from the base that it had, on what was committed', async () => {
+  const tree = await make();
+  await writeFile(join(tree.path, 'b.txt'), 'b\n');
+  gitIn(tree.path, 'add', '-A');
+  gitIn(tree.path, 'commit', '-q', '-m', 'work');
+  await rm(tree.path, { recursive: true });
+  // Of its own home, too, nothing is left but the branch.
+  await rm(join(home, 'worktrees'), { recursive: true });
+  const wanted = { plan: PLAN, name: 'p1-1', workspace: repo.dir, base };
+  expect(await keeper().make(wanted)).toMatchObject({ ok: false, problem: { code: 'conflict' } });
+  const made = await keeper().make({ ...wanted, again: true });
+  expect(made.ok && (await readFile(join(made.value.path, 'b.txt'), 'utf8'))).toBe('b\n');
 });
 
 test("a person's worktrees, branches and files stay", async () => {
@@ -216,7 +256,8 @@ describe('a maker that dies', () => {
     gitIn(tree.path, 'commit', '-q', '-m', 'work');
     await rm(tree.path, { recursive: true });
     expect(await readFile(join((await make()).path, 'b.txt'), 'utf8')).toBe('b\n');
-    await keeper().remove(PLAN, 'p1-1');
+    const { kept } = (await keeper().remove(PLAN, 'p1-1')) ?? {};
+    gitIn(repo.dir, 'update-ref', '-d', kept ?? '');
     expect(await traces()).toEqual(before);
   });
 });
@@ -281,7 +322,7 @@ describe('a maker that is stopped, given up and wakes up late', () => {
 });
 
 describe('worktree.setup', () => {
-  const how = { timeout_s: 20, maxOutput_bytes: 4096, env: process.env };
+  const how = { timeout_s: 20, turn_ms: 20_000, maxOutput_bytes: 4096, env: process.env };
   test('runs in the worktree until it has succeeded once', async () => {
     const tree = await make();
     const command = 'echo run >> count; test "$(wc -l < count)" -ge 2';

@@ -9,12 +9,13 @@ import { route } from '../../model/route.js';
 import type { Role } from '../../model/types.js';
 import type { AdviceFailure } from '../../shared/plan/advice.js';
 import type { Limits } from '../../shared/limits.js';
+import type { ModelDown } from '../../shared/outage.js';
 import type { StepUsage } from '../../shared/protocol.js';
 import type { BlobRef, StepKey } from '../../shared/refs.js';
 import { addUsage, NO_USAGE } from '../../shared/usage.js';
 import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { callModel } from '../model-call.js';
+import { callModel, downOf } from '../model-call.js';
 import { getJson, putText } from '../snapshot.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 
@@ -45,7 +46,7 @@ export interface Advice<T> {
 }
 export type Advised<T> =
   | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
-  | { readonly ok: false; readonly message: string; readonly usage: StepUsage };
+  | { readonly ok: false; readonly message: string; readonly usage: StepUsage; readonly down?: ModelDown };
 
 /** An answer against its schema; `what` stands for an issue without words. */
 export const checkedBy =
@@ -57,7 +58,6 @@ export const checkedBy =
     return { ok: false, why: `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? what}` };
   };
 
-/** Throws ModelError where the model cannot be reached. */
 export async function advise<T>(
   dependencies: ActivityDependencies,
   wanted: Advice<T>,
@@ -91,7 +91,7 @@ export async function advise<T>(
       scope,
     );
     usage = addUsage(usage, call.usage);
-    if (call.outcome !== 'answered') return { ok: false, message: call.message, usage };
+    if (call.outcome !== 'answered') return { ok: false, message: call.message, usage, ...downOf(call) };
     const { answer, nonce } = call;
     const requireMarker = config.requireCompleteSentinel;
     const reading = readJsonAnswer({ text: answer.text, stopReason: answer.stopReason, nonce, requireMarker });

@@ -42,7 +42,10 @@ export const debugPhase =
       },
       scope,
     );
-    if (!advised.ok) return { v: 1, report: null, path: null, message: advised.message, usage: advised.usage };
+    if (!advised.ok) {
+      const { message, usage, down } = advised;
+      return { v: 1, report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
+    }
     const words = reportText(advised.value);
     const name = `debug-${phase.id}-${input.draw}`;
     const { path } = await archive.keep(input.stepKey, name, { v: 1, phase: input.phase, ...advised.value });

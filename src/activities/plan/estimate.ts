@@ -1,5 +1,5 @@
 /** What a phase is expected to take if nothing fails: its edit calls, and what comes before them. */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFormat, complexity, harderOf, splitDecision } from '../../job/format-choice.js';
 import { fitLimits, formatsOf, modelEntry } from '../../job/models.js';
@@ -11,6 +11,7 @@ import type { PhaseCategory, PhaseEstimate } from '../../shared/plan/types.js';
 import { addUsage, NO_USAGE } from '../../shared/usage.js';
 import { levelOf } from './effort.js';
 import { estimateEdits, priceOf, tokensOfBytes } from '../estimate.js';
+import { readGiven } from '../../workspace/given-file.js';
 
 /** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
 const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
@@ -117,6 +118,6 @@ const NO_POLICY = { mode: null, format: null, outputFiles: [], outputDir: null }
 async function sizeOf(path: string, limits: Limits) {
   const { size } = await stat(path);
   const large = size > (limits.maxBytesDiff ?? Infinity);
-  const lines = large ? 0 : (await readFile(path, 'latin1')).split('\n').length - 1;
+  const lines = large ? 0 : (await readGiven(path)).toString('latin1').split('\n').length - 1;
   return { bytes: size, lines, isNew: false };
 }

@@ -1,6 +1,4 @@
 /** Step 5: what became of a phase is written into the plan's documents and the partial summary. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { readPlan as readFiles } from '../../plan-files/read.js';
 import { markPhase as markTree } from '../../plan/mark.js';
 import { summaryFile, withSummary } from '../../plan/summary.js';
@@ -9,6 +7,7 @@ import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { undoneWords } from '../../shared/plan/undone-words.js';
 import type { UndoneTask } from '../../plan/undone.js';
+import { readTextFile } from '../preflight-files.js';
 import { inWorkspace } from './plan-paths.js';
 import { undoneOf } from './undone.js';
 import { writePlan } from './write-plan.js';
@@ -72,7 +71,7 @@ async function marked(input: Wanted): Promise<PlanTexts | null> {
   const before = new Map([...read.tree.files].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
   const after = new Map([...changed.files].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
   const summary = summaryFile(planPath);
-  const summaryNow = await readFile(join(workspace, summary), 'utf8').catch(() => null);
+  const summaryNow = await readTextFile(workspace, summary);
   if (summaryNow !== null) before.set(summary, summaryNow);
   const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: wordsOf(input) };

@@ -7,6 +7,7 @@ import { readPlan as readFiles } from '../../plan-files/read.js';
 import { UNDONE_ASKED } from '../../shared/plan/undone-words.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan/activities.js';
 import type { PhaseCategory } from '../../shared/plan/types.js';
+import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/refs.js';
 import { checkVersion } from '../../shared/versions.js';
 import type { ActivityScope } from '../boundary.js';
@@ -58,7 +59,11 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
   const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
   const asked = texts.phases[phase.id];
   if (asked === undefined) throw new Error(`the reading has no phase ${phase.id}`);
-  const plan = await readFiles(input.workspace, planPath).catch(() => null);
+  // Of a plan that a person broke meanwhile nothing is left out; one that cannot be read at this moment is read by the next attempt.
+  const plan = await readFiles(input.workspace, planPath).catch((error: unknown) => {
+    if (error instanceof ProblemError && isRefusal(error.problem)) return null;
+    throw error;
+  });
   const own = new Set(plan === null ? [] : pathsOfPlan(plan, input.workspace));
   const files = await filesOf(input.workspace, asked.files, asked.text, own);
   const title = `Phase ${phase.number}: ${phase.name}`;

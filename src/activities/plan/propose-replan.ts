@@ -51,7 +51,10 @@ export const proposeReplan =
       },
       scope,
     );
-    if (!advised.ok) return { v: 1, outcome: 'failed', message: advised.message, usage: advised.usage };
+    if (!advised.ok) {
+      const { message, usage, down } = advised;
+      return { v: 1, outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
+    }
     const { action, why } = advised.value;
     const replan = await putJson(blobs, { v: 1, ...advised.value });
     return { v: 1, outcome: 'proposed', replan, action, why, usage: advised.usage };

@@ -1,4 +1,5 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
+import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { parseConfig } from '../../job/config.js';
 import { resolveLimits } from '../../job/limits.js';
 import type { ProjectConfig } from '../../job/types.js';
@@ -7,10 +8,11 @@ import type { ReadPlan } from '../../plan-files/read.js';
 import { reportOf, tasksOf } from '../../plan/report.js';
 import type { PhaseReport } from '../../plan/report.js';
 import { isExpanded, levelOf, textOf } from '../../plan/tree.js';
+import { waitsFor } from '../../plan/waves.js';
 import type { PartNode } from '../../plan/tree.js';
-import type { ReadPlanInput, ReadPlanResult, PhaseTexts } from '../../shared/plan/activities.js';
+import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan/activities.js';
 import type { PhaseCategory, PhaseId, PhaseMarker, PhaseReading, ReadyPlan } from '../../shared/plan/types.js';
-import { fail, ProblemError, ProblemsError } from '../../shared/problems.js';
+import { fail, isRefusal, ProblemError, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { checkVersion } from '../../shared/versions.js';
 import { dirtyPaths } from '../../workspace/files.js';
@@ -34,10 +36,11 @@ export const readPlan =
     const recorded = await dependencies.records.get(key);
     if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
     const computed = await compute(dependencies, input).catch((error: unknown): ReadPlanResult => {
-      if (error instanceof ProblemError && !['disk', 'blob_lost', 'home_unusable'].includes(error.problem.code))
+      if (error instanceof ProblemError && isRefusal(error.problem))
         return { v: 1, outcome: 'refused', problem: asOne(error) };
       throw error;
     });
+    if (computed.outcome === 'refused') return computed;
     return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
   };
 
@@ -52,7 +55,7 @@ const asOne = (error: ProblemError): ProblemError['problem'] =>
     ? { ...error.problem, message: error.problems.map(({ message }) => message).join('\n') }
     : error.problem;
 
-async function compute(dependencies: ActivityDependencies, input: ReadPlanInput): Promise<ReadyPlan> {
+async function compute(dependencies: ActivityDependencies, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;
   const repository = await repositoryOf(workspace);
   if (repository === null)
@@ -79,9 +82,26 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
-  const read = report.phases.map((phase, index) =>
-    phaseReading(phase, plan.tree.phases[index], ids[index] ?? '', idOf, texts),
+  const before = waitsFor(
+    report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
+    (index) => ids[index] ?? '',
   );
+  const read = report.phases.map((phase, index) =>
+    phaseReading(phase, plan.tree.phases[index], ids[index] ?? '', before[index] ?? [], texts),
+  );
+  // Told in full there: all before a phase without a line of its own.
+  const asked = read.map(({ id, text, dependsOn }, index) => [
+    id,
+    text,
+    report.phases[index]?.dependencies === null ? ids.slice(0, index) : dependsOn,
+  ]);
+  const hash = sha256(JSON.stringify(asked)).slice(0, 16);
+  const level = levelOf(plan.tree);
+  if (input.hash === hash)
+    return {
+      ...{ v: 1, outcome: 'same', hash, level },
+      phases: read.map(({ id, number, marker, expanded, tasks }) => ({ id, number, marker, expanded, tasks })),
+    };
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
   // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
   const test = await testPlan(dependencies, workspace, config.value.test ?? 'auto');
@@ -91,7 +111,6 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     input.reading > 1
       ? read
       : await estimated(plan, workspace, { config: config.value, limits, isTested }, read, texts);
-  const hash = sha256(canonicalJson(phases.map(({ id, text, dependsOn }) => [id, text, dependsOn]))).slice(0, 16);
   const left =
     input.left === undefined ? null : await leftBehind(dependencies, input, checkpoint, { phases, hash, limits });
   return {
@@ -100,11 +119,12 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     title: report.title ?? plan.place.stem,
     hash,
     ...(left === null ? {} : { left }),
-    level: levelOf(plan.tree),
+    level,
     phases,
     declared: report.declared,
     waves: report.waves.map(({ subWaves }) => subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? ''))),
     thresholds: plan.thresholds.values,
+    lostMarks: STORE_BOUNDS.lostMarks,
     limits,
     approval: input.approval ?? config.value.approval,
     test,
@@ -155,11 +175,15 @@ async function refuseUncommitted(plan: ReadPlan, { workspace, reading, planPath 
 
 /** Phases keep their ids by their names; one whose name is new gets the next. */
 function idsOf(phases: readonly PhaseReport[], known: ReadPlanInput['known']): readonly PhaseId[] {
-  const free = new Map(known.map((each) => [each.id, each]));
+  const named = new Map<string, ReadPlanInput['known'][number][]>();
+  for (const each of known) named.set(each.name, [...(named.get(each.name) ?? []), each]);
   const taken = phases.map(({ name, number }) => {
-    const same = [...free.values()].filter((each) => each.name === name);
+    const same = named.get(name) ?? [];
     const found = same.find((each) => each.number === number) ?? same[0];
-    if (found !== undefined) free.delete(found.id);
+    named.set(
+      name,
+      same.filter((each) => each !== found),
+    );
     return found?.id ?? null;
   });
   let next = Math.max(0, ...known.map(({ id }) => Number(id.slice(1)))) + 1;
@@ -182,17 +206,15 @@ function phaseReading(
   phase: PhaseReport,
   node: PartNode | undefined,
   id: PhaseId,
-  idOf: ReadonlyMap<number, PhaseId>,
+  dependsOn: readonly PhaseId[],
   texts: PhaseTexts,
 ): PhaseReading {
   const { score } = phase;
-  const before = [...idOf].filter(([number]) => number !== phase.number);
-  const earlier = before.slice(0, [...idOf.keys()].indexOf(phase.number)).map(([, each]) => each);
   const open = (texts.phases[id]?.text ?? '').replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]');
   return {
     ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded },
     marker: MARKERS.find(([marker]) => phase.markers.includes(marker))?.[1] ?? null,
-    dependsOn: phase.dependencies?.flatMap((number) => idOf.get(number) ?? []) ?? earlier,
+    dependsOn,
     tasks: {
       total: node === undefined ? 0 : tasksOf(node).length,
       done: node === undefined ? 0 : tasksOf(node).filter(({ done }) => done).length,

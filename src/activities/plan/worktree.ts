@@ -24,19 +24,29 @@ const keeperOf = ({ home, engine }: ActivityDependencies): WorktreeKeeper =>
 export const prepareWorktree =
   (dependencies: ActivityDependencies) =>
   async (input: PrepareWorktreeInput, { signal, stillOurs }: ActivityScope): Promise<PrepareWorktreeResult> => {
-    const { stepKey, workspace, name, timeout_s, maxOutput_bytes } = input;
+    const { stepKey, workspace, name, base: before, timeout_s, maxOutput_bytes } = input;
     const keeper = keeperOf(dependencies);
-    const base = (await repositoryOf(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
-    const made = await keeper.make({ plan: stepKey, name, workspace, base }, { signal, stillOurs });
+    const base =
+      before ?? (await repositoryOf(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
+    const again = before !== undefined;
+    const made = await keeper.make({ plan: stepKey, name, workspace, base, again }, { signal, stillOurs });
     // An attempt that stood still says nothing of the worktree.
     if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
     if (!made.ok) return { v: 1, outcome: 'failed', why: made.problem.message };
     const command = (await projectConfig(workspace)).worktree?.setup;
-    if (command === undefined) return { v: 1, outcome: 'ready', workspace: made.value.workspace };
+    const ready = { v: 1, outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
+    if (command === undefined) return ready;
     stillOurs();
-    const how = { command, timeout_s, maxOutput_bytes, env: { ...dependencies.env }, signal };
+    const how = {
+      command,
+      timeout_s,
+      turn_ms: dependencies.timings.commandTurn_ms,
+      maxOutput_bytes,
+      env: { ...dependencies.env },
+      signal,
+    };
     const set = await keeper.setUp(made.value, how);
-    if (set.outcome === 'ready') return { v: 1, outcome: 'ready', workspace: made.value.workspace };
+    if (set.outcome === 'ready') return ready;
     return { v: 1, outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
   };
 
@@ -44,7 +54,8 @@ export const removeWorktree =
   (dependencies: ActivityDependencies) =>
   async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
     const removed = await keeperOf(dependencies).remove(stepKey, name);
-    return { v: 1, dropped: removed?.dropped ?? null };
+    const { dropped = null, kept = null } = removed ?? {};
+    return { v: 1, dropped, ...(kept === null ? {} : { kept }) };
   };
 
 const DIGIT = 10;

@@ -11,6 +11,7 @@ import { checkVersion } from '../../shared/versions.js';
 import { recordName } from '../../workspace/apply-record.js';
 import { NEW_FILE_MODE } from '../../workspace/files.js';
 import { proposalIdOf } from '../../workspace/hash.js';
+import { orNull } from '../../workspace/sys-put.js';
 import type { ApplyRequest, LeaseHolder, Proposal, ProposalFile } from '../../workspace/types.js';
 import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
@@ -84,7 +85,7 @@ async function recordOf(
   if (paths.length === 0) return { v: 1, proposal: null, data };
   const files: ProposalFile[] = [];
   for (const path of paths.sort()) {
-    const mode = ((await stat(join(workspace, path)).catch(() => null))?.mode ?? NEW_FILE_MODE) & 0o777;
+    const mode = ((await orNull(stat(join(workspace, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
     const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
       text === undefined ? null : { ref: await dependencies.blobs.put(new TextEncoder().encode(text)), mode };
     files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });

@@ -1,7 +1,6 @@
-import { decide as sendDecision } from '../../client/decide.js';
-import type { DecideResult } from '../../client/decide.js';
+import { decide as sendDecision, openDecision } from '../../client/decide.js';
+import type { DecideOptions, DecideResult } from '../../client/decide.js';
 import { shownKey } from '../../shared/refs.js';
-import type { DecideOptions } from '../../client/decide.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { ResolvedRun } from '../../client/resolve-run.js';
 import { diffText, showRun } from '../../client/show-run.js';
@@ -13,9 +12,11 @@ import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
+import { commandFor, decisionHead } from '../render/decision.js';
 import { plain } from '../render/text.js';
 import { decisionSettings } from '../settings.js';
 import { hunkSelection } from '../review/hunk-flags.js';
+import { shellWord } from '../../workspace/shell-word.js';
 import { withEmend } from '../with-emend.js';
 
 export interface DecideFlags {
@@ -32,13 +33,17 @@ export const decide = (io: Io, run: string, written: string, flags: DecideFlags)
   const set = decisionSettings(flags.set);
   return withEmend(io, async (emend) => {
     const resolved = await resolveRun(emend, run);
-    const part = (flags.hunk ?? []).length === 0 ? {} : await partOf(emend, resolved, answer, flags);
+    const files = flags.file.map((path) => path.replace(/^\.\//, ''));
+    const seen =
+      flags.decision ??
+      (answer === 'abort' ? null : await lookedAt(io, emend, resolved, answer, { ...flags, file: files }));
+    if (typeof seen === 'number') return seen;
     const result = await sendDecision(emend, resolved, {
       answer,
-      files: flags.file.map((path) => path.replace(/^\.\//, '')),
+      files,
       set,
-      ...(flags.decision === undefined ? {} : { decision: flags.decision }),
-      ...part,
+      ...(seen === null ? {} : { decision: seen }),
+      ...((flags.hunk ?? []).length === 0 ? {} : { select: await partOf(emend, resolved, answer, seen, flags) }),
       ...(flags.note === undefined ? {} : { note: flags.note }),
     });
     io.out(flags.json === true ? jsonText('decide', result) : sentence(result, shownKey(resolved.stepKey)));
@@ -46,22 +51,66 @@ export const decide = (io: Io, run: string, written: string, flags: DecideFlags)
   });
 };
 
-/** The changes in the hunks that were named, of the proposal that is open; its decision is named with them. */
+/**
+ * An answer counts for what its sender looked at. Who names no decision is shown the open one and asked; where nobody can be asked, they
+ * are told what to type. Returns the decision's id, or the exit code of a person who does not want to.
+ */
+const lookedAt = async (
+  io: Io,
+  emend: Emend,
+  run: ResolvedRun,
+  answer: Answer,
+  flags: DecideFlags,
+): Promise<string | ExitCode | null> => {
+  const decision = await openDecision(emend, run, { answer, files: flags.file });
+  if (decision === null || typeof decision === 'string') return decision;
+  if (!io.isTty || flags.json === true)
+    return fail(
+      'usage',
+      `\`${answer}\` needs the decision that you looked at; open is ${decision.id} (${decision.reason}).`,
+      `Type: ${commandFor(shownKey(run.stepKey), decision, answer, givenWords(flags))}`,
+    );
+  const { proposal } = await showRun(emend, run);
+  const shown = proposal?.id === decision.proposalId ? proposal : null;
+  for (const text of decisionHead(decision, { width: io.columns, proposal: shown })) io.out(text);
+  const stop = new AbortController();
+  const off = io.onInterrupt(() => {
+    stop.abort();
+  });
+  const typed = await io.ask(`${answer}? [y/N] `, stop.signal).finally(off);
+  if (/^y(es)?$/i.test(typed?.trim() ?? '')) return decision.id;
+  io.out('Nothing was sent.');
+  return stop.signal.aborted ? EXIT.interrupted : EXIT.waiting;
+};
+
+/** What was typed beside run and answer; undefined: nothing. */
+const givenWords = ({ file, note, set, hunk = [], json }: DecideFlags): string | undefined => {
+  const given = [
+    ...file.map((path) => ['--file', path]),
+    ...(note === undefined ? [] : [['--note', note]]),
+    ...set.map((each) => ['--set', each]),
+    ...hunk.map((each) => ['--hunk', each]),
+  ].map(([name = '', value = '']) => ` ${name} ${/^[\w./:=,-]+$/.test(value) ? value : shellWord(value)}`);
+  return given.length === 0 ? undefined : `${given.join('')}${json === true ? ' --json' : ''}`;
+};
+
+/** The changes in the hunks that were named, of the proposal that the decision is about. */
 const partOf = async (
   emend: Emend,
   run: ResolvedRun,
   answer: Answer,
+  decision: string | null,
   { hunk = [], file }: DecideFlags,
-): Promise<Pick<DecideOptions, 'decision' | 'select'>> => {
+): Promise<NonNullable<DecideOptions['select']>> => {
   if (answer !== 'select' || file.length > 0)
     return fail('usage', '--hunk goes with the answer select, and without --file.');
   const { proposal, status, note } = await showRun(emend, run);
-  if (proposal === null || status.decision?.proposalId !== proposal.id)
+  if (proposal === null || status.decision?.proposalId !== proposal.id || status.decision.id !== decision)
     return fail(
       'answer_not_accepted',
-      `Run ${shownKey(run.stepKey)} has no open proposal to choose from.${note === null ? '' : ` ${note}`}`,
+      `Run ${shownKey(run.stepKey)} has no open proposal to choose from under this decision.${note === null ? '' : ` ${note}`}`,
     );
-  return { decision: status.decision.id, select: hunkSelection(hunk, await diffText(emend, proposal)) };
+  return hunkSelection(hunk, await diffText(emend, proposal));
 };
 
 /** Answers may be typed with `-` for `_`. */

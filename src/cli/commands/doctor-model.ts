@@ -6,8 +6,6 @@ import { parseConfig } from '../../job/config.js';
 import { EXIT, ProblemError, problem } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import { resolveTimings } from '../../temporal/timings.js';
-import { orNull } from '../../workspace/sys-put.js';
-import { realSys } from '../../workspace/sys.js';
 import { join } from 'node:path';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
@@ -16,6 +14,7 @@ import { asides } from '../quiet.js';
 import type { Asides, QuietFlag } from '../quiet.js';
 import { checkModelSettings } from '../services.js';
 import { hearInterrupt } from '../until-interrupted.js';
+import { readGivenText } from '../../workspace/given-file.js';
 
 /** A small edit needs no more, and a model that does not end by itself is soon told. */
 const answer_tokens = 2_048;
@@ -54,8 +53,7 @@ export const doctorModel = async (
 };
 
 const configHere = async (cwd: string) => {
-  const bytes = await orNull(realSys.readFile(join(cwd, 'emend.yaml')));
-  const config = parseConfig(bytes === null ? null : new TextDecoder().decode(bytes), 'emend.yaml');
+  const config = parseConfig(await readGivenText(join(cwd, 'emend.yaml')), 'emend.yaml');
   if (!config.ok) throw new ProblemError(config.problems[0] ?? problem('config_invalid', 'emend.yaml cannot be read.'));
   return config.value;
 };

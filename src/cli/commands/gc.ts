@@ -5,7 +5,7 @@ import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { count } from '../render/text.js';
+import { count, plain } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
 
 interface GcFlags {
@@ -33,13 +33,17 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
     const found = await findGarbage(emend, { olderThan_ms, archivesOlderThan_ms, assumeClosed: flags.assumeClosed });
     const dry = flags.dryRun === true;
     const all = [...found.steps.flatMap((step) => step.files), ...found.blobs, ...found.temps];
-    const would = { files: all.length, bytes: all.reduce((sum, file) => sum + file.bytes, 0) };
-    const { files, bytes } = dry ? would : await removeGarbage(found);
-    if (flags.json === true) printJson(io, 'gc', { v: 1, removed: !dry, files, bytes, ...found });
-    else if (all.length === 0) io.out('Nothing to remove.');
+    const refs = found.notes.reduce((sum, { names }) => sum + names.length, 0);
+    const would = { notesRemoved: refs, files: all.length, bytes: all.reduce((sum, file) => sum + file.bytes, 0) };
+    const { notesRemoved, files, bytes } = dry ? would : await removeGarbage(found);
+    if (flags.json === true) printJson(io, 'gc', { v: 1, removed: !dry, notesRemoved, files, bytes, ...found });
+    else if (all.length + refs === 0) io.out('Nothing to remove.');
     else {
       io.out(`${dry ? 'Would remove' : 'Removed'} ${count(files, 'file')}, ${count(bytes, 'byte')}:`);
       for (const line of linesOf(found)) io.out(line);
+      for (const { workspace, names } of found.notes)
+        io.out(`  ${count(names.length, 'note')} of rollbacks in git, of ended runs in ${plain(workspace)}`);
+      if (notesRemoved < refs) io.out(`  ${count(refs - notesRemoved, 'note')} stayed: git could not remove them.`);
       if (files < all.length) io.out(`  ${count(all.length - files, 'file')} stayed: written or asked for meanwhile.`);
     }
     return EXIT.done;

@@ -1,5 +1,5 @@
 /** `emend init` and `emend new`: files to begin with. Nothing that is there is written over. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { EXIT, fail } from '../../shared/problems.js';
 import type { ExitCode } from '../../shared/problems.js';
@@ -9,6 +9,7 @@ import { asides } from '../quiet.js';
 import type { QuietFlag } from '../quiet.js';
 import { plain } from '../render/text.js';
 import { CONFIG, job, plan } from '../templates.js';
+import { readGivenText } from '../../workspace/given-file.js';
 
 const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
 
@@ -47,7 +48,7 @@ export const init = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
 /** The project's own test command, where its manifest names one. */
 const npmTest = async (top: string): Promise<string | null> => {
   try {
-    const { scripts } = JSON.parse(await readFile(join(top, 'package.json'), 'utf8')) as {
+    const { scripts } = JSON.parse((await readGivenText(join(top, 'package.json'))) ?? '') as {
       scripts?: { test?: unknown };
     };
     return typeof scripts?.test === 'string' ? 'npm test' : null;

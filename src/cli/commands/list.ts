@@ -9,7 +9,7 @@ import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { asides } from '../quiet.js';
 import type { QuietFlag } from '../quiet.js';
-import { heldLines, releasedLine } from '../render/holds.js';
+import { heldLines, releasedLines } from '../render/holds.js';
 import { transactionLines } from '../render/transactions.js';
 import { line, table } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
@@ -18,14 +18,15 @@ export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Pro
   withEmend(io, async (emend) => {
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
     const transactions = await createApplyEngine({ home: emend.home, blobs: emend.blobs }).recover();
-    const holds = await settleHolds(emend, ARCHIVES.list);
-    const found = await listRuns(emend);
+    const kept = await emend.archive.list();
+    const holds = await settleHolds(emend, ARCHIVES.list, kept);
+    const found = await listRuns(emend, kept);
     if (options.json === true) {
       printJson(io, 'list', { ...found, transactions, holds: holds.held, released: holds.released });
       return EXIT.done;
     }
     for (const text of transactionLines(transactions)) io.err(text);
-    for (const hold of holds.released) io.err(releasedLine(hold));
+    for (const text of holds.released.flatMap(releasedLines)) io.err(text);
     const aside = asides(io, options);
     // That open runs are missing or unknown is no hint: the list is less than it seems.
     if (found.note !== null)

@@ -1,5 +1,4 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
-import { readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { runOfPlan } from '../../client/plan-runs.js';
 import { planOfPath } from '../../client/start-plan.js';
@@ -24,6 +23,7 @@ import { openLocal } from '../patch/open-local.js';
 import { plain } from '../render/text.js';
 import { transactionLines } from '../render/transactions.js';
 import { withEmend } from '../with-emend.js';
+import { readGivenText, UNREADABLE } from '../../workspace/given-file.js';
 
 export const rollback = async (
   io: Io,
@@ -159,7 +159,7 @@ async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): 
         ];
   const files = unmarkPhase(read.tree, phase, progress) ?? new Map<string, string>();
   const changed = [...files].filter(([path, text]) => read.tree.files.get(path) !== text);
-  const before = await readFile(join(workspace, summary), 'utf8').catch(() => null);
+  const before = await readGivenText(join(workspace, summary), UNREADABLE);
   const about = { title: plan.title, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: 'taken back' };
   return new Map([

@@ -16,7 +16,7 @@ import { clearScratch } from '../../workspace/scratch.js';
 import type { RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { heldLines, releasedLine, worktreeLine } from '../render/holds.js';
+import { heldLines, releasedLines, worktreeLine } from '../render/holds.js';
 import { count, plain } from '../render/text.js';
 import { transactionLines } from '../render/transactions.js';
 import { withEmend } from '../with-emend.js';
@@ -44,13 +44,17 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     if (flags.json === true)
       printJson(io, 'recover', { v: 1, transactions, holds: holds.held, released: holds.released, worktrees });
     else tell(io, transactions, holds, worktrees);
-    return exitOf(transactions);
+    return exitOf(transactions, holds);
   });
 };
 
-const exitOf = (transactions: readonly RecoveredTransaction[]): ExitCode => {
+const exitOf = (transactions: readonly RecoveredTransaction[], { released }: Holds): ExitCode => {
   if (transactions.some(({ did }) => did === 'failed')) return EXIT.failed;
-  return transactions.some(({ conflicts }) => conflicts.length > 0) ? EXIT.conflict : EXIT.done;
+  const leftAlone = [
+    ...transactions.map(({ conflicts }) => conflicts),
+    ...released.map(({ undone }) => undone?.kept ?? []),
+  ];
+  return leftAlone.some((files) => files.length > 0) ? EXIT.conflict : EXIT.done;
 };
 
 const tell = (
@@ -62,7 +66,7 @@ const tell = (
   if (transactions.length === 0) io.out('No change was left half done.');
   for (const text of transactionLines(transactions)) io.out(text);
   if (note !== null) io.err(`Whether ended runs still hold a workspace was not looked at in full: ${note}`);
-  for (const hold of released) io.out(releasedLine(hold));
+  for (const text of released.flatMap(releasedLines)) io.out(text);
   for (const worktree of worktrees) io.out(worktreeLine(worktree));
   for (const text of held.flatMap(heldLines)) io.out(text);
 };

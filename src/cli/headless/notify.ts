@@ -2,7 +2,6 @@
  * `notify:` a person's own command, run at each decision point by the command that follows the run. It comes from the person's own
  * settings and from nowhere else: a file in a workspace may be a model's work. It sees no key of ours; whatever becomes of it, the run goes on.
  */
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { readYaml } from '../../job/yaml-source.js';
@@ -15,13 +14,14 @@ import type { StepStatus } from '../../shared/protocol.js';
 import { runCommand } from '../../workspace/runner.js';
 import type { Io } from '../io.js';
 import { plain } from '../render/text.js';
+import { readGivenText, UNREADABLE } from '../../workspace/given-file.js';
 
 /** The command, from `EMEND_NOTIFY` or `notify:` of the person's `config.yaml`; null: none. Throws where that file cannot be read. */
 export const notifyCommand = async ({ env }: Pick<Io, 'env'>): Promise<string | null> => {
   if ((env.EMEND_NOTIFY ?? '') !== '') return env.EMEND_NOTIFY ?? null;
   const config = env.XDG_CONFIG_HOME ?? '';
   const path = join(config === '' ? join(env.HOME ?? homedir(), '.config') : config, 'emend', 'config.yaml');
-  const source = await readFile(path, 'utf8').catch(() => null);
+  const source = await readGivenText(path, UNREADABLE);
   if (source === null) return null;
   const yaml = readYaml(source, 0);
   const next = 'It knows one key, `notify`: a command.';

@@ -1,6 +1,5 @@
 /** Reads a review policy and approves by it. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { decide, loginName } from '../../client/decide.js';
 import type { ResolvedRun } from '../../client/resolve-run.js';
@@ -12,12 +11,13 @@ import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, problem, ProblemsError } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { plain } from '../render/text.js';
+import { readGivenText, UNREADABLE } from '../../workspace/given-file.js';
 
 /** Throws ProblemError `usage` (no such file) or ProblemsError `config_invalid` with everything that is wrong. */
 export const readPolicy = async (path: string, cwd: string): Promise<Policy> => {
-  const source = await readFile(resolve(cwd, path), 'utf8').catch(() =>
-    fail('usage', `--policy ${path}: there is no such file that can be read.`, 'docs/cli.md describes policies.'),
-  );
+  const source =
+    (await readGivenText(resolve(cwd, path), UNREADABLE)) ??
+    fail('usage', `--policy ${path}: there is no such file that can be read.`, 'docs/cli.md describes policies.');
   const parsed = parsePolicy(source, relative(cwd, resolve(cwd, path)));
   if (parsed.ok) return parsed.value;
   const [first, ...others] = parsed.problems;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 import { fail } from '../../shared/problems.js';
 import type { StepResult } from '../../shared/protocol.js';
-import { gitEnvironment } from '../../workspace/git.js';
+import { git } from '../../workspace/git.js';
 import type { Io } from '../io.js';
 import { plain } from '../render/text.js';
 
@@ -21,10 +21,10 @@ interface Ran {
   readonly output: string;
 }
 
-const tool = (file: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> =>
+const gh = (args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> =>
   new Promise((resolve) => {
     execFile(
-      file,
+      'gh',
       [...args],
       { cwd, env, timeout: SHOWN_BOUNDS.publish_ms, encoding: 'utf8' },
       (error, stdout, stderr) => {
@@ -35,7 +35,7 @@ const tool = (file: string, args: readonly string[], cwd: string, env: NodeJS.Pr
 
 /** Throws ProblemError `usage`: git takes no such branch name. Asked before anything is started. */
 export const checkBranch = async ({ branch }: Publishing, cwd: string): Promise<void> => {
-  const checked = await tool('git', ['check-ref-format', '--branch', branch], cwd, gitEnvironment());
+  const checked = await git(['check-ref-format', '--branch', branch], { cwd });
   if (!checked.ok)
     fail('usage', `--push ${branch.slice(0, 100)}: git takes no such name of a branch.`, 'As in --push emend/greet.');
 };
@@ -54,14 +54,15 @@ export const publish = async (
   }
   const again = `Push it yourself: git push ${remote} ${commit.slice(0, 12)}:refs/heads/${branch}`;
   // Never forced: a branch that has gone on is a person's to look at.
-  const pushed = await tool('git', ['push', remote, `${commit}:refs/heads/${branch}`], workspace, gitEnvironment());
-  if (!pushed.ok) fail('git_failed', `git push ${remote}: ${pushed.output}`, again);
+  const args = ['push', remote, `${commit}:refs/heads/${branch}`];
+  const pushed = await git(args, { cwd: workspace, timeout_ms: SHOWN_BOUNDS.publish_ms });
+  if (!pushed.ok) fail('git_failed', pushed.problem.message, again);
   io.err(plain(`pushed ${commit.slice(0, 12)} to ${branch} of ${remote}`));
   if (!pullRequest) return;
   const body = `Made by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
-  const args = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
+  const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
   // gh needs its token; it is the person's tool and no model's.
-  const opened = await tool('gh', args, workspace, { ...io.env, GH_PROMPT_DISABLED: '1' });
+  const opened = await gh(create, workspace, { ...io.env, GH_PROMPT_DISABLED: '1' });
   if (opened.missing)
     fail(
       'git_failed',

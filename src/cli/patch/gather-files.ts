@@ -1,11 +1,11 @@
 /** The files that an answer names, read from the workspace: exactly those, and only inside it. */
-import { readFile } from 'node:fs/promises';
 import { checkPath, wantedPaths } from '../../edits/index.js';
 import type { ApplyAnswerInput, OfferedFile, Reason } from '../../edits/index.js';
 import { encodingOf } from '../../job/encodings.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { eolForNewFile, inspectTarget, listWorkspaceFiles } from '../../workspace/files.js';
 import { namesBeside } from '../../workspace/names-beside.js';
+import { readGiven } from '../../workspace/given-file.js';
 
 export interface Gathered {
   readonly files: ReadonlyMap<string, OfferedFile>;
@@ -43,7 +43,7 @@ export const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
       const found = await inspectTarget(workspace, path, maxFile_bytes);
       if (found.ok) {
         const encoding = encodingOf(config, path);
-        const bytes = await readFile(found.value.realPath);
+        const bytes = await readGiven(found.value.realPath);
         files.set(path, { bytes, mode: found.value.mode, ...(encoding === undefined ? {} : { encoding }) });
       } else if (found.problem.code === 'target_missing') absent.push(path);
       else reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });

@@ -1,5 +1,4 @@
 /** From an answer to what it would do to the workspace; nothing is written. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { applyAnswer, detectFormat, nonceOf } from '../../edits/index.js';
 import type { AnswerOutcome, OfferedFile, Reason } from '../../edits/index.js';
@@ -11,8 +10,8 @@ import type { AnswerFormat } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { loadSyntax } from '../../syntax/index.js';
-import { orNull } from '../../workspace/sys-put.js';
 import { gatherFiles } from './gather-files.js';
+import { readGivenText } from '../../workspace/given-file.js';
 
 export interface Judged {
   readonly format: AnswerFormat;
@@ -24,7 +23,7 @@ export interface Judged {
 
 /** `emend.yaml` of the workspace: limits, rungs, encodings. Throws ProblemError `config_invalid`. */
 export const readConfig = async (workspace: string): Promise<ProjectConfig> => {
-  const source = await orNull(readFile(join(workspace, 'emend.yaml'), 'utf8'), ['ENOENT', 'ENOTDIR']);
+  const source = await readGivenText(join(workspace, 'emend.yaml'));
   const config = parseConfig(source, 'emend.yaml');
   if (config.ok) return config.value;
   const [first = problem('config_invalid', 'emend.yaml cannot be read.')] = config.problems;

@@ -15,9 +15,14 @@ const NEEDS: Partial<Record<Answer, string>> = {
 };
 
 /** What to type for an answer. The decision is named: an answer to a proposal that was not looked at must not count. */
-export const commandFor = (run: string, decision: Pick<DecisionPoint, 'id'>, answer: Answer): string => {
+export const commandFor = (
+  run: string,
+  decision: Pick<DecisionPoint, 'id'>,
+  answer: Answer,
+  given: string = NEEDS[answer] ?? '',
+): string => {
   const verb = SHORT_FORMS.includes(answer) ? `${answer} ${run}` : `decide ${run} ${answer}`;
-  return `emend ${verb} --decision ${decision.id}${NEEDS[answer] ?? ''}`;
+  return `emend ${verb} --decision ${decision.id}${given}`;
 };
 
 /** `ask: doubled_block in src/a.ts, lines 3 to 8: ...`: how much it matters, where, what. */
@@ -53,10 +58,16 @@ interface DecisionView {
   /** A terminal's columns: commands with what they mean that are wider stand in two lines. */
   readonly fold?: number;
 }
-export const decisionLines = (
-  run: string,
+export const decisionLines = (run: string, decision: DecisionPoint, view: DecisionView = {}): readonly string[] => [
+  ...decisionHead(decision, view),
+  '',
+  ...commandLines(run, decision, view.fold),
+];
+
+/** What is asked, without the commands. */
+export const decisionHead = (
   decision: DecisionPoint,
-  { width = 100, proposal = null, fold = Infinity }: DecisionView = {},
+  { width = 100, proposal = null }: DecisionView = {},
 ): readonly string[] => {
   const open = decision.files.filter((file) => decision.answered[file.path] === undefined);
   const answered = decision.files.length - open.length;
@@ -68,8 +79,6 @@ export const decisionLines = (
       : proposalLines(proposal, width).map((text) => `  ${text}`)),
     ...(answered === 0 ? [] : [`  ${count(answered, 'file')} already answered, ${open.length} to go`]),
     ...(decision.subject === null ? [] : [`  about: ${plain(decision.subject)}`]),
-    '',
-    ...commandLines(run, decision, fold),
   ];
 };
 

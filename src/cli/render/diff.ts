@@ -10,12 +10,12 @@ export const printDiff = async (io: Io, diff: string, dir: string): Promise<void
     io.write(diff);
     return;
   }
-  const colors = gitColors(io, dir);
+  const colors = await gitColors(io, dir);
   const text = diff
     .split('\n')
     .map((line) => colored(colors, plain(line)))
     .join('\n');
-  const pager = gitPager(io, dir);
+  const pager = await gitPager(io, dir);
   const env = { ...PAGER_ENV, ...pickEnv(io) };
   // 126 and 127: the shell found no such program.
   if (pager !== null && ![null, 126, 127].includes(await io.runTool(pager, [], text, env))) return;

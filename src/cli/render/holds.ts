@@ -1,6 +1,6 @@
 /** Workspaces that ended runs held or still hold. Pure. */
 import { shownKey } from '../../shared/refs.js';
-import type { ReleasedHold, StaleHold } from '../../client/leases.js';
+import type { HoldEnded, ReleasedHold, StaleHold } from '../../client/leases.js';
 import type { EndedWorktree } from '../../client/ended-worktrees.js';
 import { count, plain } from './text.js';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
@@ -9,10 +9,18 @@ const BECAUSE: Record<ReleasedHold['because'], string> = {
   nothing_applied: 'nothing of it is applied',
   committed: 'its commit is there',
   finished: 'it came to its own end',
+  put_back: 'it was aborted while this host took no work',
 };
 
-export const releasedLine = ({ stepKey, workspace, ended, because }: ReleasedHold): string =>
-  `${shownKey(stepKey)}  has ended (${ended}) and held ${plain(workspace)}, which is free now: ${BECAUSE[because]}.`;
+export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedHold): readonly string[] => [
+  `${shownKey(stepKey)}  has ended (${ended}) and held ${plain(workspace)}, which is free now: ${BECAUSE[because]}.`,
+  ...(undone === undefined ? [] : undoneLines(undone)),
+];
+
+export const undoneLines = ({ files, kept }: HoldEnded): readonly string[] => [
+  `  ${count(files.length, 'file')} put back`,
+  ...kept.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
+];
 
 export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleHold): readonly string[] => {
   const run = shownKey(stepKey);
@@ -31,7 +39,7 @@ export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: Stale
   ];
 };
 
-export const worktreeLine = ({ plan, name, path, dropped, why }: EndedWorktree): string =>
+export const worktreeLine = ({ plan, name, path, dropped, kept, why }: EndedWorktree): string =>
   why === null
-    ? `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}`}.`
+    ? `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}${kept === null ? '' : `, kept as ${kept}`}`}.`
     : `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree ${plain(path)} is still there: ${plain(why)}`;

@@ -1,6 +1,7 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
 import type { ShownRun } from '../../client/phases-waiting.js';
 import { formatText, sizeText } from '../../shared/ledger-words.js';
+import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
 import type { LedgerRow, StepResult } from '../../shared/protocol.js';
 import { decisionLines } from './decision.js';
@@ -31,6 +32,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number, fold = I
         ]),
     ...ledgerLines(view.ledger, width),
     ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width, view.phasesWaiting)]),
+    ...(status.outage === undefined ? [] : ['', ...outageLines(status.outage, shown)]),
     ...(status.ignored.length === 0
       ? []
       : ['', 'did not count:', ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width))]),
@@ -40,6 +42,14 @@ export const viewLines = (view: ShownRun, shown: string, width: number, fold = I
     ...(status.result === null ? [] : ['', ...resultLines(status.result, shown)]),
   ];
 };
+
+/** Whole: what the server said is what a person goes by. */
+const outageLines = ({ message, tries, next, id }: Outage, shown: string): readonly string[] => [
+  plain(`the model is down: ${message}`),
+  `  try ${tries + 1} at ${clockTime(next)} (${id}); nobody has to do anything`,
+  '',
+  `  emend retry ${shown}            try at once; nothing is approved by it`,
+];
 
 const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string[] => {
   if (rows.length === 0) return [];
@@ -67,7 +77,10 @@ const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = 
   applied: (result) => `applied to ${count(result.files.length, 'file')}; nothing was committed`,
   unchanged: () => 'nothing to change',
   skipped: () => 'skipped: nothing was changed',
-  aborted: () => 'aborted: what was applied and not committed was rolled back',
+  aborted: ({ openOnHost }) =>
+    openOnHost === undefined
+      ? 'aborted: what was applied and not committed was rolled back'
+      : 'aborted without its host',
   refused: () => 'refused before anything was written',
   failed: () => 'failed',
   tests_failed: () => 'its tests failed: what was applied was rolled back',
@@ -89,4 +102,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   `  ${usageText(result.usage)}`,
   ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),
+  ...(result.plan?.kept ?? []).map(
+    ({ phase, ref }) => `  Phase ${phase} is committed and not merged: git merge ${ref}`,
+  ),
 ];

@@ -29,7 +29,7 @@ export const askReview = async (
   dir: string,
   signal: AbortSignal,
 ): Promise<Reviewed> => {
-  const colors = gitColors(io, dir);
+  const colors = await gitColors(io, dir);
   const walk = await goThrough(io, review, colors, dir, signal);
   const verdicts = verdictsOf(walk);
   if (verdicts.length === 0 || signal.aborted) return { kind: 'left' };

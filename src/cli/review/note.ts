@@ -12,7 +12,7 @@ export const writeNote = async (
   about: readonly string[],
   signal: AbortSignal,
 ): Promise<string | null> => {
-  const editor = gitEditor(io, dir);
+  const editor = await gitEditor(io, dir);
   const edited = editor === null ? undefined : await editNote(io, editor, about);
   if (edited !== undefined) return edited;
   const typed = await io.ask('What should change? ', signal);

@@ -1,11 +1,11 @@
 /** Reading and checking a rehearsal script (YAML or JSON): every mistake is told with its line and what was expected. */
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import { fail } from '../../shared/problems.js';
 import { scriptSchema } from './schema.js';
 import type { Fault, RehearsalScript, Rule } from './schema.js';
+import { readGiven } from '../../workspace/given-file.js';
 
 /** A rule as the server uses it: the answer's text at hand, faults as a list. */
 export interface ReadyRule {
@@ -30,12 +30,14 @@ const someBytes = 48;
 
 /** Throws ProblemError `usage`: not there, no YAML, or not as the format says. */
 export const readScript = async (path: string): Promise<ReadyScript> => {
-  const text = await readFile(path, 'utf8').catch((error: unknown) =>
-    fail(
-      'usage',
-      `The rehearsal script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
-    ),
-  );
+  const text = await readGiven(path)
+    .then(String)
+    .catch((error: unknown) =>
+      fail(
+        'usage',
+        `The rehearsal script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      ),
+    );
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
   const broken = document.errors[0];
@@ -107,9 +109,9 @@ const answerOf = async (
       ? ''
       : fail('usage', `${path}: rule "${name}" has neither answer nor answer_file.`);
   const file = resolve(dirname(path), answer_file);
-  return readFile(file, 'utf8').catch(() =>
-    fail('usage', `${path}: rule "${name}": answer_file ${file} cannot be read.`),
-  );
+  return readGiven(file)
+    .then(String)
+    .catch(() => fail('usage', `${path}: rule "${name}": answer_file ${file} cannot be read.`));
 };
 
 /** The line of the place, or of the nearest thing around it that is there; 0 where nothing is. */

@@ -2,7 +2,7 @@
 import type { StepEvent } from '../events.js';
 import type { LimitName } from '../limits.js';
 import type { Problem } from '../problems.js';
-import type { Queues, StepResult } from '../protocol.js';
+import type { NotYet, Queues, RetriesBusy, StepResult } from '../protocol.js';
 import type { BlobRef, StepKey } from '../refs.js';
 import type { PlanCheckpoint } from './checkpoint.js';
 import type { PhaseFailure, PhaseId, PhaseMarker, PhaseReading, ReadyPlan } from './types.js';
@@ -19,12 +19,20 @@ export interface ReadPlanInput extends PlanActivityBase {
   readonly reading: number;
   /** Ids given so far, by the heading's name without markers. */
   readonly known: readonly { readonly id: PhaseId; readonly name: string; readonly number: number }[];
+  /** As the run knows the plan: where it is still that, only what may differ is told (`same`). Absent: all of it is wanted. */
+  readonly hash?: string;
   readonly overrides: Partial<Record<LimitName, number>>;
   readonly approval: 'ask' | 'auto' | null;
   /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
   readonly left?: { readonly checkpoint: StepKey | null };
 }
-export type ReadPlanResult = ReadyPlan | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+export type ReadPlanResult =
+  ReadyPlan | SamePlan | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+/** What is asked for is what the run knows under this hash. */
+export interface SamePlan extends Pick<ReadyPlan, 'v' | 'hash' | 'level'> {
+  readonly outcome: 'same';
+  readonly phases: readonly Pick<PhaseReading, 'id' | 'number' | 'marker' | 'expanded' | 'tasks'>[];
+}
 
 /** What each phase asks for, by its id. */
 export interface PhaseTexts {
@@ -76,22 +84,27 @@ export type PhaseJobResult =
     }
   | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
 
-export interface PrepareWorktreeInput extends PlanActivityBase {
+export interface PrepareWorktreeInput extends PlanActivityBase, RetriesBusy {
   /** `p2-1`: of the phase and its run. */
   readonly name: string;
+  /** The plan made it before, from this commit; absent: it is made from HEAD. */
+  readonly base?: string;
   readonly timeout_s: number;
   readonly maxOutput_bytes: number;
 }
 export type PrepareWorktreeResult =
-  | { readonly v: 1; readonly outcome: 'ready'; readonly workspace: string }
+  /** `base`: the commit that it was made from; absent: a worker of an earlier build. */
+  | { readonly v: 1; readonly outcome: 'ready'; readonly workspace: string; readonly base?: string }
   | { readonly v: 1; readonly outcome: 'failed'; readonly why: string };
 export interface RemoveWorktreeInput extends PlanActivityBase {
   readonly name: string;
 }
 export interface RemoveWorktreeResult {
   readonly v: 1;
-  /** Commit of its branch that no other branch holds; null: none. */
+  /** Commit of its branch that nothing else holds; null: none. */
   readonly dropped: string | null;
+  /** The ref that keeps it; absent: there is none, or a worker of an earlier build. */
+  readonly kept?: string;
 }
 export interface MergePhaseInput extends PlanActivityBase {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
@@ -162,7 +175,7 @@ export interface PlanActivities {
   readPlan(input: ReadPlanInput): Promise<ReadPlanResult>;
   makePhaseJob(input: PhaseJobInput): Promise<PhaseJobResult>;
   markPhase(input: MarkPhaseInput): Promise<MarkPhaseResult>;
-  prepareWorktree(input: PrepareWorktreeInput): Promise<PrepareWorktreeResult>;
+  prepareWorktree(input: PrepareWorktreeInput): Promise<PrepareWorktreeResult | NotYet>;
   mergePhase(input: MergePhaseInput): Promise<MergePhaseResult>;
   removeWorktree(input: RemoveWorktreeInput): Promise<RemoveWorktreeResult>;
   saveCheckpoint(input: CheckpointInput): Promise<CheckpointResult>;

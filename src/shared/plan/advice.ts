@@ -1,5 +1,6 @@
 /** What a plan asks a model for itself: types of the three activities. Answers are data; what cannot be used is a value with its reason. */
 import type { StepEvent } from '../events.js';
+import type { ModelDown } from '../outage.js';
 import type { StepUsage } from '../protocol.js';
 import type { BlobRef, StepKey } from '../refs.js';
 
@@ -50,6 +51,8 @@ export interface DebugPhaseResult {
   readonly path: string | null;
   readonly message: string | null;
   readonly usage: StepUsage;
+  /** The plan waits and asks again. */
+  readonly down?: ModelDown;
 }
 
 export interface ProposeReplanInput extends AdviceBase {
@@ -74,7 +77,13 @@ export type ProposeReplanResult =
       readonly why: string;
       readonly usage: StepUsage;
     }
-  | { readonly v: 1; readonly outcome: 'failed'; readonly message: string; readonly usage: StepUsage };
+  | {
+      readonly v: 1;
+      readonly outcome: 'failed';
+      readonly message: string;
+      readonly usage: StepUsage;
+      readonly down?: ModelDown;
+    };
 
 export interface AdviceActivities {
   scorePhase(input: ScorePhaseInput): Promise<ScorePhaseResult>;

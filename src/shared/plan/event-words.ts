@@ -38,7 +38,7 @@ export const planEventText = (event: PlanEventBody): string => {
     case 'merged_tested':
       return `tests of the merged phases: ${event.outcome}${event.summary === '' ? '' : `: ${event.summary}`}`;
     case 'worktree_removed':
-      return `worktree ${event.name} removed${event.dropped === null ? '' : `; its last commit was ${event.dropped.slice(0, 12)}`}`;
+      return `worktree ${event.name} removed${event.dropped === null ? '' : `; its last commit was ${event.dropped.slice(0, 12)}${event.kept === undefined ? '' : `, kept as ${event.kept}`}`}`;
     case 'phase_failed':
       return `Phase ${event.phase}: tests failed (${event.kind ?? 'unknown'}, ${event.consecutive} in a row): ${event.summary}`;
     case 'phase_left':

@@ -67,7 +67,12 @@ export type PlanEventBody =
   // of a phase that ran beside others
   | { readonly type: 'phase_merged'; readonly phase: number; readonly commit: string | null }
   | { readonly type: 'merged_tested'; readonly outcome: string; readonly summary: string }
-  | { readonly type: 'worktree_removed'; readonly name: string; readonly dropped: string | null }
+  | {
+      readonly type: 'worktree_removed';
+      readonly name: string;
+      readonly dropped: string | null;
+      readonly kept?: string;
+    }
   // 5: marked in the document; 6: checkpoint; 7: markers looked at before the next phase
   | {
       readonly type: 'phase_marked';

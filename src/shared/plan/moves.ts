@@ -1,8 +1,9 @@
 /** What a plan does next, from its state alone. */
 import { busyWait_ms } from '../moves.js';
 import type { Pause } from '../decision-state.js';
+import { outageMove } from '../outage.js';
 import { budgetReached } from './budget.js';
-import { groupOf, inWaves, isDone, phaseOf, unmarkedOf } from './state.js';
+import { groupOf, inWaves, isDone, unmarkedOf } from './state.js';
 import { dueBefore } from './revising.js';
 import type { PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
 
@@ -31,6 +32,8 @@ export type PlanMove =
   | { readonly kind: 'clean'; readonly name: string }
   | { readonly kind: 'mark'; readonly phase: PhaseId }
   | { readonly kind: 'wait'; readonly ms: number }
+  /** Wait for a model that is down. */
+  | { readonly kind: 'back_off'; readonly ms: number }
   | { readonly kind: 'checkpoint' }
   /** The run's history has become long: the plan goes on in a new run. */
   | { readonly kind: 'continue' }
@@ -39,9 +42,10 @@ export type PlanMove =
 
 /** The next phases to run together; none: all are done. The order is that of the waves. */
 const nextGroup = (state: PlanState): readonly PhaseId[] => {
-  const subWaves = state.plan?.waves.flat() ?? [];
-  const open = subWaves.map((wave) => wave.filter((id) => !isDone(phaseOf(state, id)))).find((wave) => wave.length > 0);
-  return inWaves(state) ? (open ?? []) : (open ?? []).slice(0, 1);
+  const open = new Set(state.phases.flatMap((phase) => (isDone(phase) ? [] : [phase.id])));
+  const next = state.plan?.waves.flat().find((wave) => wave.some((id) => open.has(id))) ?? [];
+  const group = next.filter((id) => open.has(id));
+  return inWaves(state) ? group : group.slice(0, 1);
 };
 
 /** Done in a worktree, and not in the plan's own branch yet. */
@@ -62,7 +66,7 @@ export function nextPlanMove(state: PlanState, now: number, long: boolean): Plan
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
   if (state.waiting) return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };
-  if (state.revising !== null) return { kind: 'revise', revising: state.revising };
+  if (state.revising !== null) return outageMove(state, now) ?? { kind: 'revise', revising: state.revising };
   switch (state.stage) {
     case 'reading':
       return { kind: 'read' };

@@ -1,9 +1,12 @@
-/** How a phase's child ended, and what that means for the phase. */
+/** How a phase's child ended, what that means for the phase, and its mark. */
 import type { StepResult } from '../protocol.js';
-import { cut, emit } from '../transitions.js';
+import { emit } from '../transitions.js';
+import { cut } from '../rules.js';
 import { addUsage } from '../usage.js';
 import { nextFailed } from './revising.js';
-import { groupOf, isDone, phaseOf, withPhase } from './state.js';
+import type { MarkPhaseResult } from './activities.js';
+import { groupOf, isDone, markerOf, phaseOf, withPhase } from './state.js';
+import { undoneWords } from './undone-words.js';
 import type { PhaseEntry, PhaseFailure, PhaseId, PlanState } from './types.js';
 
 export interface EndedPhase {
@@ -11,19 +14,25 @@ export interface EndedPhase {
   /** Null: it was terminated, cancelled or failed; `how` is Temporal's word or its message. */
   readonly result: StepResult | null;
   readonly how: string;
+  /** By somebody else than its plan. */
+  readonly cancelled?: boolean;
 }
 
 /** A pass, or nothing to run. */
 const isPassed = ({ verification }: StepResult): boolean =>
   verification === null || ['pass', 'pass_with_warnings', 'no_tests'].includes(verification);
 
-export function onPhaseEnded(before: PlanState, { phase: id, result, how }: EndedPhase, now: number): PlanState {
+export function onPhaseEnded(
+  before: PlanState,
+  { phase: id, result, how, cancelled = false }: EndedPhase,
+  now: number,
+): PlanState {
   const { number } = phaseOf(before, id);
   const state =
     result === null
       ? before
       : { ...before, usage: addUsage(before.usage, result.usage), pausedFor_ms: pausedFor(before, result) };
-  const ended = withPhase(state, id, { result, job: null });
+  const ended = withPhase(state, id, { result, job: null, cancelled });
   if (result?.outcome === 'committed' && result.commit !== null) {
     const { commit } = result;
     const passed = isPassed(result);
@@ -45,7 +54,7 @@ export function onPhaseEnded(before: PlanState, { phase: id, result, how }: Ende
   if (result?.outcome === 'skipped') return left(ended, id, 'skipped', 'its change was skipped', now);
   if (result?.outcome === 'tests_failed') return failedTests(ended, id, result, now);
   // Refused, aborted, failed, terminated: a person says what becomes of the phase.
-  const why = cut(result?.problem?.message ?? (result === null ? how : `its run ended as ${result.outcome}`));
+  const why = cut(state, result?.problem?.message ?? (result === null ? how : `its run ended as ${result.outcome}`));
   return settled(withPhase(ended, id, { status: 'failed', why }));
 }
 
@@ -66,14 +75,16 @@ const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult): numb
   pausedFor_ms + (group.length === 1 ? (result.pausedFor_ms ?? 0) : 0);
 
 /** Every phase of the group has ended: mark them, or ask about the first that failed. */
-function settled(state: PlanState): PlanState {
+export function settled(state: PlanState): PlanState {
+  if (state.stage === 'closed') return state;
   const group = groupOf(state);
   if (group.some(({ status }) => status === 'running')) return state;
   const failed = group.find(({ status }) => status === 'failed');
   if (failed?.testsFailed === true) return group.length === 1 ? nextFailed(state) : setAside(state);
   if (failed !== undefined) {
-    const message = cut(`Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`);
-    return { ...state, asked: failed.id, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+    const message = cut(state, `Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`);
+    const reason = failed.cancelled === true ? 'cancelled' : 'engine_failed';
+    return { ...state, asked: failed.id, ask: { reason, message, files: [], subject: null } };
   }
   if (state.stage === 'worktrees' && !group.every(isDone)) return state;
   // What failed its tests is tried again; what is done is marked with it, once all are.
@@ -88,9 +99,9 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
   const suggestions = result.failure?.suggestions ?? [];
   const failure: PhaseFailure = { phase: id, run: phase.runs, kind, signature, summary, output, suggestions, at: now };
   const failures = [...phase.failures, failure];
-  const again: Partial<PhaseEntry> = { status: 'failed', testsFailed: true, why: cut(summary), failures };
+  const again: Partial<PhaseEntry> = { status: 'failed', testsFailed: true, why: cut(state, summary), failures };
   const told = emit({ ...withPhase(state, id, again), failures: [...state.failures, failure] }, now, {
-    ...{ type: 'phase_failed', phase: phase.number, run: phase.runs, kind, signature, summary: cut(summary) },
+    ...{ type: 'phase_failed', phase: phase.number, run: phase.runs, kind, signature, summary: cut(state, summary) },
     consecutive: failures.length,
   });
   return settled(told);
@@ -103,9 +114,44 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
 function setAside(state: PlanState): PlanState {
   const failed = groupOf(state).filter(({ status, testsFailed }) => status === 'failed' && testsFailed);
   const aside = failed.reduce<PlanState>(
-    (told, { id }) => withPhase(told, id, { status: 'pending', worktree: null, job: null }),
+    (told, { id }) => withPhase(told, id, { status: 'pending', worktree: null, tree: null, job: null }),
     state,
   );
   const group = state.group.filter((id) => failed.every((phase) => phase.id !== id));
   return settled({ ...aside, group });
+}
+
+/** What became of it is written into the document, or is not yet. */
+export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
+  const phase = phaseOf(state, id);
+  const free = { ...state, busyTries: 0, waiting: false };
+  const marked = { marked: true, marks: phase.marks + 1 };
+  switch (result.outcome) {
+    case 'busy':
+      return { ...state, busyTries: state.busyTries + 1, waiting: true };
+    case 'marked': {
+      const { commit, undone = [] } = result;
+      const left: Partial<PhaseEntry> =
+        undone.length === 0
+          ? {}
+          : { status: 'incomplete', undone: undone.length, why: cut(state, undoneWords(undone)) };
+      const next = withPhase(free, id, { ...marked, ...left });
+      const { why } = phaseOf(next, id);
+      return emit(next, now, {
+        ...{ type: 'phase_marked', phase: phase.number, marker: markerOf(phaseOf(next, id)), commit, why },
+      });
+    }
+    case 'conflict':
+      // What was written of it is put back; the next attempt has records of its own.
+      return {
+        ...withPhase(free, id, { marks: phase.marks + 1 }),
+        asked: id,
+        ask: {
+          reason: 'engine_failed',
+          message: cut(state, `the plan could not be marked: ${result.why}`),
+          files: [],
+          subject: null,
+        },
+      };
+  }
 }

@@ -6,6 +6,7 @@ import { addUsage, NO_USAGE, tokensOf } from '../usage.js';
 import { inWaves } from './state.js';
 import type {
   ComplexityRecord,
+  KeptCommits,
   PhaseId,
   PhaseMarker,
   PhaseScore,
@@ -39,6 +40,8 @@ export interface PlanProgress {
     readonly replans: number;
     readonly why: string | null;
   }[];
+  /** Commits of phases that were not merged, and the refs that keep them; absent: there are none. */
+  readonly kept?: readonly (KeptCommits & { readonly phase: number })[];
   readonly mode?: 'sequential' | 'waves';
   /** Numbers of the phases, by wave. */
   readonly waves?: readonly (readonly number[])[];
@@ -65,42 +68,50 @@ export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd'>
   readonly pausedFor_ms: number;
 }
 
-const numbersOf = (state: PlanState, ids: readonly PhaseId[]): readonly number[] =>
-  ids.flatMap((id) => state.phases.find((phase) => phase.id === id)?.number ?? []);
-
 const usedBy = (usage: StepUsage) => ({
   used_tokens: tokensOf(usage),
   used_calls: usage.calls,
   used_usd: usage.usd,
 });
 
-export const progressOfPlan = (state: PlanState): PlanProgress => ({
-  phases: state.phases.map((phase) => ({
-    ...{ id: phase.id, number: phase.number, name: phase.name, status: phase.status },
-    tasks: phase.tasks.total,
-    tasksDone: phase.tasks.done,
-    marker: phase.marker,
-    dependsOn: numbersOf(state, phase.dependsOn),
-    score: phase.complexity.score,
-    scored: { ...phase.score, method: phase.complexity.method, reasoning: phase.complexity.reasoning },
-    run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, phase.id, phase.runs),
-    commit: phase.commits.at(-1) ?? null,
-    verification: phase.result?.verification ?? phase.tests ?? null,
-    failures: phase.failures.length,
-    replans: phase.replans,
-    why: phase.why,
-  })),
-  mode: inWaves(state) ? 'waves' : 'sequential',
-  waves: (state.plan?.waves ?? []).map((wave) => numbersOf(state, wave.flat())),
-  thresholds: state.plan?.thresholds ?? null,
-  budget: {
-    ...{ startedAt: state.startedAt, pausedFor_ms: state.pausedFor_ms, usedBefore_ms: state.spentBefore?.time_ms ?? 0 },
-    ...usedBy(addUsage(state.spentBefore?.usage ?? NO_USAGE, state.usage)),
-    budget_tokens: state.limits?.budget_tokens ?? null,
-    budget_usd: state.limits?.budget_usd ?? null,
-    budget_calls: (state.limits as Partial<Limits> | null)?.budget_calls ?? null,
-    wallClock_s: state.limits?.wallClock_s ?? null,
-  },
-  pausedBy: state.pausedBy,
-  stopAfterPhase: state.stopAfterPhase,
-});
+export const progressOfPlan = (state: PlanState): PlanProgress => {
+  const numberOf = new Map(state.phases.map(({ id, number }) => [id, number]));
+  const numbersOf = (ids: readonly PhaseId[]): readonly number[] => ids.flatMap((id) => numberOf.get(id) ?? []);
+  /** Of the phase that a worktree is for. */
+  const phaseIn = (worktree: string): number => numberOf.get(worktree.slice(0, worktree.lastIndexOf('-'))) ?? 0;
+  return {
+    phases: state.phases.map((phase) => ({
+      ...{ id: phase.id, number: phase.number, name: phase.name, status: phase.status },
+      tasks: phase.tasks.total,
+      tasksDone: phase.tasks.done,
+      marker: phase.marker,
+      dependsOn: numbersOf(phase.dependsOn),
+      score: phase.complexity.score,
+      scored: { ...phase.score, method: phase.complexity.method, reasoning: phase.complexity.reasoning },
+      run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, phase.id, phase.runs),
+      commit: phase.commits.at(-1) ?? null,
+      verification: phase.result?.verification ?? phase.tests ?? null,
+      failures: phase.failures.length,
+      replans: phase.replans,
+      why: phase.why,
+    })),
+    ...(state.kept === undefined ? {} : { kept: state.kept.map((kept) => ({ phase: phaseIn(kept.name), ...kept })) }),
+    mode: inWaves(state) ? 'waves' : 'sequential',
+    waves: (state.plan?.waves ?? []).map((wave) => numbersOf(wave.flat())),
+    thresholds: state.plan?.thresholds ?? null,
+    budget: {
+      ...{
+        startedAt: state.startedAt,
+        pausedFor_ms: state.pausedFor_ms,
+        usedBefore_ms: state.spentBefore?.time_ms ?? 0,
+      },
+      ...usedBy(addUsage(state.spentBefore?.usage ?? NO_USAGE, state.usage)),
+      budget_tokens: state.limits?.budget_tokens ?? null,
+      budget_usd: state.limits?.budget_usd ?? null,
+      budget_calls: (state.limits as Partial<Limits> | null)?.budget_calls ?? null,
+      wallClock_s: state.limits?.wallClock_s ?? null,
+    },
+    pausedBy: state.pausedBy,
+    stopAfterPhase: state.stopAfterPhase,
+  };
+};

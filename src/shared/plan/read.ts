@@ -1,18 +1,24 @@
 /** What a reading of the plan's documents does to the state. */
-import { cut, emit } from '../transitions.js';
+import { emit } from '../transitions.js';
+import { boundsOf, cut } from '../rules.js';
 import { shownKey } from '../refs.js';
 import { estimateOfPlan, estimateText, mostOfPlan, overBudgets } from './budget.js';
 import { closePlan, inWaves, isDone, phaseOf, unmarkedOf } from './state.js';
-import type { ReadPlanResult } from './activities.js';
+import type { ReadPlanResult, SamePlan } from './activities.js';
 import type { LeftPlan, PhaseEntry, PhaseReading, PlanState, ReadyPlan } from './types.js';
 
 export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
   if (result.outcome === 'refused') {
     if (state.plan === null) return closePlan({ ...state, problem: result.problem }, 'refused', now);
     // A person broke the document while the plan runs: mended, it is read again under the next number.
-    const message = cut(result.problem.message);
+    const message = cut(state, result.problem.message);
     const again = { ...state, reading: state.reading + 1, asked: null };
     return { ...again, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+  }
+  if (result.outcome === 'same') {
+    // A reset brought back a reading that was made for another state: the plan is read again.
+    if (state.plan?.hash !== result.hash || state.adopt !== null) return { ...state, reading: state.reading + 1 };
+    return marked(state, state.plan, result, now);
   }
   return state.plan === null ? first(state, result, now) : later(state, state.plan, result, now);
 }
@@ -75,6 +81,7 @@ function askLeft(state: PlanState, { why, phases }: LeftPlan): PlanState {
   const landed = phases.flatMap((left) => (left.landed === null ? [] : [phaseOf(state, left.id)]));
   const done = landed.map(({ number, name }) => `Phase ${number} (${name})`);
   const message = cut(
+    state,
     [
       `an earlier run of the plan left ${done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed and not marked`}`,
       why.join('; '),
@@ -107,7 +114,7 @@ function takeLeft(state: PlanState, left: LeftPlan, now: number): PlanState {
   const taken = { ...state, phases, ...{ failures, replans, commits }, ...spentBefore };
   const told = emit(taken, now, {
     type: 'checkpoint_taken',
-    run: left.run === null ? null : shownKey(left.run),
+    run: left.run === null ? null : shownKey(left.run, boundsOf(state).shownKey_chars),
     landed: unmarkedOf(taken).map(({ number }) => number),
     ...{ failures: failures.length, replans: replans.length },
     ...(spent === undefined ? {} : { spent: spent.usage }),
@@ -132,7 +139,7 @@ function estimated(state: PlanState, now: number): PlanState {
     ...(most === null ? {} : { most }),
   });
   if (over.length === 0 && (wanted === 'approved' || state.plan?.approval === 'auto')) return told;
-  return { ...told, estimateAsked: cut(estimateText(phases, estimate, most, over)) };
+  return { ...told, estimateAsked: cut(state, estimateText(phases, estimate, most, over)) };
 }
 
 /** A command that was found and not configured runs only where a person said so; once a plan, and when what defines it changes. */
@@ -144,34 +151,57 @@ function askTests(state: PlanState): PlanState {
 }
 
 /** Step 7: is each phase that is done marked as such? A mark that got lost is written again. */
-function later(state: PlanState, plan: ReadyPlan, result: ReadyPlan, now: number): PlanState {
-  if (state.adopt !== null) return adopted(state, state.adopt, result);
+function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outcome'>, now: number): PlanState {
   const found = new Map(result.phases.map((phase) => [phase.id, phase]));
   const lost = state.phases.filter(
     (phase) =>
       isDone(phase) &&
       phase.marked &&
+      phase.markLeft !== true &&
       phase.why?.startsWith('the run began') !== true &&
       found.has(phase.id) &&
       found.get(phase.id)?.marker === null,
   );
+  const lostOnes = new Set(lost);
   const phases = state.phases.map((phase) => {
     const now_ = found.get(phase.id);
     if (now_ === undefined) return phase;
     const { number, expanded, tasks, marker } = now_;
-    return { ...phase, number, expanded, tasks, marker, marked: phase.marked && !lost.includes(phase) };
+    const marks = lostOnes.has(phase) ? { marked: false, marksLost: (phase.marksLost ?? 0) + 1 } : {};
+    return { ...phase, number, expanded, tasks, marker, ...marks };
   });
   const told = emit({ ...state, phases, plan: { ...plan, level: result.level }, group: [] }, now, {
     type: 'markers_checked',
     lost: lost.map(({ number }) => number),
   });
   const next: PlanState = { ...told, stage: lost.length > 0 ? 'marking' : 'choosing' };
+  const gone = phases.find(({ marked, marksLost = 0 }) => !marked && marksLost > (plan.lostMarks ?? Infinity));
+  return gone === undefined ? next : askLostMark(next, gone);
+}
+
+function later(before: PlanState, known: ReadyPlan, result: ReadyPlan, now: number): PlanState {
+  const { texts, settings } = result;
+  const renew = before.again === 'reading';
+  const plan = renew ? { ...known, texts, ...(settings === undefined ? {} : { settings }) } : known;
+  const state = renew ? { ...before, plan, again: null } : before;
+  if (state.adopt !== null) return adopted(state, state.adopt, result);
+  const next = marked(state, plan, result, now);
+  if (next.ask !== null) return next;
   if (result.hash === plan.hash) return next;
   const words = changesOf(state, plan, result);
   // What is done with may be reworded by whoever likes.
   if (words.length === 0) return { ...next, plan: { ...plan, level: result.level, hash: result.hash } };
-  const message = cut(`what is still to be done was changed in the document: ${words.join('; ')}`);
+  const message = cut(state, `what is still to be done was changed in the document: ${words.join('; ')}`);
   return { ...next, changed: result, asked: null, ask: { reason: 'plan_changed', message, files: [], subject: null } };
+}
+
+/** Written again for ever it would be taken out for ever. */
+function askLostMark(state: PlanState, { id, number, name, marksLost = 0 }: PhaseEntry): PlanState {
+  const message = cut(
+    state,
+    `the mark of Phase ${number} (${name}) was written ${marksLost} times and is gone from ${state.input.planPath} each time: a hook, a formatter or another program takes it out`,
+  );
+  return { ...state, asked: id, ask: { reason: 'engine_failed', message, files: [], subject: null } };
 }
 
 /** In words, for phases that are not done with. */

@@ -1,12 +1,13 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
-import { ANSWERS_BY_REASON, decisionId, type Answer, type DecisionRequest, type PauseReason } from '../decisions.js';
-import { BOUNDS } from '../limits.js';
-import type { Pause } from '../decision-state.js';
+import type { Answer, DecisionRequest, PauseReason } from '../decisions.js';
+import { decisionId, type Pause } from '../decision-state.js';
+import { waited } from '../outage.js';
 import { phaseKey } from '../refs.js';
-import { cut, emit } from '../transitions.js';
-import { applyPlanDecision, abortPlan } from './decide.js';
-import { onPhaseEnded, type EndedPhase } from './phase-end.js';
-import type { VerifyResult } from '../protocol.js';
+import { emit, noProgress } from '../transitions.js';
+import { answersTo, boundsOf, cut } from '../rules.js';
+import { abortPlan, applyPlanDecision, onWish } from './decide.js';
+import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
+import type { NotYet, VerifyResult } from '../protocol.js';
 import { onPlanRead } from './read.js';
 import { onGroupVerified, onMerged, onWorktree } from './side-by-side.js';
 import {
@@ -25,8 +26,7 @@ import type {
   ProposeReplanResult,
   ScorePhaseResult,
 } from './advice.js';
-import { undoneWords } from './undone-words.js';
-import { closePlan, groupOf, markerOf, phaseOf, withPhase } from './state.js';
+import { closePlan, groupOf, phaseOf, withPhase } from './state.js';
 import type {
   CheckpointResult,
   MarkPhaseResult,
@@ -36,7 +36,7 @@ import type {
   ReadPlanResult,
   RemoveWorktreeResult,
 } from './activities.js';
-import type { PhaseEntry, PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
+import type { PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
 
 export type PlanFact =
   | { readonly type: 'plan_read'; readonly result: ReadPlanResult }
@@ -48,10 +48,10 @@ export type PlanFact =
       readonly type: 'worktree_ready';
       readonly phase: PhaseId;
       readonly name: string;
-      readonly result: PrepareWorktreeResult;
+      readonly result: PrepareWorktreeResult | NotYet;
     }
   | { readonly type: 'worktree_removed'; readonly name: string; readonly result: RemoveWorktreeResult }
-  | { readonly type: 'group_verified'; readonly base: boolean; readonly result: VerifyResult }
+  | { readonly type: 'group_verified'; readonly base: boolean; readonly result: VerifyResult | NotYet }
   /** No test command: nothing is to be verified. */
   | { readonly type: 'group_untested'; readonly base: boolean }
   | { readonly type: 'phase_merged'; readonly phase: PhaseId; readonly result: MergePhaseResult }
@@ -66,7 +66,15 @@ export type PlanFact =
   | { readonly type: 'waited' }
   | { readonly type: 'checkpointed'; readonly result: CheckpointResult }
   | { readonly type: 'paused'; readonly pause: Pause }
-  | { readonly type: 'decided'; readonly request: DecisionRequest }
+  /** `markLeft`, `withoutHost`: see applyPlanDecision; absent: a history of an earlier build. */
+  | {
+      readonly type: 'decided';
+      readonly request: DecisionRequest;
+      readonly markLeft?: boolean;
+      readonly withoutHost?: boolean;
+    }
+  /** Phases side by side without a worktree: each gets its own before it runs. */
+  | { readonly type: 'worktrees_wanted' }
   | { readonly type: 'ignored'; readonly what: string; readonly why: string }
   | { readonly type: 'wish'; readonly wish: 'pause' | 'resume' | 'stop'; readonly by: string }
   | {
@@ -75,31 +83,35 @@ export type PlanFact =
       readonly phase: PhaseId | null;
       readonly reason: PauseReason;
       readonly message: string;
+      /** An answer makes the move again, whatever stage the plan is in; absent: a history in which it did not. */
+      readonly again?: boolean;
     }
-  | { readonly type: 'abort'; readonly by: string }
+  /** So many moves in a row waited for nothing. */
+  | { readonly type: 'no_progress'; readonly moves: number }
+  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean }
   | { readonly type: 'closed'; readonly outcome: PlanOutcome };
 
 /** What may be said at a decision of a plan: without a phase there is nothing to skip or to have done by hand. */
-const answersOf = (reason: PauseReason, asked: PhaseId | null): readonly Answer[] => {
+const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => {
   // On the merged tree there is no last proposal: what is there stays, or a person mends it and the tests run again.
   if (reason === 'tests_failed') return ['keep', 'manual'];
   // Of a whole plan: the phases that are to be left out are said in its document.
   if (reason === 'estimate') return ['continue'];
-  const answers: readonly Answer[] = ANSWERS_BY_REASON[reason];
-  return answers.filter((answer) => asked !== null || (answer !== 'manual' && answer !== 'skip'));
+  return answersTo(state, reason).filter(
+    (answer) => state.asked !== null || (answer !== 'manual' && answer !== 'skip'),
+  );
 };
 
 function onPaused(state: PlanState, wanted: Pause, now: number): PlanState {
   const n = state.nextDecision;
-  const id = decisionId(n, state.input.stepKey, null);
+  const id = decisionId(state);
   const count = (status: string): number => state.phases.filter((phase) => phase.status === status).length;
   const opened: PlanState = {
     ...state,
-    ask: null,
-    nextDecision: n + 1,
+    ...{ ask: null, outage: undefined, nextDecision: n + 1 },
     decision: {
       ...{ id, n, reason: wanted.reason, message: wanted.message, files: [], proposalId: null, answered: {} },
-      accepts: [...answersOf(wanted.reason, state.asked), 'abort'],
+      accepts: [...answersOf(state, wanted.reason), 'abort'],
       openedAt: now,
       subject: wanted.subject,
     },
@@ -147,48 +159,12 @@ function onJob(
   return fallback === undefined ? made : emit(made, now, { type: 'phase_fallback', phase, to: fallback });
 }
 
-function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
-  const phase = phaseOf(state, id);
-  const free = { ...state, busyTries: 0, waiting: false };
-  const marked = { marked: true, marks: phase.marks + 1 };
-  switch (result.outcome) {
-    case 'busy':
-      return { ...state, busyTries: state.busyTries + 1, waiting: true };
-    case 'marked': {
-      const { commit, undone = [] } = result;
-      const left: Partial<PhaseEntry> =
-        undone.length === 0 ? {} : { status: 'incomplete', undone: undone.length, why: cut(undoneWords(undone)) };
-      const next = withPhase(free, id, { ...marked, ...left });
-      const { why } = phaseOf(next, id);
-      return emit(next, now, {
-        ...{ type: 'phase_marked', phase: phase.number, marker: markerOf(phaseOf(next, id)), commit, why },
-      });
-    }
-    case 'conflict':
-      return {
-        ...free,
-        asked: id,
-        ask: {
-          reason: 'engine_failed',
-          message: cut(`the plan could not be marked: ${result.why}`),
-          files: [],
-          subject: null,
-        },
-      };
-  }
-}
-
-function onWish(state: PlanState, wish: 'pause' | 'resume' | 'stop', by: string, now: number): PlanState {
-  switch (wish) {
-    case 'pause':
-      return state.pausedBy === null ? emit({ ...state, pausedBy: by }, now, { type: 'plan_paused', by }) : state;
-    case 'resume': {
-      if (state.pausedBy === null && state.stopAfterPhase === null) return state;
-      return emit({ ...state, pausedBy: null, stopAfterPhase: null }, now, { type: 'plan_resumed', by });
-    }
-    case 'stop':
-      return emit({ ...state, stopAfterPhase: by }, now, { type: 'plan_stop_wanted', by });
-  }
+/** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
+function onNoProgress(state: PlanState, moves: number): PlanState {
+  const ask: Pause = { reason: 'engine_failed', message: noProgress(moves, state.stage), files: [], subject: null };
+  const stopped = { ...state, asked: null, again: null, revising: null, waiting: false, ask };
+  if (state.stage === 'merging') return stopped;
+  return { ...stopped, stage: 'reading', reading: state.reading + 1, group: [] };
 }
 
 /** `now` is workflow time, ms since the epoch. */
@@ -201,7 +177,7 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'job_made': {
       const { result } = fact;
       if (result.outcome === 'ready') return onJob(state, fact.phase, result, now);
-      const message = cut(result.problem.message);
+      const message = cut(state, result.problem.message);
       return { ...state, asked: fact.phase, ask: { reason: 'engine_failed', message, files: [], subject: null } };
     }
     case 'phases_started':
@@ -219,14 +195,20 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
         { ...state, stage: 'running' },
       );
     case 'worktree_ready':
-      return onWorktree(state, fact.phase, fact.name, fact.result);
+      return fact.result.outcome === 'busy' ? state : onWorktree(state, fact.phase, fact.name, fact.result);
     case 'worktree_removed': {
-      const { dropped } = fact.result;
-      const worktrees = state.worktrees.filter((name) => name !== fact.name);
-      return emit({ ...state, worktrees }, now, { type: 'worktree_removed', name: fact.name, dropped });
+      const { name } = fact;
+      const { dropped, kept: ref } = fact.result;
+      const worktrees = state.worktrees.filter((each) => each !== name);
+      const removed = emit({ ...state, worktrees }, now, {
+        ...{ type: 'worktree_removed', name, dropped },
+        ...(ref === undefined ? {} : { kept: ref }),
+      });
+      if (dropped === null || ref === undefined) return removed;
+      return { ...removed, kept: [...(state.kept ?? []), { name, ref, commit: dropped }] };
     }
     case 'group_verified':
-      return onGroupVerified(state, fact.base, fact.result, now);
+      return fact.result.outcome === 'busy' ? state : onGroupVerified(state, fact.base, fact.result, now);
     case 'group_untested':
       return { ...state, stage: fact.base ? 'jobs' : 'marking' };
     case 'phase_merged':
@@ -251,15 +233,15 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return onReplanned(state, fact.revising, fact.result, now);
     case 'drift': {
       const { text, by } = fact;
-      if (state.drifts.length >= BOUNDS.driftsKept) return state;
+      if (state.drifts.length >= boundsOf(state).driftsKept) return state;
       return emit({ ...state, drifts: [...state.drifts, { text, by }] }, now, {
         type: 'scope_drift',
-        text: cut(text),
+        text: cut(state, text),
         by,
       });
     }
     case 'waited':
-      return { ...state, waiting: false };
+      return { ...state, waiting: false, ...waited(state, now) };
     case 'checkpointed': {
       const number = state.checkpoints + 1;
       const next = { stage: 'reading', reading: state.reading + 1, group: [] } as const;
@@ -269,21 +251,32 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'paused':
       return onPaused(state, fact.pause, now);
     case 'decided':
-      return applyPlanDecision(state, fact.request, now);
+      return applyPlanDecision(state, fact.request, now, fact.markLeft === true, fact.withoutHost === true);
+    case 'worktrees_wanted':
+      return { ...state, stage: 'worktrees' };
     case 'ignored': {
-      const ignored = [...state.ignored, cut(`${fact.what}: ${fact.why}`)].slice(-BOUNDS.ignoredKept);
-      const event = { type: 'decision_ignored', what: cut(fact.what), why: cut(fact.why) } as const;
+      const ignored = [...state.ignored, cut(state, `${fact.what}: ${fact.why}`)].slice(-boundsOf(state).ignoredKept);
+      const event = { type: 'decision_ignored', what: cut(state, fact.what), why: cut(state, fact.why) } as const;
       return emit({ ...state, ignored }, now, event);
     }
     case 'wish':
       return onWish(state, fact.wish, fact.by, now);
     case 'activity_failed': {
-      const told = emit(state, now, { type: 'activity_failed', activity: fact.activity, message: cut(fact.message) });
-      const message = cut(`${fact.activity}: ${fact.message}`);
-      return { ...told, asked: fact.phase, ask: { reason: fact.reason, message, files: [], subject: null } };
+      const told = emit(state, now, {
+        type: 'activity_failed',
+        activity: fact.activity,
+        message: cut(state, fact.message),
+      });
+      const message = cut(state, `${fact.activity}: ${fact.message}`);
+      const again = fact.again === true ? { again: 'move' as const } : {};
+      // A mark asks no model again, whatever is lost: it is tried once more, or left out.
+      const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+      return { ...told, ...again, asked: fact.phase, ask: { reason, message, files: [], subject: null } };
     }
+    case 'no_progress':
+      return onNoProgress(state, fact.moves);
     case 'abort':
-      return abortPlan(state, fact.by, now);
+      return abortPlan(state, fact.by, now, fact.withoutHost === true);
     case 'closed':
       return closePlan(state, fact.outcome, now);
   }

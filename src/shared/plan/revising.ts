@@ -3,7 +3,9 @@
  * or a person is asked. Taken up only where no child is open. Pure.
  */
 import type { Pause } from '../decision-state.js';
-import { cut, emit } from '../transitions.js';
+import { answeredAgain } from '../outage.js';
+import { emit, onModelDown } from '../transitions.js';
+import { cut } from '../rules.js';
 import { addUsage } from '../usage.js';
 import type {
   ApplyReplanResult,
@@ -72,11 +74,16 @@ export function onScored(before: PlanState, id: PhaseId, result: ScorePhaseResul
     phase: number,
     score,
     method,
-    message: message === null ? null : cut(message),
+    message: message === null ? null : cut(state, message),
   });
   return discrepancy === null
     ? told
-    : emit(told, now, { type: 'score_discrepancy', phase: number, ...discrepancy, reasoning: cut(reasoning ?? '') });
+    : emit(told, now, {
+        type: 'score_discrepancy',
+        phase: number,
+        ...discrepancy,
+        reasoning: cut(state, reasoning ?? ''),
+      });
 }
 
 /** The phase goes on: it runs again where it failed; else what was judged is done with. */
@@ -106,7 +113,7 @@ export function onJudged(state: PlanState, revising: Revising, result: JudgePhas
       trigger: revising.trigger,
       tier: result.tier,
       outcome: result.outcome,
-      why: cut(result.why),
+      why: cut(state, result.why),
     },
     ...{ replans: phase.replans, limit },
   });
@@ -145,9 +152,9 @@ export function onJudged(state: PlanState, revising: Revising, result: JudgePhas
         phase: phase.number,
         replans: phase.replans,
         limit,
-        why: cut(result.why),
+        why: cut(state, result.why),
       });
-      const message = cut(`Phase ${phase.number} (${phase.name}): ${result.why}. Replan it all the same?`);
+      const message = cut(state, `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it all the same?`);
       return ask(
         { ...told, revising: { ...revising, step: 'asked', why: result.why } },
         revising.phase,
@@ -170,14 +177,17 @@ const ask = (state: PlanState, asked: PhaseId, reason: Pause['reason'], message:
 });
 
 export function onDebugged(before: PlanState, revising: Revising, result: DebugPhaseResult, now: number): PlanState {
+  if (result.down !== undefined) return onModelDown(before, result.down, 'debugPhase', now);
   const { number } = phaseOf(before, revising.phase);
   const event = { type: 'debug_report', phase: number, path: result.path, message: result.message } as const;
-  const told = emit({ ...used(before, result), advice: before.advice + 1 }, now, event);
+  const told = emit({ ...used(before, result), ...answeredAgain(before, now), advice: before.advice + 1 }, now, event);
   return goOn(told, revising, { report: result.report });
 }
 
 export function onProposed(before: PlanState, revising: Revising, result: ProposeReplanResult, now: number): PlanState {
-  const state = { ...used(before, result), advice: before.advice + 1 };
+  if (result.outcome === 'failed' && result.down !== undefined)
+    return onModelDown(before, result.down, 'proposeReplan', now);
+  const state = { ...used(before, result), ...answeredAgain(before, now), advice: before.advice + 1 };
   if (result.outcome === 'failed') return onNoReplan(state, revising, result.message, now);
   const { replan, action, why } = result;
   return { ...state, revising: { ...revising, step: 'apply', proposal: { ref: replan, action, why } } };
@@ -186,7 +196,12 @@ export function onProposed(before: PlanState, revising: Revising, result: Propos
 /** Without a replan that can be used the phase goes on as it stands; where its tests fail once more, its own run asks a person. */
 function onNoReplan(state: PlanState, revising: Revising, why: string, now: number): PlanState {
   const { number } = phaseOf(state, revising.phase);
-  const told = emit(state, now, { type: 'replan_failed', phase: number, trigger: revising.trigger, why: cut(why) });
+  const told = emit(state, now, {
+    type: 'replan_failed',
+    phase: number,
+    trigger: revising.trigger,
+    why: cut(state, why),
+  });
   return goOn(told, revising, { asksItself: true });
 }
 
@@ -202,6 +217,7 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
     case 'conflict': {
       if (trigger !== 'complexity') return onNoReplan(free, revising, result.why, now);
       const message = cut(
+        state,
         `Phase ${phase.number} (${phase.name}) should be expanded, ${revising.why}, and its plan could not be written: ${result.why}`,
       );
       return ask({ ...free, revising: { ...revising, step: 'asked' } }, phase.id, 'expansion', message);

@@ -1,12 +1,18 @@
 /** Phases that run beside each other: their worktrees, the merges into the plan's own branch, the tests of what came together. Pure. */
 import type { DecisionRequest } from '../decisions.js';
 import type { VerifyResult } from '../protocol.js';
-import { cut, emit } from '../transitions.js';
+import { emit } from '../transitions.js';
+import { cut } from '../rules.js';
 import { groupOf, phaseOf, withPhase } from './state.js';
 import type { MergePhaseResult, PrepareWorktreeResult } from './activities.js';
 import type { PhaseEntry, PhaseId, PlanState } from './types.js';
 
-export const worktreeName = ({ id, runs }: Pick<PhaseEntry, 'id' | 'runs'>): string => `${id}-${runs + 1}`;
+export const worktreeName = ({ id, runs, tree }: Pick<PhaseEntry, 'id' | 'runs' | 'tree'>): string =>
+  tree?.name ?? `${id}-${runs + 1}`;
+
+/** A phase beside others works in a worktree of its own and nowhere else. */
+export const lacksWorktree = ({ group }: PlanState, { worktree, tree }: PhaseEntry): boolean =>
+  worktree === null && (group.length > 1 || tree != null);
 
 const askAbout = (
   state: PlanState,
@@ -16,12 +22,18 @@ const askAbout = (
 ) => ({
   ...state,
   asked: id,
-  ask: { reason, message: cut(message), files: [], subject: null },
+  ask: { reason, message: cut(state, message), files: [], subject: null },
 });
 
 export function onWorktree(state: PlanState, id: PhaseId, name: string, result: PrepareWorktreeResult): PlanState {
   const made = state.worktrees.includes(name) ? state : { ...state, worktrees: [...state.worktrees, name] };
-  if (result.outcome === 'ready') return withPhase(made, id, { worktree: { name, workspace: result.workspace } });
+  if (result.outcome === 'ready') {
+    const { workspace, base } = result;
+    return withPhase(made, id, {
+      worktree: { name, workspace },
+      ...(base === undefined ? {} : { tree: { name, base } }),
+    });
+  }
   return askAbout(made, id, 'engine_failed', `the worktree of Phase ${phaseOf(state, id).number}: ${result.why}`);
 }
 
@@ -35,7 +47,7 @@ export function onGroupVerified(state: PlanState, base: boolean, result: VerifyR
     return askAbout(state, first, 'engine_failed', `the tests fail before the phases begin: ${result.summary}`);
   }
   const { outcome, summary } = result;
-  const told = emit(state, now, { type: 'merged_tested', outcome, summary: cut(summary) });
+  const told = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });
   if (passed(result)) return { ...told, mergedTested: true, stage: 'marking' };
   return askAbout(told, null, 'tests_failed', `the merged phases fail their tests: ${summary}`);
 }
@@ -64,7 +76,7 @@ export function onMerged(state: PlanState, id: PhaseId, result: MergePhaseResult
 export function settleMerge(state: PlanState, id: PhaseId, request: DecisionRequest): PlanState {
   const phase = phaseOf(state, id);
   const commits = state.commits.filter((commit) => !phase.commits.includes(commit));
-  const undone = { commits: [], worktree: null, merged: false, job: null, result: null };
+  const undone = { commits: [], worktree: null, tree: null, merged: false, job: null, result: null };
   switch (request.answer) {
     case 'regenerate':
       return { ...withPhase(state, id, { ...undone, status: 'pending', note: request.note ?? null }), commits };

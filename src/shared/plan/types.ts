@@ -6,7 +6,7 @@ import type { DecisionState } from '../decision-state.js';
 import type { EventLog } from '../events.js';
 import type { Limits } from '../limits.js';
 import type { Problem } from '../problems.js';
-import type { RunInput, StepResult, StepUsage } from '../protocol.js';
+import type { OpenOnHost, RunInput, StepResult, StepUsage } from '../protocol.js';
 import type { BlobRef, StepKey } from '../refs.js';
 
 export type PhaseId = string;
@@ -133,6 +133,8 @@ export interface ReadyPlan {
   readonly test: { readonly commands: readonly string[]; readonly found: string | null };
   /** What each phase asks for, as it was read (JSON blob, `PhaseTexts`). */
   readonly texts: BlobRef;
+  /** Of the first reading: how often a mark that is gone is written again before a person is asked; absent: always (an earlier build). */
+  readonly lostMarks?: number;
   /** Configuration for the plan's own model calls (JSON blob). */
   readonly settings?: BlobRef;
   /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */
@@ -209,10 +211,18 @@ export interface PhaseEntry extends PhaseReading {
   readonly why: string | null;
   /** Where its run works, where it runs beside others; null: in the plan's workspace. */
   readonly worktree: { readonly name: string; readonly workspace: string } | null;
+  /** Where it began side by side with others: made again under this name from this base. Absent: it did not, or an earlier build made it. */
+  readonly tree?: { readonly name: string; readonly base: string } | null;
   /** Its branch is merged into the plan's own. */
   readonly merged: boolean;
   /** Marks begun: the next one's record and commit are named after their number. */
   readonly marks: number;
+  /** How often its mark was written and found gone. */
+  readonly marksLost?: number;
+  /** A person goes on without its mark. */
+  readonly markLeft?: true;
+  /** Somebody cancelled its last run. */
+  readonly cancelled?: boolean;
 }
 
 /** A trigger that is being dealt with. */
@@ -232,6 +242,13 @@ export interface Revising {
   readonly proposal: { readonly ref: BlobRef | null; readonly action: string; readonly why: string } | null;
 }
 
+export interface KeptCommits {
+  /** Of the worktree: the phase's id and the number of its run. */
+  readonly name: string;
+  readonly ref: string;
+  readonly commit: string;
+}
+
 export type PlanStage =
   'reading' | 'choosing' | 'worktrees' | 'jobs' | 'running' | 'merging' | 'marking' | 'checkpoint' | 'closed';
 /** `incomplete`: it came to its end, with phases that are skipped or incomplete. */
@@ -245,6 +262,8 @@ export interface PlanState extends DecisionState, EventLog {
   readonly outcome: PlanOutcome | null;
   readonly problem: Problem | null;
   readonly abortedBy: string | null;
+  /** Aborted without its host, which cleans up once it is there again. */
+  readonly openOnHost?: OpenOnHost;
 
   /** Number of the next reading. */
   readonly reading: number;
@@ -257,6 +276,8 @@ export interface PlanState extends DecisionState, EventLog {
   readonly phases: readonly PhaseEntry[];
   /** The phases under way: one, or a sub-wave. */
   readonly group: readonly PhaseId[];
+  /** Commits of removed worktrees that nothing else held. */
+  readonly kept?: readonly KeptCommits[];
   /** Names of the worktrees that were made and not removed yet. */
   readonly worktrees: readonly string[];
   /** The tests pass where the group began; and, after merges, on the merged tree. */
@@ -295,4 +316,6 @@ export interface PlanState extends DecisionState, EventLog {
 
   /** The phase that the open question is about. */
   readonly asked: PhaseId | null;
+  /** `move`: what is asked about is an activity that failed; `retry` and the like make its move again. `reading`: the next one's texts take the place of lost ones. */
+  readonly again?: 'move' | 'reading' | null;
 }

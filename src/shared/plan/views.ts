@@ -1,5 +1,6 @@
 /** What queries, the Temporal UI and the faces read of a plan's state: the shapes of a step's, with the phases beside. Pure. */
 import { BOUNDS } from '../limits.js';
+import { outageWords, type Outage } from '../outage.js';
 import type { FileStatus, RunState, StepResult, StepStatus } from '../protocol.js';
 import { bounded, decisionDetails, plain } from '../views.js';
 import { progressOfPlan } from './progress.js';
@@ -18,15 +19,20 @@ export const resultOfPlan = (state: PlanState): StepResult => ({
   verification: null,
   problem: state.problem,
   plan: progressOfPlan(state),
+  ...(state.openOnHost === undefined ? {} : { openOnHost: state.openOnHost }),
 });
 
 const of = (state: PlanState, { number, name }: PhaseEntry): string =>
   `Phase ${number}/${state.phases.length} (${name})`;
 
+const isWaiting = (state: PlanState): state is PlanState & { readonly outage: Outage } =>
+  state.decision === null && state.outage?.over === false;
+
 /** The step of the seven that it is at, in words. */
 function doingOf(state: PlanState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
   if (state.stage === 'closed') return state.outcome ?? 'done';
+  if (isWaiting(state)) return outageWords(state.outage);
   if (state.revising !== null) {
     const { number, name } = phaseOf(state, state.revising.phase);
     return `Phase ${number} (${name}): ${state.revising.trigger} (${state.revising.step})`;
@@ -84,6 +90,7 @@ export function statusOfPlan(state: PlanState): StepStatus {
     doing: doingOf(state),
     stage: state.stage,
     decision: state.decision,
+    ...(isWaiting(state) ? { outage: state.outage } : {}),
     proposalId: null,
     usage: state.usage,
     wasSplit: false,

@@ -69,7 +69,14 @@ const outside = (name: string, most_ms: number, act: (scene: Scene) => Promise<s
   },
 });
 
+/** Ended before its activity is, and tried again: nobody is asked. */
+const hangingGit: Kind = {
+  ...trapped('hanging git', 'preflight', () => ({ moment: 'before' }), { kind: 'hang git' }),
+  bag: 'other',
+};
+
 export const processKinds: readonly Kind[] = [
+  hangingGit,
   outside('SIGKILL a worker', 3_000, async ({ world, random }) => {
     const member = await world.workers.someone(random);
     await world.workers.end(member, 'SIGKILL', 'killed at random');

@@ -1,5 +1,6 @@
 /** The smallest workflows that show what a payload, a failure and a pause do on a real server. */
 import { condition, defineQuery, defineSignal, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
+import { answerQuery } from '../../../src/workflows/names.js';
 import type { Activities } from '../support/activities.js';
 
 const { makeText, textLength, failWith, echo, beatOnce, failSaying } = proxyActivities<Activities>({
@@ -51,6 +52,14 @@ export async function everyWay(text: string): Promise<string[]> {
   return Object.entries(came).flatMap(([way, value]) =>
     value === text ? [] : [`${way}: ${String(value).slice(0, 60)}`],
   );
+}
+
+export const rows = defineQuery<string[], [number]>('rows');
+
+/** Answers with so many rows of 100 characters, as a long ledger would. */
+export async function asked(): Promise<void> {
+  answerQuery(rows, (count) => Array.from({ length: count }, (_, n) => String(n).padEnd(100, 'row')), 'rows');
+  await condition(() => false);
 }
 
 const detailsOf = (error: unknown): unknown => {

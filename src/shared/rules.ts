@@ -1,0 +1,69 @@
+/**
+ * ◆ What a replay goes by. The client freezes these rules in a run's input, so that a history replays by them whatever a later version
+ * has; workflows and reducers read no limit, bound or table of answers elsewhere (a dependency rule refuses it).
+ */
+import { SHOWN_BOUNDS, STORE_BOUNDS } from './bounds.js';
+import { ANSWERS_BY_REASON, WHOLE_ANSWERS, type Answer, type PauseReason } from './decisions.js';
+import { FIRST_RULES } from './first-rules.js';
+import { BOUNDS, LIMITS, type LimitName, type LimitSpec } from './limits.js';
+
+const BOUND_NAMES = [
+  ...(['reason_chars', 'note_bytes', 'selectedChanges', 'requestsKept', 'eventsKept', 'ignoredKept'] as const),
+  ...([
+    'driftsKept',
+    'shownKey_chars',
+    'leastChunks',
+    'chunks_perFile',
+    'tallyTotal_ms',
+    'tallyAttempts',
+    'idleMoves',
+  ] as const),
+] as const;
+const SHOWN_NAMES = ['request_chars', 'signal_chars'] as const;
+const STORE_NAMES = ['hook_s', 'format_s', 'worktreeAdd_s'] as const;
+
+export interface Rules {
+  readonly bounds: Readonly<
+    Record<(typeof BOUND_NAMES)[number] | (typeof SHOWN_NAMES | typeof STORE_NAMES)[number], number>
+  >;
+  /** What a decision may set; others are no limits of the run. */
+  readonly limits: Readonly<Partial<Record<LimitName, Pick<LimitSpec, 'unit' | 'min' | 'max'>>>>;
+  readonly answers: Readonly<Record<PauseReason, readonly Answer[]>>;
+  readonly wholeAnswers: readonly Answer[];
+}
+/** A run's state, or as much of it. */
+export interface Ruled {
+  readonly input: { readonly rules?: Rules };
+}
+
+const pick = <N extends string>(from: Readonly<Record<N, number>>, names: readonly N[]): Record<N, number> =>
+  Object.fromEntries(names.map((name) => [name, from[name]])) as Record<N, number>;
+
+/** For a run that is started now. */
+export const currentRules = (): Rules => ({
+  bounds: { ...pick(BOUNDS, BOUND_NAMES), ...pick(SHOWN_BOUNDS, SHOWN_NAMES), ...pick(STORE_BOUNDS, STORE_NAMES) },
+  limits: Object.fromEntries(Object.entries(LIMITS).map(([name, { unit, min, max }]) => [name, { unit, min, max }])),
+  answers: ANSWERS_BY_REASON,
+  wholeAnswers: WHOLE_ANSWERS,
+});
+
+export const rulesOf = ({ input }: Ruled): Rules => input.rules ?? FIRST_RULES;
+/** A run's own rules say nothing of a bound or a reason that came after it was started: the frozen table has each as it came. */
+export const boundsOf = (ruled: Ruled): Rules['bounds'] => ({ ...FIRST_RULES.bounds, ...ruled.input.rules?.bounds });
+export const answersTo = (ruled: Ruled, reason: PauseReason): readonly Answer[] =>
+  ruled.input.rules?.answers[reason] ?? FIRST_RULES.answers[reason];
+
+export const isLimitName = (ruled: Ruled, name: string): name is LimitName =>
+  Object.hasOwn(rulesOf(ruled).limits, name);
+
+/** Edit calls of a step where `maxTotalChunks` is not set. */
+export const defaultChunks = (state: Ruled & { readonly files: readonly unknown[] }): number => {
+  const { leastChunks, chunks_perFile } = boundsOf(state);
+  return Math.max(leastChunks, chunks_perFile * state.files.length);
+};
+
+/** Words of others on their way into the state. */
+export const cut = (ruled: Ruled, text: string): string => {
+  const { reason_chars } = boundsOf(ruled);
+  return text.length <= reason_chars ? text : `${text.slice(0, reason_chars - 1)}…`;
+};

@@ -1,0 +1,145 @@
+/** A person's commands and large edits: no more at once than there are cores, each with its own time from its turn on. Real processes. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { createActivities } from '../../src/activities/index.js';
+import { createEditRunner } from '../../src/activities/edit-runner.js';
+import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import { preflight } from '../../src/activities/preflight.js';
+import type { SealInput, VerifyInput } from '../../src/shared/protocol.js';
+import { resolveTimings } from '../../src/temporal/timings.js';
+import { createArchive } from '../../src/workspace/archive.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { createRecordStore } from '../../src/workspace/records.js';
+import { testIf } from '../support/skipped.js';
+import { commandTurn } from '../../src/workspace/turns.js';
+
+const STEP = 'ef'.repeat(16);
+const FILES = Array.from({ length: 12 }, (_, n) => `f${n}.txt`);
+const cores = availableParallelism();
+let dir: string;
+let repo: string;
+let dependencies: ActivityDependencies;
+let base: { readonly v: 1; readonly stepKey: string; readonly log: []; readonly workspace: string };
+
+/** Notes how many of its kind run beside it. */
+const counting = (more: string): string =>
+  `mkdir -p "${dir}/now/$$" && ls "${dir}/now" | wc -l >> "${dir}/counts"; ${more}; rmdir "${dir}/now/$$"`;
+const counts = (): readonly number[] => readFileSync(join(dir, 'counts'), 'utf8').trim().split(/\s+/).map(Number);
+
+beforeEach(async () => {
+  dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-at-once-')));
+  repo = join(dir, 'repo');
+  await mkdir(repo);
+  base = { v: 1, stepKey: STEP, log: [], workspace: repo };
+  dependencies = {
+    archive: createArchive({ dir: join(dir, 'home/archive') }),
+    blobs: createBlobStore({ dir: join(dir, 'home/blobs') }),
+    records: createRecordStore({ dir: join(dir, 'home/records') }),
+    edits: createEditRunner(),
+    timings: resolveTimings({ EMEND_COMMANDTURN_MS: '300' }),
+    checkHome: () => Promise.resolve(),
+    logger: { warn: () => undefined },
+    env: { PATH: process.env.PATH },
+  } as unknown as ActivityDependencies;
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+/** A seal of twelve edited files, with a formatter. */
+const sealInput = async (formatCommand: string): Promise<SealInput> => {
+  for (const file of FILES) await writeFile(join(repo, file), 'a\n');
+  await writeFile(join(repo, 'emend.yaml'), `formatCommand: ${JSON.stringify(formatCommand)}\n`);
+  const { blobs } = dependencies;
+  const job = `---\ntarget_files: ${JSON.stringify(FILES)}\ntest: false\n---\n# Change\n\nChange them.\n`;
+  const looked = await preflight(dependencies)(
+    {
+      ...{ ...base, job: await blobs.put(Buffer.from(job)), jobPath: 'job.md', snapshotNumber: 1, overrides: {} },
+      ...{ approval: null, hints: [], picked: null, only: null },
+    },
+    { signal: new AbortController().signal },
+  );
+  if (looked.outcome !== 'ready') throw new Error(JSON.stringify(looked));
+  const [before, after] = [await blobs.put(Buffer.from('a\n')), await blobs.put(Buffer.from('b\n'))];
+  const files = FILES.map((path) => ({
+    path,
+    base: { ref: before, mode: 0o644 },
+    result: { ref: after, mode: 0o644 },
+  }));
+  const accepted = { v: 1, seq: 1, after: [], covers: FILES, files, moves: [], rungs: [], findings: [], summary: null };
+  const head = await blobs.put(Buffer.from(JSON.stringify(accepted)));
+  return { ...base, snapshot: looked.snapshot, accepted: [head], exclude: [], manual: [] };
+};
+const verifyInput = (commands: readonly string[], timeout_s: number): VerifyInput => ({
+  ...{ ...base, commands, timeout_s, maxOutput_bytes: 10_000, files: [], releaseOnPass: false, remember: null },
+});
+const run = <I, O>(work: (input: I) => Promise<O>, input: I): Promise<O> =>
+  new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }).run(work, input);
+const host = () => createActivities(dependencies).host;
+
+test('the formatter of many files: no more at once than there are cores, all of them formatted', async () => {
+  const input = await sealInput(counting('sleep 0.1; echo formatted >> {file}'));
+  const sealed = await run(host().seal, input);
+  expect(sealed).toMatchObject({ outcome: 'sealed', proposal: { files: { length: FILES.length } } });
+  expect(counts()).toHaveLength(FILES.length);
+  expect(Math.max(...counts())).toBeLessThanOrEqual(cores);
+});
+
+test('tests of many runs: the same', async () => {
+  dependencies = { ...dependencies, timings: { ...dependencies.timings, commandTurn_ms: 60_000 } };
+  const verified = await Promise.all(
+    Array.from({ length: 3 * cores }, () => run(host().verify, verifyInput([counting('sleep 0.1')], 30))),
+  );
+  expect(verified.every(({ outcome }) => outcome === 'pass')).toBe(true);
+  expect(Math.max(...counts())).toBeLessThanOrEqual(cores);
+});
+
+test('the limit of one verification is that of its commands together, and begins at their turn', async () => {
+  const ends = await run(host().verify, verifyInput(['sleep 1.5', 'sleep 1.5'], 2));
+  expect(ends).toMatchObject({
+    summary: expect.stringMatching(/^sleep 1\.5: timed out after 2 s/),
+  });
+  expect('seconds' in ends && ends.seconds).toBeLessThan(6);
+});
+
+test('a turn that does not come in time: `busy` to a workflow that knows it, else a failure that Temporal tries again', async () => {
+  const input = await sealInput('true');
+  let end = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (end = resolve));
+  const wanted = { wait_ms: 0, work_ms: 0 };
+  const held = Array.from({ length: cores }, () => commandTurn(wanted, () => gate));
+  for (const [work, asked] of [
+    [host().seal, input],
+    [host().verify, verifyInput(['true'], 5)],
+  ] as const) {
+    const call = work as (input: unknown) => Promise<unknown>;
+    expect(await run(call, { ...asked, retriesBusy: true })).toEqual({ v: 1, outcome: 'busy' });
+    await expect(run(call, asked)).rejects.toMatchObject({ type: 'busy', nonRetryable: false });
+  }
+  end();
+  await Promise.all(held);
+  expect(await run(host().seal, { ...input, retriesBusy: true })).toMatchObject({ outcome: 'sealed' });
+});
+
+const entry = new URL(`file://${join(process.cwd(), 'dist/src/activities/edit-thread.js')}`);
+const built = existsSync(entry) && existsSync('/proc/self/task');
+testIf(built, 'not built: node scripts/build.js')(
+  'large edits: no more threads at once than there are cores',
+  async () => {
+    const threads = (): number => readdirSync('/proc/self/task').length;
+    const runner = createEditRunner({ entry, inline_bytes: 0, turn_ms: 60_000 });
+    const bytes = Buffer.from('const a = 1;\n'.repeat(20_000));
+    const file = { path: 'a.ts', bytes, encoding: null };
+    const before = threads();
+    let most = 0;
+    const timer = setInterval(() => (most = Math.max(most, threads() - before)), 1);
+    const signal = new AbortController().signal;
+    await Promise.all(Array.from({ length: 6 * cores }, () => runner.run('describe', file, signal)));
+    clearInterval(timer);
+    expect(most).toBeGreaterThan(0);
+    // A thread that has ended may be a moment in going.
+    expect(most).toBeLessThanOrEqual(3 * cores);
+  },
+);

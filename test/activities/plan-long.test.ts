@@ -1,0 +1,105 @@
+/** A long plan: what each reading of it passes on does not grow with the square of its phases. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import { readPlan } from '../../src/activities/plan/read-plan.js';
+import { createArchive } from '../../src/workspace/archive.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { createRecordStore } from '../../src/workspace/records.js';
+import type { ReadPlanInput, ReadPlanResult } from '../../src/shared/plan/activities.js';
+import { nextPlanMove } from '../../src/shared/plan/moves.js';
+import { progressOfPlan } from '../../src/shared/plan/progress.js';
+import { reducePlan } from '../../src/shared/plan/reducer.js';
+import { initialPlan, withPhase } from '../../src/shared/plan/state.js';
+import type { PlanInput, ReadyPlan } from '../../src/shared/plan/types.js';
+
+const PHASES = 300;
+
+let dir: string;
+let repo: string;
+beforeEach(async () => {
+  dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-long-plan-')));
+  repo = join(dir, 'repo');
+  await mkdir(repo);
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const phase = (n: number): string =>
+  `### Phase ${n}: Part ${n}\n\n**Objective**: Write \`${n}.js\`\n\n- [ ] Create \`${n}.js\`\n`;
+const committed = async (text: string): Promise<void> => {
+  await writeFile(join(repo, 'p.md'), text);
+  const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: repo });
+  git('init', '-q', '-b', 'main');
+  git('add', '-A');
+  git('-c', 'user.name=T', '-c', 'user.email=t@example.org', 'commit', '-qm', 'base');
+};
+const stepKey = 'ab'.repeat(16);
+const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
+  const home = join(dir, 'home');
+  const dependencies = {
+    archive: createArchive({ dir: join(home, 'archive') }),
+    blobs: createBlobStore({ dir: join(home, 'blobs') }),
+    records: createRecordStore({ dir: join(home, 'records') }),
+  } as unknown as ActivityDependencies;
+  return readPlan(dependencies)({
+    ...{ v: 1, stepKey, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
+    ...{ overrides: {}, approval: null },
+    ...more,
+  });
+};
+const ready = (result: ReadPlanResult): ReadyPlan => {
+  if (result.outcome !== 'ready') throw new Error(JSON.stringify(result));
+  return result;
+};
+const input = {
+  ...{ v: 1, stepKey, workspace: '/w', planPath: 'p', title: 'P', timings: {} },
+  options: { phase: null, mode: 'auto', forceReplan: false, drift: null },
+} as unknown as PlanInput;
+
+test('phases wait for the one before, which waits for the others; a second reading tells only what may differ', async () => {
+  await committed(`# P\n\n${Array.from({ length: PHASES }, (_, index) => phase(index + 1)).join('\n')}`);
+  const first = ready(await read({}));
+  expect(first.phases.map(({ dependsOn }) => dependsOn)).toEqual(
+    first.phases.map((_, index) => (index === 0 ? [] : [`p${index}`])),
+  );
+  expect(JSON.stringify(first).length / PHASES).toBeLessThan(1_000);
+  let state = reducePlan(initialPlan(input, 0), { type: 'plan_read', result: first }, 1);
+  expect(JSON.stringify(progressOfPlan(state)).length / PHASES).toBeLessThan(1_000);
+
+  const known = first.phases.map(({ id, name, number }) => ({ id, name, number }));
+  // Phase 1 was marked, and a person took the mark of Phase 2 away again.
+  const marked = (await readFile(join(repo, 'p.md'), 'utf8'))
+    .replace('Phase 1: Part 1\n', 'Phase 1: Part 1 [COMPLETED]\n')
+    .replace('- [ ] Create `1.js`', '- [x] Create `1.js`');
+  await writeFile(join(repo, 'p.md'), marked);
+  const done = { status: 'completed', marked: true } as const;
+  state = withPhase(withPhase({ ...state, reading: 2, stage: 'reading' }, 'p1', done), 'p2', done);
+  const again = await read({ reading: 2, known, hash: first.hash });
+  expect(again.outcome).toBe('same');
+  expect(JSON.stringify(again).length / PHASES).toBeLessThan(120);
+  // In every respect what the whole reading comes to, which a run of an earlier build asks for.
+  const whole = ready(await read({ reading: 3, known }));
+  const after = reducePlan(state, { type: 'plan_read', result: again }, 2);
+  expect(after).toEqual(reducePlan(state, { type: 'plan_read', result: whole }, 2));
+  expect(after.phases[0]).toMatchObject({ marker: 'completed', marked: true, tasks: { total: 1, done: 1 } });
+  expect(nextPlanMove(after, 3, false)).toEqual({ kind: 'mark', phase: 'p2' });
+
+  // A reset may bring back what was recorded for another state: the plan is read again under the next number.
+  const other = { ...state, plan: { ...first, hash: 'another' } };
+  expect(nextPlanMove(reducePlan(other, { type: 'plan_read', result: again }, 2), 3, false)).toEqual({ kind: 'read' });
+  expect(reducePlan(other, { type: 'plan_read', result: again }, 2).reading).toBe(3);
+
+  await writeFile(join(repo, 'p.md'), marked.replace('Create `3.js`', 'Create `three.js`'));
+  expect((await read({ reading: 4, known, hash: first.hash })).outcome).toBe('ready');
+});
+
+test('a declared dependency in between: those behind wait for what nothing before them waits for', async () => {
+  const free = phase(3).replace('\n\n**Objective', '\n\n**Dependencies**: []\n**Objective');
+  await committed(`# P\n\n${[phase(1), phase(2), free, phase(4), phase(5)].join('\n')}`);
+  const { phases, waves } = ready(await read({}));
+  expect(phases.map(({ dependsOn }) => dependsOn)).toEqual([[], ['p1'], [], ['p2', 'p3'], ['p4']]);
+  expect(waves).toEqual([[['p1', 'p3']], [['p2']], [['p4']], [['p5']]]);
+});

@@ -1,0 +1,81 @@
+/** What may pass (a git that fails for a moment) is never kept as a run's refusal; real git behind a wrapper that fails while a file is there. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createEditRunner } from '../../src/activities/edit-runner.js';
+import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import { readPlan } from '../../src/activities/plan/read-plan.js';
+import { preflight } from '../../src/activities/preflight.js';
+import { createArchive } from '../../src/workspace/archive.js';
+import { createBlobStore } from '../../src/workspace/blob-store.js';
+import { createRecordStore } from '../../src/workspace/records.js';
+
+const STEP = 'cd'.repeat(16);
+const { PATH } = process.env;
+let dir: string;
+let repo: string;
+let failing: string;
+let dependencies: ActivityDependencies;
+
+beforeEach(async () => {
+  dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-transient-')));
+  [repo, failing] = [join(dir, 'repo'), join(dir, 'git-fails')];
+  await mkdir(join(dir, 'bin'));
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const wrapper = `#!/bin/sh\n[ -e '${failing}' ] && { echo 'fatal: cannot fork: out of processes' >&2; exit 128; }\nexec ${real} "$@"\n`;
+  await writeFile(join(dir, 'bin/git'), wrapper, { mode: 0o755 });
+  await mkdir(repo);
+  await writeFile(join(repo, 'a.js'), 'let a = 1;\n');
+  await writeFile(join(repo, 'p.md'), '# P\n\n### Phase 1: A\n\n- [ ] Change `a.js`\n');
+  for (const args of [
+    ['init', '-q', '-b', 'main'],
+    ['add', '-A'],
+    ['commit', '-qm', 'base'],
+  ])
+    execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], { cwd: repo });
+  process.env.PATH = `${join(dir, 'bin')}:${PATH ?? ''}`;
+  dependencies = {
+    archive: createArchive({ dir: join(dir, 'home/archive') }),
+    blobs: createBlobStore({ dir: join(dir, 'home/blobs') }),
+    records: createRecordStore({ dir: join(dir, 'home/records') }),
+    edits: createEditRunner(),
+  } as unknown as ActivityDependencies;
+});
+afterEach(async () => {
+  process.env.PATH = PATH;
+  await rm(dir, { recursive: true, force: true });
+});
+
+const JOB = '---\ntarget_files: [a.js]\ncommit: true\ntest: false\n---\n# Change\n\nChange it.\n';
+const look = async () =>
+  preflight(dependencies)(
+    {
+      ...{ v: 1, stepKey: STEP, log: [], workspace: repo, job: await dependencies.blobs.put(Buffer.from(JOB)) },
+      ...{ jobPath: 'job.md', snapshotNumber: 1, overrides: {}, approval: null, hints: [], picked: null, only: null },
+    },
+    { signal: new AbortController().signal },
+  );
+const read = () =>
+  readPlan(dependencies)({
+    ...{ v: 1, stepKey: STEP, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
+    ...{ overrides: {}, approval: null, left: { checkpoint: null } },
+  });
+
+test.each([
+  ['a first look at the files', look],
+  ['a first reading of a plan', read],
+])('%s, while git fails: a failure to be tried again, and ready once git works', async (_, activity) => {
+  await writeFile(failing, '');
+  await expect(activity()).rejects.toMatchObject({ problem: { code: 'git_failed' } });
+  await rm(failing);
+  expect(await activity()).toMatchObject({ outcome: 'ready' });
+});
+
+test('what is refused is looked at again where the run is set back', async () => {
+  await writeFile(join(repo, 'a.js'), 'let a = 2;\n');
+  expect(await look()).toMatchObject({ outcome: 'refused', problem: { code: 'target_dirty' } });
+  await writeFile(join(repo, 'a.js'), 'let a = 1;\n');
+  expect(await look()).toMatchObject({ outcome: 'ready' });
+});

@@ -1,0 +1,104 @@
+/**
+ * ◆ What a run goes on from in a new run (continue-as-new): one that this build cannot read waits for a newer worker, which then goes on
+ * with the same history; one that makes no progress pauses, and the others on its worker go on meanwhile.
+ */
+import { readFileSync } from 'node:fs';
+import { afterEach, expect, test } from '@jest/globals';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { initialPlan } from '../../src/shared/plan/state.js';
+import type { PlanInput } from '../../src/shared/plan/types.js';
+import { SIGNALS, WORKFLOWS } from '../../src/shared/protocol.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
+import { BUNDLE, replay } from '../support/replay.js';
+import { scene, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+let connection: ClientConnection | null = null;
+afterEach(async () => {
+  await connection?.close();
+  await open?.close();
+  open = connection = null;
+});
+
+const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) }];
+const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n';
+const COMMANDS = /^(activityTask|timer|marker|upsert|startChild|workflowExecutionUpdate|workflowExecutionC)/;
+
+const inputOf = (s: Scene, stepKey: string): PlanInput => ({
+  ...{ v: 1, stepKey, workspace: s.repo, planPath: 'plans/010_demo', title: 'Demo' },
+  ...{ queues: s.emend.queues, timings: s.emend.timings, overrides: {}, hints: [], searchAttributes: false },
+  ...{ approval: 'auto', options: { phase: null, mode: 'auto', forceReplan: false, drift: null } },
+});
+interface Asked {
+  readonly decision: { readonly id: string; readonly reason: string; readonly message: string } | null;
+}
+
+test('a run that spins pauses, the others on its worker go on; a later version waits for a worker that reads it', async () => {
+  const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, RULES));
+  connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
+  const { client } = connection;
+  const start = async (stepKey: string, carried: unknown) =>
+    client.workflow.start(WORKFLOWS.plan, {
+      ...{ taskQueue: s.emend.queues.workflow, workflowId: `${s.emend.queues.workflow}-${stepKey.slice(0, 4)}` },
+      args: [{ ...inputOf(s, stepKey), carried }],
+    });
+  const asked = async (handle: Awaited<ReturnType<typeof start>>) => {
+    for (;;) {
+      const { decision } = await handle.query<Asked>('status');
+      if (decision !== null) return decision;
+    }
+  };
+  const by = { name: 'ann', from: 'cli' };
+  const kinds = async (handle: Awaited<ReturnType<typeof start>>) =>
+    ((await handle.fetchHistory()).events ?? []).map((event) =>
+      Object.keys(event).find((key) => key.endsWith('EventAttributes') && event[key as keyof typeof event] != null),
+    );
+
+  const worker = await s.worker();
+  // At stage `running` with an empty group the plan would run no phase, again and again.
+  const input = inputOf(s, 'a'.repeat(32));
+  const spinning = await start('a'.repeat(32), {
+    ...{ v: 1, told: 0, state: { ...initialPlan(input, 0), stage: 'running' } },
+  });
+  const stopped = await asked(spinning);
+  expect(stopped).toMatchObject({ reason: 'engine_failed', message: expect.stringContaining('100 moves in a row') });
+  const run = await s.start('job.md', JOB);
+  expect((await s.settle(run)).status.decision?.reason).toBe('approval');
+  // The answer leads on: the plan is read, and is not there.
+  const retry = { v: 1, decision: stopped.id, answer: 'retry', requestId: 'r', by };
+  await spinning.executeUpdate('decide', { args: [retry] });
+  expect(await spinning.result()).toMatchObject({ outcome: 'refused' });
+  await replay(JSON.parse(historyToJSON(await spinning.fetchHistory())), 'spinning');
+
+  const later = await start('b'.repeat(32), { v: 2, told: 0, state: initialPlan(inputOf(s, 'b'.repeat(32)), 0) });
+  const unknown = await asked(later);
+  expect(unknown).toMatchObject({ reason: 'version_unknown', message: expect.stringMatching(/has version 2/) });
+  const wait = { v: 1, decision: unknown.id, answer: 'wait', requestId: 'w', by };
+  await expect(later.executeUpdate('decide', { args: [wait] })).rejects.toThrow();
+  await later.signal(SIGNALS.decide, { ...wait, requestId: 'x' });
+  expect((await asked(later)).id).toBe(unknown.id);
+  expect((await kinds(later)).filter((kind) => COMMANDS.test(kind ?? ''))).toEqual([]);
+
+  // The newer worker reads version 2: woken, it goes on as if the older one had never had the run.
+  await worker.kill();
+  const code = readFileSync(BUNDLE, 'utf8');
+  const newer = code.replace(
+    'const isKnown = (value) => versionOf(value) === KNOWN;',
+    'const isKnown = (value) => [1, 2].includes(versionOf(value));',
+  );
+  expect(newer).not.toBe(code);
+  const native = await NativeConnection.connect({ address: s.env.TEMPORAL_ADDRESS! });
+  const upgraded = await Worker.create({
+    ...{ connection: native, taskQueue: s.emend.queues.workflow, workflowBundle: { code: newer } },
+    sinks: { archive: { append: { fn: () => undefined } } },
+  });
+  await upgraded.runUntil(async () => {
+    await later.signal(SIGNALS.decide, { ...wait, requestId: 'y' });
+    while (!(await kinds(later)).includes('activityTaskScheduledEventAttributes'));
+  });
+  await native.close();
+  const events = (await later.fetchHistory()).events ?? [];
+  expect(events.filter((event) => event.workflowTaskFailedEventAttributes != null)).toEqual([]);
+  await later.terminate();
+}, 120_000);

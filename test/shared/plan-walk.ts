@@ -1,0 +1,527 @@
+/**
+ * A plan's moves without Temporal, driven by a row of numbers: each chooses what comes of a move, which answer a person gives, what people
+ * wish. Where the row ends everything works and every question gets its first answer, so a walk can be followed to its end from anywhere.
+ */
+import type { Answer, PauseReason } from '../../src/shared/decisions.js';
+import { judge } from '../../src/shared/judge.js';
+import { TIMINGS, type Timings } from '../../src/shared/limits.js';
+import type { ReadPlanResult } from '../../src/shared/plan/activities.js';
+import type { ApplyReplanResult, JudgePhaseResult } from '../../src/shared/plan/advice.js';
+import { checkpointOf } from '../../src/shared/plan/checkpoint.js';
+import { nextPlanMove, type PlanMove } from '../../src/shared/plan/moves.js';
+import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
+import { worktreeName } from '../../src/shared/plan/side-by-side.js';
+import { initialPlan, phaseOf } from '../../src/shared/plan/state.js';
+import type {
+  PhaseReading,
+  PlanInput,
+  PlanOptions,
+  PlanState,
+  ReadyPlan,
+  Revising,
+} from '../../src/shared/plan/types.js';
+import { detailsOfPlan, statusOfPlan } from '../../src/shared/plan/views.js';
+import { queueNames, type StepResult, type VerifyResult } from '../../src/shared/protocol.js';
+import { NO_USAGE } from '../../src/shared/usage.js';
+import { blob } from './world.js';
+
+/** Why an activity of a plan can fail for good (src/workflows/failures.ts). */
+export const FAILURES = [
+  'engine_failed',
+  'model_unavailable',
+  'workspace_unreachable',
+  'blob_lost',
+] as const satisfies readonly PauseReason[];
+
+export interface Wanted {
+  readonly phases: number;
+  readonly approval: 'ask' | 'auto';
+  readonly together: boolean;
+  readonly complex: boolean;
+  readonly second: boolean;
+  readonly test: 'none' | 'configured' | 'found';
+  readonly left: 'nothing' | 'counts' | 'asked';
+  readonly budget: number | null;
+  /** Its failures are those of a history that an earlier build began. */
+  readonly early: boolean;
+  readonly options: PlanOptions;
+}
+
+/** Moves that wait for the server (an activity, a child, a timer) or for a person; all others only change the state. */
+const WAITS: ReadonlySet<PlanMove['kind']> = new Set([
+  ...(['read', 'score', 'revise', 'job', 'worktree', 'merge', 'clean', 'mark', 'checkpoint', 'wait'] as const),
+  ...(['await_decision', 'await_resume', 'continue', 'finish'] as const),
+]);
+/** The longest row of moves that wait for nothing that a plan needs. */
+const MOST_IDLE = 10;
+/** Of a walk in which everything works. */
+const MOST_MOVES = 600;
+
+const usage = { ...NO_USAGE, calls: 1, input_tokens: 10 };
+
+export class PlanWalk {
+  state: PlanState;
+  /** What was done, for a message. */
+  readonly trace: string[] = [];
+  /** Moves whose activity failed, and answers that were given, by name. */
+  readonly failed = new Set<string>();
+  readonly answers = new Set<string>();
+  private now = 1_000_000;
+  private idle = 0;
+  /** The move whose activity failed last, to be made again where its decision is answered so. */
+  private broken: string | null = null;
+  private expected: string | null = null;
+  private document: { readonly id: string; readonly name: string; readonly text: string }[];
+  private readonly marks = new Map<string, PhaseReading['marker']>();
+  private nextPhase: number;
+  private n = 0;
+  private readonly wanted: Wanted;
+  private readonly numbers: readonly number[];
+
+  constructor(wanted: Wanted, numbers: readonly number[]) {
+    this.wanted = wanted;
+    this.numbers = numbers;
+    this.document = Array.from({ length: wanted.phases }, (_, at) => ({
+      id: `p${at + 1}`,
+      name: `N${at + 1}`,
+      text: 'a',
+    }));
+    this.nextPhase = wanted.phases + 1;
+    const input: PlanInput = {
+      ...{ v: 1, stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+      queues: queueNames('t', 'h'),
+      timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
+      ...{ overrides: {}, hints: [], searchAttributes: false, approval: 'auto' as const, options: wanted.options },
+    };
+    this.state = initialPlan(input, this.now);
+  }
+
+  /** The same walk from here on, with everything working. */
+  fork(): PlanWalk {
+    const other = new PlanWalk(this.wanted, []);
+    other.state = this.state;
+    other.now = this.now;
+    other.broken = this.broken;
+    other.document = [...this.document];
+    for (const [id, marker] of this.marks) other.marks.set(id, marker);
+    other.nextPhase = this.nextPhase;
+    other.trace.push(...this.trace);
+    return other;
+  }
+
+  /** One of `count`, 0 where the row has ended. */
+  private draw(count: number): number {
+    const value = this.numbers[this.n];
+    this.n += 1;
+    return value === undefined ? 0 : value % count;
+  }
+  get spent(): boolean {
+    return this.n >= this.numbers.length;
+  }
+
+  next(): PlanMove {
+    return nextPlanMove(this.state, this.now, false);
+  }
+
+  /** Makes the next move; true where the plan has ended. At a question: answers it, unless `stop` says that it is to be looked at. */
+  step(): boolean {
+    this.wish();
+    const move = this.next();
+    const label = labelOf(move);
+    this.trace.push(label);
+    if (this.trace.length > MOST_MOVES + this.numbers.length) throw new Error(`no end: ${this.shown()}`);
+    this.idle = WAITS.has(move.kind) || (move.kind === 'run' && move.phases.length > 0) ? 0 : this.idle + 1;
+    if (move.kind === 'verify' && this.tests(move)) this.idle = 0;
+    if (this.idle > MOST_IDLE) throw new Error(`spins: ${this.shown()}`);
+    if (move.kind === 'finish') return true;
+    if (this.expected !== null && !['pause', 'await_decision', 'wait'].includes(move.kind)) {
+      if (label !== this.expected) throw new Error(`${this.expected} was to be made again: ${this.shown()}`);
+      this.expected = null;
+    }
+    this.perform(move, label);
+    return false;
+  }
+
+  answer(answer: Answer): void {
+    const { decision } = this.state;
+    if (decision === null) throw new Error('nothing is asked');
+    this.trace.push(`${decision.reason}: ${answer}`);
+    this.answers.add(`${decision.reason} ${answer}`);
+    const set = answer === 'other' ? { set: { command: 'make check' } } : {};
+    const by = { name: 'ann', from: 'cli' };
+    const request = { v: 1, decision: decision.id, answer, requestId: `r${this.now}`, by, ...set } as const;
+    const judgement = judge(this.state, request);
+    if (!judgement.counts) throw new Error(`${answer} is offered by ${decision.reason}: ${judgement.message}`);
+    const anew = answer === 'regenerate' && ['choosing', 'jobs'].includes(this.state.stage);
+    if (this.broken !== null && ['retry', 'wait', 'regenerate'].includes(answer))
+      this.expected = anew ? 'read' : this.broken;
+    this.broken = null;
+    this.fold({ type: 'decided', request });
+  }
+
+  /** An activity fails for good. */
+  fail(activity: string, phase: string | null, reason: (typeof FAILURES)[number]): void {
+    this.failed.add(activity).add(reason);
+    this.trace.push(`(${reason})`);
+    const again = this.wanted.early ? {} : { again: true };
+    this.fold({ type: 'activity_failed', activity, phase, reason, message: 'it broke', ...again });
+    const told = this.state.ask?.message;
+    if (told !== `${activity}: it broke`)
+      throw new Error(`${activity} failed, and is asked about as ${told ?? 'nothing'}`);
+  }
+
+  /** The workflow found that it waits for nothing. */
+  stop(): void {
+    this.broken = null;
+    this.fold({ type: 'no_progress', moves: 100 });
+  }
+
+  shown(): string {
+    return this.trace.slice(-30).join(' > ');
+  }
+
+  private fold(fact: PlanFact): void {
+    const before = this.state;
+    this.state = reducePlan(before, fact, (this.now += 1000));
+    const { decision } = this.state;
+    // What the workflow, its queries and its activities read of a state.
+    if (decision !== before.decision || this.state.stage !== before.stage) {
+      detailsOfPlan(this.state);
+      statusOfPlan(this.state);
+      checkpointOf(this.state, this.now);
+    }
+    if (decision !== null && decision.accepts.length < 2) throw new Error(`${decision.reason} offers abort alone`);
+    if (before.stage === 'closed' && this.state.stage !== 'closed') throw new Error(`opened again: ${this.shown()}`);
+  }
+
+  /** What people say in between. */
+  private wish(): void {
+    if (this.state.stage === 'closed') return;
+    if (this.next().kind === 'await_resume') {
+      this.expected = null;
+      this.fold({ type: 'wish', wish: this.draw(3) === 1 ? 'stop' : 'resume', by: 'ann' });
+      return;
+    }
+    const chosen = this.spent ? 0 : this.draw(40);
+    // What they say may come before the move that is to be made again.
+    if (chosen >= 1 && chosen <= 5) this.broken = this.expected = null;
+    if (chosen === 1 || chosen === 2) this.fold({ type: 'wish', wish: 'pause', by: 'ann' });
+    if (chosen === 3 && this.draw(5) === 1) this.fold({ type: 'wish', wish: 'stop', by: 'ann' });
+    if (chosen === 4) this.fold({ type: 'drift', text: 'more', by: 'ann' });
+    if (chosen === 5) this.edit();
+    if (chosen === 6) this.fold({ type: 'ignored', what: 'junk', why: 'junk' });
+  }
+
+  /** A person changes the document. */
+  private edit(): void {
+    const at = this.draw(this.document.length + 1);
+    switch (this.draw(3)) {
+      case 0:
+        this.document = this.document.map((phase, n) => (n === at ? { ...phase, text: `${phase.text}+` } : phase));
+        return;
+      case 1:
+        if (this.document.length > 1) this.document = this.document.filter((_, n) => n !== at);
+        return;
+      default:
+        this.addPhase(at);
+    }
+  }
+
+  private addPhase(at: number): void {
+    if (this.document.length >= 8) return;
+    const fresh = { id: `p${this.nextPhase}`, name: `N${this.nextPhase}`, text: 'a' };
+    this.document = [...this.document.slice(0, at), fresh, ...this.document.slice(at)];
+    this.nextPhase += 1;
+  }
+
+  private reading(): ReadyPlan {
+    const { approval, together, complex, second, test, left, budget } = this.wanted;
+    const phases = this.document.map(({ id, name, text }, at): PhaseReading => ({
+      ...{
+        id,
+        number: at + 1,
+        name,
+        marker: this.marks.get(id) ?? null,
+        expanded: false,
+        category: 'code',
+        text,
+        second,
+      },
+      dependsOn: [],
+      tasks: { total: 3, done: 0 },
+      score: { score: complex ? 9 : 3, keywords: {}, tasks: 1, files: 0, tests: 0, above: [] },
+    }));
+    const ids = phases.map(({ id }) => id);
+    const pairs = ids.flatMap((_, at) => (at % 3 === 0 ? [ids.slice(at, at + 3)] : []));
+    const first = ids[0] ?? 'p1';
+    const landed = { commit: 'c0', tests: 'pass' } as const;
+    const counts = { replans: 1, forceSpent: false, failures: [], complexity: null };
+    return {
+      ...{ v: 1, outcome: 'ready', title: 'Demo', level: 0, phases, declared: together, approval },
+      hash: this.document.map(({ id, text }) => `${id}${text}`).join(),
+      waves: together ? pairs.map((pair) => [pair]) : ids.map((id) => [[id]]),
+      thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
+      limits: { budget_calls: budget } as ReadyPlan['limits'],
+      test: { commands: test === 'configured' ? ['t'] : [], found: test === 'found' ? 't' : null },
+      ...{ texts: blob(`texts ${this.state.reading}`), settings: blob('settings') },
+      ...(left === 'nothing'
+        ? {}
+        : {
+            left: {
+              ...{ run: null, why: left === 'asked' ? ['old'] : [], failures: [], replans: [], commits: ['c0'] },
+              phases: [{ id: first, landed, ...counts }],
+            },
+          }),
+    };
+  }
+
+  /** As the activity answers where the documents ask for what the run knows. */
+  private sameOr(read: ReadyPlan): ReadPlanResult {
+    const { plan, adopt, again } = this.state;
+    if (adopt !== null || again === 'reading' || plan?.hash !== read.hash) return read;
+    const phases = read.phases.map(({ id, number, marker, expanded, tasks }) => ({
+      id,
+      number,
+      marker,
+      expanded,
+      tasks,
+    }));
+    return { v: 1, outcome: 'same', hash: read.hash, level: 0, phases };
+  }
+
+  /** Is this verification an activity, as the workflow sees it? */
+  private tests({ phase }: Extract<PlanMove, { kind: 'verify' }>): boolean {
+    const { testCommands, baseTested, mergedTested } = this.state;
+    return testCommands.length > 0 && !(phase === null ? mergedTested : baseTested);
+  }
+
+  /** Does the activity fail for good? */
+  private fails(activity: string, phase: string | null, label: string): boolean {
+    const chosen = this.draw(20);
+    if (chosen < 16) return false;
+    const reason = FAILURES[chosen - 16] ?? 'engine_failed';
+    this.broken = this.wanted.early ? null : label;
+    this.fail(activity, phase, reason);
+    return true;
+  }
+
+  private perform(move: Exclude<PlanMove, { kind: 'finish' }>, label: string): void {
+    switch (move.kind) {
+      case 'read': {
+        if (this.fails('readPlan', null, label)) return;
+        const problem = { code: 'plan_invalid', message: 'broken' } as never;
+        const result =
+          this.draw(12) === 1 ? ({ v: 1, outcome: 'refused', problem } as const) : this.sameOr(this.reading());
+        return this.fold({ type: 'plan_read', result });
+      }
+      case 'score': {
+        if (this.fails('scorePhase', move.phase, label)) return;
+        const score = {
+          score: this.draw(10),
+          method: 'agent',
+          reasoning: 'r',
+          discrepancy: null,
+          message: null,
+        } as const;
+        return this.fold({ type: 'scored', phase: move.phase, result: { v: 1, ...score, usage } });
+      }
+      case 'begin_revising':
+        return this.fold({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
+      case 'revise':
+        return this.revise(move.revising, label);
+      case 'begin':
+        return this.fold({ type: 'begun', group: move.group });
+      case 'job': {
+        if (this.fails('makePhaseJob', move.phase, label)) return;
+        const refused = { v: 1, outcome: 'refused', problem: { code: 'usage', message: 'no' } } as const;
+        const ready = { v: 1, outcome: 'ready', job: blob('job'), path: 'j', title: 't' } as const;
+        return this.fold({ type: 'job_made', phase: move.phase, result: this.draw(12) === 1 ? refused : ready });
+      }
+      case 'run':
+        return this.run(move.phases);
+      case 'worktree': {
+        if (this.fails('prepareWorktree', move.phase, label)) return;
+        const name = worktreeName(phaseOf(this.state, move.phase));
+        const ready = { v: 1, outcome: 'ready', workspace: `/w/${name}` } as const;
+        const result = this.draw(10) === 1 ? ({ v: 1, outcome: 'failed', why: 'no' } as const) : ready;
+        return this.fold({ type: 'worktree_ready', phase: move.phase, name, result });
+      }
+      case 'verify': {
+        const base = move.phase !== null;
+        if (!this.tests(move)) return this.fold({ type: 'group_untested', base });
+        if (this.fails('verify', move.phase, label)) return;
+        const fails = this.draw(base ? 8 : 2) === 1;
+        const told = { kind: null, transient: false, signature: null, summary: 's', output: null, seconds: 1 };
+        const result: VerifyResult = { v: 1, ...told, outcome: fails ? 'fail_hard' : 'pass' };
+        return this.fold({ type: 'group_verified', base, result });
+      }
+      case 'merge': {
+        if (this.fails('mergePhase', move.phase, label)) return;
+        const results = [
+          { outcome: 'merged', commit: 'm' },
+          { outcome: 'merged', commit: null },
+          { outcome: 'busy', holder: 'h' },
+          { outcome: 'conflict', files: ['a.ts'] },
+          { outcome: 'failed', why: 'no' },
+        ] as const;
+        const result = { v: 1, ...(results[this.draw(results.length)] ?? results[0]) } as const;
+        return this.fold({ type: 'phase_merged', phase: move.phase, result });
+      }
+      case 'clean':
+        if (this.fails('removeWorktree', null, label)) return;
+        return this.fold({ type: 'worktree_removed', name: move.name, result: { v: 1, dropped: null } });
+      case 'mark':
+        return this.mark(move.phase, label);
+      case 'checkpoint':
+        if (this.fails('saveCheckpoint', null, label)) return;
+        return this.fold({ type: 'checkpointed', result: { v: 1, path: 'c' } });
+      case 'wait':
+        return this.fold({ type: 'waited' });
+      case 'pause':
+        return this.fold({ type: 'paused', pause: move.pause });
+      case 'await_decision': {
+        const accepts = this.state.decision?.accepts ?? [];
+        // Now and then somebody gives up; most of the time they say something else.
+        const given = accepts.filter((answer) => answer !== 'abort');
+        return this.answer((!this.spent && this.draw(60) === 1 ? 'abort' : given[this.draw(given.length)]) ?? 'abort');
+      }
+      case 'await_resume':
+        return;
+      case 'continue':
+        this.state = { ...this.state, groups: 0 };
+        return;
+      case 'close':
+        return this.fold({ type: 'closed', outcome: move.outcome });
+      default:
+        throw new Error(`a move that the walk does not know: ${(move as PlanMove).kind}`);
+    }
+  }
+
+  private mark(id: string, label: string): void {
+    if (this.fails('markPhase', id, label)) return;
+    const chosen = this.draw(10);
+    if (chosen === 1)
+      return this.fold({ type: 'phase_marked', phase: id, result: { v: 1, outcome: 'busy', holder: 'h' } });
+    if (chosen === 2)
+      return this.fold({ type: 'phase_marked', phase: id, result: { v: 1, outcome: 'conflict', why: 'no' } });
+    const undone = chosen === 3 ? { undone: [{ text: 't', why: 'w' }] } : {};
+    const { status } = phaseOf(this.state, id);
+    this.marks.set(id, status === 'skipped' || status === 'incomplete' ? status : 'completed');
+    this.fold({
+      type: 'phase_marked',
+      phase: id,
+      result: { v: 1, outcome: 'marked', commit: 'k', files: [], ...undone },
+    });
+  }
+
+  private run(phases: readonly string[]): void {
+    const together = this.state.group.length > 1;
+    for (const id of phases) {
+      const { job, worktree, number } = phaseOf(this.state, id);
+      if (job === null) throw new Error(`Phase ${number} runs without a job: ${this.shown()}`);
+      if (together && worktree === null && !this.wanted.early)
+        throw new Error(`Phase ${number} runs beside others, in no worktree: ${this.shown()}`);
+    }
+    this.fold({ type: 'phases_started', phases });
+    for (const phase of phases) {
+      const result = this.result(phase);
+      this.fold({ type: 'phase_ended', ended: { phase, result, how: result?.outcome ?? 'terminated' } });
+    }
+  }
+
+  private result(id: string): StepResult | null {
+    const { asksItself, runs } = phaseOf(this.state, id);
+    const nothing = { files: [], wasSplit: false, usage, proposalId: null, commit: null, problem: null };
+    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 1, stepKey: 'k', ...nothing };
+    const committed = { ...base, outcome: 'committed', commit: `${id}-${runs}`, verification: 'pass' } as const;
+    switch (this.draw(14)) {
+      case 1:
+        return { ...committed, verification: 'fail_hard' };
+      case 2:
+        return { ...base, outcome: 'unchanged', verification: null };
+      case 3:
+        return { ...base, outcome: 'skipped', verification: null };
+      case 4:
+        return { ...base, outcome: 'refused', verification: null, problem: { code: 'usage', message: 'no' } };
+      case 5:
+        return { ...base, outcome: 'aborted', verification: null };
+      case 6:
+        return null;
+      case 7:
+      case 8:
+      case 9:
+      case 10:
+      case 11: {
+        if (asksItself) return { ...base, outcome: 'skipped', verification: null };
+        const failure = { kind: 'test_failure', signature: 'a', summary: 's', output: null, suggestions: ['look'] };
+        return { ...base, outcome: 'tests_failed', verification: 'fail_soft', failure };
+      }
+      default:
+        return committed;
+    }
+  }
+
+  private revise(revising: Revising, label: string): void {
+    const { step, phase } = revising;
+    const activity = {
+      judge: 'judgePhase',
+      asked: 'judgePhase',
+      debug: 'debugPhase',
+      propose: 'proposeReplan',
+      apply: 'applyReplan',
+    }[step];
+    if (this.fails(activity, phase, label)) return;
+    switch (step) {
+      case 'debug': {
+        const result = { v: 1, report: blob('r'), path: 'p', message: null, usage } as const;
+        return this.fold({ type: 'debugged', revising, result });
+      }
+      case 'propose': {
+        const proposed = { outcome: 'proposed', replan: blob('x'), action: 'add_phase', why: 'w' } as const;
+        const result = this.draw(3) === 1 ? ({ outcome: 'failed', message: 'no' } as const) : proposed;
+        return this.fold({ type: 'proposed', revising, result: { v: 1, usage, ...result } });
+      }
+      case 'apply':
+        return this.fold({ type: 'replanned', revising, result: this.replan(phase) });
+      default: {
+        const outcomes = ['none', 'notice', 'replan', 'limit', 'replan'] as const;
+        const outcome = outcomes[this.draw(outcomes.length)] ?? 'none';
+        const failed = revising.trigger === 'test_failure_pattern';
+        const tier = !failed ? null : outcome === 'notice' && this.draw(4) > 0 ? 'debug' : 'again';
+        const told = {
+          actions: ['add_phase'],
+          forced: outcome === 'replan' && revising.forced,
+          why: 'w',
+          suggestions: ['s'],
+        };
+        const result: JudgePhaseResult = { v: 1, tier, outcome, ...told };
+        return this.fold({ type: 'judged', revising, result });
+      }
+    }
+  }
+
+  private replan(id: string): ApplyReplanResult {
+    switch (this.draw(6)) {
+      case 1:
+        return { v: 1, outcome: 'busy', holder: 'h' };
+      case 2:
+        return { v: 1, outcome: 'refused', why: 'no' };
+      case 3:
+        return { v: 1, outcome: 'conflict', why: 'no' };
+      case 4:
+        this.addPhase(this.document.findIndex((phase) => phase.id === id));
+        break;
+      default:
+        this.document = this.document.map((phase) => (phase.id === id ? { ...phase, text: `${phase.text}*` } : phase));
+    }
+    const measures = { oldStructure: 'a', newStructure: 'b', complexityBefore: 3, complexityAfter: 3 };
+    return { v: 1, outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' };
+  }
+}
+
+const labelOf = (move: PlanMove): string => {
+  if (move.kind === 'revise') return `${move.revising.step} ${move.revising.phase}`;
+  if (move.kind === 'clean') return `clean ${move.name}`;
+  if (move.kind === 'run') return `run ${move.phases.join('+')}`;
+  return 'phase' in move ? `${move.kind} ${move.phase ?? 'all'}` : move.kind;
+};

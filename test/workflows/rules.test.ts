@@ -1,0 +1,72 @@
+/**
+ * ◆ What replay reads is input or state: with every limit, bound and answer of `src/shared` changed, each kept history replays as it went,
+ * and tells the archive the same events.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from '@jest/globals';
+import { FIRST_RULES } from '../../src/shared/first-rules.js';
+import { BUNDLE, replayAll, type Told } from '../support/replay.js';
+
+const dir = join(process.cwd(), 'test/histories');
+interface History {
+  events: { workflowExecutionStartedEventAttributes?: { input: { payloads: { data: string }[] } } }[];
+}
+const kept = (): Record<string, History> =>
+  Object.fromEntries(
+    readdirSync(dir).map((name) => [name, JSON.parse(readFileSync(join(dir, name), 'utf8')) as History]),
+  );
+
+/** Numbers become others, lists empty. */
+const ALTER = `(function alter(of) {
+  if (Array.isArray(of)) of.length = 0;
+  for (const [name, value] of Object.entries(of)) {
+    if (typeof value === 'number') of[name] = value === 1 ? 2 : 1;
+    else if (typeof value === 'object' && value !== null) alter(value);
+  }
+})`;
+/** The built bundle with these constants of src/shared changed. Throws where one is not in it. */
+const altered = (constants: readonly (readonly [module: string, name: string])[]): string =>
+  constants.reduce(
+    (code, [module, name]) => {
+      const start = code.indexOf(`/***/ "./dist.new/src/shared/${module}.js"`);
+      const end = code.indexOf('\n\n/***/ },', start);
+      const text = code.slice(start, end);
+      if (start < 0 || !text.includes(`\nconst ${name} = `)) throw new Error(`the bundle has no ${module} ${name}`);
+      return `${code.slice(0, end)}\n;${ALTER}(${name});\n${code.slice(end)}`;
+    },
+    readFileSync(BUNDLE, 'utf8'),
+  );
+
+const LIVE = [
+  ['limits', 'LIMITS'],
+  ['limits', 'TIMINGS'],
+  ['limits', 'BOUNDS'],
+  ...['STORE', 'SERVER', 'MODEL', 'SHOWN', 'EDIT'].map((of) => ['bounds', `${of}_BOUNDS`] as const),
+  ['decisions', 'ANSWERS_BY_REASON'],
+  ['decisions', 'WHOLE_ANSWERS'],
+] as const;
+
+let plain: Told;
+beforeAll(async () => {
+  plain = await replayAll(kept(), readFileSync(BUNDLE, 'utf8'));
+}, 60_000);
+
+test('with every constant changed each kept history replays as it went', async () => {
+  expect(Object.values(plain).flat().length).toBeGreaterThan(100);
+  expect(await replayAll(kept(), altered(LIVE))).toEqual(plain);
+}, 60_000);
+
+test('where the input has rules nothing else is read, in a plan and in its later runs', async () => {
+  const given = kept();
+  for (const { events } of Object.values(given)) {
+    const [payload] = events[0]!.workflowExecutionStartedEventAttributes!.input.payloads;
+    const input = JSON.parse(Buffer.from(payload!.data, 'base64').toString()) as object;
+    payload!.data = Buffer.from(JSON.stringify({ rules: FIRST_RULES, ...input })).toString('base64');
+  }
+  expect(await replayAll(given, altered([...LIVE, ['first-rules', 'FIRST_RULES']]))).toEqual(plain);
+}, 60_000);
+
+test('the first rules are read where the input has none: with other ones histories do not replay', async () => {
+  await expect(replayAll(kept(), altered([['first-rules', 'FIRST_RULES']]))).rejects.toThrow(/determinism/i);
+}, 60_000);

@@ -1,0 +1,111 @@
+/** What is started in an activity has a limit of its own that ends first: every limit that is named, against the activities in which it runs. */
+import { expect, test } from '@jest/globals';
+import { EDIT_BOUNDS, MODEL_BOUNDS, SERVER_BOUNDS, STORE_BOUNDS } from '../../src/shared/bounds.js';
+import { BOUNDS, LIMITS, TIMINGS, type Timings } from '../../src/shared/limits.js';
+import { currentRules } from '../../src/shared/rules.js';
+import { resolveTimings, timingVariable } from '../../src/temporal/timings.js';
+import { timeFor, withTimeLimit } from '../../src/workspace/time-left.js';
+import { activityCalls } from '../../src/workflows/activities.js';
+
+const DEFAULTS = resolveTimings({});
+const callsOf = (timings: Timings) =>
+  activityCalls({ timings, queues: { workflow: 'w', model: 'm', host: 'h' }, rules: currentRules() });
+
+const { hook_s, format_s, worktreeAdd_s, git_ms, attemptPatience_ms, undoneWait_ms } = STORE_BOUNDS;
+const SOME_FILES = 7;
+/** Per activity: its start to close, and what may run in it, one after the other, in ms. */
+const activities = (timings: Timings, test_s: number): Record<string, readonly [number, Record<string, number>]> => {
+  const { host, model, commandTimeouts } = callsOf(timings);
+  const turn = { commandTurn_ms: timings.commandTurn_ms };
+  const own = { git_ms: Math.min(git_ms, timings.hostActivityTimeout_ms / 2) };
+  return {
+    'seal, all files one after the other': [
+      commandTimeouts.seal(SOME_FILES).startToCloseTimeout,
+      { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 },
+    ],
+    verify: [commandTimeouts.verify(test_s).startToCloseTimeout, { ...turn, ...own, testTimeout_s: test_s * 1000 }],
+    'commit, a mark, a replan: two hooks': [
+      commandTimeouts.commit.startToCloseTimeout,
+      { ...turn, ...own, hook_s: 2 * hook_s * 1000 },
+    ],
+    'prepareWorktree: checkout and worktree.setup': [
+      commandTimeouts.worktree(test_s).startToCloseTimeout,
+      { ...turn, ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s: test_s * 1000 },
+    ],
+    awaitPhase: [host.startToCloseTimeout, { half: host.startToCloseTimeout / 2 }],
+    ...(timings === DEFAULTS
+      ? {
+          'apply, rollback, merge': [host.startToCloseTimeout, { ...own, attemptPatience_ms, undoneWait_ms }],
+          'preflight, rebase': [host.startToCloseTimeout, { ...own, editTime_ms: BOUNDS.editTime_ms }],
+          'a model call': [
+            model.startToCloseTimeout,
+            { streamIdle_ms: timings.streamIdle_ms, ...turn, editTime_ms: BOUNDS.editTime_ms },
+          ],
+        }
+      : {}),
+  };
+};
+
+const variants: readonly (readonly [string, Timings, number])[] = [
+  ['the defaults', DEFAULTS, LIMITS.testTimeout_s.default ?? 0],
+  ['the longest tests', DEFAULTS, LIMITS.testTimeout_s.max],
+  ...(['hostActivityTimeout_ms', 'commandTurn_ms'] as const).flatMap((name) =>
+    ([TIMINGS[name].min, TIMINGS[name].max] as const).map(
+      (value) => [`${name} ${value}`, resolveTimings({ [timingVariable(name)]: String(value) }), 600] as const,
+    ),
+  ),
+];
+test.each(variants)('%s: what runs in an activity ends before it does', (_, timings, test_s) => {
+  const late = Object.entries(activities(timings, test_s)).filter(
+    ([, [whole, parts]]) => Object.values(parts).reduce((sum, part) => sum + part, 0) >= whole,
+  );
+  expect(late).toEqual([]);
+});
+
+test('heartbeats, attempts and totals are longer than what they are of', () => {
+  const t = DEFAULTS;
+  expect(t.heartbeat_ms).toBeLessThan(t.heartbeatTimeout_ms);
+  expect(t.hostHeartbeatTimeout_ms).toBeLessThan(t.hostActivityTimeout_ms);
+  expect(t.modelCallTimeout_ms).toBeLessThan(t.modelCallTotal_ms);
+  expect(BOUNDS.tallyWait_ms).toBeLessThan(BOUNDS.tallyTotal_ms);
+  expect(BOUNDS.syntaxParse_ms).toBeLessThan(BOUNDS.editTime_ms);
+});
+
+test('where an activity has less time than that, what is started in it has what is left', async () => {
+  for (const whole_ms of [200, 1_000, 600_000])
+    await withTimeLimit(whole_ms, () => {
+      const left = timeFor(git_ms * 10);
+      expect(left).toBeLessThan(whole_ms);
+      expect(left).toBeGreaterThan(whole_ms / 2);
+      return Promise.resolve();
+    });
+  expect(timeFor(git_ms)).toBe(git_ms);
+});
+
+/** Compared above. */
+const INNER = ['git_ms', 'hook_s', 'format_s', 'worktreeAdd_s', 'attemptPatience_ms', 'undoneWait_ms', 'editTime_ms'];
+/** Not limits of work in an activity, and why. */
+const OTHERS: Record<string, readonly string[]> = {
+  'how often something is looked at': [
+    'attemptPoll_ms',
+    'placePause_ms',
+    'indexPoll_ms',
+    'refPoll_ms',
+    'undonePoll_ms',
+    'tallyPoll_ms',
+    'runningPoll_ms',
+  ],
+  'the end of what was ended, kept back of each activity': ['killGrace_ms', 'activityEnd_ms', 'drain_ms'],
+  'ages of files': ['foreignScratch_ms', 'checkpointFresh_ms', 'day_ms', 'gcMinAge_ms'],
+  'compared with their own wholes': ['tallyWait_ms', 'tallyTotal_ms', 'syntaxParse_ms'],
+  'commands of the command line': ['localWait_ms', 'localPoll_ms'],
+};
+test('every named limit of time is compared, or has a reason', () => {
+  const named = [STORE_BOUNDS, MODEL_BOUNDS, EDIT_BOUNDS, BOUNDS].flatMap((each) => Object.keys(each));
+  const known = [...INNER, ...Object.values(OTHERS).flat()];
+  expect(named.filter((name) => /_(s|ms)$/.test(name) && !name.startsWith('web') && !known.includes(name))).toEqual([]);
+  expect(known.filter((name) => !named.includes(name))).toEqual([]);
+  // Waits for a server answer in seconds; nothing of them holds an activity longer.
+  for (const ms of [SERVER_BOUNDS.call_ms, SERVER_BOUNDS.showQuery_ms])
+    expect(ms).toBeLessThan(DEFAULTS.hostActivityTimeout_ms);
+});
