@@ -215,28 +215,39 @@ describe('what needs a server', () => {
     const cached = `${place.home}/temporal-cached`;
     const flag = '--dynamic-config-value system.forceSearchAttributesCacheRefreshOnRead=false';
     await writeFile(cached, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, { mode: 0o755 });
-    await keep(startDevServer({ ...options, cli: { ...options.cli, path: cached } }));
-    await connected(async ({ connection, client, namespace }) => {
-      expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
-      const start = (workflowId: string) =>
-        client.workflow.start('paused', {
-          taskQueue: 'none',
-          workflowId,
-          typedSearchAttributes: [
-            { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
-          ],
-        });
-      // Else the window was missed, and the rest shows nothing.
-      await expect(start('too-early')).rejects.toThrow();
-      // Each kind of connection words the refusal in its own way.
-      const env = bareEnvironment(place.home);
-      const worker = await connectWorker({ env, home: place.home, connect_ms: 10_000 });
-      await awaitUsable(worker.connection, namespace).finally(() => worker.close());
-      await start('in-time');
-      await awaitUsable(connection, namespace);
-      const { count } = await client.workflow.count('WorkflowType = "emend-search-attributes"');
-      expect(count).toBeLessThanOrEqual(1);
-    });
+    // The moment is short: where a busy machine missed it, a fresh server has another.
+    for (let tries = 1; ; tries += 1) {
+      const server = await keep(startDevServer({ ...options, cli: { ...options.cli, path: cached } }));
+      const seen = await connected(async ({ connection, client, namespace }) => {
+        expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
+        const start = (workflowId: string) =>
+          client.workflow.start('paused', {
+            taskQueue: 'none',
+            workflowId,
+            typedSearchAttributes: [
+              { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
+            ],
+          });
+        const refused = await start('too-early').then(
+          () => false,
+          () => true,
+        );
+        if (!refused) return false;
+        // Each kind of connection words the refusal in its own way.
+        const env = bareEnvironment(place.home);
+        const worker = await connectWorker({ env, home: place.home, connect_ms: 10_000 });
+        await awaitUsable(worker.connection, namespace).finally(() => worker.close());
+        await start('in-time');
+        await awaitUsable(connection, namespace);
+        const { count } = await client.workflow.count('WorkflowType = "emend-search-attributes"');
+        expect(count).toBeLessThanOrEqual(1);
+        return true;
+      });
+      if (seen) return;
+      await server.stop(0);
+      // Else the rest would show nothing.
+      expect(tries).toBeLessThan(8);
+    }
   });
 
   test('doctor names what is missing and the command that mends it, and shows no key', async () => {
