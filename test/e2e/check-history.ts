@@ -5,6 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import type { PayloadCodec } from '@temporalio/common';
 import { expect } from '@jest/globals';
 import { connectClient } from '../../src/temporal/connection.js';
 import { replay } from '../support/replay.js';
@@ -30,18 +31,43 @@ const inputsIn = ({ events }: Events): readonly unknown[] =>
     .flatMap((started) => started?.input.payloads ?? [])
     .map(({ data }) => JSON.parse(Buffer.from(data, 'base64').toString()) as unknown);
 
+interface JsonPayload {
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly data: string;
+}
+const isPayload = (value: object): value is JsonPayload => 'metadata' in value && 'data' in value;
+
+/** As its worker reads it: what lies in the blob store (a long input) is put in, so that a kept history stands alone. */
+async function whole(value: unknown, codec: PayloadCodec): Promise<unknown> {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return Promise.all(value.map((item) => whole(item, codec)));
+  if (!isPayload(value)) {
+    const entries = Object.entries(value).map(async ([name, item]) => [name, await whole(item, codec)] as const);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+  const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
+  const base64 = (data: Uint8Array | null | undefined): string => Buffer.from(data ?? []).toString('base64');
+  const metadata = Object.fromEntries(Object.entries(value.metadata).map(([name, text]) => [name, bytes(text)]));
+  const [read] = await codec.decode([{ metadata, data: bytes(value.data) }]);
+  const told = Object.entries(read?.metadata ?? {}).map(([name, data]) => [name, base64(data)]);
+  return { metadata: Object.fromEntries(told) as Record<string, string>, data: base64(read?.data) };
+}
+
 export async function check(s: Scene, workflowId: string, name: string): Promise<void> {
   const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
     const history = await connected.client.workflow.getHandle(workflowId).fetchHistory();
     const json = historyToJSON(history);
+    const [codec] = connected.client.options.loadedDataConverter.payloadCodecs;
+    if (codec === undefined) throw new Error('no codec');
+    const read = await whole(JSON.parse(json), codec);
     const kept = join(process.cwd(), 'test/histories', `${name}.json`);
     if (process.env.EMEND_RECORD_HISTORIES !== undefined && !existsSync(kept)) {
       // Stack traces name the machine's folders.
-      writeFileSync(kept, json.replaceAll(process.cwd(), '/emend'));
+      writeFileSync(kept, `${JSON.stringify(read, null, 2)}\n`.replaceAll(process.cwd(), '/emend'));
     }
-    await replay(JSON.parse(json), name);
-    for (const input of inputsIn(JSON.parse(json) as Events)) expect(input).toMatchObject({ rules: currentRules() });
+    await replay(read, name);
+    for (const input of inputsIn(read as Events)) expect(input).toMatchObject({ rules: currentRules() });
     // Guarantee: no content and no secret in a history.
     expect(json).not.toContain(Buffer.from('const a = 2').toString('base64').slice(0, 12));
     expect(json).not.toContain('test-key-that-must-not-leak');
