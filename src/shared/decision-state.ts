@@ -23,7 +23,9 @@ export interface DecisionState extends OutageState {
   readonly nextDecision: number;
   readonly settled: readonly SettledDecision[];
   readonly seenRequests: readonly string[];
+  /** The last ones, and how many there were; absent: as many as are kept. */
   readonly ignored: readonly string[];
+  readonly ignoredCount?: number;
   /** Time spent waiting for people, ms; not counted against wallClock_s. */
   readonly pausedFor_ms: number;
 }

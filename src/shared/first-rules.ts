@@ -25,6 +25,8 @@ export const FIRST_RULES: Rules = {
     tallyTotal_ms: 60_000,
     tallyAttempts: 2,
     idleMoves: 100,
+    runSignals: 8_000,
+    signalPause_ms: 1_000,
     hook_s: 600,
     format_s: 60,
     worktreeAdd_s: 1_800,

@@ -193,7 +193,10 @@ export const BOUNDS = {
   // Changes that one answer chooses.
   selectedChanges: 20_000,
   eventsKept: 5_000,
-  ignoredKept: 50,
+  ignoredKept: 20,
+  // A run goes on in a new one before the server takes no more signals for it (10,000), after a pause in them if there is one.
+  runSignals: 8_000,
+  signalPause_ms: 1_000,
   // Requests that were counted, by their ids: one of these counts no second time.
   requestsKept: 200,
   // Edit calls of a step where maxTotalChunks is not set: so many for each file, and never fewer.

@@ -74,6 +74,19 @@ export interface EditStepInput extends RunInput {
   readonly jobPath: string;
   /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
   readonly testsFailed?: 'return';
+  /** Of a run that goes on where the one before it was (continue-as-new). */
+  readonly carried?: {
+    readonly v: 1;
+    /** A StepState. */
+    readonly state: unknown;
+    readonly told: number;
+    readonly count: UsageOwed;
+  };
+}
+/** What a step still has to count: nothing, its usage now, or at its end; and whether it was counted before. */
+export interface UsageOwed {
+  readonly owed: 'no' | 'now' | 'at_the_end';
+  readonly counted: boolean;
 }
 
 export type StepOutcome =
@@ -589,6 +602,8 @@ export interface StepStatus {
   readonly wasSplit: boolean;
   /** Decisions and signals that did not count. */
   readonly ignored: readonly string[];
+  /** All of them; absent: `ignored` has them all. */
+  readonly ignoredCount?: number;
   readonly lastSeq: number;
   readonly result: StepResult | null;
   /** Of a plan: its phases. */

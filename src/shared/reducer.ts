@@ -24,8 +24,17 @@ import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified }
 import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
 import { decisionId, type Pause } from './decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
-import { close, emit, noProgress, onModelDown, progressOf, settleReview, withFiles } from './transitions.js';
-import { answersTo, boundsOf, cut } from './rules.js';
+import {
+  close,
+  emit,
+  keepIgnored,
+  noProgress,
+  onModelDown,
+  progressOf,
+  settleReview,
+  withFiles,
+} from './transitions.js';
+import { answersTo, cut } from './rules.js';
 
 export type Fact =
   | { readonly type: 'preflighted'; readonly result: PreflightResult }
@@ -193,18 +202,7 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'decided':
       return applyDecision(state, fact.request, now, fact.withoutHost === true);
     case 'ignored':
-      return emit(
-        {
-          ...state,
-          ignored: [...state.ignored, cut(state, `${fact.what}: ${fact.why}`)].slice(-boundsOf(state).ignoredKept),
-        },
-        now,
-        {
-          type: 'decision_ignored',
-          what: cut(state, fact.what),
-          why: cut(state, fact.why),
-        },
-      );
+      return keepIgnored(state, fact, now);
     case 'activity_failed':
       return onActivityFailed(state, fact, now);
     case 'no_progress': {

@@ -17,6 +17,8 @@ const BOUND_NAMES = [
     'tallyTotal_ms',
     'tallyAttempts',
     'idleMoves',
+    'runSignals',
+    'signalPause_ms',
   ] as const),
 ] as const;
 const SHOWN_NAMES = ['request_chars', 'signal_chars'] as const;

@@ -21,6 +21,20 @@ export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: Ev
   return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-boundsOf(state).eventsKept) };
 };
 
+/** A message that does not count. Counted are all; kept are the last, and told as events the first: a flood leaves no flood. */
+export const keepIgnored = <S extends DecisionState & EventLog & Ruled>(
+  state: S,
+  { what, why }: { readonly what: string; readonly why: string },
+  now: number,
+): S => {
+  const { ignoredKept } = boundsOf(state);
+  const ignoredCount = (state.ignoredCount ?? state.ignored.length) + 1;
+  const ignored = [...state.ignored, cut(state, `${what}: ${why}`)].slice(-ignoredKept);
+  const kept = { ...state, ignored, ignoredCount };
+  const event = { type: 'decision_ignored', what: cut(state, what), why: cut(state, why) } as const;
+  return ignoredCount > ignoredKept ? kept : emit(kept, now, event);
+};
+
 interface MayBeDown extends DecisionState, EventLog {
   readonly input: { readonly stepKey: string; readonly rules?: Rules };
   readonly usage: StepUsage;

@@ -29,10 +29,10 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
 };
 
 /** Null: it is no wait that the run is in. */
-export const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
+const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
   decision === null && (stage === 'pick' || stage === 'propose') && outage?.over === false ? outage : null;
 
-export const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (outage === null ? {} : { outage });
+const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (outage === null ? {} : { outage });
 
 const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
   if (file.failure !== null) return `${file.failure.reason}: ${file.failure.message}`;
@@ -141,6 +141,7 @@ export const statusOf = (state: StepState): StepStatus => ({
   usage: state.usage,
   wasSplit: state.wasSplit,
   ignored: state.ignored,
+  ...(state.ignoredCount === undefined ? {} : { ignoredCount: state.ignoredCount }),
   lastSeq: state.nextSeq - 1,
   result: state.stage === 'closed' ? resultOf(state) : null,
 });

@@ -1,9 +1,11 @@
 /** How a workflow hears decisions: by update, by signal, by the short signals of a hand. Handlers never throw (the validator apart) and never wait. */
-import { setHandler } from '@temporalio/workflow';
+import { setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { judge, outcomeOf } from '../shared/judge.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { readRequest, readShortSignal, type SignalReading } from '../shared/signals.js';
 import { refuseUpdate } from './failures.js';
+import { boundsOf } from '../shared/rules.js';
+import { short } from '../shared/text.js';
 import * as names from './names.js';
 
 /** What a workflow tells and does: a step, a plan. */
@@ -12,6 +14,8 @@ export interface Desk {
   state(): Parameters<typeof judge>[0];
   /** Takes up a request that counts; null, or why it does not count after all. */
   take(request: DecisionRequest): string | null;
+  /** A signal came. */
+  heard(): void;
   /** Keeps what did not count. */
   ignored(what: string, why: string): void;
 }
@@ -38,6 +42,7 @@ export const listenForDecisions = (desk: Desk): void => {
     if (!judgement.counts && !judgement.again) throw refuseUpdate(judgement.message);
   };
   const hear = (reading: SignalReading): void => {
+    desk.heard();
     if (reading.kind === 'ignored') {
       desk.ignored(reading.what, reading.why);
       return;
@@ -69,4 +74,8 @@ export const listenForDecisions = (desk: Desk): void => {
       },
       { description },
     );
+  // Last: it takes what came for handlers that are not set yet.
+  setDefaultSignalHandler((name) => {
+    hear({ kind: 'ignored', what: short(name, boundsOf(desk.state()).signal_chars), why: 'no signal of this run' });
+  });
 };

@@ -6,10 +6,9 @@
 import {
   CancellationScope,
   CancelledFailure,
-  condition,
+  continueAsNew,
   isCancellation,
   patched,
-  setCurrentDetails,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -22,6 +21,7 @@ import { isKnown, unknownVersion } from '../shared/versions.js';
 import { detailsOf, eventsOf, ledgerOf, refusedResult, resultOf, statusOf } from '../shared/views.js';
 import { stepActivities } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
+import { LongRun, takenUp } from './long-run.js';
 import { listenForDecisions } from './decisions.js';
 import { failureOf, unreadable } from './failures.js';
 import { endsWithoutHost, IdleMoves, runToEnd } from './run-to-end.js';
@@ -46,13 +46,20 @@ class Step {
   private underWay = 0;
   private working = false;
   private abortRequest: DecisionRequest | null = null;
-  private readonly usage = new UsageCount();
+  private readonly usage: UsageCount;
+  private readonly long: LongRun;
   private readonly activities: ReturnType<typeof stepActivities>;
   private readonly idle: IdleMoves;
 
   constructor(input: EditStepInput) {
-    this.state = initialState(input, Date.now());
-    this.archive = new ArchiveFeed(input.stepKey);
+    const { carried, ...plain } = input;
+    const { state, told } = takenUp(carried, initialState(plain, Date.now()));
+    this.state = state;
+    this.archive = new ArchiveFeed(input.stepKey, told ?? 0);
+    this.usage = new UsageCount(carried?.count);
+    this.long = new LongRun({ input });
+    if (told === null) this.long.stay();
+    if (carried !== undefined) this.long.show(() => detailsOf(this.state));
     this.activities = stepActivities(input);
     this.idle = new IdleMoves({ input });
   }
@@ -64,6 +71,7 @@ class Step {
   async run(): Promise<void> {
     for (;;) {
       if (this.idle.exceeded()) this.fold({ type: 'no_progress', moves: this.idle.most });
+      if (await this.long.ready()) await this.goOn();
       const move = nextMove(this.state, Date.now());
       // Before a pause too: what it says of tokens and money is then all that is known.
       if (await this.countUsage(move.kind === 'finish')) continue;
@@ -75,8 +83,17 @@ class Step {
     this.archive.tell(this.state);
   }
 
+  /** Between two moves nothing is under way: the same step in a new run. */
+  private async goOn(): Promise<void> {
+    const { abortRequest, state, archive, usage } = this;
+    if (abortRequest !== null || state.stage === 'closed') return;
+    const carried = { v: 1, state, told: archive.told, count: usage.left() } as const;
+    await continueAsNew<typeof editStep>({ ...state.input, carried });
+  }
+
   /** What is applied and not committed is rolled back, then the run ends. */
   async abort(by: string): Promise<void> {
+    this.long.stay();
     if (this.state.stage !== 'closed') this.fold({ type: 'abort', by, withoutHost: endsWithoutHost(this.state) });
     await CancellationScope.nonCancellable(() => this.run());
   }
@@ -228,17 +245,18 @@ class Step {
         this.archive.tell(this.state);
         return;
       case 'await_decision':
-        return condition(() => this.state.decision === null);
+        await this.long.wait(() => this.state.decision === null);
+        return;
       case 'back_off': {
         this.archive.tell(this.state);
         const { outage, stage } = this.state;
-        await condition(() => this.state.outage !== outage || this.state.stage !== stage, move.ms);
-        this.fold({ type: 'waited' });
+        const over = (): boolean => this.state.outage !== outage || this.state.stage !== stage;
+        if (await this.long.wait(over, move.ms)) this.fold({ type: 'waited' });
         return;
       }
       case 'wait':
-        await condition(() => this.abortRequest !== null || this.state.stage !== 'apply', move.ms);
-        this.fold({ type: 'waited' });
+        if (await this.long.wait(() => this.abortRequest !== null || this.state.stage !== 'apply', move.ms))
+          this.fold({ type: 'waited' });
         return;
     }
   }
@@ -384,7 +402,7 @@ class Step {
 
   private fold(fact: Fact): void {
     this.state = reduce(this.state, fact, Date.now());
-    setCurrentDetails(detailsOf(this.state));
+    this.long.show(() => detailsOf(this.state));
   }
 
   private showPause(): void {
@@ -405,6 +423,9 @@ class Step {
     listenForDecisions({
       state: () => this.state,
       take: (request) => this.take(request),
+      heard: () => {
+        this.long.heard();
+      },
       ignored: (what, why) => {
         this.fold({ type: 'ignored', what, why });
       },

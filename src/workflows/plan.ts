@@ -4,19 +4,15 @@
  */
 import {
   ActivityFailure,
-  allHandlersFinished,
   CancellationScope,
   CancelledFailure,
-  condition,
   continueAsNew,
   isCancellation,
   patched,
-  setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { waitingForNewer } from '../shared/decision-state.js';
 import type { DecisionRequest } from '../shared/decisions.js';
 import { checkpointOf } from '../shared/plan/checkpoint.js';
 import { nextPlanMove, type PlanMove } from '../shared/plan/moves.js';
@@ -28,9 +24,10 @@ import type { PhaseId, PlanInput, PlanState } from '../shared/plan/types.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from '../shared/plan/views.js';
 import { SEARCH_ATTRIBUTES, type StepResult } from '../shared/protocol.js';
 import { boundsOf, type Ruled } from '../shared/rules.js';
-import { isKnown, unknownVersion, unreadableCarried } from '../shared/versions.js';
+import { isKnown, unknownVersion } from '../shared/versions.js';
 import { eventsOf, refusedResult } from '../shared/views.js';
 import { ArchiveFeed } from './archive-feed.js';
+import { LongRun, takenUp } from './long-run.js';
 import { listenForDecisions } from './decisions.js';
 import { failureOf, unreadable } from './failures.js';
 import * as names from './names.js';
@@ -55,14 +52,16 @@ class Plan {
   private abortRequest: DecisionRequest | null = null;
   private readonly activities: ReturnType<typeof planActivities>;
   private readonly idle: IdleMoves;
+  private readonly long: LongRun;
 
   constructor(input: PlanInput) {
     const { carried, ...plain } = input;
-    const fresh = initialPlan(plain, Date.now());
-    const problem = carried === undefined ? null : unreadableCarried(carried, fresh);
-    const carriedOn = problem === null ? carried?.state : waitingForNewer(fresh, problem, Date.now());
-    this.state = carriedOn === undefined ? fresh : { ...carriedOn, input: plain };
-    this.archive = new ArchiveFeed(input.stepKey, problem === null ? carried?.told : undefined);
+    const { state, told } = takenUp(carried, initialPlan(plain, Date.now()));
+    this.state = state;
+    this.archive = new ArchiveFeed(input.stepKey, told ?? 0);
+    this.long = new LongRun({ input });
+    if (told === null) this.long.stay();
+    if (carried !== undefined) this.long.show(() => detailsOfPlan(this.state));
     this.activities = planActivities(input);
     this.idle = new IdleMoves({ input });
   }
@@ -73,6 +72,7 @@ class Plan {
 
   /** The children were cancelled with it and have ended. */
   async abort(by: string): Promise<void> {
+    this.long.stay();
     if (this.state.stage !== 'closed') this.fold({ type: 'abort', by, withoutHost: endsWithoutHost(this.state) });
     await this.cleanUp();
     this.archive.tell(this.state);
@@ -81,6 +81,7 @@ class Plan {
   async run(): Promise<void> {
     for (;;) {
       if (this.idle.exceeded()) this.fold({ type: 'no_progress', moves: this.idle.most });
+      if (await this.long.ready()) await this.goOn();
       const move = nextPlanMove(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
       if (move.kind === 'finish') break;
       await this.perform(move);
@@ -140,17 +141,11 @@ class Plan {
       case 'checkpoint':
         return this.checkpoint();
       case 'wait':
-        await this.interruptibly(() => condition(() => this.abortRequest !== null, move.ms).then(() => undefined));
-        this.fold({ type: 'waited' });
-        return;
+        return this.pass(() => this.abortRequest !== null, move.ms);
       case 'back_off': {
         this.archive.tell(this.state);
         const { outage } = this.state;
-        await this.interruptibly(async () => {
-          await condition(() => this.state.outage !== outage || this.abortRequest !== null, move.ms);
-        });
-        this.fold({ type: 'waited' });
-        return;
+        return this.pass(() => this.state.outage !== outage || this.abortRequest !== null, move.ms);
       }
       case 'pause':
         this.fold({ type: 'paused', pause: move.pause });
@@ -158,13 +153,15 @@ class Plan {
         this.archive.tell(this.state);
         return;
       case 'await_decision':
-        return condition(() => this.state.decision === null || this.abortRequest !== null);
+        await this.long.wait(() => this.state.decision === null || this.abortRequest !== null);
+        return;
       case 'await_resume':
         this.showWaiting('paused');
         this.archive.tell(this.state);
-        return condition(
+        await this.long.wait(
           () => this.state.pausedBy === null || this.state.stopAfterPhase !== null || this.abortRequest !== null,
         );
+        return;
       case 'continue':
         return this.goOn();
       case 'close':
@@ -176,10 +173,17 @@ class Plan {
     return this.work(activity, id, summary, run);
   }
 
-  /** Between phases, with no child open and no handler running: the same plan in a new run. */
+  private async pass(over: () => boolean, ms: number): Promise<void> {
+    await this.interruptibly(async () => {
+      await this.long.wait(over, ms);
+    });
+    if (over() || !this.long.due) this.fold({ type: 'waited' });
+  }
+
+  /** The same plan in a new run, between two moves or with phases' runs open: they outlive it and are found again. */
   private async goOn(): Promise<void> {
-    await condition(allHandlersFinished);
-    if (this.abortRequest !== null) return;
+    const stopped = CancellationScope.current().consideredCancelled || this.abortRequest !== null;
+    if (stopped || this.state.stage === 'closed') return;
     const carried = { v: 1, state: { ...this.state, groups: 0 }, told: this.archive.told } as const;
     await continueAsNew<typeof plan>({ ...this.state.input, carried });
   }
@@ -222,14 +226,22 @@ class Plan {
     this.fold({ type: 'phases_started', phases: ids });
     this.archive.tell(this.state);
     await this.interruptibly(async () => {
-      const runs = ids.map((id) => this.runOne(id));
-      try {
-        await Promise.all(runs);
-      } catch (error) {
-        // Their worktrees go when all have ended.
-        if (patched('phases-end-first')) await Promise.allSettled(runs);
-        throw error;
-      }
+      const open = new Set(ids);
+      const runs = ids.map((id) => this.runOne(id).finally(() => open.delete(id)));
+      const all = Promise.all(runs);
+      const over = async (end: Promise<unknown>): Promise<void> => {
+        try {
+          await end;
+        } catch (error) {
+          // Their worktrees go when all have ended.
+          if (patched('phases-end-first')) await Promise.allSettled(runs);
+          throw error;
+        }
+      };
+      const long = CancellationScope.nonCancellable(() => this.long.wait(() => open.size === 0));
+      await over(Promise.race([all, long]));
+      if (open.size > 0 && (await CancellationScope.nonCancellable(() => this.long.ready()))) await this.goOn();
+      await over(all);
     });
   }
 
@@ -438,7 +450,7 @@ class Plan {
 
   private fold(fact: PlanFact): void {
     this.state = reducePlan(this.state, fact, Date.now());
-    setCurrentDetails(detailsOfPlan(this.state));
+    this.long.show(() => detailsOfPlan(this.state));
   }
 
   private showWaiting(reason: string): void {
@@ -454,16 +466,10 @@ class Plan {
     answerQuery(names.ledger, () => [], 'Files: each phase has its own');
     answerQuery(names.events, (query) => eventsOf(this.state, query), 'What happened, in order');
     answerQuery(names.proposal, () => null, 'Proposals: each phase has its own');
-    listenForDecisions({
-      state: () => this.state,
-      take: (request) => this.take(request),
-      ignored: (what, why) => {
-        this.fold({ type: 'ignored', what, why });
-      },
-    });
     setHandler(
       names.drift,
       (body) => {
+        this.long.heard();
         const text = textOf(this.state, body);
         if (text !== '') this.fold({ type: 'drift', text, by: whoSays(body) });
       },
@@ -476,10 +482,21 @@ class Plan {
       setHandler(
         signal,
         (body) => {
+          this.long.heard();
           this.fold({ type: 'wish', wish, by: whoSays(body) });
         },
         { description },
       );
+    listenForDecisions({
+      state: () => this.state,
+      take: (request) => this.take(request),
+      heard: () => {
+        this.long.heard();
+      },
+      ignored: (what, why) => {
+        this.fold({ type: 'ignored', what, why });
+      },
+    });
   }
 
   /** Takes up a request that counts, or says why not. An abort waits for what must end first: a reading, a mark, the children's own rollback. */

@@ -3,7 +3,7 @@
  * activity told its usage. The journal knows every call, so the step's usage is then counted anew from it (decision 0016).
  */
 import { patched } from '@temporalio/workflow';
-import type { StepUsage } from '../shared/protocol.js';
+import type { StepUsage, UsageOwed } from '../shared/protocol.js';
 
 const MODEL_ACTIVITIES: ReadonlySet<string> = new Set(['pick', 'brief', 'propose']);
 
@@ -11,9 +11,19 @@ const MODEL_ACTIVITIES: ReadonlySet<string> = new Set(['pick', 'brief', 'propose
 const PATCH = 'count-usage-from-journal';
 
 export class UsageCount {
-  private owed: 'no' | 'now' | 'at_the_end' = 'no';
+  private owed: UsageOwed['owed'];
   /** Since the first count results and the journal overlap: each later result is followed by another count. */
-  private counted = false;
+  private counted: boolean;
+
+  /** `left`: by the run that this one goes on from. */
+  constructor({ owed, counted }: UsageOwed = { owed: 'no', counted: false }) {
+    this.owed = owed;
+    this.counted = counted;
+  }
+
+  left(): UsageOwed {
+    return { owed: this.owed, counted: this.counted };
+  }
 
   /** An activity ended without a result. */
   lost(activity: string): void {

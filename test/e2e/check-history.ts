@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { PayloadCodec } from '@temporalio/common';
 import { expect } from '@jest/globals';
-import { connectClient } from '../../src/temporal/connection.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { replay } from '../support/replay.js';
 import { currentRules } from '../../src/shared/rules.js';
 import type { Scene } from './support.js';
@@ -19,6 +19,7 @@ interface Events {
   readonly events: readonly {
     readonly workflowExecutionStartedEventAttributes?: Started;
     readonly startChildWorkflowExecutionInitiatedEventAttributes?: Started;
+    readonly activityTaskFailedEventAttributes?: unknown;
   }[];
 }
 /** Of the run, and of the runs that it started. */
@@ -53,21 +54,25 @@ async function whole(value: unknown, codec: PayloadCodec): Promise<unknown> {
   return { metadata: Object.fromEntries(told) as Record<string, string>, data: base64(read?.data) };
 }
 
+/** `json` as the server has it, `read` as a worker reads it. */
+export async function historyOf({ client }: ClientConnection, workflowId: string, runId?: string) {
+  const json = historyToJSON(await client.workflow.getHandle(workflowId, runId).fetchHistory());
+  const [codec] = client.options.loadedDataConverter.payloadCodecs;
+  if (codec === undefined) throw new Error('no codec');
+  return { json, read: (await whole(JSON.parse(json), codec)) as Events };
+}
+
 export async function check(s: Scene, workflowId: string, name: string): Promise<void> {
   const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
-    const history = await connected.client.workflow.getHandle(workflowId).fetchHistory();
-    const json = historyToJSON(history);
-    const [codec] = connected.client.options.loadedDataConverter.payloadCodecs;
-    if (codec === undefined) throw new Error('no codec');
-    const read = await whole(JSON.parse(json), codec);
+    const { json, read } = await historyOf(connected, workflowId);
     const kept = join(process.cwd(), 'test/histories', `${name}.json`);
     if (process.env.EMEND_RECORD_HISTORIES !== undefined && !existsSync(kept)) {
       // Stack traces name the machine's folders.
       writeFileSync(kept, `${JSON.stringify(read, null, 2)}\n`.replaceAll(process.cwd(), '/emend'));
     }
     await replay(read, name);
-    for (const input of inputsIn(read as Events)) expect(input).toMatchObject({ rules: currentRules() });
+    for (const input of inputsIn(read)) expect(input).toMatchObject({ rules: currentRules() });
     // Guarantee: no content and no secret in a history.
     expect(json).not.toContain(Buffer.from('const a = 2').toString('base64').slice(0, 12));
     expect(json).not.toContain('test-key-that-must-not-leak');

@@ -86,6 +86,7 @@ test('where an activity has less time than that, what is started in it has what 
 const INNER = ['git_ms', 'hook_s', 'format_s', 'worktreeAdd_s', 'attemptPatience_ms', 'undoneWait_ms', 'editTime_ms'];
 /** Not limits of work in an activity, and why. */
 const OTHERS: Record<string, readonly string[]> = {
+  'a wait of the workflow itself': ['signalPause_ms'],
   'how often something is looked at': [
     'attemptPoll_ms',
     'placePause_ms',

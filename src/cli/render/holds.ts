@@ -17,7 +17,7 @@ export const releasedLines = ({ stepKey, workspace, ended, because, undone }: Re
   ...(undone === undefined ? [] : undoneLines(undone)),
 ];
 
-export const undoneLines = ({ files, kept }: HoldEnded): readonly string[] => [
+const undoneLines = ({ files, kept }: HoldEnded): readonly string[] => [
   `  ${count(files.length, 'file')} put back`,
   ...kept.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
 ];

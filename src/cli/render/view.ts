@@ -35,7 +35,11 @@ export const viewLines = (view: ShownRun, shown: string, width: number, fold = I
     ...(status.outage === undefined ? [] : ['', ...outageLines(status.outage, shown)]),
     ...(status.ignored.length === 0
       ? []
-      : ['', 'did not count:', ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width))]),
+      : [
+          '',
+          `did not count: ${status.ignoredCount ?? status.ignored.length}, the last:`,
+          ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width)),
+        ]),
     ...(status.decision === null
       ? []
       : ['', ...decisionLines(shown, status.decision, { width, fold, proposal: view.proposal })]),

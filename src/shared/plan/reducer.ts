@@ -3,7 +3,7 @@ import type { Answer, DecisionRequest, PauseReason } from '../decisions.js';
 import { decisionId, type Pause } from '../decision-state.js';
 import { waited } from '../outage.js';
 import { phaseKey } from '../refs.js';
-import { emit, noProgress } from '../transitions.js';
+import { emit, keepIgnored, noProgress } from '../transitions.js';
 import { answersTo, boundsOf, cut } from '../rules.js';
 import { abortPlan, applyPlanDecision, onWish } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
@@ -254,11 +254,8 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return applyPlanDecision(state, fact.request, now, fact.markLeft === true, fact.withoutHost === true);
     case 'worktrees_wanted':
       return { ...state, stage: 'worktrees' };
-    case 'ignored': {
-      const ignored = [...state.ignored, cut(state, `${fact.what}: ${fact.why}`)].slice(-boundsOf(state).ignoredKept);
-      const event = { type: 'decision_ignored', what: cut(state, fact.what), why: cut(state, fact.why) } as const;
-      return emit({ ...state, ignored }, now, event);
-    }
+    case 'ignored':
+      return keepIgnored(state, fact, now);
     case 'wish':
       return onWish(state, fact.wish, fact.by, now);
     case 'activity_failed': {

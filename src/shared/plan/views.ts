@@ -95,6 +95,7 @@ export function statusOfPlan(state: PlanState): StepStatus {
     usage: state.usage,
     wasSplit: false,
     ignored: state.ignored,
+    ...(state.ignoredCount === undefined ? {} : { ignoredCount: state.ignoredCount }),
     lastSeq: state.nextSeq - 1,
     result: state.stage === 'closed' ? resultOfPlan(state) : null,
     plan: progressOfPlan(state),

@@ -102,7 +102,9 @@ export const RunPage = ({ view, events, mark }: RunPageProps) => {
       )}
       {status.ignored.length > 0 && (
         <section aria-label="Did not count">
-          <h2>Did not count</h2>
+          <h2>
+            Did not count <span class="number">{status.ignoredCount ?? status.ignored.length}</span>
+          </h2>
           <ul>
             {status.ignored.map((text) => (
               <li key={text}>{text}</li>
