@@ -4,8 +4,10 @@
  * activity, so that a better rule breaks no paused run.
  */
 import {
+  allHandlersFinished,
   CancellationScope,
   CancelledFailure,
+  condition,
   continueAsNew,
   isCancellation,
   patched,
@@ -56,7 +58,8 @@ class Step {
     const { state, told } = takenUp(carried, initialState(plain, Date.now()));
     this.state = state;
     this.archive = new ArchiveFeed(input.stepKey, told ?? 0);
-    this.usage = new UsageCount(carried?.count);
+    // Of what cannot be read nothing is counted: that would be a command in the newer worker's history.
+    this.usage = new UsageCount(told === null ? undefined : carried?.count);
     this.long = new LongRun({ input });
     if (told === null) this.long.stay();
     if (carried !== undefined) this.long.show(() => detailsOf(this.state));
@@ -85,6 +88,7 @@ class Step {
 
   /** Between two moves nothing is under way: the same step in a new run. */
   private async goOn(): Promise<void> {
+    await condition(allHandlersFinished);
     const { abortRequest, state, archive, usage } = this;
     if (abortRequest !== null || state.stage === 'closed') return;
     const carried = { v: 1, state, told: archive.told, count: usage.left() } as const;

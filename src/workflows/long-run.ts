@@ -2,7 +2,7 @@
  * What keeps a run's history within its server's limits, however long the run waits and whatever is sent to it: it goes on in a new run
  * (continue-as-new) where the server suggests that, or before it would take no more signals.
  */
-import { allHandlersFinished, condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import { condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { waitingForNewer, type DecisionState } from '../shared/decision-state.js';
 import { boundsOf, type Ruled } from '../shared/rules.js';
 import { unreadableCarried } from '../shared/versions.js';
@@ -50,7 +50,6 @@ export class LongRun {
       before = this.signals;
       await sleep(this.bounds.signalPause_ms);
     }
-    await condition(allHandlersFinished);
     return this.due;
   }
 

@@ -4,8 +4,10 @@
  */
 import {
   ActivityFailure,
+  allHandlersFinished,
   CancellationScope,
   CancelledFailure,
+  condition,
   continueAsNew,
   isCancellation,
   patched,
@@ -173,6 +175,7 @@ class Plan {
     return this.work(activity, id, summary, run);
   }
 
+  /** Waits, unless the run is to go on in a new one first, which then waits for the rest. */
   private async pass(over: () => boolean, ms: number): Promise<void> {
     await this.interruptibly(async () => {
       await this.long.wait(over, ms);
@@ -182,6 +185,7 @@ class Plan {
 
   /** The same plan in a new run, between two moves or with phases' runs open: they outlive it and are found again. */
   private async goOn(): Promise<void> {
+    await condition(allHandlersFinished);
     const stopped = CancellationScope.current().consideredCancelled || this.abortRequest !== null;
     if (stopped || this.state.stage === 'closed') return;
     const carried = { v: 1, state: { ...this.state, groups: 0 }, told: this.archive.told } as const;
