@@ -7,6 +7,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { resolveRun } from '../../src/client/index.js';
+import type { StepResult } from '../../src/shared/protocol.js';
 import { sampled } from '../support/seeded.js';
 import { buildWorker, commandOf, endBuildWorkers, TODAY, unpacked } from './builds.js';
 import { scene, whole, type Scene } from './support.js';
@@ -49,11 +50,13 @@ const startOld = async (s: Scene, text: string, until: 'waits' | (() => boolean)
   expect(archived).toHaveLength(1);
   return resolveRun(s.emend, archived[0]!);
 };
-const expectCommitted = async (s: Scene, run: Awaited<ReturnType<typeof startOld>>): Promise<void> => {
-  expect(await s.end(run, 90)).toMatchObject({ outcome: 'committed', files: ['a.js', 'b.js'], verification: 'pass' });
+const expectCommitted = async (s: Scene, run: Awaited<ReturnType<typeof startOld>>): Promise<StepResult> => {
+  const result = await s.end(run, 90);
+  expect(result).toMatchObject({ outcome: 'committed', files: ['a.js', 'b.js'], verification: 'pass' });
   expect(s.read('a.js') + s.read('b.js')).toBe('module.exports = 2;\nmodule.exports = 2;\n');
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
   expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+  return result;
 };
 
 test('the release is the one it says, and not today’s build', async () => {
@@ -134,9 +137,9 @@ CASES[
   const run = await startOld(s, job('approval: auto\n'), () => asked(s).includes('b-held'));
   await old.end('SIGKILL');
   await s.worker();
-  await expectCommitted(s, run);
+  const { usage } = await expectCommitted(s, run);
   expect(asked(s)).toEqual(['brief', 'a', 'b-held', 'b']);
-  expect((await s.show(run)).status.result?.usage).toMatchObject({ calls: 4, unknownCalls: 1 });
+  expect(usage).toMatchObject({ calls: 4, unknownCalls: 1 });
 };
 
 const killedInApply = async (kill: string, committed: boolean): Promise<void> => {
