@@ -84,7 +84,7 @@ describe('SIGKILL in the middle of a model call', () => {
     await s.worker();
     await expectWholeEnd(s, run);
     expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['brief', 'a-held', 'a', 'b']);
-    const { usage } = (await s.show(run)).status.result!;
+    const { usage } = await s.end(run);
     expect(usage).toMatchObject({ calls: 4, unknownCalls: 1 });
   });
 
