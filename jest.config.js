@@ -41,6 +41,7 @@ const NAMES = [
     'review',
     'rolling',
     'services',
+    'sleep',
     'stop',
     'stops',
     'stuck',

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { BOUNDS } from '../shared/limits.js';
 import { ProblemError, problem } from '../shared/problems.js';
-import { timeFor } from '../workspace/time-left.js';
+import { afterRunning, timeFor } from '../workspace/time-left.js';
 import { createTurns, NoTurn } from '../workspace/turns.js';
 import { costOf, doWork, sizeOf } from './edit-work.js';
 import type { EditWork, EditWorkKind } from './edit-work.js';
@@ -72,7 +72,7 @@ const threadOptions = (workerData: unknown, memory_MiB: number) => ({
 const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): Promise<R> =>
   new Promise<R>((resolve, reject) => {
     const end = (settle: () => void): void => {
-      clearTimeout(timer);
+      callOff();
       signal.removeEventListener('abort', onAbort);
       void thread.terminate();
       settle();
@@ -82,11 +82,11 @@ const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): P
         reject(signal.reason instanceof Error ? signal.reason : new Error('cancelled'));
       });
     };
-    const timer = setTimeout(() => {
+    const callOff = afterRunning(timeout_ms, () => {
       end(() => {
         reject(new TimeLimit());
       });
-    }, timeout_ms);
+    });
     signal.addEventListener('abort', onAbort);
     thread.once('message', (result: R) => {
       end(() => {

@@ -11,6 +11,7 @@ import type { StepUsage } from '../shared/protocol.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
 import { sentence, type ActivityScope } from './boundary.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { stoodStill } from './pulse.js';
 import type { ProjectConfig } from '../job/types.js';
 
 export type Call =
@@ -40,7 +41,9 @@ function unavailable(error: unknown, { modelOutage_s }: Partial<Limits>, timings
     total_ms: (modelOutage_s ?? LIMITS.modelOutage_s.default ?? 0) * 1000,
     retryAfter_ms,
   };
-  const down = { message, wait: retryable ? wait : null, unreached: kind === 'network', mayBePaid };
+  // A machine that woke up finds its network again some seconds later.
+  const woke = performance.now() - stoodStill.last_ms < BOUNDS.wake_ms;
+  const down = { message, wait: retryable ? wait : null, unreached: kind === 'network' && !woke, mayBePaid };
   // A call that may be paid for is counted by the journal.
   return { outcome: 'model_unavailable', message, down, usage: NO_USAGE };
 }
@@ -108,6 +111,7 @@ export async function callModel(
         return { request: built.request(word), nonce: word };
       },
       maxUnknownCalls: limits.maxUnknownCalls ?? 2,
+      stoodStill: () => stoodStill.times,
       ...(limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: limits.maxAnswer_bytes }),
       // A snapshot from before this limit has none.
       ...(typeof limits.maxCallLog_bytes === 'number' ? { maxCallLog_bytes: limits.maxCallLog_bytes } : {}),

@@ -16,6 +16,9 @@ interface Clock {
   /** Goes on while the machine sleeps. */
   readonly wall_ms: () => number;
 }
+/** Of this process: how often its attempts saw it stand still so long that they were given up, and when they saw it last. */
+export const stoodStill = { times: 0, last_ms: -Infinity };
+
 const CLOCK: Clock = { running_ms: () => performance.now(), wall_ms: () => Date.now() };
 
 /** `timeout_ms`: the attempt's heartbeat time-out; null: it has none and is never given up for its silence. */
@@ -26,14 +29,21 @@ export function startPulse(timeout_ms: number | null, clock: Clock = CLOCK): Pul
   let running = clock.running_ms();
   let wall = clock.wall_ms();
   let longest_ms = 0;
+  let told = false;
   const look = (): void => {
-    longest_ms = Math.max(longest_ms, clock.running_ms() - running, clock.wall_ms() - wall);
+    const still_ms = Math.max(clock.running_ms() - running, clock.wall_ms() - wall);
+    longest_ms = Math.max(longest_ms, still_ms);
+    if (still_ms <= limit_ms || told) return;
+    told = true;
+    stoodStill.times += 1;
+    stoodStill.last_ms = performance.now();
   };
   return {
     beat: () => {
       look();
       running = clock.running_ms();
       wall = clock.wall_ms();
+      told = false;
     },
     stillOurs: () => {
       look();

@@ -9,6 +9,7 @@ import { tappedFetch } from './anthropic-tap.js';
 import { ModelError } from './errors.js';
 import { toModelError } from './errors-map.js';
 import { Sending } from './sending.js';
+import { afterRunning } from '../workspace/time-left.js';
 import type { ModelPort, StreamEvent } from './types.js';
 
 export interface AnthropicOptions {
@@ -145,20 +146,16 @@ const textOf = (event: StreamEvent): number => {
 class IdleTimer {
   fired = false;
   onIdle: () => void = () => undefined;
-  private timer: NodeJS.Timeout | null = null;
+  stop: () => void = () => undefined;
   private readonly after_ms: number;
   constructor(after_ms: number) {
     this.after_ms = after_ms;
   }
   restart(): void {
     this.stop();
-    this.timer = setTimeout(() => {
+    this.stop = afterRunning(this.after_ms, () => {
       this.fired = true;
       this.onIdle();
-    }, this.after_ms);
-  }
-  stop(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
+    });
   }
 }

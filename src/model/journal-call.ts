@@ -2,7 +2,7 @@
 import { ProblemError } from '../shared/problems.js';
 import { ModelError } from './errors.js';
 import { textDelta } from './slot-answer.js';
-import type { EndRecord, SlotFiles } from './slot-files.js';
+import { SLEPT, type EndRecord, type SlotFiles } from './slot-files.js';
 import { SlotLog } from './slot-log.js';
 import type { ModelPort, ModelRequest } from './types.js';
 
@@ -17,6 +17,7 @@ interface MakeCall {
   readonly onText: (text: string) => void;
   readonly maxAnswer_bytes: number | undefined;
   readonly maxLog_bytes: number;
+  readonly stoodStill: () => number;
 }
 
 /**
@@ -24,7 +25,8 @@ interface MakeCall {
  * Throws ModelError or ProblemError (`disk`) after the call's end was recorded.
  */
 export const makeCall = async (options: MakeCall): Promise<void> => {
-  const { files, call, model, request, lease_ms, at, signal, onText } = options;
+  const { files, call, model, request, lease_ms, at, signal, onText, stoodStill } = options;
+  const before = stoodStill();
   const own = new AbortController();
   const cancel = (): void => {
     own.abort();
@@ -66,7 +68,7 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
   } catch (error) {
     await log?.close();
     if (seen.takenOver) return;
-    await recordEnd(files, call, at(), error, seen.sent);
+    await recordEnd(files, call, at(), error, seen.sent, stoodStill() > before);
     throw error;
   } finally {
     if (timer !== null) clearInterval(timer);
@@ -77,10 +79,19 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
 const isTakenOver = async (files: SlotFiles, call: number): Promise<boolean> =>
   (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
 
-const recordEnd = async (files: SlotFiles, call: number, at: string, error: unknown, sent: boolean): Promise<void> => {
+const recordEnd = async (
+  files: SlotFiles,
+  call: number,
+  at: string,
+  error: unknown,
+  sent: boolean,
+  slept: boolean,
+): Promise<void> => {
   const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
-  const why =
+  const said =
     error instanceof ModelError ? error.kind : error instanceof ProblemError ? error.problem.code : 'internal';
   // Without room for this record the call is found without an owner later, and counted as unknown: never as less than it was.
-  await files.put(`call-${call}.end.json`, { v: 1, at, state, why }).catch(() => undefined);
+  await files
+    .put(`call-${call}.end.json`, { v: 1, at, state, why: slept && state === 'unknown' ? SLEPT : said })
+    .catch(() => undefined);
 };

@@ -79,6 +79,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
         signal: input.signal,
         onText,
         maxAnswer_bytes: input.maxAnswer_bytes,
+        stoodStill: input.stoodStill ?? (() => 0),
         maxLog_bytes: input.maxCallLog_bytes ?? LIMITS.maxCallLog_bytes.default ?? LIMITS.maxCallLog_bytes.max,
       });
       return true;
@@ -109,13 +110,11 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
         try {
           if (await callOnce(files, slot, next, input)) ours = next;
         } catch (error) {
+          const now = await readCalls(files, slot);
+          // Says nothing of the model: asked once more, as after any call that its worker lost. A cancelled one ends in the next turn.
+          if (now.some(({ call, slept }) => call === next && slept)) continue;
           // The last call that may be cut off was: say so now instead of asking for one more retry.
-          if (
-            !(error instanceof ModelError) ||
-            error.kind === 'cancelled' ||
-            !lost(await readCalls(files, slot), input)
-          )
-            throw error;
+          if (!(error instanceof ModelError) || error.kind === 'cancelled' || !lost(now, input)) throw error;
         }
       }
     }
@@ -145,7 +144,7 @@ const answered = (slot: SlotRecord, { answer, usage }: AnswerRecord, recorded: b
 });
 
 const lost = (calls: readonly SlotCall[], { maxUnknownCalls }: JournalAsk): boolean =>
-  calls.filter((c) => c.state === 'unknown').length >= maxUnknownCalls;
+  calls.filter((c) => c.state === 'unknown' && !c.slept).length >= maxUnknownCalls;
 
 /** US dollars per million of each kind of token. */
 const pricesOf = (price: JournalAsk['price'], model: string): SlotRecord['prices'] => {

@@ -32,11 +32,13 @@ export interface CallRecord {
   readonly at: string;
   readonly owner: SlotOwner;
 }
+/** `why` of a call whose process stood still. */
+export const SLEPT = 'slept';
 export interface EndRecord {
   readonly v: 1;
   readonly at: string;
   readonly state: 'failed' | 'unknown';
-  /** A ModelErrorKind, `disk` or `lease_ended`. */
+  /** A ModelErrorKind, `disk`, `lease_ended`, or SLEPT. */
   readonly why: string;
 }
 export interface AnswerRecord {

@@ -1,7 +1,7 @@
 /** What the files of a slot say: each call with its state and cost, told by evidence, so that every process comes to the same view. */
 import { NO_USAGE, sumUsage } from '../shared/usage.js';
 import { callUsage } from './slot-answer.js';
-import type { CallRecord, SlotFiles, SlotRecord } from './slot-files.js';
+import { SLEPT, type CallRecord, type SlotFiles, type SlotRecord } from './slot-files.js';
 import { readLog } from './slot-log.js';
 import type { LoggedStream } from './slot-log.js';
 import type { JournaledCall, Usage } from './types.js';
@@ -11,6 +11,8 @@ export interface SlotCall {
   readonly record: CallRecord;
   readonly state: JournaledCall['state'];
   readonly stream: LoggedStream;
+  /** Cut off because its process stood still. */
+  readonly slept: boolean;
   readonly usage: Usage;
 }
 
@@ -29,7 +31,7 @@ export const readCalls = async (files: SlotFiles, slot: SlotRecord): Promise<rea
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
     const { request, prices } = slot;
     const usage = state === 'failed' ? NO_USAGE : callUsage({ stream, state, request, prices });
-    calls.push({ call, record, state, stream, usage });
+    calls.push({ call, record, state, stream, slept: end?.why === SLEPT, usage });
   }
   return calls;
 };

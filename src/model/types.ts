@@ -95,6 +95,8 @@ export interface JournalAsk {
     nonceFor: (requestWithoutNonce: string) => string,
   ) => Promise<{ request: ModelRequest; nonce: string }>;
   readonly maxUnknownCalls: number;
+  /** How often this process stood still (a laptop's lid). A call that it cut off counts, but not against `maxUnknownCalls`. */
+  readonly stoodStill?: () => number;
   /** A longer answer is given up (`too_large`); absent: the port's own bound. */
   readonly maxAnswer_bytes?: number;
   /** A call whose log would grow larger is given up (`too_large`); absent: LIMITS' default. */

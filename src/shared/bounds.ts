@@ -65,6 +65,8 @@ export const STORE_BOUNDS = bounds({
   gitOutput_bytes: 1024 ** 3,
   // One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
   git_ms: 120_000,
+  // The time limits of what a process waits for are counted in steps of this: a step in which it stood still counts twice at most.
+  look_ms: 1_000,
   // A process that is told to end gets this long before it is killed.
   killGrace_ms: 2_000,
   // Of an activity's time so much is kept back: what is started in it is ended before, and that is reported.

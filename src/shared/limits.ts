@@ -184,6 +184,8 @@ export const BOUNDS = {
   tallyWait_ms: 5_000,
   tallyTotal_ms: 60_000,
   tallyAttempts: 2,
+  // After a machine slept its network comes back within this: a model that is not reached then is waited for.
+  wake_ms: 60_000,
   // `emend gc` takes nothing younger: whoever wrote it may be about to name it.
   gcMinAge_ms: 3_600_000,
   // A run that makes so many moves in a row without waiting for anything pauses: it would hold up its worker, and all runs on that.

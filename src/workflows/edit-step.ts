@@ -25,7 +25,7 @@ import { stepActivities } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { LongRun, takenUp } from './long-run.js';
 import { listenForDecisions } from './decisions.js';
-import { failureOf, unreadable } from './failures.js';
+import { failureOf, throughSleep, unreadable } from './failures.js';
 import { endsWithoutHost, IdleMoves, runToEnd } from './run-to-end.js';
 import { UsageCount } from './usage-count.js';
 import * as names from './names.js';
@@ -389,7 +389,7 @@ class Step {
     const base = { v: 1, stepKey: this.state.input.stepKey, log: this.archive.take(this.state) } as const;
     let fact: Fact;
     try {
-      fact = await run(base, { summary: summary.slice(0, 200) });
+      fact = await throughSleep(this.state.input.timings, () => run(base, { summary: summary.slice(0, 200) }));
       // ◆ Of a later result nothing can be said: a person upgrades and retries. Whoever teaches this workflow a later `v` guards its
       // reading with `patched`, or a history in which it was not known would no longer replay.
       if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);

@@ -1,10 +1,11 @@
 /** An activity that failed for good, in the words of a decision point. */
-import { TimeoutType } from '@temporalio/common';
-import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
+import { RetryState, TimeoutType } from '@temporalio/common';
+import { ActivityFailure, ApplicationFailure, patched, TimeoutFailure } from '@temporalio/workflow';
 import type { PauseReason } from '../shared/decisions.js';
 import type { PlanActivities } from '../shared/plan/activities.js';
 import type { AdviceActivities, RevisingActivities } from '../shared/plan/advice.js';
 import { PROBLEMS } from '../shared/problems.js';
+import type { Timings } from '../shared/limits.js';
 import type { StepActivities } from '../shared/protocol.js';
 import { unknownVersion } from '../shared/versions.js';
 
@@ -56,6 +57,32 @@ function reasonOf(type: string, activity: string): PauseReason {
   if (['model_unavailable', 'model_rejected', 'no_api_key'].includes(type)) return 'model_unavailable';
   if (Object.hasOwn(PROBLEMS, type)) return 'engine_failed';
   return MODEL_ACTIVITIES.has(activity) ? 'model_unavailable' : 'engine_failed';
+}
+
+/** The time-out that a failure ran into, of those that no further attempt follows. */
+const limitOf = (error: unknown, timings: Timings): number => {
+  if (!(error instanceof ActivityFailure && error.cause instanceof TimeoutFailure)) return Infinity;
+  const { timeoutType } = error.cause;
+  if (timeoutType === TimeoutType.SCHEDULE_TO_START) return timings.scheduleToStart_ms;
+  // A heartbeat's where no time is left for another attempt.
+  const none = timeoutType === TimeoutType.SCHEDULE_TO_CLOSE || error.retryState === RetryState.TIMEOUT;
+  return none ? timings.modelCallTotal_ms : Infinity;
+};
+
+/**
+ * ◆ A time-out that fires much later than it was set to says that the server stood still (a laptop's lid), and nothing of host or model:
+ * the activity is asked for anew. Each turn takes longer than the time-out, so that this spins never.
+ */
+export async function throughSleep<T>(timings: Timings, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const began = Date.now();
+    try {
+      return await work();
+    } catch (error) {
+      const late_ms = Date.now() - began - limitOf(error, timings);
+      if (late_ms <= timings.heartbeatTimeout_ms || !patched('goes-on-after-sleep')) throw error;
+    }
+  }
 }
 
 export function failureOf(

@@ -31,7 +31,7 @@ import { eventsOf, refusedResult } from '../shared/views.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { LongRun, takenUp } from './long-run.js';
 import { listenForDecisions } from './decisions.js';
-import { failureOf, unreadable } from './failures.js';
+import { failureOf, throughSleep, unreadable } from './failures.js';
 import * as names from './names.js';
 import { planActivities } from './plan-activities.js';
 import { cancelPhase, childId, endPhase, runPhase } from './plan-phase.js';
@@ -428,7 +428,7 @@ class Plan {
     const base = { v: 1, stepKey, workspace, planPath, log: this.archive.take(this.state) } as const;
     let fact: PlanFact;
     try {
-      fact = await run(base, { summary: summary.slice(0, 200) });
+      fact = await throughSleep(this.state.input.timings, () => run(base, { summary: summary.slice(0, 200) }));
       if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);
     } catch (error) {
       if (isCancellation(error)) throw error;

@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { STORE_BOUNDS } from '../shared/bounds.js';
+import { afterRunning } from './time-left.js';
 
 export interface ProcessCall {
   readonly cwd: string;
@@ -69,9 +70,9 @@ const outputOf = (child: ChildProcess, { input, max_bytes, timeout_ms }: Process
         }, STORE_BOUNDS.drain_ms);
       }, STORE_BOUNDS.killGrace_ms);
     };
-    const timer = setTimeout(() => {
+    const callOff = afterRunning(timeout_ms, () => {
       end(`it took longer than ${Math.round(timeout_ms) / 1000} s and was ended`);
-    }, timeout_ms);
+    });
     const gather = (stream: NodeJS.ReadableStream | null, name: string): (() => Buffer) => {
       const parts: Buffer[] = [];
       let size = 0;
@@ -88,7 +89,7 @@ const outputOf = (child: ChildProcess, { input, max_bytes, timeout_ms }: Process
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
     const finish = (code: number | null, signal: NodeJS.Signals | null): void => {
-      clearTimeout(timer);
+      callOff();
       clearTimeout(lastResort);
       // Its children outlived it.
       if (failure !== null) signalGroup(child, 'SIGKILL');

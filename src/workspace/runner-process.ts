@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 
 import { signalGroup } from './process-output.js';
 import { BoundedOutput } from './runner-output.js';
-import { timeFor } from './time-left.js';
+import { afterRunning, timeFor } from './time-left.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 export interface ProcessRequest {
@@ -75,12 +75,9 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
   const onAbort = (): void => {
     stop('aborted');
   };
-  const timeout = setTimeout(
-    () => {
-      stop('timedOut');
-    },
-    Math.min(timeFor(request.timeout_s * 1000), 2 ** 31 - 1),
-  );
+  const callOff = afterRunning(timeFor(request.timeout_s * 1000), () => {
+    stop('timedOut');
+  });
   const beat = setInterval(() => request.onBeat?.(seconds()), request.beat_ms ?? 5_000);
   request.signal?.addEventListener('abort', onAbort);
 
@@ -111,7 +108,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
       });
     });
   } finally {
-    clearTimeout(timeout);
+    callOff();
     clearTimeout(lastResort);
     clearInterval(beat);
     request.signal?.removeEventListener('abort', onAbort);

@@ -372,6 +372,7 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withStep({ result: { ...result, outcome: 'failed' } }),
     withStep({ rounds: 100 }),
     withStep({ pauses: paused('conflict', 'approval') }),
+    withStep({ pauses: paused('model_unavailable', 'approval') }),
     withStep({ status: 'TERMINATED', result: null, ends: ['terminated'] }),
     withFile(A, at(carrier.base, A)),
   ],

@@ -20,8 +20,9 @@ export interface Traits {
   readonly tests: 'none' | 'pass' | 'slow' | 'fails first';
   readonly approval: 'ask' | 'auto';
   readonly format: 'whole-file' | 'search-replace';
-  /** Met once by the first request for the carrier's first file. */
+  /** Met by the first requests for the carrier's first file, `faults` of them (default: one). */
   readonly fault: ModelFault | null;
+  readonly faults?: number;
 }
 
 export interface Carrier {
@@ -106,7 +107,7 @@ export const answersTo = (name: string, traits: Traits, paths: readonly string[]
       : [
           {
             name: `${name} fault`,
-            match: { ...shown(first), times: 1 },
+            match: { ...shown(first), times: traits.faults ?? 1 },
             answer: answer(first, '1'),
             fault: traits.fault,
           },

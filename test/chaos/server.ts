@@ -1,4 +1,6 @@
 /** The chaos run's own Temporal server: on a SQLite file, so that it can be killed and started again where it was. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
@@ -11,6 +13,8 @@ export interface Server {
   /** SIGKILL, then another server on the same file and ports. */
   killAndRestart(away_ms: number): Promise<void>;
   freeze(ms: number): Promise<void>;
+  /** Stands still with `others` and this process, which is the person, the supervisor and the model. */
+  sleepWith(others: () => readonly number[], ms: number): Promise<void>;
   /** Is it away, or was it up to `AFTER_MS` ago? */
   lately(): boolean;
   close(): Promise<void>;
@@ -51,6 +55,16 @@ export const startServer = async (dir: string, note: (line: string) => void): Pr
         process.kill(pid, 'SIGSTOP');
         await sleep(ms);
         process.kill(pid, 'SIGCONT');
+        back = Date.now();
+      }),
+    sleepWith: (others, ms) =>
+      inTurn(async () => {
+        if (now === null) return;
+        const pids = [now.pid, ...others(), process.pid].join(' ');
+        // A shell in a group of its own stays awake to wake us.
+        const script = `kill -STOP ${pids}; sleep ${ms / 1000}; kill -CONT ${pids}`;
+        const shell = spawn('/bin/sh', ['-c', script], { detached: true, stdio: 'ignore' });
+        await once(shell, 'exit');
         back = Date.now();
       }),
     lately: () => now === null || Date.now() - back < AFTER_MS,

@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Trap {
   /** Null: any activity. */
@@ -60,6 +61,8 @@ export interface Traps {
   readonly dir: string;
   arm(name: string, trap: Trap): ArmedTrap;
   all(): readonly Sprung[];
+  /** The clock of each worker is `ms` ahead for `for_ms`; how many saw it. */
+  setClock(ms: number, for_ms: number): Promise<number>;
 }
 
 export const createTraps = (dir: string): Traps => {
@@ -90,6 +93,14 @@ export const createTraps = (dir: string): Traps => {
           rmSync(path, { force: true });
         },
       };
+    },
+    setClock: async (ms, for_ms) => {
+      const path = join(dir, 'clock');
+      writeFileSync(`${path}.new`, String(ms));
+      renameSync(`${path}.new`, path);
+      await sleep(for_ms);
+      rmSync(path);
+      return readdirSync(dir).filter((name) => name.startsWith('clock-seen-')).length;
     },
     all: () =>
       existsSync(dir)

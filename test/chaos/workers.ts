@@ -28,6 +28,8 @@ export interface WorkerPool {
   freeze(member: Member, ms: number): Promise<void>;
   /** Wakes a worker that a trap stopped, after `ms`. */
   wake(pid: number, ms: number): Promise<void>;
+  /** All that are there, as ones that will sleep with the machine: their ids. */
+  asleep(): readonly number[];
   /** Wakes all, asks all to go, forces what stays. */
   close(): Promise<void>;
   /** Ends that nobody here had brought about. */
@@ -128,6 +130,11 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
       signalTo(member, 'SIGCONT');
       member.stopped = false;
     },
+    asleep: () =>
+      [...members].map((member) => {
+        member.slept = true;
+        return member.pid;
+      }),
     close: async () => {
       closing = true;
       await Promise.all(

@@ -47,12 +47,15 @@ export interface World {
 const HEARTBEAT_TIMEOUT_MS = 3_000;
 /** A worker that sleeps longer than this was taken for dead. */
 export const SLEEP_MS = HEARTBEAT_TIMEOUT_MS + 3_000;
+const HOST_ACTIVITY_MS = 30_000;
+/** A lid is closed for longer than that, and so than every time-out here. */
+export const LID_MS = HOST_ACTIVITY_MS + 5_000;
 export const FAST: Readonly<Record<string, string>> = {
   EMEND_HEARTBEAT_MS: '300',
   EMEND_HEARTBEATTIMEOUT_MS: String(HEARTBEAT_TIMEOUT_MS),
   EMEND_HOSTHEARTBEATTIMEOUT_MS: String(HEARTBEAT_TIMEOUT_MS),
   // What hangs in an activity is ended a few seconds before this.
-  EMEND_HOSTACTIVITYTIMEOUT_MS: '30000',
+  EMEND_HOSTACTIVITYTIMEOUT_MS: String(HOST_ACTIVITY_MS),
   EMEND_SLOTLEASE_MS: '2000',
   EMEND_STREAMIDLE_MS: '2000',
   EMEND_RETRYINITIAL_MS: '100',

@@ -100,6 +100,23 @@ describe('one slot, one answer', () => {
   });
 });
 
+describe('a process that stands still', () => {
+  test('calls that it cut off are counted, not against maxUnknownCalls; others are', async () => {
+    const drop = (name: string) =>
+      rule('hello', { name, match: { times: 1 }, fault: { kind: 'drop', after_bytes: 500 } });
+    await withDir((dir) =>
+      withRehearsal([drop('1'), drop('2'), drop('3'), drop('4'), rule('hello')], async ({ url }) => {
+        let times = 0;
+        const asleep = journalAt(dir, url).ask(askFor({ maxUnknownCalls: 2, stoodStill: () => Math.min(times++, 6) }));
+        // The fourth call was cut off by itself.
+        await expect(asleep).rejects.toMatchObject({ kind: 'dropped' });
+        const done = await journalAt(dir, url).ask(askFor({ maxUnknownCalls: 2 }));
+        expect(done).toMatchObject({ outcome: 'answered', usage: { calls: 5, unknownCalls: 4 } });
+      }),
+    );
+  });
+});
+
 describe('a call that another host holds', () => {
   /** A slot as a worker on another host leaves it in the middle of its call: its boot is not ours, though its pid may be. */
   const leftByAnotherHost = async (dir: string, url: string) => {

@@ -89,6 +89,8 @@ const OTHERS: Record<string, readonly string[]> = {
   'a wait of the workflow itself': ['signalPause_ms'],
   'how often something is looked at': [
     'attemptPoll_ms',
+    'look_ms',
+    'wake_ms',
     'placePause_ms',
     'indexPoll_ms',
     'refPoll_ms',

@@ -125,10 +125,21 @@ export const endsAsItShould: Invariant = {
             .filter((path) => (files[path] ?? '').includes('edited, '))
             // Saved when the edit was in the file already, and then kept: the edit is in it by the person's own hand.
             .filter((path) => !evidence.saves.some((save) => save.path === path && save.bytes === files[path]))
+            // A phase that was cancelled and begun again.
+            .filter(
+              (path) =>
+                !evidence.steps.some(
+                  (later) =>
+                    later !== step &&
+                    endOf(later) === 'committed' &&
+                    later.paths.includes(path) &&
+                    later.workspace === step.workspace,
+                ),
+            )
             .map((path) => `${about}: it ended ${end}, and ${path} is changed`),
         );
-      const asked = step.pauses.filter(
-        ({ reason }) => reason === 'conflict' || reason === 'tests_failed' || reason === 'blob_lost',
+      const asked = step.pauses.filter(({ reason }) =>
+        ['conflict', 'tests_failed', 'blob_lost', 'model_unavailable'].includes(reason),
       );
       const mayAsk = step.kind.startsWith('saves') || step.kind.startsWith('commits');
       if (!mayAsk && asked.length > 0) found.push(`${about}: asked about ${pausesText(asked)} that nobody had made`);
@@ -174,7 +185,7 @@ export const leasesAreFree: Invariant = {
 export const workflowsReplay: Invariant = {
   name: 'no workflow task failed',
   violations: ({ steps, plans, faults }) => {
-    const slept = faults.some(({ name, fired }) => fired !== null && /^SIGSTOP (?!the server)/.test(name));
+    const slept = faults.some(({ name, fired }) => fired !== null && /^(SIGSTOP (?!the server)|sleep$)/.test(name));
     return [...steps, ...plans.flatMap(({ carrier, runs }) => runs.map((run) => ({ carrier, ...run })))].flatMap(
       ({ carrier, taskFailures }) =>
         taskFailures

@@ -113,6 +113,36 @@ const stopped = (
     };
   });
 
+const JUNK = 400;
+/** Names that no version knows, and known ones with what nobody means. */
+const JUNK_SIGNALS = ['approve', 'decide', 'skip', 'hello', '__no_such', 'é'] as const;
+const JUNK_BODIES: readonly unknown[][] = [
+  [],
+  [null],
+  ['approve'],
+  [{ decision: '' }],
+  [{ decision: { id: 1 } }],
+  [[]],
+];
+/** Beside a run from its start on, in bursts; none of them is an answer to anything. */
+const junk = other('junk signals', ['committed'], {}, ({ world, random }) => {
+  let sent = 0;
+  return {
+    afterStart: (run, ended) =>
+      withHandle(world, run, async (handle) => {
+        while (sent < JUNK && !ended.aborted) {
+          const burst = Array.from({ length: 20 }, () =>
+            handle.signal(random.pick(JUNK_SIGNALS), ...random.pick(JUNK_BODIES)),
+          );
+          const heard = await Promise.allSettled(burst);
+          sent += heard.filter(({ status }) => status === 'fulfilled').length;
+          await sleep(50);
+        }
+      }),
+    fired: () => (sent >= 20 ? `${sent} signals` : null),
+  };
+});
+
 export const personKinds: readonly Kind[] = [
   saveBefore('saves in place, then rebases', 'in place', 'rebase', 'changed'),
   saveBefore('saves by rename, then regenerates', 'by rename', 'regenerate', 'changed'),
@@ -156,6 +186,7 @@ export const personKinds: readonly Kind[] = [
   atApproval('revises', ['changed'], {}, async ({ world, carrier }, { id }, run) =>
     heard(await answer(world, carrier, run, { answer: 'revise', note: revision(carrier.name), decision: id }), id),
   ),
+  junk,
   stopped('aborts', ['aborted', 'committed'], async ({ world, carrier }, run) =>
     heard(await answer(world, carrier, run, { answer: 'abort', decision: '' }), 'abort'),
   ),

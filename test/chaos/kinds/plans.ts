@@ -201,6 +201,32 @@ const resets = person({
   },
 });
 
+/** As the Cancel button of the Temporal UI does it to the run of one phase; the plan asks, and its person retries. */
+const cancelsPhase = person({
+  name: 'cancel of a phase',
+  traits: { ...WAVES, tests: 'slow' },
+  ends: ['committed', 'aborted', 'cancelled'],
+  acts: ({ world, carrier, random }: Scene): Acts => {
+    let fired: string | null = null;
+    return {
+      afterStart: async (run, ended) => {
+        const n = random.whole(1, carrier.plan?.phases.length ?? 1);
+        while (fired === null && !ended.aborted) {
+          await sleep(300);
+          const phase = await again(world, phaseKey(run.stepKey, `p${n}`, 1));
+          if (phase?.live?.open !== true) continue;
+          await sleep(random.whole(0, 4_000));
+          fired = await withHandle(world, phase, async (handle) => {
+            await handle.cancel();
+            return `phase ${n}`;
+          }).catch(() => null);
+        }
+      },
+      fired: () => fired,
+    };
+  },
+});
+
 export const planKinds: readonly Kind[] = [
   inPhase,
   trapped('SIGKILL while a phase is marked', 'markPhase', anyCall(60), KILL, PHASES),
@@ -215,6 +241,7 @@ export const planKinds: readonly Kind[] = [
   terminates,
   resets,
   aborts,
+  cancelsPhase,
   skips,
   writes,
 ];

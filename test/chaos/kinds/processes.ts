@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Traits } from '../jobs.js';
 import type { Acts, Kind, Scene } from '../kind.js';
 import { struck, type ArmedTrap, type Trap } from '../traps.js';
-import { SLEEP_MS } from '../world.js';
+import { LID_MS, SLEEP_MS } from '../world.js';
 
 type Place = (scene: Scene) => Trap['at'];
 type Does = Trap['does'];
@@ -104,6 +104,16 @@ export const processKinds: readonly Kind[] = [
   outside('SIGSTOP the server', 3_000, async ({ world, random }) => {
     await world.server.freeze(random.whole(1_000, 6_000));
     return 'server';
+  }),
+  outside('sleep', 5_000, async ({ world }) => {
+    let workers: readonly number[] = [];
+    await world.server.sleepWith(() => (workers = world.workers.asleep()), LID_MS);
+    return `server, model and ${workers.length} workers for ${LID_MS / 1000} s`;
+  }),
+  outside('clock set forward, then back', 3_000, async ({ world, random }) => {
+    const saw = await world.traps.setClock(random.whole(1, 48) * 3_600_000, 5_000);
+    if (saw === 0) throw new Error('no worker saw its clock set');
+    return `seen by ${saw} workers`;
   }),
   trapped('SIGKILL in preflight', 'preflight', anyCall(12), KILL),
   trapped('SIGKILL in pick', 'pick', anyCall(12), KILL, { named: false }),
