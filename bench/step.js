@@ -9,21 +9,23 @@ import { table } from './numbers.js';
 import { startProbe } from './probe.js';
 import { actions } from './sections/actions.js';
 import { history } from './sections/history.js';
+import { junk } from './sections/junk.js';
 import { plan } from './sections/plan.js';
 import { rate } from './sections/rate.js';
 import { time } from './sections/time.js';
 import { openStage } from './stage.js';
 
-const SECTIONS = { time, rate, actions, history, plan };
+const SECTIONS = { time, rate, actions, history, plan, junk };
 
 const USAGE = `npm run bench:step -- [options]
   --only NAME     a section (again and again): ${Object.keys(SECTIONS).join(', ')}; default: all
   --rounds N      rounds of the time section (30)
   --steps N       steps at once in the rate section (50), --rate-rounds N (8)
   --files N       files of the largest step in the history section (500)
-  --phases N      phases of the plan in the plan section (200)`;
+  --phases N      phases of the plan in the plan section (200)
+  --signals N     signals of the junk section (5000)`;
 
-const numbers = { rounds: '30', steps: '50', 'rate-rounds': '8', files: '500', phases: '200' };
+const numbers = { rounds: '30', steps: '50', 'rate-rounds': '8', files: '500', phases: '200', signals: '5000' };
 
 const readOptions = () => {
   const options = Object.fromEntries(
@@ -46,6 +48,7 @@ const readOptions = () => {
       rateRounds: of('rate-rounds'),
       files: of('files'),
       phases: of('phases'),
+      signals: of('signals'),
     },
   };
 };

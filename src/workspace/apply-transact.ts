@@ -60,19 +60,19 @@ export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promi
   }
 };
 
-/** Attempts of the record, other than ours, that may still be at work. */
+/** Attempts of the record, other than ours, that may still be at work, each with its process id. */
 export const liveAttempts = async (
   context: TransactContext,
   state: RecordState,
   ours: string,
-): Promise<ReadonlySet<string>> => {
-  const live = new Set<string>();
+): Promise<ReadonlyMap<string, number>> => {
+  const live = new Map<string, number>();
   const drivers: readonly Driver[] = state.plan === null ? state.drivers : [state.plan, ...state.drivers];
   for (const { attempt, process } of drivers) {
     if (attempt === ours || state.ended.includes(attempt)) continue;
     // In our own process we know better than its being alive.
     const works = sameProcess(process, context.process) ? inFlight.has(attempt) : await isAlive(context.sys, process);
-    if (works) live.add(attempt);
+    if (works) live.set(attempt, process.pid);
   }
   return live;
 };
@@ -82,7 +82,7 @@ const driveOf = (
   record: TransactionRecord,
   plan: TransactionPlan,
   attempt: string,
-  live: ReadonlySet<string>,
+  live: ReadonlyMap<string, number>,
 ): Drive => {
   let keeps = 0;
   const nextKeep = () => (keeps += 1);

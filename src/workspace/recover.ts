@@ -68,7 +68,8 @@ const recoverOne = async (
       await sweep(parts, record, state, attempt);
       return null;
     }
-    if ((await liveAttempts(parts, state, attempt)).size > 0) return report('left_to_live_process');
+    const live = await liveAttempts(parts, state, attempt);
+    if (live.size > 0) return { ...report('left_to_live_process'), pids: [...new Set(live.values())] };
     if ((await orNull(parts.sys.realpath(workspace), ['ENOENT', 'ENOTDIR'])) === null)
       return report('workspace_missing');
     const settled = await settleOpen(parts, record, state, attempt);

@@ -203,6 +203,8 @@ export interface RecoveredTransaction {
   readonly record: string;
   /** `failed`: the disk refused, or the record is of another version; still open, `conflicts` says why. */
   readonly did: 'finished' | 'reverted' | 'left_to_live_process' | 'workspace_missing' | 'failed';
+  /** Processes that are at work on it. */
+  readonly pids?: readonly number[];
   readonly conflicts: readonly FileConflict[];
 }
 

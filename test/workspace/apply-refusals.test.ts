@@ -2,7 +2,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
 import { processOf } from '../../src/workspace/apply-process.js';
 import { realSys } from '../../src/workspace/sys.js';
@@ -101,6 +101,22 @@ test('what can be known is found before anything is written: attributes and moun
     `${scene.at('sub')} is immutable`,
   );
   expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
+  expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
+  scene.remove();
+});
+
+test('another user’s file in a sticky directory: refused before anything is written', async () => {
+  const scene = await makeScene(FILES);
+  fs.chmodSync(scene.at('sub'), 0o1777);
+  const euid = jest.spyOn(process, 'geteuid').mockReturnValue(process.geteuid!() + 4_000);
+  undo.push(() => {
+    euid.mockRestore();
+  });
+  expect(await failure(scene.engine(), scene)).toContain(
+    `${scene.at('sub/c.txt')} belongs to another user (${process.getuid!()}) in a sticky directory. Type: sudo chown `,
+  );
+  expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
+  for (const each of undo.splice(0)) each();
   expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
   scene.remove();
 });

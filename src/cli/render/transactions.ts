@@ -12,7 +12,7 @@ const DID: Record<RecoveredTransaction['did'], string> = {
 };
 
 export const transactionLines = (transactions: readonly RecoveredTransaction[]): readonly string[] =>
-  transactions.flatMap(({ stepKey, workspace, did, conflicts }) => [
-    `${shownKey(stepKey)}  ${plain(workspace)}: ${DID[did]}`,
+  transactions.flatMap(({ stepKey, workspace, did, pids = [], conflicts }) => [
+    `${shownKey(stepKey)}  ${plain(workspace)}: ${DID[did]}${pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`}`,
     ...conflicts.map(({ path, why }) => `  ${plain(path)}: ${plain(why)}`),
   ]);
