@@ -4,11 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { initialPlan } from '../../src/shared/plan/state.js';
 import type { PlanInput } from '../../src/shared/plan/types.js';
-import { SIGNALS, WORKFLOWS } from '../../src/shared/protocol.js';
+import { SIGNALS, WORKFLOWS, type EditStepInput } from '../../src/shared/protocol.js';
+import { initialState } from '../../src/shared/state.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { BUNDLE, replay } from '../support/replay.js';
 import { scene, whole, type Scene } from './support.js';
@@ -30,6 +32,11 @@ const inputOf = (s: Scene, stepKey: string): PlanInput => ({
   ...{ queues: s.emend.queues, timings: s.emend.timings, overrides: {}, hints: [], searchAttributes: false },
   ...{ approval: 'auto', options: { phase: null, mode: 'auto', forceReplan: false, drift: null } },
 });
+const startedWith = async (client: ClientConnection['client'], workflowId: string): Promise<{ args: unknown[] }> => {
+  const [first] = (await client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
+  const { payloads } = first!.workflowExecutionStartedEventAttributes!.input!;
+  return { args: await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads) };
+};
 interface Asked {
   readonly decision: { readonly id: string; readonly reason: string; readonly message: string } | null;
 }
@@ -38,10 +45,10 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, RULES));
   connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   const { client } = connection;
-  const start = async (stepKey: string, carried: unknown) =>
-    client.workflow.start(WORKFLOWS.plan, {
-      ...{ taskQueue: s.emend.queues.workflow, workflowId: `${s.emend.queues.workflow}-${stepKey.slice(0, 4)}` },
-      args: [{ ...inputOf(s, stepKey), carried }],
+  const start = async (of: { readonly stepKey: string }, carried: unknown, type: string = WORKFLOWS.plan) =>
+    client.workflow.start(type, {
+      ...{ taskQueue: s.emend.queues.workflow, workflowId: `${s.emend.queues.workflow}-${of.stepKey.slice(0, 4)}` },
+      args: [{ ...of, carried }],
     });
   const asked = async (handle: Awaited<ReturnType<typeof start>>) => {
     for (;;) {
@@ -58,7 +65,7 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   const worker = await s.worker();
   // At stage `running` with an empty group the plan would run no phase, again and again.
   const input = inputOf(s, 'a'.repeat(32));
-  const spinning = await start('a'.repeat(32), {
+  const spinning = await start(input, {
     ...{ v: 1, told: 0, state: { ...initialPlan(input, 0), stage: 'running' } },
   });
   const stopped = await asked(spinning);
@@ -71,14 +78,23 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   expect(await spinning.result()).toMatchObject({ outcome: 'refused' });
   await replay(JSON.parse(historyToJSON(await spinning.fetchHistory())), 'spinning');
 
-  const later = await start('b'.repeat(32), { v: 2, told: 0, state: initialPlan(inputOf(s, 'b'.repeat(32)), 0) });
-  const unknown = await asked(later);
-  expect(unknown).toMatchObject({ reason: 'version_unknown', message: expect.stringMatching(/has version 2/) });
-  const wait = { v: 1, decision: unknown.id, answer: 'wait', requestId: 'w', by };
-  await expect(later.executeUpdate('decide', { args: [wait] })).rejects.toThrow();
-  await later.signal(SIGNALS.decide, { ...wait, requestId: 'x' });
-  expect((await asked(later)).id).toBe(unknown.id);
-  expect((await kinds(later)).filter((kind) => COMMANDS.test(kind ?? ''))).toEqual([]);
+  const planOf = inputOf(s, 'b'.repeat(32));
+  const { args } = await startedWith(client, run.live!.workflowId);
+  const stepOf = { ...(args[0] as EditStepInput), stepKey: 'c'.repeat(32) };
+  const laters = [
+    await start(planOf, { v: 2, told: 0, state: initialPlan(planOf, 0) }),
+    await start(stepOf, { v: 2, told: 0, state: initialState(stepOf, 0) }, WORKFLOWS.editStep),
+  ];
+  const waits: Record<string, object> = {};
+  for (const later of laters) {
+    const unknown = await asked(later);
+    expect(unknown).toMatchObject({ reason: 'version_unknown', message: expect.stringMatching(/has version 2/) });
+    const wait = (waits[later.workflowId] = { v: 1, decision: unknown.id, answer: 'wait', requestId: 'w', by });
+    await expect(later.executeUpdate('decide', { args: [wait] })).rejects.toThrow();
+    await later.signal(SIGNALS.decide, { ...wait, requestId: 'x' });
+    expect((await asked(later)).id).toBe(unknown.id);
+    expect((await kinds(later)).filter((kind) => COMMANDS.test(kind ?? ''))).toEqual([]);
+  }
 
   // The newer worker reads version 2: woken, it goes on as if the older one had never had the run.
   await worker.kill();
@@ -94,11 +110,15 @@ test('a run that spins pauses, the others on its worker go on; a later version w
     sinks: { archive: { append: { fn: () => undefined } } },
   });
   await upgraded.runUntil(async () => {
-    await later.signal(SIGNALS.decide, { ...wait, requestId: 'y' });
-    while (!(await kinds(later)).includes('activityTaskScheduledEventAttributes'));
+    for (const later of laters) {
+      await later.signal(SIGNALS.decide, { ...waits[later.workflowId], requestId: 'y' });
+      while (!(await kinds(later)).includes('activityTaskScheduledEventAttributes'));
+    }
   });
   await native.close();
-  const events = (await later.fetchHistory()).events ?? [];
-  expect(events.filter((event) => event.workflowTaskFailedEventAttributes != null)).toEqual([]);
-  await later.terminate();
+  for (const later of laters) {
+    const events = (await later.fetchHistory()).events ?? [];
+    expect(events.filter((event) => event.workflowTaskFailedEventAttributes != null)).toEqual([]);
+    await later.terminate();
+  }
 }, 120_000);
