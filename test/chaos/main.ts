@@ -21,13 +21,14 @@ import { alternately, draw } from './schedule.js';
 import { setStage, type Stage } from './stage.js';
 import type { World } from './world.js';
 
-const HELP = `npm run chaos -- [--kills N] [--seed S] [--only REGEX] [--at-once N] [--keep]
+const HELP = `npm run chaos -- [--kills N] [--seed S] [--only REGEX] [--at-once N] [--events N] [--keep]
 
   --kills N     so many processes are killed, stopped or asked to go, and as many other faults (of model, disk, person and
                 runs) are played beside them; each has a step of its own to happen to. Default 10.
   --seed S      brings a schedule back; what happens in it still depends on the moment. Default: drawn, and printed.
   --only REGEX  only kinds whose name fits the regular expression.
   --at-once N   steps side by side. Default 6.
+  --events N    the server suggests a new run of a workflow after so many events (Temporal's own default: 4,096).
   --keep        keeps the directory also where all is well.
 `;
 /** Carriers that share a repository; two repositories are worked in at a time. */
@@ -130,6 +131,7 @@ const main = async (): Promise<number> => {
       seed: { type: 'string' },
       only: { type: 'string', default: '' },
       'at-once': { type: 'string' },
+      events: { type: 'string' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -141,9 +143,10 @@ const main = async (): Promise<number> => {
   const kills = number('kills', values.kills, 10);
   const seed = number('seed', values.seed, Math.floor(Math.random() * 2 ** 31));
   const atOnce = Math.max(1, number('at-once', values['at-once'], 6));
+  const suggested = number('events', values.events, 0);
   const begun = Date.now();
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend-chaos-')));
-  const again = `npm run chaos -- --kills ${kills} --seed ${seed}${values.only === '' ? '' : ` --only '${values.only}'`}`;
+  const again = `npm run chaos -- --kills ${kills} --seed ${seed}${values.only === '' ? '' : ` --only '${values.only}'`}${suggested === 0 ? '' : ` --events ${suggested}`}`;
   const note = (line: string): void => {
     console.log(`${((Date.now() - begun) / 1000).toFixed(1).padStart(6)} s  ${line}`);
   };
@@ -163,6 +166,7 @@ const main = async (): Promise<number> => {
     stage = await setStage(
       dir,
       planned.map(({ carrier }) => carrier),
+      suggested,
       note,
     );
     note('ready: server, workers, model');

@@ -1,6 +1,7 @@
 /** The chaos run's own Temporal server: on a SQLite file, so that it can be killed and started again where it was. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
@@ -24,8 +25,18 @@ export interface Server {
 const AFTER_MS = 30_000;
 const GONE_MS = 10_000;
 
-export const startServer = async (dir: string, note: (line: string) => void): Promise<Server> => {
-  const cli = await findTemporalCli({ env: process.env, log: note });
+/** The server's command with one setting more, which it takes on the command line only. */
+export const suggesting = (dir: string, cli: string, events: number): string => {
+  const path = join(dir, 'temporal-suggests');
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const flag = `--dynamic-config-value limit.historyCount.suggestContinueAsNew=${events}`;
+  writeFileSync(path, `#!/bin/sh\nexec '${cli}' "$@" ${flag}\n`, { mode: 0o755 });
+  return path;
+};
+
+export const startServer = async (dir: string, suggested: number, note: (line: string) => void): Promise<Server> => {
+  const found = await findTemporalCli({ env: process.env, log: note });
+  const cli = suggested === 0 ? found : { ...found, path: suggesting(dir, found.path, suggested) };
   const options = { home: dir, cli, dbFile: join(dir, 'db', 'temporal.db'), logFile: join(dir, 'server.log') };
   const first = await startDevServer({ ...options, port: 0, uiPort: 0 });
   const ports = { port: Number(first.address.split(':').at(-1)), uiPort: Number(new URL(first.uiUrl).port) };

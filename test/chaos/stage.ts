@@ -40,6 +40,8 @@ export interface Stage {
 export const setStage = async (
   dir: string,
   carriers: readonly Carrier[],
+  /** Events after which the server suggests a new run; 0: its own default. */
+  suggested: number,
   note: (line: string) => void,
 ): Promise<Stage> => {
   const home = join(dir, 'home');
@@ -60,7 +62,7 @@ export const setStage = async (
     const rules = carriers.flatMap((carrier) => carrier.rules);
     const rehearsal = await startRehearsal({ v: 1, rules }, { record: requestsFile });
     closers.push(rehearsal.close);
-    const server = await startServer(join(dir, 'server'), note);
+    const server = await startServer(join(dir, 'server'), suggested, note);
     closers.push(() => server.close());
     const env = {
       ...FAST,

@@ -3,11 +3,11 @@
  * go on in a new run at every pause, with workers killed between; whatever is sent to them, the other runs on their worker go on.
  */
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
+import { suggesting } from '../chaos/server.js';
 import { replay } from '../support/replay.js';
 import { newHome, serverOptions } from '../temporal/support/server.js';
 import { historyOf } from './check-history.js';
@@ -28,9 +28,7 @@ let connection: ClientConnection;
 beforeAll(async () => {
   place = await newHome();
   const options = await serverOptions(place.home, 'memory');
-  const path = `${place.home}/temporal-short`;
-  const flag = `--dynamic-config-value limit.historyCount.suggestContinueAsNew=${SUGGESTED}`;
-  await writeFile(path, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, { mode: 0o755 });
+  const path = suggesting(place.home, options.cli.path, SUGGESTED);
   server = await startDevServer({ ...options, cli: { ...options.cli, path } });
   const files = Object.fromEntries([...paths, 'a.js', 'b.js'].map((file) => [file, 'const a = 1;\n']));
   s = await scene(
