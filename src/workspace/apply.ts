@@ -79,7 +79,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     readLease: (workspace) => leases.read(workspace),
     endLease: (workspace, holder, finished) =>
       onDisk(`The lease of ${workspace}`, async () => endLease(await parts(), leases, workspace, holder, finished)),
-    recover: () => onDisk('Recovery', async () => recoverAll(await parts())),
+    recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
   };
 };
 

@@ -9,10 +9,13 @@ import { orNull } from './sys-put.js';
 import { together } from './together.js';
 import type { RecoveredTransaction } from './types.js';
 
-/** One entry for each record that was open. A record that cannot be recovered does not hold up the others. */
-export const recoverAll = async (parts: EngineParts): Promise<readonly RecoveredTransaction[]> => {
+/** One entry for each record that was open, of all steps or of these. A record that cannot be recovered does not hold up the others. */
+export const recoverAll = async (
+  parts: EngineParts,
+  some?: readonly StepKey[],
+): Promise<readonly RecoveredTransaction[]> => {
   const { sys, transactions } = parts;
-  const steps = ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
+  const steps = some ?? ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
   const unsettled = await together(steps, (stepKey) => unsettledOf(parts, stepKey));
   const all: RecoveredTransaction[] = [];
   for (const [at, stepKey] of steps.entries()) all.push(...(await recoverRecords(parts, stepKey, unsettled[at] ?? [])));

@@ -195,7 +195,7 @@ export interface ApplyEngine {
    */
   endLease(workspace: string, holder: LeaseHolder, finished: boolean): Promise<LeaseEnd>;
   /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted); see design section 6. */
-  recover(): Promise<readonly RecoveredTransaction[]>;
+  recover(steps?: readonly StepKey[]): Promise<readonly RecoveredTransaction[]>;
 }
 export interface RecoveredTransaction {
   readonly stepKey: StepKey;

@@ -17,8 +17,9 @@ import { withEmend } from '../with-emend.js';
 export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
-    const transactions = await createApplyEngine({ home: emend.home, blobs: emend.blobs }).recover();
     const kept = await emend.archive.list();
+    const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+    const transactions = await engine.recover(kept.slice(0, ARCHIVES.recover));
     const holds = await settleHolds(emend, ARCHIVES.list, kept);
     const found = await listRuns(emend, kept);
     if (options.json === true) {
