@@ -3,6 +3,7 @@
  * go on in a new run at every pause, with workers killed between; whatever is sent to them, the other runs on their worker go on.
  */
 import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
@@ -12,6 +13,7 @@ import { replay } from '../support/replay.js';
 import { newHome, serverOptions } from '../temporal/support/server.js';
 import { historyOf } from './check-history.js';
 import { eventually } from './ends.js';
+import { longOnly } from '../support/skipped.js';
 import { answerFor, planText, startDemo } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -19,6 +21,8 @@ const LONG = process.env.EMEND_LONG !== undefined;
 const JUNK = LONG ? 5_000 : 500;
 const SUGGESTED = 60;
 const paths = Array.from({ length: LONG ? 40 : 16 }, (_, n) => `src/f${String(n).padStart(2, '0')}.js`);
+/** Files of a run that holds the workspace, and of one that waits for its model, then for the workspace. */
+const [HELD, LATE] = ['held.js', 'late.js'] as const;
 const PHASE = { name: 'One', file: 'src/one.js' };
 
 let place: Awaited<ReturnType<typeof newHome>>;
@@ -30,12 +34,13 @@ beforeAll(async () => {
   const options = await serverOptions(place.home, 'memory');
   const path = suggesting(place.home, options.cli.path, SUGGESTED);
   server = await startDevServer({ ...options, cli: { ...options.cli, path } });
-  const files = Object.fromEntries([...paths, 'a.js', 'b.js'].map((file) => [file, 'const a = 1;\n']));
+  const files = Object.fromEntries([...paths, 'a.js', 'b.js', HELD, LATE].map((file) => [file, 'const a = 1;\n']));
   s = await scene(
     { ...files, 'plans/010_demo.md': planText([PHASE]) },
     [
       { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Up.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
-      ...[...paths, 'a.js', 'b.js'].map((file) => ({
+      { name: 'down', match: { contains: `- ${LATE}`, times: 12 }, answer: '', fault: { kind: 'overload' } },
+      ...[...paths, 'a.js', 'b.js', HELD, LATE].map((file) => ({
         ...{ name: file, match: { contains: `- ${file}` } },
         answer: whole({ [file]: 'const a = 2;\n' }),
       })),
@@ -113,6 +118,33 @@ test('a step goes on in new runs, whoever is killed: each call is paid for once,
   expect(Math.max(...lengths)).toBeLessThan(2 * SUGGESTED);
   await inOrder(await newest());
 }, 240_000);
+
+longOnly('a wait of half a minute; the others go on in new runs, too')(
+  'a wait for a model that is down, and one for a busy workspace, go on in new runs',
+  async () => {
+    await s.worker();
+    const late = await s.start('late.md', job([LATE], 'approval: auto', 'commit: false'));
+    const { workflowId, runId } = late.live!;
+    const newest = () => resolveRun(s.emend, late.stepKey);
+    const laterThan = (than: string) => async () => {
+      const { live } = await newest();
+      return live?.runId === than ? null : live!.runId;
+    };
+    const second = await eventually('a run after the outage', laterThan(runId), 60);
+    expect((await s.show(await newest())).status.outage).toMatchObject({ message: expect.stringContaining('529') });
+    const until = `until test -e '${s.repo}/.git/enough'; do sleep 0.1; done`;
+    const held = await s.start('held.md', job([HELD], 'approval: auto', `test: "${until}"`));
+    await eventually('the tests', async () => ((await s.show(held)).status.stage === 'verify' ? true : null), 60);
+    await eventually('a run after the busy workspace', laterThan(second), 90);
+    await writeFile(`${s.repo}/.git/enough`, '');
+    expect(await s.end(held, 60)).toMatchObject({ outcome: expect.stringMatching(/applied|committed/) });
+    expect(await s.end(await newest(), 60)).toMatchObject({ outcome: 'applied', files: [LATE] });
+    expect((await s.events(await newest())).filter(({ type }) => type === 'edit_step_paused')).toEqual([]);
+    expect((await runsOf(workflowId)).length).toBeGreaterThan(2);
+    await inOrder(await newest());
+  },
+  240_000,
+);
 
 test('junk signals: counted, the last 20 kept, and another run on the worker goes on', async () => {
   await s.worker();
