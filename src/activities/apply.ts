@@ -1,7 +1,6 @@
 /** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
 import type { ApplyInput, ApplyResult, HeldLease } from '../shared/protocol.js';
-import { shownKey } from '../shared/refs.js';
-import type { BlobRef } from '../shared/refs.js';
+import { shownKey, type BlobRef } from '../shared/refs.js';
 import type { ApplyRequest, LeaseHolder, Proposal } from '../workspace/types.js';
 import { proposalIdOf } from '../workspace/hash.js';
 import type { ActivityScope } from './boundary.js';

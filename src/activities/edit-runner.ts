@@ -10,8 +10,7 @@ import { BOUNDS } from '../shared/limits.js';
 import { ProblemError, problem } from '../shared/problems.js';
 import { afterRunning, timeFor } from '../workspace/time-left.js';
 import { createTurns, NoTurn } from '../workspace/turns.js';
-import { costOf, doWork, sizeOf } from './edit-work.js';
-import type { EditWork, EditWorkKind } from './edit-work.js';
+import { costOf, doWork, sizeOf, type EditWork, type EditWorkKind } from './edit-work.js';
 
 export interface EditRunner {
   /** Throws ProblemError `engine_failed`; an AbortError where `signal` was aborted. */

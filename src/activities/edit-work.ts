@@ -7,8 +7,12 @@ import {
   describeFile,
   guardFindings,
   numberedChanges,
+  type ChangedLines,
+  type DiffFile,
+  type FileDescription,
+  type GuardedFile,
+  type GuardOptions,
 } from '../edits/index.js';
-import type { ChangedLines, DiffFile, FileDescription, GuardedFile, GuardOptions } from '../edits/index.js';
 import { indexOf } from '../edits/lines.js';
 import { type Region, splitRegion } from '../edits/regions.js';
 import type { Outline, Syntax } from '../edits/syntax.js';

@@ -1,6 +1,12 @@
 /** Files that a seal takes from an earlier proposal, because a person chose among its changes. */
-import { changeNeeds, changesByPath, readSealedDiff, selectChanges, wordsOf } from '../edits/index.js';
-import type { DiffSection } from '../edits/index.js';
+import {
+  changeNeeds,
+  changesByPath,
+  readSealedDiff,
+  selectChanges,
+  wordsOf,
+  type DiffSection,
+} from '../edits/index.js';
 import { SHOWN_BOUNDS } from '../shared/bounds.js';
 import type { Finding } from '../shared/formats.js';
 import type { PinnedFiles } from '../shared/protocol.js';

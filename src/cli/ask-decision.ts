@@ -1,14 +1,12 @@
 /** Reviews and answers a decision in the terminal. */
-import { decide } from '../client/decide.js';
-import type { DecideOptions } from '../client/decide.js';
+import { decide, type DecideOptions } from '../client/decide.js';
 import type { ResolvedRun } from '../client/resolve-run.js';
 import { diffText, showRun } from '../client/show-run.js';
 import type { Emend } from '../client/types.js';
 import { watchRun } from '../client/watch-run.js';
 import type { Answer, DecisionPoint } from '../shared/decisions.js';
 import { ProblemError } from '../shared/problems.js';
-import { menuLines, readReply } from './menu.js';
-import type { Reply } from './menu.js';
+import { menuLines, readReply, type Reply } from './menu.js';
 import type { Io } from './io.js';
 import { printDiff } from './render/diff.js';
 import { decisionHead } from './render/decision.js';

@@ -1,6 +1,5 @@
 /** The beginning of a run in a terminal, a step's and a plan's alike: what it is called, and how it is followed from here on. */
-import { resolveRun } from '../client/resolve-run.js';
-import type { ResolvedRun } from '../client/resolve-run.js';
+import { resolveRun, type ResolvedRun } from '../client/resolve-run.js';
 import { linkOf } from '../client/show-run.js';
 import type { StartedStep } from '../client/start-step.js';
 import type { Emend } from '../client/types.js';

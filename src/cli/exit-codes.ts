@@ -1,6 +1,5 @@
 /** From what became of a run to the exit code: one table, used by every command. */
-import { EXIT, PROBLEMS } from '../shared/problems.js';
-import type { ExitCode, Problem } from '../shared/problems.js';
+import { EXIT, PROBLEMS, type ExitCode, type Problem } from '../shared/problems.js';
 import type { StepOutcome, StepResult } from '../shared/protocol.js';
 import type { ClosedRun } from '../client/types.js';
 import type { FollowedPlan } from './follow-plan.js';

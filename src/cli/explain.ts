@@ -1,6 +1,5 @@
 /** Turns whatever was thrown into sentences with the next step, and an exit code. A stack trace only with EMEND_DEBUG. */
-import { EXIT, problem, ProblemError, PROBLEMS } from '../shared/problems.js';
-import type { ExitCode, Problem } from '../shared/problems.js';
+import { EXIT, problem, ProblemError, PROBLEMS, type ExitCode, type Problem } from '../shared/problems.js';
 import { exitOfProblem } from './exit-codes.js';
 import type { Io } from './io.js';
 import { jsonText } from './json.js';

@@ -1,15 +1,13 @@
 /** Shows what a plan does: its own events, and the run of the phase that is under way, until it ends or waits for somebody. */
 import { SERVER_BOUNDS } from '../shared/bounds.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { refreshRun, resolveRun } from '../client/resolve-run.js';
-import type { ResolvedRun } from '../client/resolve-run.js';
+import { refreshRun, resolveRun, type ResolvedRun } from '../client/resolve-run.js';
 import type { ClosedRun, Emend } from '../client/types.js';
 import { watchRun } from '../client/watch-run.js';
 import { ProblemError } from '../shared/problems.js';
 import type { StepStatus } from '../shared/protocol.js';
 import { answerHere, followRun, ProgressLog, type FollowOptions, type Followed } from './follow-run.js';
-import { foldOf } from './io.js';
-import type { Io } from './io.js';
+import { foldOf, type Io } from './io.js';
 import { decisionLines } from './render/decision.js';
 import { shownKey } from '../shared/refs.js';
 

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { SHOWN_BOUNDS } from '../shared/bounds.js';
 import { gitLine } from '../workspace/git.js';
-import type { Io } from './io.js';
-import { wantsColor } from './io.js';
+import { type Io, wantsColor } from './io.js';
 
 const askGit = async ({ env, cwd }: Io, dir: string, args: readonly string[]): Promise<string | null> => {
   const call = { cwd: existsSync(dir) ? dir : cwd, environment: env, timeout_ms: SHOWN_BOUNDS.gitSettings_ms };

@@ -1,6 +1,5 @@
 /** `--live`: the words of running model calls, line by line, each with its file, since several calls may be under way. */
-import { followCalls } from '../model/running-calls.js';
-import type { CallNews, RunningCall } from '../model/running-calls.js';
+import { followCalls, type CallNews, type RunningCall } from '../model/running-calls.js';
 import type { StepKey } from '../shared/refs.js';
 import { storePaths } from '../workspace/store.js';
 import { plain } from './render/text.js';

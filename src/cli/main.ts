@@ -1,9 +1,7 @@
 /** Runs one command line and returns its exit code; the only caller of `process.exit` is io.ts (a closed pipe). */
 import { CommanderError } from 'commander';
-import { EXIT, ProblemError } from '../shared/problems.js';
-import type { ExitCode } from '../shared/problems.js';
-import { processIo } from './io.js';
-import type { Io } from './io.js';
+import { EXIT, ProblemError, type ExitCode } from '../shared/problems.js';
+import { processIo, type Io } from './io.js';
 import { buildProgram } from './program.js';
 
 export const main = async (args: readonly string[], io: Io = processIo()): Promise<ExitCode> => {

@@ -1,6 +1,5 @@
 /** What a person may type at a decision in the terminal. Pure. */
-import { ANSWER_MEANS } from '../shared/decisions.js';
-import type { Answer, DecisionPoint } from '../shared/decisions.js';
+import { ANSWER_MEANS, type Answer, type DecisionPoint } from '../shared/decisions.js';
 import { folded } from './render/text.js';
 
 /** Unique among the answers of each reason; a test holds it to that. */

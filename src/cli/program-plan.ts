@@ -1,6 +1,5 @@
 /** `emend plan ...`: names, flags and help texts. */
-import { Option } from 'commander';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { collect, json, quiet } from './program-options.js';

@@ -4,8 +4,7 @@
  */
 import { Command, Option } from 'commander';
 import { nearestWord } from '../job/words.js';
-import { EXIT, EXIT_MEANS } from '../shared/problems.js';
-import type { ExitCode } from '../shared/problems.js';
+import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { EVENT_KINDS } from '../shared/plan/event-kinds.js';
 import { addAids } from './program-aids.js';

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { EXIT, fail, PROBLEMS } from '../shared/problems.js';
 import { findTemporalCli } from '../temporal/cli-binary.js';
-import { startDevServer } from '../temporal/dev-server.js';
-import type { DevServer } from '../temporal/dev-server.js';
+import { startDevServer, type DevServer } from '../temporal/dev-server.js';
 import { homePaths } from '../workspace/home.js';
 import type { Io } from './io.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';

@@ -4,10 +4,8 @@ import { openEmend } from '../client/open.js';
 import type { Emend, RunGateway } from '../client/types.js';
 import { fail } from '../shared/problems.js';
 import type { Io } from './io.js';
-import { asides } from './quiet.js';
-import type { QuietFlag } from './quiet.js';
-import { checkModelSettings, startOwnWorker, startServer, stopServices } from './services.js';
-import type { RunningWorker } from './services.js';
+import { asides, type QuietFlag } from './quiet.js';
+import { checkModelSettings, startOwnWorker, startServer, stopServices, type RunningWorker } from './services.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
 
 interface OwnServices {

@@ -1,6 +1,5 @@
 /** What an archive says in the words of a live run's status. Pure. */
-import { ANSWERS_BY_REASON } from '../shared/decisions.js';
-import type { DecisionPoint } from '../shared/decisions.js';
+import { ANSWERS_BY_REASON, type DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../shared/protocol.js';
 import type { ArchivedRun } from './archived.js';

@@ -3,8 +3,7 @@
  * last activity to bring what it had done: whoever finds it closed brings that too.
  */
 import { ProblemError } from '../shared/problems.js';
-import { QUERIES } from '../shared/protocol.js';
-import type { EventsQuery } from '../shared/protocol.js';
+import { QUERIES, type EventsQuery } from '../shared/protocol.js';
 import type { StepEvent } from '../shared/events.js';
 import { eventEntries } from '../workspace/archive-entries.js';
 import type { StepKey } from '../shared/refs.js';
@@ -13,8 +12,7 @@ import { homePaths } from '../workspace/home.js';
 import { createLeaseKeeper } from '../workspace/lease.js';
 import { realSys } from '../workspace/sys.js';
 import type { ArchiveEntry, LeaseHolder } from '../workspace/types.js';
-import { archivedRun, closedId } from './archived.js';
-import type { ArchivedRun, RecoveryData } from './archived.js';
+import { archivedRun, closedId, type ArchivedRun, type RecoveryData } from './archived.js';
 import type { ResolvedRun } from './resolve-run.js';
 import type { ClosedRun, DescribedRun, Emend, RunGateway } from './types.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';

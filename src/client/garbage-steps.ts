@@ -5,8 +5,7 @@
  */
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { isStepKey, planOf } from '../shared/refs.js';
-import type { StepKey } from '../shared/refs.js';
+import { isStepKey, planOf, type StepKey } from '../shared/refs.js';
 import { createApplyEngine } from '../workspace/apply.js';
 import { isOpen, recordsOf } from '../workspace/apply-record.js';
 import { homePaths } from '../workspace/home.js';

@@ -12,13 +12,10 @@ import { homePaths } from '../workspace/home.js';
 import { clearScratch, deadScratch } from '../workspace/scratch.js';
 import { storePaths } from '../workspace/store.js';
 import { together } from '../workspace/together.js';
-import { dropUndone, undoneNotes } from '../workspace/undone.js';
-import type { UndoneNotes } from '../workspace/undone.js';
+import { dropUndone, undoneNotes, type UndoneNotes } from '../workspace/undone.js';
 import { archivedRun } from './archived.js';
-import { fileAt, readText, removePlace, storedFiles } from './garbage-files.js';
-import type { StoredFile } from './garbage-files.js';
-import { knownRuns, oldSteps } from './garbage-steps.js';
-import type { OldStep } from './garbage-steps.js';
+import { fileAt, readText, removePlace, storedFiles, type StoredFile } from './garbage-files.js';
+import { knownRuns, oldSteps, type OldStep } from './garbage-steps.js';
 import { needRuns } from './need-runs.js';
 import type { DescribedRun, Emend } from './types.js';
 

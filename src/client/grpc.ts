@@ -1,5 +1,4 @@
-import { isGrpcServiceError, ServiceError } from '@temporalio/client';
-import type { Connection } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, type Connection } from '@temporalio/client';
 
 /** The status numbers that we tell apart (grpc-js is not a dependency of ours). */
 export const GRPC = { cancelled: 1, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14 } as const;

@@ -12,11 +12,9 @@ import { isLocal } from '../workspace/local-holder.js';
 import { orNull } from '../workspace/sys-put.js';
 import { realSys } from '../workspace/sys.js';
 import type { ApplyRequest, FileConflict, LeaseEnd, LeaseHolder, Proposal } from '../workspace/types.js';
-import { archivedRun, proposalRef } from './archived.js';
-import type { RecoveryData } from './archived.js';
+import { archivedRun, proposalRef, type RecoveryData } from './archived.js';
 import { foundApplied, noteClosed } from './close-archive.js';
-import { withLive } from './resolve-run.js';
-import type { ResolvedRun } from './resolve-run.js';
+import { withLive, type ResolvedRun } from './resolve-run.js';
 import { isElsewhere, standingOfRun } from './run-standing.js';
 import type { Emend } from './types.js';
 

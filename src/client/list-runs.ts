@@ -1,6 +1,5 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
-import { QUERIES } from '../shared/protocol.js';
-import type { RunState, StepStatus } from '../shared/protocol.js';
+import { QUERIES, type RunState, type StepStatus } from '../shared/protocol.js';
 import { ProblemError } from '../shared/problems.js';
 import { isKnown } from '../shared/versions.js';
 import { archivedRun } from './archived.js';

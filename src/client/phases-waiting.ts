@@ -1,8 +1,7 @@
 /** Which phases of a plan wait for a person: a phase's own run knows, the plan's knows only that it is at work. */
 import type { PauseReason } from '../shared/decisions.js';
 import type { StepKey } from '../shared/refs.js';
-import type { ResolvedRun } from './resolve-run.js';
-import { withLive } from './resolve-run.js';
+import { type ResolvedRun, withLive } from './resolve-run.js';
 import { type RunView, showRun } from './show-run.js';
 import type { Emend } from './types.js';
 

@@ -3,13 +3,11 @@ import { STORE_BOUNDS } from '../shared/bounds.js';
 import type { PlanCheckpoint } from '../shared/plan/checkpoint.js';
 import { fail } from '../shared/problems.js';
 import { hostOfQueue } from '../shared/protocol.js';
-import { planOf } from '../shared/refs.js';
-import type { StepKey } from '../shared/refs.js';
+import { planOf, type StepKey } from '../shared/refs.js';
 import { isKnown } from '../shared/versions.js';
 import { archivedRun } from './archived.js';
 import { hereId } from './ids.js';
-import { withLive } from './resolve-run.js';
-import type { ResolvedRun } from './resolve-run.js';
+import { withLive, type ResolvedRun } from './resolve-run.js';
 import type { PlanFile } from './start-plan.js';
 import type { DescribedRun, Emend } from './types.js';
 

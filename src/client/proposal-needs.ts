@@ -1,6 +1,5 @@
 /** Which changes of a proposal use names that other changes of it bring: for faces that let people take a part of it. */
-import { changeNeeds, wordsOf } from '../edits/index.js';
-import type { ChangeNeed, DiffSection } from '../edits/index.js';
+import { changeNeeds, wordsOf, type ChangeNeed, type DiffSection } from '../edits/index.js';
 import type { SealedProposal } from '../shared/protocol.js';
 import type { Proposal } from '../workspace/types.js';
 import type { Emend } from './types.js';

@@ -2,13 +2,10 @@
 import { BOUNDS } from '../shared/limits.js';
 import { fail } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../shared/protocol.js';
-import { isStepKey, planOf } from '../shared/refs.js';
-import type { StepKey } from '../shared/refs.js';
-import { archivedRun } from './archived.js';
-import type { ArchivedRun } from './archived.js';
+import { isStepKey, planOf, type StepKey, shownKey } from '../shared/refs.js';
+import { archivedRun, type ArchivedRun } from './archived.js';
 import { looksLikeWorkflowId } from './ids.js';
 import { OUR_WORKFLOWS } from './our-workflows.js';
-import { shownKey } from '../shared/refs.js';
 import type { DescribedRun, Emend } from './types.js';
 import { SERVER_BOUNDS, SHOWN_BOUNDS } from '../shared/bounds.js';
 

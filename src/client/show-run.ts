@@ -1,8 +1,7 @@
 /** What a run says of itself: from its worker where one answers, else from the archive. */
 import { ProblemError } from '../shared/problems.js';
 import type { StepEvent } from '../shared/events.js';
-import { QUERIES } from '../shared/protocol.js';
-import type { EventsQuery, LedgerRow, SealedProposal, StepStatus } from '../shared/protocol.js';
+import { QUERIES, type EventsQuery, type LedgerRow, type SealedProposal, type StepStatus } from '../shared/protocol.js';
 import { checkVersion } from '../shared/versions.js';
 import type { ArchivedRun } from './archived.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from './archived-status.js';

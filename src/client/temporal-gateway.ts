@@ -1,6 +1,9 @@
 /** The one place where the client functions speak to Temporal. */
-import type { Client, Connection, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import {
+  type Client,
+  type Connection,
+  type WorkflowExecutionDescription,
+  type WorkflowExecutionInfo,
   QueryNotRegisteredError,
   QueryRejectedError,
   WorkflowExecutionAlreadyStartedError,
@@ -11,10 +14,9 @@ import {
 } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { problem, ProblemError } from '../shared/problems.js';
-import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/protocol.js';
+import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { PlanInput } from '../shared/plan/types.js';
-import type { EditStepInput, StepResult } from '../shared/protocol.js';
 import { isKnown, unknownVersion } from '../shared/versions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
 import { followHistory } from './follow-history.js';

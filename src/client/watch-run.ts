@@ -3,10 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult, StepStatus } from '../shared/protocol.js';
 import { noteClosed } from './close-archive.js';
 import { needRuns } from './need-runs.js';
-import { withLive } from './resolve-run.js';
-import type { ResolvedRun } from './resolve-run.js';
-import { refOf, showRun } from './show-run.js';
-import type { RunView } from './show-run.js';
+import { withLive, type ResolvedRun } from './resolve-run.js';
+import { refOf, showRun, type RunView } from './show-run.js';
 import type { ClosedRun, Emend } from './types.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
 

@@ -3,9 +3,8 @@
  * defines. Words, not scopes: a name counts as brought by a change whose added lines define or import it where the base of that file has
  * no such word, and as used by a change with the word in its added lines. It warns; it decides nothing. Pure.
  */
-import { SHOWN_BOUNDS } from '../shared/bounds.js';
+import { SHOWN_BOUNDS, EDIT_BOUNDS } from '../shared/bounds.js';
 import type { DiffSection } from './sealed-diff.js';
-import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 export interface ChangeRef {
   readonly path: string;

@@ -1,7 +1,6 @@
 /** The completeness marker of a JSON answer: `complete: true` and the nonce, after the operations, in a text that ends there. */
 import type { FoundMarker } from './marker.js';
-import type { Json, JsonRead } from './structured-edit-json.js';
-import { isJsonObject, readJson } from './structured-edit-json.js';
+import { type Json, type JsonRead, isJsonObject, readJson } from './structured-edit-json.js';
 import type { Reason } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 

@@ -4,8 +4,7 @@ import type { Problem } from '../shared/problems.js';
 import { quotesItsBom } from './bom.js';
 import { type GuardedFile, guardFindings } from './guards.js';
 import { checkPath, lookUp } from './paths.js';
-import type { SettleBase } from './settle.js';
-import { settle } from './settle.js';
+import { type SettleBase, settle } from './settle.js';
 import { decodeFile } from './text.js';
 import type {
   AnswerOutcome,

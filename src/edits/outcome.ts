@@ -12,8 +12,7 @@
  */
 import { BOUNDS } from '../shared/limits.js';
 import { sizeFault } from './answer-size.js';
-import type { FoundMarker } from './marker.js';
-import { findMarker } from './marker.js';
+import { type FoundMarker, findMarker } from './marker.js';
 import { MODULES } from './modules.js';
 import { compose, decodeOffered, type OfferedFiles } from './outcome-compose.js';
 import { editResults } from './outcome-results.js';

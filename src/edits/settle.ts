@@ -16,8 +16,7 @@ import { lineOrigins } from './diff-lines.js';
 import { indexOf, indexOfLines, type LineIndex } from './lines.js';
 import { type ChangeBytes, refusals, splicesOf, withEnds } from './settle-changes.js';
 import { applySplices } from './splices.js';
-import type { Codec } from './text.js';
-import { newFileCodec } from './text.js';
+import { type Codec, newFileCodec } from './text.js';
 import type { FilePlan, Reason, Splice, Text } from './types.js';
 
 export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;

@@ -1,8 +1,7 @@
 /** Reads the JSON of a structured edit into operations, each checked for its keys and types; a fault names the operation's index. */
 import { BOUNDS } from '../shared/limits.js';
 import { tooManyEdits } from './answer-size.js';
-import type { Json } from './structured-edit-json.js';
-import { isJsonObject } from './structured-edit-json.js';
+import { type Json, isJsonObject } from './structured-edit-json.js';
 import { answerLines } from './text.js';
 import type { Reason } from './types.js';
 

@@ -19,10 +19,8 @@ import { marksTabs, withoutTabMarks } from './listing.js';
 import { readNeedsLines } from './needs-lines.js';
 import { lookUp } from './paths.js';
 import { readJson } from './structured-edit-json.js';
-import type { Placed } from './structured-edit-locate.js';
-import { OperationLocator } from './structured-edit-locate.js';
-import type { AnyOperation, Operation } from './structured-edit-operations.js';
-import { readOperations } from './structured-edit-operations.js';
+import { type Placed, OperationLocator } from './structured-edit-locate.js';
+import { type AnyOperation, type Operation, readOperations } from './structured-edit-operations.js';
 import { symbolPlacer } from './structured-edit-symbol.js';
 import type {
   ContextFile,

@@ -6,8 +6,7 @@
  * means binary.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
-import type { Problem } from '../shared/problems.js';
-import { problem } from '../shared/problems.js';
+import { type Problem, problem } from '../shared/problems.js';
 import { ByteText, isWellFormed, MAX_INDEXED_BYTES } from './byte-text.js';
 import { indexOf, indexOfLines, type LineIndex } from './lines.js';
 import { type EolKind, splitLines } from './split-lines.js';

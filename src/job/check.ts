@@ -1,7 +1,6 @@
 /** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
 import type { z } from 'zod';
-import { problem } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
+import { problem, type Problem } from '../shared/problems.js';
 import { described, nearestWord } from './words.js';
 import type { YamlFault } from './yaml-source.js';
 

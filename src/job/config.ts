@@ -1,9 +1,7 @@
 /** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
 import { z } from 'zod';
-import { FORMATS, GUARDS, RUNGS, SEVERITIES } from '../shared/formats.js';
-import type { Format, Guard, Rung } from '../shared/formats.js';
-import { checkKeys, findings, isRecord, yamlProblems } from './check.js';
-import type { Findings } from './check.js';
+import { FORMATS, GUARDS, RUNGS, SEVERITIES, type Format, type Guard, type Rung } from '../shared/formats.js';
+import { checkKeys, findings, isRecord, yamlProblems, type Findings } from './check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { DEFAULT_PROTECTED } from './protected-paths.js';
 import {

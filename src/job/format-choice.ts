@@ -1,7 +1,6 @@
 /** Which format a file is edited in, how hard a step is, and whether it is split by file (design section 4.1). */
 import { MODEL_BOUNDS } from '../shared/bounds.js';
-import { FORMATS } from '../shared/formats.js';
-import type { Bucket, Format } from '../shared/formats.js';
+import { FORMATS, type Bucket, type Format } from '../shared/formats.js';
 import type { Limits } from '../shared/limits.js';
 import { effectiveMode } from './job.js';
 import type { Job, JobMode, ProjectConfig } from './types.js';

@@ -3,8 +3,7 @@ import { posix } from 'node:path';
 import type { z } from 'zod';
 import { problem } from '../shared/problems.js';
 import type { LimitName } from '../shared/limits.js';
-import { checkKeys, findings, isRecord, yamlProblems } from './check.js';
-import type { Findings } from './check.js';
+import { checkKeys, findings, isRecord, yamlProblems, type Findings } from './check.js';
 import { firstHeading, splitFrontMatter } from './front-matter.js';
 import { checkFilePath } from './paths.js';
 import {

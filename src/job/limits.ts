@@ -1,6 +1,5 @@
 /** Where a limit's value comes from: its default, `emend.yaml`, the job, the command line; the later wins. */
-import { LIMITS } from '../shared/limits.js';
-import type { LimitName, Limits } from '../shared/limits.js';
+import { LIMITS, type LimitName, type Limits } from '../shared/limits.js';
 import { problem } from '../shared/problems.js';
 import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from './schemas.js';
 import type { Checked, Job, ProjectConfig } from './types.js';

@@ -1,6 +1,5 @@
 /** The table of models: what each costs, takes and does well. `emend.yaml` adds to it and overrides it (`models:`). */
-import { FORMATS } from '../shared/formats.js';
-import type { Format } from '../shared/formats.js';
+import { FORMATS, type Format } from '../shared/formats.js';
 import type { Limits } from '../shared/limits.js';
 import type { ModelEntry, ProjectConfig } from './types.js';
 

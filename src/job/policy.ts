@@ -4,10 +4,8 @@
  */
 import ignore from 'ignore';
 import { z } from 'zod';
-import { FORMATS, RUNGS, SEVERITIES } from '../shared/formats.js';
-import type { Format, Rung, Severity } from '../shared/formats.js';
-import { problem } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
+import { FORMATS, RUNGS, SEVERITIES, type Format, type Rung, type Severity } from '../shared/formats.js';
+import { problem, type Problem } from '../shared/problems.js';
 import type { LedgerRow, SealedFile, SealedProposal } from '../shared/protocol.js';
 import { checkKeys, findings, isRecord, yamlProblems } from './check.js';
 import { flag, oneOf, text } from './schemas.js';

@@ -4,10 +4,8 @@
  */
 import { z } from 'zod';
 import { FORMATS } from '../shared/formats.js';
-import { LIMITS } from '../shared/limits.js';
-import type { LimitName, LimitSpec } from '../shared/limits.js';
-import { checkDirectoryPath, checkFilePath } from './paths.js';
-import type { CheckedPath } from './paths.js';
+import { LIMITS, type LimitName, type LimitSpec } from '../shared/limits.js';
+import { checkDirectoryPath, checkFilePath, type CheckedPath } from './paths.js';
 
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 

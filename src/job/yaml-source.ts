@@ -1,6 +1,5 @@
 /** YAML with positions: a value, or every syntax error with its line and column; and for each key the line it stands on. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
 
 export interface YamlFault {
   readonly line: number;

@@ -4,8 +4,7 @@
  */
 import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from '@anthropic-ai/sdk';
 import { BOUNDS } from '../shared/limits.js';
-import { ModelError } from './errors.js';
-import type { ModelErrorKind } from './errors.js';
+import { ModelError, type ModelErrorKind } from './errors.js';
 
 /** The SDK's class has type parameters that `instanceof` cannot tell. */
 type ApiError = Pick<InstanceType<typeof APIError>, 'status' | 'type' | 'headers' | 'apiMessage' | 'message'>;

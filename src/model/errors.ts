@@ -1,6 +1,5 @@
 /** Every expected failure of a model call, in one shape: what it was, whether trying again helps, and whether it may be on the bill. */
-import { problem } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
+import { problem, type Problem } from '../shared/problems.js';
 
 export type ModelErrorKind =
   | 'overloaded'

@@ -68,7 +68,7 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
   } catch (error) {
     await log?.close();
     if (seen.takenOver) return;
-    await recordEnd(files, call, at(), error, seen.sent, stoodStill() > before);
+    await recordEnd(options, error, seen.sent, stoodStill() > before);
     throw error;
   } finally {
     if (timer !== null) clearInterval(timer);
@@ -79,19 +79,12 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
 const isTakenOver = async (files: SlotFiles, call: number): Promise<boolean> =>
   (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
 
-const recordEnd = async (
-  files: SlotFiles,
-  call: number,
-  at: string,
-  error: unknown,
-  sent: boolean,
-  slept: boolean,
-): Promise<void> => {
+const recordEnd = async ({ files, call, at }: MakeCall, error: unknown, sent: boolean, slept: boolean) => {
   const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
   const said =
     error instanceof ModelError ? error.kind : error instanceof ProblemError ? error.problem.code : 'internal';
   // Without room for this record the call is found without an owner later, and counted as unknown: never as less than it was.
   await files
-    .put(`call-${call}.end.json`, { v: 1, at, state, why: slept && state === 'unknown' ? SLEPT : said })
+    .put(`call-${call}.end.json`, { v: 1, at: at(), state, why: slept && state === 'unknown' ? SLEPT : said })
     .catch(() => undefined);
 };

@@ -6,19 +6,16 @@
  */
 import { join } from 'node:path';
 import { LIMITS } from '../shared/limits.js';
-import { realSys } from '../workspace/sys.js';
-import type { Sys } from '../workspace/sys.js';
+import { realSys, type Sys } from '../workspace/sys.js';
 import { ModelError } from './errors.js';
 import { makeCall } from './journal-call.js';
 import { cancelled, waitForOwner } from './journal-wait.js';
 import { nonceFor } from './nonce.js';
 import { toAnswer } from './slot-answer.js';
-import { SlotFiles, stepDir } from './slot-files.js';
-import type { AnswerRecord, SlotRecord } from './slot-files.js';
+import { SlotFiles, stepDir, type AnswerRecord, type SlotRecord } from './slot-files.js';
 import { keyParts, slotKey } from './slot-key.js';
 import { endOwnership, takeOwnership } from './slot-owner.js';
-import { readCalls, slotUsage } from './slot.js';
-import type { SlotCall } from './slot.js';
+import { readCalls, slotUsage, type SlotCall } from './slot.js';
 import { callsOfStep } from './step-calls.js';
 import type { CallJournal, JournalAsk, ModelPort, SlotOutcome } from './types.js';
 

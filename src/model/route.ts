@@ -1,6 +1,5 @@
 /** Which model answers, with what output budget: the job's word first, else the first route that fits, else the project's model. */
-import { LIMITS } from '../shared/limits.js';
-import type { LimitName } from '../shared/limits.js';
+import { LIMITS, type LimitName } from '../shared/limits.js';
 
 type Complexity = 'low' | 'medium' | 'high';
 

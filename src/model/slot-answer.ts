@@ -1,6 +1,5 @@
 /** From a call's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
-import { priceBy } from './price.js';
-import type { PriceTable } from './price.js';
+import { priceBy, type PriceTable } from './price.js';
 import { estimateRequestTokens } from './prompt/tokens.js';
 import type { LoggedStream } from './slot-log.js';
 import type { ModelAnswer, ModelRequest, StreamEvent, Usage } from './types.js';

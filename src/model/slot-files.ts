@@ -9,9 +9,8 @@
  */
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import type { StepKey } from '../shared/refs.js';
+import { type StepKey, isStepKey } from '../shared/refs.js';
 import { checkVersion } from '../shared/versions.js';
-import { isStepKey } from '../shared/refs.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson } from '../workspace/sys-put.js';
 import type { Sys } from '../workspace/sys.js';
 import type { PriceTable } from './price.js';

@@ -3,8 +3,7 @@
  * of life). Lines gather while a write is under way, and every write is fsynced; `message_start` and `message_stop` wait for theirs.
  */
 import { onDisk, orNull } from '../workspace/sys-put.js';
-import { errnoOf } from '../workspace/sys.js';
-import type { Sys } from '../workspace/sys.js';
+import { errnoOf, type Sys } from '../workspace/sys.js';
 import { dirname } from 'node:path';
 import { ModelError } from './errors.js';
 import { asRecord } from './slot-files.js';

@@ -3,8 +3,7 @@
  * another container, a process that hangs) only the lease decides.
  */
 import { randomUUID } from 'node:crypto';
-import { isAlive, ownProcess, pidNamespace } from '../workspace/apply-process.js';
-import type { ProcessIdentity } from '../workspace/apply-process.js';
+import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from '../workspace/apply-process.js';
 import type { Sys } from '../workspace/sys.js';
 
 export interface SlotOwner {

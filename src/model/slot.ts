@@ -2,8 +2,7 @@
 import { NO_USAGE, sumUsage } from '../shared/usage.js';
 import { callUsage } from './slot-answer.js';
 import { SLEPT, type CallRecord, type SlotFiles, type SlotRecord } from './slot-files.js';
-import { readLog } from './slot-log.js';
-import type { LoggedStream } from './slot-log.js';
+import { readLog, type LoggedStream } from './slot-log.js';
 import type { JournaledCall, Usage } from './types.js';
 
 export interface SlotCall {

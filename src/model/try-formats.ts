@@ -1,7 +1,6 @@
 /** Tries a model on one small edit in each format: what `emend doctor --model` shows. Needs no server and no worker. */
 import { applyAnswer, decodeFile } from '../edits/index.js';
-import type { Format } from '../shared/formats.js';
-import { FORMATS } from '../shared/formats.js';
+import { type Format, FORMATS } from '../shared/formats.js';
 import { ModelError } from './errors.js';
 import { nonceFor } from './nonce.js';
 import { buildEditRequest, NOTHING_BESIDE } from './prompt/edit.js';

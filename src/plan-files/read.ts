@@ -2,12 +2,9 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { parseConfig } from '../job/config.js';
-import { mainFile } from '../plan/names.js';
-import type { PlanPlace } from '../plan/names.js';
-import { resolveThresholds, thresholdsIn } from '../plan/thresholds.js';
-import type { ResolvedThresholds, ThresholdSource } from '../plan/thresholds.js';
-import { readTree } from '../plan/tree.js';
-import type { PlanTree, ReadFile } from '../plan/tree.js';
+import { mainFile, type PlanPlace } from '../plan/names.js';
+import { resolveThresholds, thresholdsIn, type ResolvedThresholds, type ThresholdSource } from '../plan/thresholds.js';
+import { readTree, type PlanTree, type ReadFile } from '../plan/tree.js';
 import { BOUNDS } from '../shared/limits.js';
 import { repositoryOf } from '../workspace/git.js';
 import { fail, problem, ProblemsError } from '../shared/problems.js';

@@ -1,8 +1,7 @@
 /** The automatic rules of expanding and collapsing: which parts they choose, and why. */
 import { scoreReport, tasksOf } from './report.js';
 import type { Thresholds } from './thresholds.js';
-import { isExpanded } from './tree.js';
-import type { PartNode, PlanTree } from './tree.js';
+import { isExpanded, type PartNode, type PlanTree } from './tree.js';
 
 /** Stages of an expanded phase go to their own files where it has more than this: each is a workflow of its own. */
 const STAGES_INLINE = 3;

@@ -1,15 +1,12 @@
 /** What expanding and collapsing share: a plan's files while they are changed, refusals, and the lines that Emend writes and knows again. */
-import { BODY_LINE } from './part-file.js';
-import type { PartFile } from './part-file.js';
-import { baseOf, mainFile } from './names.js';
-import type { PlanPlace } from './names.js';
+import { BODY_LINE, type PartFile } from './part-file.js';
+import { baseOf, mainFile, type PlanPlace } from './names.js';
 import { readMarkdown } from './markdown.js';
 import { relink, retarget, urlOf } from './links.js';
 import { markdownStart } from './reading.js';
 import type { ScoreReport } from './report.js';
 import { splice } from './spans.js';
-import { readTree } from './tree.js';
-import type { PartNode, PlanTree } from './tree.js';
+import { readTree, type PartNode, type PlanTree } from './tree.js';
 import type { Fault, PlanDocument, TextSplice } from './types.js';
 
 /** The plan after a change; files that are gone are not in `files`. */

@@ -1,7 +1,17 @@
 /** Collapses expanded phases and stages: their own bytes come back where they were. Pure: files in, files out. */
 import { anchorsOf } from './anchors.js';
-import { counted, linksOf, personLines, refused, retargeted, sameParts, treeOf, withLines } from './change.js';
-import type { Change, Changed } from './change.js';
+import {
+  counted,
+  linksOf,
+  personLines,
+  refused,
+  retargeted,
+  sameParts,
+  treeOf,
+  withLines,
+  type Change,
+  type Changed,
+} from './change.js';
 import { definedIn } from './labels.js';
 import { relink, up } from './links.js';
 import { baseOf, folderOf, mainFile } from './names.js';
@@ -10,8 +20,16 @@ import { readMarkdown } from './markdown.js';
 import { markdownStart } from './reading.js';
 import { hasAnchorLinks, relocated } from './relocate.js';
 import { splice } from './spans.js';
-import { isExpanded, isOverview, isPlanExpanded, listExpanded, phaseOf, stageOf } from './tree.js';
-import type { PartNode, PlanTree } from './tree.js';
+import {
+  isExpanded,
+  isOverview,
+  isPlanExpanded,
+  listExpanded,
+  phaseOf,
+  stageOf,
+  type PartNode,
+  type PlanTree,
+} from './tree.js';
 import type { PartHeading, TextSplice } from './types.js';
 import { removeMarker } from './words.js';
 

@@ -10,18 +10,17 @@ import {
   structureLine,
   summaryLines,
   treeOf,
+  type Change,
+  type Changed,
 } from './change.js';
-import type { Change, Changed } from './change.js';
 import { copiesFor } from './labels.js';
 import { down, relink } from './links.js';
 import { baseOf, folderOf, mainFile, overviewFile, partStem } from './names.js';
 import { hasAnchorLinks, relocated } from './relocate.js';
-import { scoreReport } from './report.js';
-import type { ScoreReport } from './report.js';
+import { scoreReport, type ScoreReport } from './report.js';
 import { splice } from './spans.js';
 import type { Thresholds } from './thresholds.js';
-import { isExpanded, isOverview, phaseOf, stageOf } from './tree.js';
-import type { PartNode, PlanTree } from './tree.js';
+import { isExpanded, isOverview, phaseOf, stageOf, type PartNode, type PlanTree } from './tree.js';
 import type { TextSplice } from './types.js';
 import { addMarker } from './words.js';
 

@@ -3,8 +3,7 @@
  * the part's file gets a copy of each definition that its text uses and that stays behind, and the file with its heading a copy of each one
  * that goes and is used elsewhere. Copies stand in the header and under the heading, and go again when the part is collapsed.
  */
-import { readMarkdown } from './markdown.js';
-import type { Definition, Outline } from './markdown.js';
+import { readMarkdown, type Definition, type Outline } from './markdown.js';
 import { folderOf } from './names.js';
 import { markdownStart } from './reading.js';
 import type { Span } from './types.js';

@@ -1,14 +1,12 @@
 /** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
 import { collapsePhase, collapseStage } from './collapse.js';
 import { chosenBy } from './auto.js';
-import { treeOf } from './change.js';
-import type { Changed } from './change.js';
+import { treeOf, type Changed } from './change.js';
 import { mainFile } from './names.js';
 import { parsePlan } from './parse.js';
 import { lineIndex, splice } from './spans.js';
 import type { Thresholds } from './thresholds.js';
-import { isExpanded, textOf } from './tree.js';
-import type { PartNode, PlanTree } from './tree.js';
+import { isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
 import type { Marker, TextSplice } from './types.js';
 import { addMarker, removeMarker } from './words.js';
 

@@ -1,7 +1,6 @@
 /** Markdown with offsets: headings, tasks, links, and what is code or comment. The parser is @lezer/markdown (decision 0037). */
 import { parser, TaskList } from '@lezer/markdown';
-import { readHtml } from './html.js';
-import type { HtmlTags } from './html.js';
+import { readHtml, type HtmlTags } from './html.js';
 import { lineIndex } from './spans.js';
 import type { Heading, Link, Span, Task } from './types.js';
 

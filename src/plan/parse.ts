@@ -12,8 +12,7 @@
 import { BOUNDS } from '../shared/limits.js';
 import type { Outline } from './markdown.js';
 import { partOf } from './part-text.js';
-import { bodyOf, fault, note, readDocument } from './reading.js';
-import type { Reading } from './reading.js';
+import { bodyOf, fault, note, readDocument, type Reading } from './reading.js';
 import { isIn, within } from './spans.js';
 import type { Part, PartHeading, PlanDocument, Span } from './types.js';
 import { isNearlyPart, partHeading, strangeMarker } from './words.js';

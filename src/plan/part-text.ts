@@ -1,6 +1,5 @@
 /** What the text of a phase or stage says: objective, dependencies, tasks, stages. */
-import { bodyOf, fault, onlyField } from './reading.js';
-import type { Reading } from './reading.js';
+import { bodyOf, fault, onlyField, type Reading } from './reading.js';
 import { within } from './spans.js';
 import type { Dependencies, Field, Heading, Part, PartHeading, PartText, Span } from './types.js';
 import { fieldOf, numbersOf, partHeading } from './words.js';

@@ -1,6 +1,5 @@
 /** A document as its readers share it: text, outline, fields, and what is wrong so far. */
-import { readMarkdown } from './markdown.js';
-import type { Outline } from './markdown.js';
+import { readMarkdown, type Outline } from './markdown.js';
 import { firstAt } from './spans.js';
 import type { Fault, Field, Heading, Span } from './types.js';
 import { fieldOf, fieldsOf } from './words.js';

@@ -2,8 +2,7 @@
  * Links with an `#anchor` when a part's text moves between the file that holds its heading and its own file beside it. They lead to the
  * same heading afterwards, and each way undoes the other: `#x` becomes `file.md#x`; a link that named its file already gets `./` before it.
  */
-import { PART } from './anchors.js';
-import type { Anchors } from './anchors.js';
+import { PART, type Anchors } from './anchors.js';
 import { linksOf } from './change.js';
 import { isRelative, relink, urlOf } from './links.js';
 import { baseOf, folderOf, resolveLink } from './names.js';

@@ -3,8 +3,7 @@
  * number, file name, link or dependency of another phase changes. Whoever has to wait for it gets its number into its own
  * `**Dependencies**` line; without such a line a phase waits for all before it, the new one too. Pure: files in, files out.
  */
-import { refused, sameParts, treeOf } from './change.js';
-import type { Change } from './change.js';
+import { refused, sameParts, treeOf, type Change } from './change.js';
 import { collapsePhase } from './collapse.js';
 import { expandPhase } from './expand.js';
 import { mainFile } from './names.js';
@@ -12,8 +11,7 @@ import type { Replan } from './replan-answer.js';
 import { splice } from './spans.js';
 import { addTasks, linesOfTask, renameTask, taskLines } from './task-lines.js';
 import type { Thresholds } from './thresholds.js';
-import { isExpanded, phaseOf, textOf } from './tree.js';
-import type { PartNode, PlanTree } from './tree.js';
+import { isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
 import type { Span, Task, TextSplice } from './types.js';
 
 type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;

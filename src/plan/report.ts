@@ -1,13 +1,19 @@
 /** What `emend plan check`, `score` and `show` tell: plain data, printed by the CLI as text or JSON. */
-import { labelOf, scoreOf } from './complexity.js';
-import type { Score } from './complexity.js';
+import { labelOf, scoreOf, type Score } from './complexity.js';
 import { planNumber } from './names.js';
 import type { ResolvedThresholds } from './thresholds.js';
-import { fileOfPart, isExpanded, isPlanExpanded, levelOf, listExpanded, textOf } from './tree.js';
-import type { PartNode, PlanTree } from './tree.js';
+import {
+  fileOfPart,
+  isExpanded,
+  isPlanExpanded,
+  levelOf,
+  listExpanded,
+  textOf,
+  type PartNode,
+  type PlanTree,
+} from './tree.js';
 import type { Fault, Marker, Part, PartText, Span, Task } from './types.js';
-import { wavesOf } from './waves.js';
-import type { Wave } from './waves.js';
+import { wavesOf, type Wave } from './waves.js';
 
 export interface ScoreReport extends Score {
   readonly label: 'Low' | 'Medium' | 'High';

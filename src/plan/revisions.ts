@@ -11,8 +11,7 @@ import { parsePlan } from './parse.js';
 import { splice } from './spans.js';
 import type { Thresholds } from './thresholds.js';
 import type { ReplanAction, Trigger } from './triggers.js';
-import { isExpanded, phaseOf } from './tree.js';
-import type { PlanTree } from './tree.js';
+import { isExpanded, phaseOf, type PlanTree } from './tree.js';
 
 export interface Revision {
   readonly phase: number;

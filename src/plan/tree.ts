@@ -1,9 +1,7 @@
 /** A plan with its phase and stage files: which parts are expanded, where their text is, and every fault in the whole. */
-import { baseOf, folderOf, mainFile, overviewFile, planFolder, resolveLink } from './names.js';
-import type { PlanPlace } from './names.js';
+import { baseOf, folderOf, mainFile, overviewFile, planFolder, resolveLink, type PlanPlace } from './names.js';
 import { parsePlan } from './parse.js';
-import { readPartFile } from './part-file.js';
-import type { PartFile } from './part-file.js';
+import { readPartFile, type PartFile } from './part-file.js';
 import { within } from './spans.js';
 import type { Fault, Field, Part, PlanDocument, Span } from './types.js';
 import { fieldOf } from './words.js';

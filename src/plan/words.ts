@@ -1,8 +1,7 @@
 /** Reads the words of headings and fields. */
 import { isIn } from './spans.js';
 import type { Outline } from './markdown.js';
-import { MARKERS } from './types.js';
-import type { Field, Heading, Marker, PartHeading, TextSplice } from './types.js';
+import { MARKERS, type Field, type Heading, type Marker, type PartHeading, type TextSplice } from './types.js';
 
 const MARKER = new RegExp(`[ \\t]*\\[(${MARKERS.join('|')})\\]$`);
 const PART = /^(Phase|Stage)[ \t]+(\d{1,4})[ \t]*:[ \t]*(\S.*)$/s;

@@ -1,6 +1,5 @@
 /** Facts from the sealed proposal to the commit (design section 4, items 6 to 10). */
-import type { Chunk } from './moves.js';
-import { wantsCommit } from './moves.js';
+import { type Chunk, wantsCommit } from './moves.js';
 import type {
   ApplyResult,
   CommitResult,

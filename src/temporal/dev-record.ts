@@ -6,8 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkVersion, versionOf } from '../shared/versions.js';
-import { isAlive, sameProcess } from '../workspace/apply-process.js';
-import type { ProcessIdentity } from '../workspace/apply-process.js';
+import { isAlive, sameProcess, type ProcessIdentity } from '../workspace/apply-process.js';
 import { realSys } from '../workspace/sys.js';
 
 export interface DevServerRecord {

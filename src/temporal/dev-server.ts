@@ -1,19 +1,16 @@
 /** Temporal's dev server on this machine: `temporal server start-dev` on the loopback address, recorded in EMEND_HOME while it runs. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { ProblemError, fail, problem } from '../shared/problems.js';
-import { ownProcess, processOf } from '../workspace/apply-process.js';
-import type { ProcessIdentity } from '../workspace/apply-process.js';
+import { ownProcess, processOf, type ProcessIdentity } from '../workspace/apply-process.js';
 import { withoutSecrets } from '../workspace/runner-env.js';
 import { realSys } from '../workspace/sys.js';
 import type { TemporalCli } from './cli-binary.js';
 import { checkDatabase } from './dev-database.js';
-import { claimRecord, recordPath, removeRecord, replaceRecord } from './dev-record.js';
-import type { DevServerRecord } from './dev-record.js';
+import { claimRecord, recordPath, removeRecord, replaceRecord, type DevServerRecord } from './dev-record.js';
 import { endProcess } from './end-process.js';
 import { LOOPBACK, freePort } from './ports.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';

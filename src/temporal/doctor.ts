@@ -6,8 +6,7 @@ import { resolveStore } from '../workspace/store.js';
 import { gitLine } from '../workspace/git.js';
 import type { Environment } from '../workspace/runner-env.js';
 import { findTemporalCli } from './cli-binary.js';
-import { connectClient } from './connection.js';
-import type { ClientConnection } from './connection.js';
+import { connectClient, type ClientConnection } from './connection.js';
 import { resolveTimings } from './timings.js';
 import { ofOtherStores } from './worker-identity.js';
 

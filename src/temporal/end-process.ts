@@ -1,7 +1,6 @@
 /** Ends a process by its identity, never by a name: asked first, forced after a while. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '../workspace/apply-process.js';
-import type { ProcessIdentity } from '../workspace/apply-process.js';
+import { isAlive, type ProcessIdentity } from '../workspace/apply-process.js';
 import { realSys } from '../workspace/sys.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
 

@@ -17,14 +17,11 @@
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip, type ZlibOptions } from 'node:zlib';
-import { ApplicationFailure } from '@temporalio/common';
-import type { Payload, PayloadCodec } from '@temporalio/common';
+import { ApplicationFailure, type Payload, type PayloadCodec } from '@temporalio/common';
 import { BOUNDS } from '../shared/limits.js';
-import { ProblemError, problem } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
+import { ProblemError, problem, type Problem } from '../shared/problems.js';
 import { QUERY_ANSWER } from '../shared/protocol.js';
-import { isBlobRef } from '../shared/refs.js';
-import type { BlobRef } from '../shared/refs.js';
+import { isBlobRef, type BlobRef } from '../shared/refs.js';
 import type { BlobStore } from '../workspace/types.js';
 
 const BLOB_ENCODING = 'binary/emend-blob';

@@ -4,8 +4,13 @@
  * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the run's input.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import type { ConnectionLike } from '@temporalio/client';
+import {
+  Client,
+  isGrpcServiceError,
+  ServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  type ConnectionLike,
+} from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../shared/protocol.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';

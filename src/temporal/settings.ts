@@ -2,8 +2,7 @@
  * Where the Temporal server is, in this order: Temporal's own configuration (TEMPORAL_* variables, then the profile of
  * temporal.toml: address, namespace, TLS, API key), the live dev server of EMEND_HOME, localhost:7233.
  */
-import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
-import type { ClientConnectConfig } from '@temporalio/envconfig';
+import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
 import { fail } from '../shared/problems.js';
 import type { Environment } from '../workspace/runner-env.js';
 import { liveDevServer } from './dev-record.js';

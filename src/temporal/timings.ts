@@ -1,6 +1,5 @@
 /** Settings of the machinery from the environment: `EMEND_<NAME>` in upper case for every name of TIMINGS. */
-import { TIMINGS } from '../shared/limits.js';
-import type { LimitSpec, TimingName, Timings } from '../shared/limits.js';
+import { TIMINGS, type LimitSpec, type TimingName, type Timings } from '../shared/limits.js';
 import { fail } from '../shared/problems.js';
 import type { Environment } from '../workspace/runner-env.js';
 

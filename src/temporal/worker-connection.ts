@@ -1,8 +1,7 @@
 /** A worker's connection to the Temporal server, with what a worker needs beside it. */
 import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
-import { storeOf } from './connection.js';
-import type { ConnectOptions } from './connection.js';
+import { storeOf, type ConnectOptions } from './connection.js';
 import { BlobPayloadCodec, asFailure } from './payloads.js';
 import { reach } from './reach.js';
 import { serverSettings } from './settings.js';

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunList } from '../client/list-runs.js';
 import { resolveRun } from '../client/resolve-run.js';
-import { runEvents, showRun } from '../client/show-run.js';
-import type { RunView } from '../client/show-run.js';
+import { runEvents, showRun, type RunView } from '../client/show-run.js';
 import type { Emend } from '../client/types.js';
 import { watchList } from '../client/watch-list.js';
 import { watchRun } from '../client/watch-run.js';

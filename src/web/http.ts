@@ -1,8 +1,7 @@
 /** Reading and answering requests: bounded bodies, JSON, headers that every answer has. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BOUNDS } from '../shared/limits.js';
-import { fail, problem, PROBLEMS, ProblemError } from '../shared/problems.js';
-import type { Problem, ProblemCode } from '../shared/problems.js';
+import { fail, problem, PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
 
 /**
  * No code but our own files, no inline code, no frame, no form, nothing from elsewhere; and the browser refuses every assignment of

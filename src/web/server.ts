@@ -2,8 +2,7 @@
  * The review page's server: our own files, and the client functions as JSON. It answers under its own names only, to its own page only,
  * and to those only who were let in; see docs/review-page.md.
  */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -12,8 +11,7 @@ import { BOUNDS } from '../shared/limits.js';
 import { fail, problem, ProblemError } from '../shared/problems.js';
 import { addressOf } from './address.js';
 import type { Assets } from './assets.js';
-import { bracketed, cookieOf, isLoopback, placeOf, refusalOf } from './guard.js';
-import type { Place } from './guard.js';
+import { bracketed, cookieOf, isLoopback, placeOf, refusalOf, type Place } from './guard.js';
 import { problemOf, readJson, refuse, send, sendJson, sendProblem } from './http.js';
 import { createFeeds } from './live.js';
 import { addressBound } from './rate.js';

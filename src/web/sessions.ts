@@ -5,8 +5,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BOUNDS } from '../shared/limits.js';
-import { rateBound } from './rate.js';
-import type { RateBound } from './rate.js';
+import { rateBound, type RateBound } from './rate.js';
 
 export interface Session {
   /** Who decides: kept with every decision. */

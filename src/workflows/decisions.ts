@@ -4,6 +4,7 @@ import { judge, outcomeOf } from '../shared/judge.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { readRequest, readShortSignal, type SignalReading } from '../shared/signals.js';
 import { refuseUpdate } from './failures.js';
+import type { LongRun } from './long-run.js';
 import { boundsOf } from '../shared/rules.js';
 import { short } from '../shared/text.js';
 import * as names from './names.js';
@@ -14,8 +15,7 @@ export interface Desk {
   state(): Parameters<typeof judge>[0];
   /** Takes up a request that counts; null, or why it does not count after all. */
   take(request: DecisionRequest): string | null;
-  /** A signal came. */
-  heard(): void;
+  readonly long: Pick<LongRun, 'heard'>;
   /** Keeps what did not count. */
   ignored(what: string, why: string): void;
 }
@@ -42,7 +42,7 @@ export const listenForDecisions = (desk: Desk): void => {
     if (!judgement.counts && !judgement.again) throw refuseUpdate(judgement.message);
   };
   const hear = (reading: SignalReading): void => {
-    desk.heard();
+    desk.long.heard();
     if (reading.kind === 'ignored') {
       desk.ignored(reading.what, reading.why);
       return;

@@ -427,9 +427,7 @@ class Step {
     listenForDecisions({
       state: () => this.state,
       take: (request) => this.take(request),
-      heard: () => {
-        this.long.heard();
-      },
+      long: this.long,
       ignored: (what, why) => {
         this.fold({ type: 'ignored', what, why });
       },

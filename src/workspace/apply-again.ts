@@ -1,7 +1,6 @@
 /** An application that was recorded before: what a retry, a late attempt or a reset run is told. Nothing is written here. */
 import { join } from 'node:path';
-import { difference, isAt, look } from './apply-look.js';
-import type { Seen } from './apply-look.js';
+import { difference, isAt, look, type Seen } from './apply-look.js';
 import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { commitSince } from './commit-ref.js';
 import { orNull } from './sys-put.js';

@@ -1,7 +1,6 @@
 /** Before anything is written: is every file at its base (or at its result already), and is its place inside the workspace? */
 import { join } from 'node:path';
-import { difference, isAt, look, PERMISSIONS } from './apply-look.js';
-import type { Seen } from './apply-look.js';
+import { difference, isAt, look, PERMISSIONS, type Seen } from './apply-look.js';
 import { dirOf } from './apply-names.js';
 import type { PlannedFile } from './apply-record.js';
 import { orNull } from './sys-put.js';

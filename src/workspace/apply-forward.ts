@@ -9,8 +9,7 @@
  * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
  */
 import { join } from 'node:path';
-import { isUnfinishedCopy, listKeeps, putBack, resultMode, saveAside, settleKeep } from './apply-keep.js';
-import type { Drive } from './apply-keep.js';
+import { isUnfinishedCopy, listKeeps, putBack, resultMode, saveAside, settleKeep, type Drive } from './apply-keep.js';
 import { difference, isAt, look } from './apply-look.js';
 import { dirOf, fileAt, targetDirs, targetPaths } from './apply-names.js';
 import type { ClosedRecord, PlannedFile } from './apply-record.js';

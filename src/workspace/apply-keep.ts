@@ -4,14 +4,12 @@
  */
 import { join } from 'node:path';
 import type { BlobRef } from '../shared/refs.js';
-import { isAt, look, PERMISSIONS } from './apply-look.js';
-import type { Seen } from './apply-look.js';
+import { isAt, look, PERMISSIONS, type Seen } from './apply-look.js';
 import { fileAt, readKeepName, targetDirs, targetPaths } from './apply-names.js';
 import type { PlannedFile, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { refOf } from './hash.js';
 import { orNull, unlinkIfThere } from './sys-put.js';
-import { errnoOf, linksFail } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, linksFail, type Sys } from './sys.js';
 import type { BlobStore } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 

@@ -3,14 +3,12 @@
  * as it can be known then; and named where the system refuses all the same later on.
  */
 import { join } from 'node:path';
-import { problem, ProblemError } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
+import { problem, ProblemError, type Problem } from '../shared/problems.js';
 import { dirOf } from './apply-names.js';
 import type { PlannedFile, TransactionPlan } from './apply-record.js';
 import { shellWord } from './shell-word.js';
 import { orNull } from './sys-put.js';
-import { errnoOf } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, type Sys } from './sys.js';
 
 /** Null: none that can be known. */
 export const refusalBefore = async (sys: Sys, plan: TransactionPlan): Promise<Problem | null> => {

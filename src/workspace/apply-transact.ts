@@ -3,23 +3,24 @@
  * back is always the verdict file of the record: written once, read by all.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fail, problem, ProblemError } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
-import { isUnchanged } from './apply-check.js';
-import type { Checked } from './apply-check.js';
+import { fail, problem, ProblemError, type Problem } from '../shared/problems.js';
+import { isUnchanged, type Checked } from './apply-check.js';
 import { goForward } from './apply-forward.js';
-import { putBack, settleKeep, listKeeps } from './apply-keep.js';
-import type { Drive } from './apply-keep.js';
+import { putBack, settleKeep, listKeeps, type Drive } from './apply-keep.js';
 import { freshId, targetPaths } from './apply-names.js';
 import { prepare, takeBack } from './apply-prepare.js';
-import { isAlive, sameProcess } from './apply-process.js';
-import type { ProcessIdentity } from './apply-process.js';
-import { isOpen } from './apply-record.js';
+import { isAlive, sameProcess, type ProcessIdentity } from './apply-process.js';
+import {
+  isOpen,
+  type ClosedRecord,
+  type Driver,
+  type RecordState,
+  type TransactionPlan,
+  type TransactionRecord,
+} from './apply-record.js';
 import { refusalAfter, refusalBefore } from './apply-refusals.js';
-import type { ClosedRecord, Driver, RecordState, TransactionPlan, TransactionRecord } from './apply-record.js';
 import { asDiskProblem } from './sys-put.js';
-import { errnoOf } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, type Sys } from './sys.js';
 import type { BlobStore, FileConflict } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 

@@ -6,23 +6,25 @@ import { checkVersion } from '../shared/versions.js';
 import { again, outcomeOf, undone } from './apply-again.js';
 import { checkFiles } from './apply-check.js';
 import { freshId } from './apply-names.js';
-import { ownProcess } from './apply-process.js';
-import type { ProcessIdentity } from './apply-process.js';
+import { ownProcess, type ProcessIdentity } from './apply-process.js';
 import { takeBack } from './apply-prepare.js';
-import { isOpen, openRecord, recordName, recordsOf } from './apply-record.js';
-import type { ClosedRecord, TransactionRecord } from './apply-record.js';
-import { asAttempt, problemOf, transact } from './apply-transact.js';
-import type { PlanAttempt, TransactContext } from './apply-transact.js';
+import {
+  isOpen,
+  openRecord,
+  recordName,
+  recordsOf,
+  type ClosedRecord,
+  type TransactionRecord,
+} from './apply-record.js';
+import { asAttempt, problemOf, transact, type PlanAttempt, type TransactContext } from './apply-transact.js';
 import { proposalIdOf } from './hash.js';
 import { endLease } from './ended-lease.js';
 import { homePaths } from './home.js';
-import { createLeaseKeeper } from './lease.js';
-import type { HeldTaking, LeaseKeeper } from './lease.js';
+import { createLeaseKeeper, type HeldTaking, type LeaseKeeper } from './lease.js';
 import { recoverAll } from './recover.js';
 import { rollBack, rollbackName } from './rollback.js';
 import { onDisk, orNull, readJson } from './sys-put.js';
-import { realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { realSys, type Sys } from './sys.js';
 import type { ApplyEngine, ApplyOutcome, ApplyRequest, BlobStore, LeaseHolder, StillOurs } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 

@@ -2,8 +2,7 @@
 import { dirname } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { ensureDir, orNull } from './sys-put.js';
-import { errnoOf } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, type Sys } from './sys.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 const LF = 0x0a;

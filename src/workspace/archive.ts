@@ -4,8 +4,7 @@
  */
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { isStepKey } from '../shared/refs.js';
-import type { StepKey } from '../shared/refs.js';
+import { isStepKey, type StepKey } from '../shared/refs.js';
 import { isKnown, versionOf } from '../shared/versions.js';
 import { appendLines, readLines } from './archive-lines.js';
 import { mergeLogs } from './archive-merge.js';

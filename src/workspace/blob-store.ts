@@ -1,13 +1,11 @@
 /** Blobs on disk: `<dir>/<first 2 digits>/<sha-256>`, written once, checked on every read. */
 import { dirname, join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { isBlobRef } from '../shared/refs.js';
-import type { BlobRef } from '../shared/refs.js';
+import { isBlobRef, type BlobRef } from '../shared/refs.js';
 import { asidePath } from './blob-remove.js';
 import { refOf } from './hash.js';
 import { onDisk, orNull, putFileIfAbsent, unlinkIfThere } from './sys-put.js';
-import { realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { realSys, type Sys } from './sys.js';
 import type { BlobStore } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 

@@ -2,8 +2,7 @@
  * What the commit's tree holds for each file of the request. Only the proposal's own change goes in: where the parent does not
  * hold the bytes that the proposal started from (a person's uncommitted changes), base -> result is merged onto the parent's version.
  */
-import { blobBytes, blobId, treeEntries } from './git-entries.js';
-import type { Entries, Entry } from './git-entries.js';
+import { blobBytes, blobId, treeEntries, type Entries, type Entry } from './git-entries.js';
 import { rebase3 } from './rebase.js';
 import type { BlobStore, CommitRequest, ProposalFile } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';

@@ -2,10 +2,8 @@
 import { lstat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-import { problem } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
-import { gitGroup, gitLine, valueOf } from './git.js';
-import type { Repository } from './git.js';
+import { problem, type Problem } from '../shared/problems.js';
+import { gitGroup, gitLine, valueOf, type Repository } from './git.js';
 import { redact } from './runner-env.js';
 import { errnoOf } from './sys.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';

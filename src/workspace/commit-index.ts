@@ -5,8 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { git } from './git.js';
-import { indexEntries, indexInfo, sameEntry } from './git-entries.js';
-import type { Entries, Entry } from './git-entries.js';
+import { indexEntries, indexInfo, sameEntry, type Entries, type Entry } from './git-entries.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** Brings `paths` of the index from the parent's entries to the commit's; returns what a person should know, if anything. */

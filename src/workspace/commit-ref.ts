@@ -1,11 +1,9 @@
 /** Moving the branch (or a detached HEAD) from the lease's commit to ours, or finding that it was moved already. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { problem } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
+import { problem, type Problem } from '../shared/problems.js';
 import { commitOfStep } from './commit-message.js';
-import { git, gitLine, repositoryOf } from './git.js';
-import type { Repository } from './git.js';
+import { git, gitLine, repositoryOf, type Repository } from './git.js';
 import type { LeaseHolder } from './types.js';
 import { shellWord } from './shell-word.js';
 import { undoneAmong, verifyNotUndone } from './undone.js';

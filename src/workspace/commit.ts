@@ -7,15 +7,12 @@ import { join } from 'node:path';
 
 import { problem, ProblemError } from '../shared/problems.js';
 import { planEntries } from './commit-entries.js';
-import { mayHaveHooks, runHook, runMessageHook } from './commit-hooks.js';
-import type { HookSettings } from './commit-hooks.js';
+import { mayHaveHooks, runHook, runMessageHook, type HookSettings } from './commit-hooks.js';
 import { syncIndex } from './commit-index.js';
 import { commitSettings, identity, withTrailer } from './commit-message.js';
 import { commitSince, moveRef, standingOf } from './commit-ref.js';
-import { fieldsOf, git, gitLine, repositoryOf, valueOf } from './git.js';
-import type { Repository } from './git.js';
-import { indexInfo, treeChanges, treeEntries } from './git-entries.js';
-import type { Entry, TreeChanges } from './git-entries.js';
+import { fieldsOf, git, gitLine, repositoryOf, valueOf, type Repository } from './git.js';
+import { indexInfo, treeChanges, treeEntries, type Entry, type TreeChanges } from './git-entries.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 import { commandTurn, NoTurn } from './turns.js';
 import { withScratch } from './scratch.js';

@@ -4,8 +4,7 @@
  */
 import type { StepKey } from '../shared/refs.js';
 import type { EngineParts } from './apply.js';
-import { isOpen, recordsOf } from './apply-record.js';
-import type { ClosedRecord, TransactionPlan } from './apply-record.js';
+import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './apply-record.js';
 import { standingOf } from './commit-ref.js';
 import { repositoryOf } from './git.js';
 import type { LeaseKeeper } from './lease.js';

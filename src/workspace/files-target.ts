@@ -4,8 +4,7 @@ import { lstat, realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 
 import { checkPath } from '../edits/paths.js';
-import { problem } from '../shared/problems.js';
-import type { Problem } from '../shared/problems.js';
+import { problem, type Problem } from '../shared/problems.js';
 import { kindOf } from './given-file.js';
 import { errnoOf } from './sys.js';
 import type { Result } from './types.js';

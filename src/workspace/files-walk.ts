@@ -1,9 +1,7 @@
 /** Listing and ignoring outside git: a bounded walk that honours .gitignore files, nearest last. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-
-import ignore from 'ignore';
-import type { Ignore } from 'ignore';
+import ignore, { type Ignore } from 'ignore';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 import { readGivenText, UNREADABLE } from './given-file.js';
 

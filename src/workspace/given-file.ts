@@ -2,8 +2,7 @@
  * The one way in which a file is opened that a person or a repository hands us: a job, a plan, settings, a manifest, rules, a target. What
  * is no regular file is refused by name and never waited for (a named pipe would hang its reader), and no more is read than is asked for.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import type { Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 import { fail } from '../shared/problems.js';

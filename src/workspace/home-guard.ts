@@ -4,11 +4,9 @@
  */
 import { fail } from '../shared/problems.js';
 import { homePaths } from './home.js';
-import { storeIdPath } from './store.js';
-import type { Store } from './store.js';
+import { storeIdPath, type Store } from './store.js';
 import { orNull } from './sys-put.js';
-import { errnoOf } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, type Sys } from './sys.js';
 
 export interface HomeGuard {
   /** For all stores of the worker: it makes no directory that holds the home or the store, nor these themselves. */

@@ -5,8 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { ownDirectory } from './own-directory.js';
 import { orNull, putFileIfAbsent } from './sys-put.js';
-import { errnoOf, realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, realSys, type Sys } from './sys.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,13 +1,10 @@
 /** The last change of a workspace that this home's records know and nobody put back: what `emend undo` is about. */
 import { join } from 'node:path';
-import { isStepKey } from '../shared/refs.js';
-import type { StepKey } from '../shared/refs.js';
+import { isStepKey, type StepKey } from '../shared/refs.js';
 import { landed } from './apply-again.js';
-import { difference, isAt, look } from './apply-look.js';
-import type { Side } from './apply-look.js';
+import { difference, isAt, look, type Side } from './apply-look.js';
 import { openRecord, recordName } from './apply-record.js';
-import { appliedRecords } from './ended-lease.js';
-import type { AppliedRecord } from './ended-lease.js';
+import { appliedRecords, type AppliedRecord } from './ended-lease.js';
 import { isLocal } from './local-holder.js';
 import { orNull } from './sys-put.js';
 import type { Sys } from './sys.js';

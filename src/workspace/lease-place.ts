@@ -2,8 +2,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProblemError } from '../shared/problems.js';
-import { gitLine, headOf } from './git.js';
-import type { Head } from './git.js';
+import { gitLine, headOf, type Head } from './git.js';
 import { sha256 } from './hash.js';
 import { homePaths } from './home.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';

@@ -6,11 +6,9 @@ import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import type { StepKey } from '../shared/refs.js';
 import { checkVersion } from '../shared/versions.js';
-import { headAt, leasePlace } from './lease-place.js';
-import type { LeasePlace } from './lease-place.js';
+import { headAt, leasePlace, type LeasePlace } from './lease-place.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from './sys-put.js';
-import { realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { realSys, type Sys } from './sys.js';
 import type { LeaseAttempt, LeaseHolder } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 

@@ -3,13 +3,11 @@
  * which process it is. Where that process is gone the hold stands for nothing: its transaction is finished or reverted, and it ends.
  */
 import { isStepKey } from '../shared/refs.js';
-import { isAlive } from './apply-process.js';
-import type { ProcessIdentity } from './apply-process.js';
+import { isAlive, type ProcessIdentity } from './apply-process.js';
 import { recordsOf } from './apply-record.js';
 import { homePaths } from './home.js';
 import { orNull } from './sys-put.js';
-import { realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { realSys, type Sys } from './sys.js';
 import type { ApplyEngine, ApplyRequest, LeaseEnd, LeaseHolder, RunStanding } from './types.js';
 
 /** No Temporal namespace may be named so. */

@@ -5,19 +5,16 @@
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { problem, ProblemError } from '../shared/problems.js';
+import { problem, ProblemError, type Problem } from '../shared/problems.js';
 import { recordName } from './apply-record.js';
 import { syncIndex } from './commit-index.js';
 import { commitSettings, identity, withTrailer } from './commit-message.js';
 import { moveRef, standingOf } from './commit-ref.js';
-import { git, gitLine, repositoryOf, valueOf } from './git.js';
-import type { Repository } from './git.js';
-import { treeChanges } from './git-entries.js';
-import type { Entry, TreeChanges } from './git-entries.js';
+import { git, gitLine, repositoryOf, valueOf, type Repository } from './git.js';
+import { treeChanges, type Entry, type TreeChanges } from './git-entries.js';
 import { proposalIdOf } from './hash.js';
-import { mergeTrees } from './merge-tree.js';
+import { mergeTrees, type MergeConflict } from './merge-tree.js';
 import { orNull } from './sys-put.js';
-import type { MergeConflict } from './merge-tree.js';
 import type {
   ApplyEngine,
   ApplyRequest,
@@ -28,7 +25,6 @@ import type {
   ProposalFile,
   StillOurs,
 } from './types.js';
-import type { Problem } from '../shared/problems.js';
 
 export interface MergeRequest {
   /** 32 hex digits, of this merge alone: who holds the workspace for it, and its commit's trailer. */

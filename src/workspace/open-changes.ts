@@ -1,7 +1,6 @@
 /** Transactions that stand open in a home, as they are: nothing is settled, swept or made. For whoever only looks at files. */
 import { join } from 'node:path';
-import { isStepKey } from '../shared/refs.js';
-import type { StepKey } from '../shared/refs.js';
+import { isStepKey, type StepKey } from '../shared/refs.js';
 import { isAlive } from './apply-process.js';
 import { isOpen, recordsOf } from './apply-record.js';
 import { orNull } from './sys-put.js';

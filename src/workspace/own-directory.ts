@@ -1,8 +1,7 @@
 /** A directory of ours that holds code, prompts and answers: it must be this user's own. */
 import { shellWord } from './shell-word.js';
 import { ensureDir, orNull } from './sys-put.js';
-import { errnoOf } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, type Sys } from './sys.js';
 
 /**
  * The directory's absolute real path, created with mode 0700 where it was missing. `unusable` throws: it gets the path, why it will not

@@ -6,8 +6,14 @@ import type { EngineParts } from './apply.js';
 import { difference, isAt, look } from './apply-look.js';
 import { freshId } from './apply-names.js';
 import { shownKey } from '../shared/refs.js';
-import { openRecord, recordName } from './apply-record.js';
-import type { ClosedRecord, PlannedFile, TransactionPlan, TransactionRecord } from './apply-record.js';
+import {
+  openRecord,
+  recordName,
+  type ClosedRecord,
+  type PlannedFile,
+  type TransactionPlan,
+  type TransactionRecord,
+} from './apply-record.js';
 import { asAttempt, transact } from './apply-transact.js';
 import type { HeldTaking } from './lease.js';
 import type { FileStat } from './sys.js';

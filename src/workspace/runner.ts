@@ -1,8 +1,6 @@
 /** Runs a command that a person wrote (a job's, a plan's or the project's tests). Never one that came from a model. */
-import { redact, withoutSecrets } from './runner-env.js';
-import type { Environment } from './runner-env.js';
-import { runProcess } from './runner-process.js';
-import type { ProcessOutcome } from './runner-process.js';
+import { redact, withoutSecrets, type Environment } from './runner-env.js';
+import { runProcess, type ProcessOutcome } from './runner-process.js';
 
 export { redact, withoutSecrets } from './runner-env.js';
 

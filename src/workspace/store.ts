@@ -10,8 +10,7 @@ import { createBlobStore } from './blob-store.js';
 import { homePaths, hostId } from './home.js';
 import { ownDirectory } from './own-directory.js';
 import { onDisk, orNull, putFileIfAbsent, putJsonIfAbsent, readJson } from './sys-put.js';
-import { realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { realSys, type Sys } from './sys.js';
 import type { Archive, BlobStore } from './types.js';
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { ProblemError, problem } from '../shared/problems.js';
-import { errnoOf, linksFail } from './sys.js';
-import type { Sys } from './sys.js';
+import { errnoOf, linksFail, type Sys } from './sys.js';
 
 /** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
 export const asDiskProblem = (error: unknown, what: string): unknown => {

@@ -2,8 +2,7 @@
  * The system calls that everything durable goes through: few, thin and named, so that one shim can count them, kill the process
  * before or after any of them, and make any of them fail. All throw Node's errno errors.
  */
-import { constants, readdir, stat } from 'node:fs';
-import type { BigIntStats } from 'node:fs';
+import { constants, readdir, stat, type BigIntStats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { STORE_BOUNDS } from '../shared/bounds.js';

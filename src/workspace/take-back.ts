@@ -7,8 +7,7 @@ import { sha256 } from './hash.js';
 import { commitSettings, identity } from './commit-message.js';
 import { git, gitLine, repositoryOf, valueOf } from './git.js';
 import { blobId, sameEntry, treeEntries } from './git-entries.js';
-import { mergeInto } from './merge.js';
-import type { MergeOutcome, MergeParts, MergeRequest } from './merge.js';
+import { mergeInto, type MergeOutcome, type MergeParts, type MergeRequest } from './merge.js';
 import { mergeTrees } from './merge-tree.js';
 import type { LeaseHolder, StillOurs } from './types.js';
 

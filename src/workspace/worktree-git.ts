@@ -5,8 +5,7 @@ import { problem, ProblemError } from '../shared/problems.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 import { git, gitGroup, gitLine, repositoryOf, valueOf } from './git.js';
 import { orNull } from './sys-put.js';
-import { realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { realSys, type Sys } from './sys.js';
 
 /** ◆ What is recorded before a worktree is made. */
 export interface Worktree {

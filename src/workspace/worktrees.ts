@@ -12,8 +12,7 @@ import { fail, ProblemError } from '../shared/problems.js';
 import { runCommand } from './runner.js';
 import type { Environment } from './runner-env.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from './sys-put.js';
-import { realSys } from './sys.js';
-import type { Sys } from './sys.js';
+import { realSys, type Sys } from './sys.js';
 import { commandTurn } from './turns.js';
 import type { LeaseHolder, Result, StillOurs } from './types.js';
 import {
@@ -27,8 +26,9 @@ import {
   placedAt,
   planWorktree,
   tipOf,
+  type Worktree,
+  type WorktreeWanted,
 } from './worktree-git.js';
-import type { Worktree, WorktreeWanted } from './worktree-git.js';
 
 export interface RemovedWorktree {
   readonly name: string;

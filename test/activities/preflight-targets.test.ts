@@ -7,10 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { chooseTargets } from '../../src/activities/preflight-targets.js';
 import { parseJob } from '../../src/job/job.js';
-import { LIMITS } from '../../src/shared/limits.js';
-import type { Limits } from '../../src/shared/limits.js';
-import { ProblemError } from '../../src/shared/problems.js';
-import type { Problem } from '../../src/shared/problems.js';
+import { LIMITS, type Limits } from '../../src/shared/limits.js';
+import { ProblemError, type Problem } from '../../src/shared/problems.js';
 import { isolateGit, Repo } from '../workspace/git-fixture.js';
 
 isolateGit();

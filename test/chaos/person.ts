@@ -5,8 +5,7 @@ import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync
 import { dirname, join } from 'node:path';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { decide } from '../../src/client/decide.js';
-import { withLive } from '../../src/client/resolve-run.js';
-import type { ResolvedRun } from '../../src/client/resolve-run.js';
+import { withLive, type ResolvedRun } from '../../src/client/resolve-run.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import type { Answer, DecisionPoint } from '../../src/shared/decisions.js';
 import { savedBy, type Carrier } from './jobs.js';

@@ -1,9 +1,8 @@
 /** What a chaos run prints: its plan before, its findings after. */
-import type { Carried } from './carry.js';
+import type { Carried, Planned } from './carry.js';
 import type { Evidence } from './evidence.js';
 import { INVARIANTS } from './invariants/index.js';
 import type { Kind } from './kind.js';
-import type { Planned } from './carry.js';
 
 const table = (rows: readonly (readonly string[])[]): string[] => {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { exitOfClosed, exitOfResult } from '../../src/cli/exit-codes.js';
 import { explain, explanation, reportError } from '../../src/cli/explain.js';
-import { problem, ProblemError, ProblemsError } from '../../src/shared/problems.js';
-import type { ProblemCode } from '../../src/shared/problems.js';
+import { problem, ProblemError, ProblemsError, type ProblemCode } from '../../src/shared/problems.js';
 import type { StepOutcome, StepResult } from '../../src/shared/protocol.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { fakeIo } from './io.js';

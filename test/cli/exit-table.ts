@@ -2,8 +2,7 @@
  * What commands end with, in a terminal and without one: the table in docs/reference.md, and the cases that exit-table.test.ts runs. A
  * new case is a row; only a new situation needs code, there.
  */
-import { EXIT } from '../../src/shared/problems.js';
-import type { ExitCode } from '../../src/shared/problems.js';
+import { EXIT, type ExitCode } from '../../src/shared/problems.js';
 
 /** What a person finds. Each is set up in exit-table.test.ts. */
 export const SITUATIONS = {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { menuLines, readReply } from '../../src/cli/menu.js';
-import { ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
-import type { DecisionPoint, PauseReason } from '../../src/shared/decisions.js';
+import { ANSWERS_BY_REASON, type DecisionPoint, type PauseReason } from '../../src/shared/decisions.js';
 
 const decision = (reason: PauseReason, proposalId: string | null = '9'): DecisionPoint => ({
   id: '1-a',

@@ -3,8 +3,7 @@ import { expect, test } from '@jest/globals';
 import { buildProgram } from '../../src/cli/program.js';
 import { fakeIo } from './io.js';
 import { ONLY_RESULTS, QUIET_TABLE } from './quiet-table.js';
-import { played } from './situations.js';
-import type { Played } from './situations.js';
+import { played, type Played } from './situations.js';
 
 /** Without what differs from run to run: keys, ports, times. */
 const linesOf = ({ out, err }: Played): readonly string[] =>

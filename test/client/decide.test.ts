@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decide } from '../../src/client/decide.js';
-import type { DecideOptions } from '../../src/client/decide.js';
+import { decide, type DecideOptions } from '../../src/client/decide.js';
 import { resolveRun } from '../../src/client/resolve-run.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
 import { fakeEmend, FakeServer, problemOf } from './fake.js';

@@ -7,10 +7,9 @@ import { createArchive } from '../../src/workspace/archive.js';
 import { createBlobStore } from '../../src/workspace/blob-store.js';
 import { storePaths } from '../../src/workspace/store.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
-import { queueNames, QUERIES } from '../../src/shared/protocol.js';
+import { queueNames, QUERIES, type LedgerRow, type StepStatus } from '../../src/shared/protocol.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import type { StepEvent } from '../../src/shared/events.js';
-import type { LedgerRow, StepStatus } from '../../src/shared/protocol.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import type {
   ClosedRun,

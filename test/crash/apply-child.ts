@@ -5,8 +5,7 @@ import { createBlobStore } from '../../src/workspace/blob-store.js';
 import { storePaths } from '../../src/workspace/store.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyRequest } from '../../src/workspace/types.js';
-import { errnoError, shimSys } from '../support/sys-shim.js';
-import type { ShimPlan } from '../support/sys-shim.js';
+import { errnoError, shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 export interface ChildTask {
   readonly home: string;

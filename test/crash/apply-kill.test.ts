@@ -4,12 +4,10 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { realSys } from '../../src/workspace/sys.js';
-import { shimSys } from '../support/sys-shim.js';
-import type { SysCall } from '../support/sys-shim.js';
+import { shimSys, type SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
 import { sampled } from '../support/seeded.js';
-import { leftovers, makeScene, mixedFiles, sidesOf, STEP } from '../workspace/apply-scene.js';
-import type { Scene } from '../workspace/apply-scene.js';
+import { leftovers, makeScene, mixedFiles, sidesOf, STEP, type Scene } from '../workspace/apply-scene.js';
 import type { ChildTask } from './apply-child.js';
 
 let child: ReturnType<typeof transpile>;

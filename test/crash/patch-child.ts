@@ -3,8 +3,7 @@ import { patch } from '../../src/cli/commands/patch.js';
 import { undo } from '../../src/cli/commands/undo.js';
 import { processIo } from '../../src/cli/io.js';
 import { realSys } from '../../src/workspace/sys.js';
-import { shimSys } from '../support/sys-shim.js';
-import type { ShimPlan } from '../support/sys-shim.js';
+import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 const [work = '', workspace = '', answer = '', plan = ''] = process.argv.slice(2);
 const { sys, names } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);

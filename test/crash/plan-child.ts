@@ -2,8 +2,7 @@
 import { changePlan } from '../../src/cli/commands/plan-change.js';
 import { processIo } from '../../src/cli/io.js';
 import { realSys } from '../../src/workspace/sys.js';
-import { shimSys } from '../support/sys-shim.js';
-import type { ShimPlan } from '../support/sys-shim.js';
+import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 const [verb = '', kind = '', path = '', number = '', plan = ''] = process.argv.slice(2);
 const { sys, names } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);

@@ -3,10 +3,8 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { resolveRun } from '../../src/client/index.js';
-import { servePage } from './page-support.js';
-import type { ServedPage } from './page-support.js';
-import { scene, whole } from './support.js';
-import type { Scene } from './support.js';
+import { servePage, type ServedPage } from './page-support.js';
+import { scene, whole, type Scene } from './support.js';
 
 interface Answer {
   readonly status: number;

@@ -15,8 +15,7 @@ import { SERVER_BOUNDS } from '../../src/shared/bounds.js';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { clipped, unseenFocus } from './page-narrow.js';
 import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
-import { scene, whole } from './support.js';
-import type { Scene } from './support.js';
+import { scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(180_000);
 

@@ -2,12 +2,10 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import type { Emend } from '../../src/client/index.js';
 import { loadAssets } from '../../src/web/assets.js';
-import { startWeb } from '../../src/web/server.js';
-import type { WebServer } from '../../src/web/server.js';
+import { startWeb, type WebServer } from '../../src/web/server.js';
 import { describeIf } from '../support/skipped.js';
 
 const PLACES = [

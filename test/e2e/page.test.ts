@@ -2,11 +2,9 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { clipped, unseenFocus } from './page-narrow.js';
-import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
-import type { ServedPage } from './page-support.js';
+import { inBrowser, launch, openPage, picture, servePage, violations, type ServedPage } from './page-support.js';
 import { answerFor, planText, replanned, startDemo } from './plan-support.js';
-import { scene, whole } from './support.js';
-import type { Scene } from './support.js';
+import { scene, whole, type Scene } from './support.js';
 
 const PHASES = [
   { name: 'Foundation', file: 'src/one.js' },

@@ -20,8 +20,7 @@ import {
   type StepEvent,
   type StepResult,
 } from '../../src/client/index.js';
-import type { Rehearsal } from '../../src/model/rehearsal/server.js';
-import { startRehearsal } from '../../src/model/rehearsal/server.js';
+import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import { homesOf, noteShares } from './homes.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
 

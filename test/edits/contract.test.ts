@@ -2,10 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../src/edits/outcome.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
-import type { AnswerFormat } from '../../src/shared/formats.js';
-import { DIALECTS, FORMATS } from '../../src/shared/formats.js';
-import type { LineEdit } from './formats.js';
-import { SAY } from './formats.js';
+import { type AnswerFormat, DIALECTS, FORMATS } from '../../src/shared/formats.js';
+import { type LineEdit, SAY } from './formats.js';
 
 const utf16 = (text: string): Buffer => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
 const utf16be = (text: string): Buffer => utf16(text).swap16();

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { combinedDiff } from '../../src/edits/index.js';
-import type { DiffFile } from '../../src/edits/index.js';
+import { combinedDiff, type DiffFile } from '../../src/edits/index.js';
 import { seed } from '../support/seeded.js';
 
 const GROUPS = Number(process.env.EMEND_CASES ?? 8);

@@ -4,8 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { DiffFile } from '../../src/edits/diff.js';
-import { combinedDiff, countChanged } from '../../src/edits/diff.js';
+import { type DiffFile, combinedDiff, countChanged } from '../../src/edits/diff.js';
 
 let root: string;
 beforeAll(() => {

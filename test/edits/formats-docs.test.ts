@@ -1,10 +1,8 @@
 /** docs/formats.md: each example is run, and each refusal has its row. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer, detectFormat } from '../../src/edits/index.js';
-import type { OfferedFile } from '../../src/edits/index.js';
-import { DIALECTS, FORMATS, RUNGS } from '../../src/shared/formats.js';
-import type { AnswerFormat } from '../../src/shared/formats.js';
+import { applyAnswer, detectFormat, type OfferedFile } from '../../src/edits/index.js';
+import { DIALECTS, FORMATS, RUNGS, type AnswerFormat } from '../../src/shared/formats.js';
 
 const DOC = readFileSync('docs/formats.md', 'utf8');
 

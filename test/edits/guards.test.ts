@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
 import type { Finding, GuardSettings } from '../../src/shared/formats.js';
-import type { GuardedFile } from '../../src/edits/guards.js';
-import { guardFindings } from '../../src/edits/guards.js';
+import { type GuardedFile, guardFindings } from '../../src/edits/guards.js';
 
 const findings = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): Finding[] =>
   guardFindings([

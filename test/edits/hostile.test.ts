@@ -1,9 +1,14 @@
 /** Answers that mean harm: each is refused, or read in time and memory that grow with its length. A regular expression that explodes would not end. EMEND_LONG=1: all. */
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer, combinedDiff, detectFormat, nonceOf, wantedPaths } from '../../src/edits/index.js';
-import type { AnswerOutcome } from '../../src/edits/index.js';
-import { DIALECTS, FORMATS } from '../../src/shared/formats.js';
-import type { AnswerFormat } from '../../src/shared/formats.js';
+import {
+  applyAnswer,
+  combinedDiff,
+  detectFormat,
+  nonceOf,
+  wantedPaths,
+  type AnswerOutcome,
+} from '../../src/edits/index.js';
+import { DIALECTS, FORMATS, type AnswerFormat } from '../../src/shared/formats.js';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { sampled } from '../support/seeded.js';
 

@@ -1,8 +1,7 @@
 /** Files that move, go, and change, each once; their bytes and modes; the file that an answer was made for. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer } from '../../src/edits/index.js';
-import type { ApplyOptions, OfferedFile } from '../../src/edits/index.js';
+import { applyAnswer, type ApplyOptions, type OfferedFile } from '../../src/edits/index.js';
 
 const file = (text: string, mode = 0o755): OfferedFile => ({ bytes: Buffer.from(text), mode });
 const run = (answer: string, files: Readonly<Record<string, OfferedFile>>, options: Partial<ApplyOptions> = {}) =>

@@ -8,11 +8,9 @@ import { createHash } from 'node:crypto';
 import { applyAnswer } from '../../src/edits/outcome.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { lineCheck } from '../../src/edits/listing.js';
-import type { AnswerFormat, RungSettings } from '../../src/shared/formats.js';
-import { DIALECTS, FORMATS } from '../../src/shared/formats.js';
+import { type AnswerFormat, type RungSettings, DIALECTS, FORMATS } from '../../src/shared/formats.js';
 import { fuzz } from '../support/fuzz.js';
-import type { LineEdit } from './formats.js';
-import { SAY, apply } from './formats.js';
+import { type LineEdit, SAY, apply } from './formats.js';
 
 /** Cases of all properties together in `npm test`. */
 const USUAL = 2_000;

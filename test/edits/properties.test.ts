@@ -8,8 +8,7 @@ import { applyAnswer } from '../../src/edits/outcome.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import type { Format } from '../../src/shared/formats.js';
 import { fuzz } from '../support/fuzz.js';
-import type { LineEdit } from './formats.js';
-import { SAY, apply } from './formats.js';
+import { type LineEdit, SAY, apply } from './formats.js';
 
 /** Cases of a property in `npm test`. */
 const USUAL = 2_000;

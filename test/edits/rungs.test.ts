@@ -3,9 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../src/edits/outcome.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { parseConfig } from '../../src/job/config.js';
-import type { AnswerFormat, Rung } from '../../src/shared/formats.js';
+import { type AnswerFormat, type Rung, RUNGS } from '../../src/shared/formats.js';
 import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
-import { RUNGS } from '../../src/shared/formats.js';
 
 interface Sample {
   readonly format: AnswerFormat;

@@ -1,6 +1,5 @@
 /** True changes as quoted text and what takes its place: search-replace, search-blocks, string-replace. */
-import type { LineEdit, TrueChange } from './true-change.js';
-import { apply } from './true-change.js';
+import { type LineEdit, type TrueChange, apply } from './true-change.js';
 
 export interface SaidFind {
   readonly find: readonly string[];

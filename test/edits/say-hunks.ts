@@ -1,6 +1,5 @@
 /** True changes as hunks: unified-diff and begin-patch. */
-import type { LineEdit, TrueChange } from './true-change.js';
-import { body } from './true-change.js';
+import { type LineEdit, type TrueChange, body } from './true-change.js';
 
 export interface HunkStyle {
   /** Kept lines on each side of a change. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LinesPlan, SettleOptions } from '../../src/edits/settle.js';
-import { settle } from '../../src/edits/settle.js';
+import { type LinesPlan, type SettleOptions, settle } from '../../src/edits/settle.js';
 import { applySplices } from '../../src/edits/splices.js';
 import { decodeFile } from '../../src/edits/text.js';
 

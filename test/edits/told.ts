@@ -1,6 +1,5 @@
 /** What an answer comes to, in a word or as the files afterwards: for tables of cases. */
-import { applyAnswer } from '../../src/edits/index.js';
-import type { AnswerOutcome, ApplyOptions } from '../../src/edits/index.js';
+import { applyAnswer, type AnswerOutcome, type ApplyOptions } from '../../src/edits/index.js';
 import type { AnswerFormat } from '../../src/shared/formats.js';
 
 export type Told = string | Readonly<Record<string, unknown>>;

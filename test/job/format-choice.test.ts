@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseConfig } from '../../src/job/config.js';
-import { chooseFormat, complexity, jobFormatPolicy, splitDecision } from '../../src/job/format-choice.js';
-import type { FormatChoiceInput, SplitInput } from '../../src/job/format-choice.js';
+import {
+  chooseFormat,
+  complexity,
+  jobFormatPolicy,
+  splitDecision,
+  type FormatChoiceInput,
+  type SplitInput,
+} from '../../src/job/format-choice.js';
 import { resolveLimits } from '../../src/job/limits.js';
 import type { Format } from '../../src/shared/formats.js';
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { judgeByPolicy, parsePolicy, POLICY_KEYS } from '../../src/job/policy.js';
-import type { Policy } from '../../src/job/policy.js';
+import { judgeByPolicy, parsePolicy, POLICY_KEYS, type Policy } from '../../src/job/policy.js';
 import type { SealedFile, SealedProposal } from '../../src/shared/protocol.js';
 
 const parsed = (source: string): Policy => {

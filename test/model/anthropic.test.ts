@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { createAnthropicModel } from '../../src/model/anthropic.js';
 import { ModelError } from '../../src/model/errors.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';

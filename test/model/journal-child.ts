@@ -4,8 +4,7 @@ import { createAnthropicModel } from '../../src/model/anthropic.js';
 import { createDiskJournal } from '../../src/model/journal.js';
 import type { ModelRequest, SlotKeyParts } from '../../src/model/types.js';
 import { realSys } from '../../src/workspace/sys.js';
-import { shimSys } from '../support/sys-shim.js';
-import type { ShimPlan } from '../support/sys-shim.js';
+import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 export interface AskTask {
   readonly dir: string;

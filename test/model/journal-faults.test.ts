@@ -6,8 +6,7 @@ import { createDiskJournal } from '../../src/model/journal.js';
 import { slotKey } from '../../src/model/slot-key.js';
 import type { ModelPort, StreamEvent } from '../../src/model/types.js';
 import { realSys } from '../../src/workspace/sys.js';
-import { FAULTS, SHORT_WRITES, atEachCall } from '../support/store-faults.js';
-import type { StoreWork } from '../support/store-faults.js';
+import { FAULTS, SHORT_WRITES, atEachCall, type StoreWork } from '../support/store-faults.js';
 import { askFor, keyParts } from './support.js';
 
 const PIECES = ['first ', 'x'.repeat(300_000), ' last'];

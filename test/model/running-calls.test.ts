@@ -3,8 +3,7 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { LiveLines } from '../../src/cli/live-text.js';
-import { followCalls } from '../../src/model/running-calls.js';
-import type { CallNews, RunningCall } from '../../src/model/running-calls.js';
+import { followCalls, type CallNews, type RunningCall } from '../../src/model/running-calls.js';
 import { askFor, eventually, journalAt, keyParts, rule, withDir, withRehearsal } from './support.js';
 
 /** Followers of a test that failed must not go on for ever. */

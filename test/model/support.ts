@@ -3,10 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAnthropicModel } from '../../src/model/anthropic.js';
-import { createDiskJournal } from '../../src/model/journal.js';
-import type { DiskJournalOptions } from '../../src/model/journal.js';
-import type { Rehearsal } from '../../src/model/rehearsal/server.js';
-import { startRehearsal } from '../../src/model/rehearsal/server.js';
+import { createDiskJournal, type DiskJournalOptions } from '../../src/model/journal.js';
+import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
 import type { JournalAsk, ModelRequest, SlotKeyParts } from '../../src/model/types.js';
 

@@ -4,8 +4,7 @@ import { collapsePhase, collapseStage } from '../../src/plan/collapse.js';
 import { expandPhase, expandStage } from '../../src/plan/expand.js';
 import { reportOf } from '../../src/plan/report.js';
 import { DEFAULT_THRESHOLDS, resolveThresholds } from '../../src/plan/thresholds.js';
-import { levelOf } from '../../src/plan/tree.js';
-import type { PlanTree } from '../../src/plan/tree.js';
+import { levelOf, type PlanTree } from '../../src/plan/tree.js';
 import { DOCUMENTED as PLAN, done, inOneFile } from './support.js';
 
 const check = (tree: PlanTree) => reportOf(tree, resolveThresholds([]), (path) => path);

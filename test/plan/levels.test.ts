@@ -9,8 +9,7 @@ import { down, up } from '../../src/plan/links.js';
 import { folderOf, resolveLink } from '../../src/plan/names.js';
 import { readMarkdown } from '../../src/plan/markdown.js';
 import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
-import type { PlanTree } from '../../src/plan/tree.js';
-import { levelOf } from '../../src/plan/tree.js';
+import { type PlanTree, levelOf } from '../../src/plan/tree.js';
 import { fuzz } from '../support/fuzz.js';
 import { collapse, done, EVERYTHING, expand, filesOf, inOneFile } from './support.js';
 

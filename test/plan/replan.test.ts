@@ -1,8 +1,7 @@
 /** Replans on documents: only what changes is spliced, and numbers, dependencies and links of everything else stay. */
 import { describe, expect, test } from '@jest/globals';
 
-import { treeOf } from '../../src/plan/change.js';
-import type { Changed } from '../../src/plan/change.js';
+import { treeOf, type Changed } from '../../src/plan/change.js';
 import { expandPhase } from '../../src/plan/expand.js';
 import { applyReplan } from '../../src/plan/replan.js';
 import { replanSchema } from '../../src/plan/replan-answer.js';

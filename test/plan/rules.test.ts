@@ -6,8 +6,7 @@ import { reconcile, secondScoreSchema, wantsSecondScore } from '../../src/plan/s
 import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
 import { tierOf } from '../../src/plan/tiers.js';
 import { MODEL_BOUNDS } from '../../src/shared/bounds.js';
-import { ACTIONS, outcomeOf } from '../../src/plan/triggers.js';
-import type { TriggerFacts } from '../../src/plan/triggers.js';
+import { ACTIONS, outcomeOf, type TriggerFacts } from '../../src/plan/triggers.js';
 
 const seen = (...signatures: (string | null)[]) => signatures.map((signature) => ({ signature }));
 

@@ -4,11 +4,9 @@ import { expect } from '@jest/globals';
 import { treeOf as treeOfChange, type Change } from '../../src/plan/change.js';
 import { collapsePhase } from '../../src/plan/collapse.js';
 import { expandPhase } from '../../src/plan/expand.js';
-import { mainFile } from '../../src/plan/names.js';
-import type { PlanPlace } from '../../src/plan/names.js';
+import { mainFile, type PlanPlace } from '../../src/plan/names.js';
 import { DEFAULT_THRESHOLDS } from '../../src/plan/thresholds.js';
-import { readTree } from '../../src/plan/tree.js';
-import type { PlanTree } from '../../src/plan/tree.js';
+import { readTree, type PlanTree } from '../../src/plan/tree.js';
 
 export const EVERYTHING = `# Feature Implementation Plan
 

@@ -1,7 +1,6 @@
 /** What a person reads: details in the Temporal UI, status, ledger and events. */
 import { describe, expect, test } from '@jest/globals';
-import type { PauseReason } from '../../src/shared/decisions.js';
-import { ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
+import { type PauseReason, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { readShortSignal } from '../../src/shared/signals.js';
 import { detailsOf, eventsOf, ledgerOf, statusOf } from '../../src/shared/views.js';
 import { inOrder, play, StepDriver, type Saying, type Words } from './step-driver.js';

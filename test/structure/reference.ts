@@ -5,8 +5,7 @@ import ts from 'typescript';
 import { buildProgram } from '../../src/cli/program.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { EXIT, EXIT_MEANS } from '../../src/shared/problems.js';
-import { EXIT_TABLE, SERVED, SITUATIONS } from '../cli/exit-table.js';
-import type { ExitRow } from '../cli/exit-table.js';
+import { EXIT_TABLE, SERVED, SITUATIONS, type ExitRow } from '../cli/exit-table.js';
 import { fakeIo } from '../cli/io.js';
 import { ONLY_RESULTS, QUIET_TABLE } from '../cli/quiet-table.js';
 

@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { Sys } from '../../src/workspace/sys.js';
+import { realSys, type Sys } from '../../src/workspace/sys.js';
 import { sampled } from './seeded.js';
-import { errnoError, shimSys } from './sys-shim.js';
-import type { ShimPlan, SysCall } from './sys-shim.js';
+import { errnoError, shimSys, type ShimPlan, type SysCall } from './sys-shim.js';
 
 type Fault = Omit<ShimPlan, 'at'> & { readonly errno: string };
 

@@ -3,15 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WorkflowFailedError } from '@temporalio/client';
-import { DefaultLogger, Runtime, Worker, bundleWorkflowCode } from '@temporalio/worker';
-import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  Runtime,
+  Worker,
+  bundleWorkflowCode,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 import { BOUNDS } from '../../src/shared/limits.js';
-import { connectClient } from '../../src/temporal/connection.js';
-import type { ClientConnection } from '../../src/temporal/connection.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
 import { boundFailures } from '../../src/temporal/failures.js';
-import { connectWorker } from '../../src/temporal/worker-connection.js';
-import type { WorkerConnection } from '../../src/temporal/worker-connection.js';
+import { connectWorker, type WorkerConnection } from '../../src/temporal/worker-connection.js';
 import { longOnly } from '../support/skipped.js';
 import { createActivities } from './support/activities.js';
 import { memoryBlobs } from './support/memory-blobs.js';

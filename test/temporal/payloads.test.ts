@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ApplicationFailure } from '@temporalio/common';
-import type { Payload } from '@temporalio/common';
+import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { BlobPayloadCodec, asFailure, asProblem } from '../../src/temporal/payloads.js';

@@ -1,7 +1,6 @@
 /** Workers that live and end together, over workers that do as they are told and workers that do not. */
 import { expect, test } from '@jest/globals';
-import { runWorkers } from '../../src/temporal/run-workers.js';
-import type { OneWorker } from '../../src/temporal/run-workers.js';
+import { runWorkers, type OneWorker } from '../../src/temporal/run-workers.js';
 
 interface Fake extends OneWorker {
   readonly asked: () => number;

@@ -2,10 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { combinedDiff } from '../../src/edits/diff.js';
 import { coloured } from '../../src/web/page/diff/colours.js';
-import { parseDiff } from '../../src/web/page/model/parse-diff.js';
-import type { DiffFile } from '../../src/web/page/model/parse-diff.js';
-import { pairsOf, rowsOf } from '../../src/web/page/model/rows.js';
-import type { Row } from '../../src/web/page/model/rows.js';
+import { parseDiff, type DiffFile } from '../../src/web/page/model/parse-diff.js';
+import { pairsOf, rowsOf, type Row } from '../../src/web/page/model/rows.js';
 import { searchRows } from '../../src/web/page/model/walk.js';
 import { stretchesOf } from '../../src/web/page/model/within-line.js';
 

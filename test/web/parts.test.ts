@@ -2,8 +2,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { changeNeeds, combinedDiff, readSealedDiff, wordsOf } from '../../src/edits/index.js';
 import { parseDiff } from '../../src/web/page/model/parse-diff.js';
-import { hasParts, hunkNeeds, missedNeeds, saidOf, selectionOf, verdictOf } from '../../src/web/page/model/parts.js';
-import type { HunkVerdict } from '../../src/web/page/model/parts.js';
+import {
+  hasParts,
+  hunkNeeds,
+  missedNeeds,
+  saidOf,
+  selectionOf,
+  verdictOf,
+  type HunkVerdict,
+} from '../../src/web/page/model/parts.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const BASE = Array.from({ length: 40 }, (_, i) => `// line ${i + 1}\n`).join('');

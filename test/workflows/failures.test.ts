@@ -1,7 +1,6 @@
 /** An activity that failed for good, in the words of a decision point: what Temporal raises -> reason. */
 import { expect, test } from '@jest/globals';
-import type { TimeoutType } from '@temporalio/common';
-import { ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
+import { type TimeoutType, ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
 import { createActivities, type ActivityDependencies } from '../../src/activities/index.js';
 import { resolveTimings } from '../../src/temporal/timings.js';
 import { failureOf, refuseUpdate, WORK } from '../../src/workflows/failures.js';

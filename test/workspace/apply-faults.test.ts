@@ -5,8 +5,7 @@ import { ProblemError } from '../../src/shared/problems.js';
 import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyOutcome } from '../../src/workspace/types.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
-import { errnoError, shimSys } from '../support/sys-shim.js';
-import type { ShimPlan } from '../support/sys-shim.js';
+import { errnoError, shimSys, type ShimPlan } from '../support/sys-shim.js';
 import { testIf } from '../support/skipped.js';
 import { leftovers, makeScene, mixedFiles, sidesOf } from './apply-scene.js';
 

@@ -7,8 +7,7 @@ import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyOutcome } from '../../src/workspace/types.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, sidesOf } from './apply-scene.js';
-import type { Scene, SceneFile } from './apply-scene.js';
+import { leftovers, makeScene, sidesOf, type Scene, type SceneFile } from './apply-scene.js';
 
 const FILES: readonly SceneFile[] = [
   { path: 'a.txt', before: 'old a\n', after: 'new a\n' },

@@ -5,13 +5,11 @@ import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
 import { processOf } from '../../src/workspace/apply-process.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { Sys } from '../../src/workspace/sys.js';
+import { realSys, type Sys } from '../../src/workspace/sys.js';
 import type { ApplyEngine } from '../../src/workspace/types.js';
 import { testIf } from '../support/skipped.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, sidesOf } from './apply-scene.js';
-import type { Scene } from './apply-scene.js';
+import { leftovers, makeScene, sidesOf, type Scene } from './apply-scene.js';
 
 const FILES = ['a.txt', "b o'b.txt", 'sub/c.txt'].map((path) => ({ path, before: 'old\n', after: 'new\n' }));
 

@@ -2,15 +2,12 @@
 import * as fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import type { ProcessIdentity } from '../../src/workspace/apply-process.js';
-import { ownProcess } from '../../src/workspace/apply-process.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { Sys } from '../../src/workspace/sys.js';
+import { type ProcessIdentity, ownProcess } from '../../src/workspace/apply-process.js';
+import { realSys, type Sys } from '../../src/workspace/sys.js';
 import type { ApplyEngine } from '../../src/workspace/types.js';
 import { drawn, randomFrom, sampled, seed, spread, WHOLE } from '../support/seeded.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot } from './apply-scene.js';
-import type { Scene } from './apply-scene.js';
+import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot, type Scene } from './apply-scene.js';
 
 /** A process that other engines take for dead, whatever it does. */
 const DEAD: ProcessIdentity = { boot: 'another-boot', pid: 1, started: '1' };

@@ -1,8 +1,17 @@
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot, STEP } from './apply-scene.js';
-import type { Scene, SceneFile } from './apply-scene.js';
+import {
+  leftovers,
+  makeScene,
+  mixedFiles,
+  requestOf,
+  sidesOf,
+  snapshot,
+  STEP,
+  type Scene,
+  type SceneFile,
+} from './apply-scene.js';
 
 let scene: Scene;
 const start = async (files: readonly SceneFile[], options?: { git?: boolean }): Promise<Scene> => {

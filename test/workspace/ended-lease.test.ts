@@ -2,10 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { createLeaseKeeper } from '../../src/workspace/lease.js';
-import type { LeaseKeeper } from '../../src/workspace/lease.js';
-import { makeScene, STEP } from './apply-scene.js';
-import type { Scene } from './apply-scene.js';
+import { createLeaseKeeper, type LeaseKeeper } from '../../src/workspace/lease.js';
+import { makeScene, STEP, type Scene } from './apply-scene.js';
 
 const FILES = [
   { path: 'a.txt', before: 'old a\n', after: 'new a\n' },

@@ -15,8 +15,7 @@ import { realSys } from '../../src/workspace/sys.js';
 import type { ApplyEngine, ApplyOutcome, CommitRequest, LeaseHolder } from '../../src/workspace/types.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, mixedFiles, sidesOf, snapshot, STEP } from './apply-scene.js';
-import type { Scene } from './apply-scene.js';
+import { leftovers, makeScene, mixedFiles, sidesOf, snapshot, STEP, type Scene } from './apply-scene.js';
 
 const DEAD = { boot: 'another-boot', pid: 1, started: '1' };
 const OTHER = 'ffff0000ffff0000';

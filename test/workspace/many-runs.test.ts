@@ -6,8 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createApplyEngine } from '../../src/workspace/apply.js';
 import { createArchive } from '../../src/workspace/archive.js';
 import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { Sys } from '../../src/workspace/sys.js';
+import { realSys, type Sys } from '../../src/workspace/sys.js';
 
 const RUNS = 150;
 

@@ -10,8 +10,7 @@ import { mergePhase } from '../../src/activities/plan/worktree.js';
 import { fail } from '../../src/shared/problems.js';
 import { createApplyEngine } from '../../src/workspace/apply.js';
 import { checkMergeable } from '../../src/workspace/merge-tree.js';
-import { mergeInto } from '../../src/workspace/merge.js';
-import type { MergeOutcome, MergeParts } from '../../src/workspace/merge.js';
+import { mergeInto, type MergeOutcome, type MergeParts } from '../../src/workspace/merge.js';
 import type { ApplyEngine } from '../../src/workspace/types.js';
 import { Blobs, isolateGit, Repo } from './git-fixture.js';
 

@@ -3,13 +3,11 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { realSys } from '../../src/workspace/sys.js';
-import type { Sys } from '../../src/workspace/sys.js';
+import { realSys, type Sys } from '../../src/workspace/sys.js';
 import type { FileConflict } from '../../src/workspace/types.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, sidesOf } from './apply-scene.js';
-import type { Scene, SceneFile } from './apply-scene.js';
+import { leftovers, makeScene, sidesOf, type Scene, type SceneFile } from './apply-scene.js';
 
 const FILES: readonly SceneFile[] = [
   { path: 'a.txt', before: 'old a\n', after: 'new a\n' },

@@ -7,9 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { transformFile } from '@swc/core';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { redact, runCommand, withoutSecrets } from '../../src/workspace/runner.js';
+import {
+  redact,
+  runCommand,
+  withoutSecrets,
+  type CommandOutcome,
+  type CommandRequest,
+} from '../../src/workspace/runner.js';
 import { alive } from '../support/alive.js';
-import type { CommandOutcome, CommandRequest } from '../../src/workspace/runner.js';
 
 let dir: string;
 beforeEach(async () => {

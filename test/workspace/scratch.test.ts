@@ -1,6 +1,5 @@
 /** What a killed commit leaves in TMPDIR goes with whoever comes next; what a live one works in stays. */
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import {
   chmodSync,
   existsSync,

@@ -10,8 +10,7 @@ import { refOf } from '../../src/workspace/hash.js';
 import { createLeaseKeeper } from '../../src/workspace/lease.js';
 import { createRecordStore } from '../../src/workspace/records.js';
 import type { ArchiveEntry } from '../../src/workspace/types.js';
-import { FAULTS, SHORT_WRITES, atEachCall, noLinks } from '../support/store-faults.js';
-import type { StoreWork } from '../support/store-faults.js';
+import { FAULTS, SHORT_WRITES, atEachCall, noLinks, type StoreWork } from '../support/store-faults.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 /** Its value where it can be read; null where the store says that it is not there. Anything else fails the test. */

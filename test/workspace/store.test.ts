@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { homePaths, hostId, resolveHome } from '../../src/workspace/home.js';
 import { openStores, resolveStore } from '../../src/workspace/store.js';
 import { putFileIfAbsent } from '../../src/workspace/sys-put.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { Sys } from '../../src/workspace/sys.js';
+import { realSys, type Sys } from '../../src/workspace/sys.js';
 import type { ArchiveEntry } from '../../src/workspace/types.js';
 import { errnoError } from '../support/sys-shim.js';
 

@@ -7,13 +7,11 @@ import { basename, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { createWorktreeKeeper, worktreesDir } from '../../src/workspace/worktrees.js';
-import type { WorktreeKeeper } from '../../src/workspace/worktrees.js';
+import { createWorktreeKeeper, worktreesDir, type WorktreeKeeper } from '../../src/workspace/worktrees.js';
 import type { Worktree } from '../../src/workspace/worktree-git.js';
 import { createApplyEngine } from '../../src/workspace/apply.js';
 import { problem, ProblemError } from '../../src/shared/problems.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { Sys } from '../../src/workspace/sys.js';
+import { realSys, type Sys } from '../../src/workspace/sys.js';
 import { Blobs, isolateGit, Repo } from './git-fixture.js';
 
 isolateGit();

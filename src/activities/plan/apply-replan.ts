@@ -7,10 +7,8 @@ import { treeOf } from '../../plan/change.js';
 import { findPhase } from '../../plan/mark.js';
 import { mainFile } from '../../plan/names.js';
 import { applyReplan as applyToTree } from '../../plan/replan.js';
-import { replanSchema } from '../../plan/replan-answer.js';
-import type { Replan } from '../../plan/replan-answer.js';
-import { measured, withRevision } from '../../plan/revisions.js';
-import type { Revision } from '../../plan/revisions.js';
+import { replanSchema, type Replan } from '../../plan/replan-answer.js';
+import { measured, withRevision, type Revision } from '../../plan/revisions.js';
 import type { ReplanAction } from '../../plan/triggers.js';
 import type { ApplyReplanInput, ApplyReplanResult } from '../../shared/plan/advice.js';
 import { fail, ProblemError } from '../../shared/problems.js';
@@ -18,8 +16,7 @@ import type { ActivityScope } from '../boundary.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { getText } from '../snapshot.js';
 import { inWorkspace } from './plan-paths.js';
-import { writePlan } from './write-plan.js';
-import type { PlanTexts } from './write-plan.js';
+import { writePlan, type PlanTexts } from './write-plan.js';
 
 type Measures = Pick<Revision, 'oldStructure' | 'newStructure' | 'complexityBefore' | 'complexityAfter'>;
 

@@ -10,8 +10,7 @@ import type { UndoneTask } from '../../plan/undone.js';
 import { readTextFile } from '../preflight-files.js';
 import { inWorkspace } from './plan-paths.js';
 import { undoneOf } from './undone.js';
-import { writePlan } from './write-plan.js';
-import type { PlanTexts } from './write-plan.js';
+import { writePlan, type PlanTexts } from './write-plan.js';
 
 export const markPhase =
   (dependencies: ActivityDependencies) =>

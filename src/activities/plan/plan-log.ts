@@ -8,8 +8,7 @@ import { pino } from 'pino';
 import type { StepEvent } from '../../shared/events.js';
 import type { StepKey } from '../../shared/refs.js';
 import type { Archive, ArchiveEntry } from '../../workspace/types.js';
-import { planLine, textOfLine } from './log-line.js';
-import type { LogLine } from './log-line.js';
+import { planLine, textOfLine, type LogLine } from './log-line.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
 export interface LogSize {

@@ -1,8 +1,6 @@
 /** Asks a model for a replan of a phase and checks its answer. What it proposes is carried out by another activity. */
-import { buildReplanRequest } from '../../model/prompt/plan.js';
-import type { RevisionContext } from '../../model/prompt/plan.js';
-import { checkReplan } from '../../plan/replan-answer.js';
-import type { Replan } from '../../plan/replan-answer.js';
+import { buildReplanRequest, type RevisionContext } from '../../model/prompt/plan.js';
+import { checkReplan, type Replan } from '../../plan/replan-answer.js';
 import type { ReplanAction } from '../../plan/triggers.js';
 import type { ProposeReplanInput, ProposeReplanResult } from '../../shared/plan/advice.js';
 import type { PhaseTexts } from '../../shared/plan/activities.js';

@@ -1,7 +1,6 @@
 /** `emend completion SHELL`: a script that completes commands, flags and files, made from the same table as the help. */
 import type { Command } from 'commander';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

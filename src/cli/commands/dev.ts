@@ -1,14 +1,11 @@
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { DevServer } from '../../temporal/dev-server.js';
 import { resolveHome } from '../../workspace/home.js';
 import type { WebServer } from '../../web/server.js';
 import type { Io } from '../io.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { startPage } from '../review-page.js';
-import { startOwnWorker, startServer, stopServices, warnWithoutModel } from '../services.js';
-import type { RunningWorker } from '../services.js';
+import { startOwnWorker, startServer, stopServices, warnWithoutModel, type RunningWorker } from '../services.js';
 import { hearInterrupt } from '../until-interrupted.js';
 
 export interface DevFlags extends QuietFlag {

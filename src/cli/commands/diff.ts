@@ -1,10 +1,8 @@
 import { shownKey } from '../../shared/refs.js';
 import { reading } from '../../client/reading.js';
-import { resolveRun } from '../../client/resolve-run.js';
-import type { ResolvedRun } from '../../client/resolve-run.js';
+import { resolveRun, type ResolvedRun } from '../../client/resolve-run.js';
 import { runDiff } from '../../client/show-run.js';
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { findingText } from '../render/decision.js';

@@ -1,5 +1,4 @@
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { doctor as examine } from '../../temporal/doctor.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';

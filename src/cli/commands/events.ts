@@ -1,17 +1,14 @@
 import { reading } from '../../client/reading.js';
-import { resolveRun } from '../../client/resolve-run.js';
-import type { ResolvedRun } from '../../client/resolve-run.js';
+import { resolveRun, type ResolvedRun } from '../../client/resolve-run.js';
 import { runEvents } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
 import { watchRun } from '../../client/watch-run.js';
 import type { StepEvent } from '../../shared/events.js';
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
 import { showLiveText } from '../live-text.js';
-import { isOfKind } from '../../shared/plan/event-kinds.js';
-import type { EventKind } from '../../shared/plan/event-kinds.js';
+import { isOfKind, type EventKind } from '../../shared/plan/event-kinds.js';
 import { eventText } from '../render/event.js';
 import { withEmend } from '../with-emend.js';
 

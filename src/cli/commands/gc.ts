@@ -1,8 +1,6 @@
-import { findGarbage, removeGarbage } from '../../client/garbage.js';
-import type { Garbage } from '../../client/garbage.js';
+import { findGarbage, removeGarbage, type Garbage } from '../../client/garbage.js';
 import { BOUNDS } from '../../shared/limits.js';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { count, plain } from '../render/text.js';

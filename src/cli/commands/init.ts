@@ -1,12 +1,10 @@
 /** `emend init` and `emend new`: files to begin with. Nothing that is there is written over. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { repositoryOf } from '../../workspace/git.js';
 import type { Io } from '../io.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { plain } from '../render/text.js';
 import { CONFIG, job, plan } from '../templates.js';
 import { readGivenText } from '../../workspace/given-file.js';

@@ -1,14 +1,11 @@
 import { shownKey } from '../../shared/refs.js';
 import { ARCHIVES, settleHolds } from '../../client/leases.js';
-import { listRuns } from '../../client/list-runs.js';
-import type { ListedRun } from '../../client/list-runs.js';
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { listRuns, type ListedRun } from '../../client/list-runs.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { createApplyEngine } from '../../workspace/apply.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { heldLines, releasedLines } from '../render/holds.js';
 import { transactionLines } from '../render/transactions.js';
 import { line, table } from '../render/text.js';

@@ -1,20 +1,15 @@
 /** `emend patch`: applies an answer from a file or stdin to a workspace, with the job's own transaction, no server and no model. */
 import { newStepKey } from '../../client/ids.js';
 import type { Reason } from '../../edits/index.js';
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { applyLocally } from '../patch/apply-or-wait.js';
-import { formatOf, judge, limitOf, readConfig } from '../patch/judge.js';
-import type { Judged } from '../patch/judge.js';
-import { localWorkspace, openLocal } from '../patch/open-local.js';
-import type { Local } from '../patch/open-local.js';
+import { formatOf, judge, limitOf, readConfig, type Judged } from '../patch/judge.js';
+import { localWorkspace, openLocal, type Local } from '../patch/open-local.js';
 import { readAnswer } from '../patch/read-answer.js';
 import { drawPatch, sealPatch } from '../patch/seal-answer.js';
-import { printPatch } from '../render/patch.js';
-import type { PatchReport } from '../render/patch.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { printPatch, type PatchReport } from '../render/patch.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { transactionLines } from '../render/transactions.js';
 
 export interface PatchFlags extends QuietFlag {

@@ -1,17 +1,14 @@
 /** `emend plan expand|collapse phase|stage PLAN [N] [--auto]`: no server, no model, one transaction, no commit. */
 import { chosenBy } from '../../plan/auto.js';
-import { treeOf } from '../../plan/change.js';
-import type { Change } from '../../plan/change.js';
+import { treeOf, type Change } from '../../plan/change.js';
 import { collapsePhase, collapseStage } from '../../plan/collapse.js';
 import { expandPhase, expandStage } from '../../plan/expand.js';
 import { reportOf } from '../../plan/report.js';
 import type { PlanTree } from '../../plan/tree.js';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { readPlan, refuseFaults } from '../../plan-files/read.js';
-import type { ReadPlan } from '../../plan-files/read.js';
+import { readPlan, refuseFaults, type ReadPlan } from '../../plan-files/read.js';
 import { openLocal } from '../patch/open-local.js';
 import { writePlan } from '../plan-write.js';
 import { plain } from '../render/text.js';

@@ -1,21 +1,16 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
 import { join, relative, sep } from 'node:path';
 import { runOfPlan } from '../../client/plan-runs.js';
-import { planOfPath } from '../../client/start-plan.js';
-import type { PlanFile } from '../../client/start-plan.js';
-import { readPlan } from '../../plan-files/read.js';
-import type { ReadPlan } from '../../plan-files/read.js';
+import { planOfPath, type PlanFile } from '../../client/start-plan.js';
+import { readPlan, type ReadPlan } from '../../plan-files/read.js';
 import { unmarkPhase } from '../../plan/mark.js';
-import { reportOf } from '../../plan/report.js';
-import type { PhaseReport } from '../../plan/report.js';
+import { reportOf, type PhaseReport } from '../../plan/report.js';
 import { summaryFile, withSummary } from '../../plan/summary.js';
-import { EXIT, fail, ProblemError } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { dirtyPaths } from '../../workspace/files.js';
 import { planCommits } from '../../workspace/plan-commits.js';
-import { takeBack } from '../../workspace/take-back.js';
-import type { TakenBack } from '../../workspace/take-back.js';
+import { takeBack, type TakenBack } from '../../workspace/take-back.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { failBusy } from '../patch/busy.js';

@@ -1,15 +1,12 @@
 /** `emend plan run`: starts a plan (or joins its open run), shows it with its phases, asks, and says how it ended. */
-import { planOfPath, startPlan } from '../../client/start-plan.js';
-import type { PlanFile } from '../../client/start-plan.js';
+import { planOfPath, startPlan, type PlanFile } from '../../client/start-plan.js';
 import type { StartedStep } from '../../client/start-step.js';
 import type { Emend } from '../../client/types.js';
-import { fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { begun } from '../begun.js';
 import { exitOfFollowed } from '../exit-codes.js';
-import { followPlan } from '../follow-plan.js';
-import type { FollowedPlan } from '../follow-plan.js';
+import { followPlan, type FollowedPlan } from '../follow-plan.js';
 import { refuseHalfDone } from '../half-done.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';

@@ -1,8 +1,6 @@
 /** `emend plan check|score|show`: what a plan says. No server, no model, nothing written. */
-import { reportOf } from '../../plan/report.js';
-import type { PlanReport } from '../../plan/report.js';
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { reportOf, type PlanReport } from '../../plan/report.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { refuseHalfDone } from '../half-done.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';

@@ -1,13 +1,10 @@
 /** `emend recover`: finishes or reverts what a crash left open; with a server it also finds workspaces that ended runs still hold. */
-import { settleWorktrees } from '../../client/ended-worktrees.js';
-import type { EndedWorktree } from '../../client/ended-worktrees.js';
-import { endHold, holdAgain, settleHolds } from '../../client/leases.js';
-import type { Holds, StaleHold } from '../../client/leases.js';
+import { settleWorktrees, type EndedWorktree } from '../../client/ended-worktrees.js';
+import { endHold, holdAgain, settleHolds, type Holds, type StaleHold } from '../../client/leases.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { Emend } from '../../client/types.js';
 import { BOUNDS } from '../../shared/limits.js';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { createApplyEngine } from '../../workspace/apply.js';
 import { hostId } from '../../workspace/home.js';

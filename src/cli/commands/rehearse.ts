@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
 import { startRehearsal } from '../../model/rehearsal/server.js';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { serveUntilInterrupted } from '../until-interrupted.js';
 
 interface RehearseFlags extends QuietFlag {

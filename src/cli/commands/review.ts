@@ -1,20 +1,16 @@
 /** `emend review`: goes through a proposal hunk by hunk; other decisions are asked as `emend run` does. */
 import { listRuns } from '../../client/list-runs.js';
 import { needRuns } from '../../client/need-runs.js';
-import { refreshRun, resolveRun } from '../../client/resolve-run.js';
-import type { ResolvedRun } from '../../client/resolve-run.js';
-import { showRun } from '../../client/show-run.js';
-import type { RunView } from '../../client/show-run.js';
+import { refreshRun, resolveRun, type ResolvedRun } from '../../client/resolve-run.js';
+import { showRun, type RunView } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
 import { watchRun } from '../../client/watch-run.js';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { askDecision } from '../ask-decision.js';
 import type { Io } from '../io.js';
-import { asides } from '../quiet.js';
-import type { Asides, QuietFlag } from '../quiet.js';
+import { asides, type Asides, type QuietFlag } from '../quiet.js';
 import { commandLines, decisionLines } from '../render/decision.js';
 import { plain } from '../render/text.js';
 import { askReview } from '../review/ask-review.js';

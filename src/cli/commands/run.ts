@@ -1,20 +1,14 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
-import { readJobFile } from '../../client/job-file.js';
-import type { JobFile } from '../../client/job-file.js';
-import { startStep } from '../../client/start-step.js';
-import type { StartedStep } from '../../client/start-step.js';
+import { readJobFile, type JobFile } from '../../client/job-file.js';
+import { startStep, type StartedStep } from '../../client/start-step.js';
 import type { Emend } from '../../client/types.js';
-import { fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { fail, type ExitCode } from '../../shared/problems.js';
 import { begun } from '../begun.js';
 import { exitOfFollowed } from '../exit-codes.js';
-import { followRun } from '../follow-run.js';
-import type { Followed } from '../follow-run.js';
+import { followRun, type Followed } from '../follow-run.js';
 import type { Io } from '../io.js';
-import { printJson } from '../json.js';
-import type { RunOutcome } from '../json.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { printJson, type RunOutcome } from '../json.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { decisionLines } from '../render/decision.js';
 import { plain } from '../render/text.js';
 import { resultLines } from '../render/view.js';
@@ -24,8 +18,7 @@ import { annotationLine, ofProblem, wantsAnnotations } from '../headless/annotat
 import { annotate } from '../headless/annotate-run.js';
 import { notify, notifyCommand } from '../headless/notify.js';
 import { approveBy, readPolicy } from '../headless/policy.js';
-import { checkBranch, publish } from '../headless/publish.js';
-import type { Publishing } from '../headless/publish.js';
+import { checkBranch, publish, type Publishing } from '../headless/publish.js';
 import type { Policy } from '../../job/policy.js';
 import { runLimits } from '../settings.js';
 import { UNWRITTEN } from '../templates.js';

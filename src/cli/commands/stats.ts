@@ -1,20 +1,16 @@
 /** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
 import { archivedRun } from '../../client/archived.js';
 import { reportFacts } from '../../client/report-facts.js';
-import { runStats } from '../../client/run-stats.js';
-import type { RunStats } from '../../client/run-stats.js';
+import { runStats, type RunStats } from '../../client/run-stats.js';
 import { reading } from '../../client/reading.js';
 import { resolveRun } from '../../client/resolve-run.js';
 import type { Emend } from '../../client/types.js';
 import { runEvents } from '../../client/show-run.js';
-import { phaseCosts } from '../../client/phase-costs.js';
-import type { PhaseCost } from '../../client/phase-costs.js';
+import { phaseCosts, type PhaseCost } from '../../client/phase-costs.js';
 import { paidUsage } from '../../client/paid.js';
-import { statsOf } from '../../plan/stats.js';
-import type { PlanStats, Ratio } from '../../plan/stats.js';
+import { statsOf, type PlanStats, type Ratio } from '../../plan/stats.js';
 import type { StepEvent } from '../../shared/events.js';
-import { EXIT, fail } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { statsLines } from '../render/run-stats.js';

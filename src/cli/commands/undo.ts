@@ -1,18 +1,15 @@
 /** `emend undo`: puts back the last change of a workspace, as long as nobody touched its files since. */
 import { noteRecovery } from '../../client/leases.js';
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
-import { lastChange } from '../../workspace/last-change.js';
-import type { LastChange } from '../../workspace/last-change.js';
+import { lastChange, type LastChange } from '../../workspace/last-change.js';
 import { isLocal } from '../../workspace/local-holder.js';
 import { realSys } from '../../workspace/sys.js';
 import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { failBusy } from '../patch/busy.js';
-import { localWorkspace, openLocal } from '../patch/open-local.js';
-import type { Local } from '../patch/open-local.js';
+import { localWorkspace, openLocal, type Local } from '../patch/open-local.js';
 import { count, plain } from '../render/text.js';
 import { transactionLines } from '../render/transactions.js';
 

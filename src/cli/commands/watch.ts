@@ -6,15 +6,13 @@ import type { RunView } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
 import { watchList } from '../../client/watch-list.js';
 import { watchRun } from '../../client/watch-run.js';
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { exitOfClosed } from '../exit-codes.js';
 import { notify, notifyCommand } from '../headless/notify.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { line } from '../render/text.js';
 import { withEmend } from '../with-emend.js';
 

@@ -1,10 +1,7 @@
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
-import { startPage } from '../review-page.js';
-import type { PageFlags } from '../review-page.js';
+import { asides, type QuietFlag } from '../quiet.js';
+import { startPage, type PageFlags } from '../review-page.js';
 import { serveUntilInterrupted } from '../until-interrupted.js';
 
 export const web = async (io: Io, flags: PageFlags & QuietFlag): Promise<ExitCode> => {

@@ -1,9 +1,7 @@
-import { EXIT } from '../../shared/problems.js';
-import type { ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { resolveHome } from '../../workspace/home.js';
 import type { Io } from '../io.js';
-import { asides } from '../quiet.js';
-import type { QuietFlag } from '../quiet.js';
+import { asides, type QuietFlag } from '../quiet.js';
 import { startOwnWorker, warnWithoutModel } from '../services.js';
 import { serveUntilInterrupted } from '../until-interrupted.js';
 

@@ -1,13 +1,11 @@
 /** What a run in GitHub Actions shows beside the files: findings of its proposal, what it waits for, how it failed. */
-import type { ResolvedRun } from '../../client/resolve-run.js';
-import { refreshRun } from '../../client/resolve-run.js';
+import { type ResolvedRun, refreshRun } from '../../client/resolve-run.js';
 import { showRun } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
 import { shownKey } from '../../shared/refs.js';
 import type { Followed } from '../follow-run.js';
 import type { Io } from '../io.js';
-import { annotationLine, ofFinding, ofProblem, ofWaiting } from './annotations.js';
-import type { Annotation } from './annotations.js';
+import { annotationLine, ofFinding, ofProblem, ofWaiting, type Annotation } from './annotations.js';
 
 export const annotate = async (io: Io, emend: Emend, run: ResolvedRun, followed: Followed): Promise<void> => {
   const { proposal } = await showRun(emend, await refreshRun(emend, run));

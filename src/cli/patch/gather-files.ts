@@ -1,6 +1,5 @@
 /** The files that an answer names, read from the workspace: exactly those, and only inside it. */
-import { checkPath, wantedPaths } from '../../edits/index.js';
-import type { ApplyAnswerInput, OfferedFile, Reason } from '../../edits/index.js';
+import { checkPath, wantedPaths, type ApplyAnswerInput, type OfferedFile, type Reason } from '../../edits/index.js';
 import { encodingOf } from '../../job/encodings.js';
 import type { ProjectConfig } from '../../job/types.js';
 import { eolForNewFile, inspectTarget, listWorkspaceFiles } from '../../workspace/files.js';

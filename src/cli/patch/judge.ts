@@ -1,12 +1,17 @@
 /** From an answer to what it would do to the workspace; nothing is written. */
 import { join } from 'node:path';
-import { applyAnswer, detectFormat, nonceOf } from '../../edits/index.js';
-import type { AnswerOutcome, OfferedFile, Reason } from '../../edits/index.js';
+import {
+  applyAnswer,
+  detectFormat,
+  nonceOf,
+  type AnswerOutcome,
+  type OfferedFile,
+  type Reason,
+} from '../../edits/index.js';
 import { parseConfig } from '../../job/config.js';
 import { resolveLimits } from '../../job/limits.js';
 import type { ProjectConfig } from '../../job/types.js';
-import { DIALECTS, FORMATS } from '../../shared/formats.js';
-import type { AnswerFormat } from '../../shared/formats.js';
+import { DIALECTS, FORMATS, type AnswerFormat } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { loadSyntax } from '../../syntax/index.js';

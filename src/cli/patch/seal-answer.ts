@@ -1,6 +1,5 @@
 /** An outcome as a proposal that the apply transaction takes: bytes in the blob store, one hash over all of it, the combined diff. */
-import { combinedDiff, countChanged } from '../../edits/index.js';
-import type { DiffFile, Edited, OfferedFile } from '../../edits/index.js';
+import { combinedDiff, countChanged, type DiffFile, type Edited, type OfferedFile } from '../../edits/index.js';
 import type { StepKey } from '../../shared/refs.js';
 import { NEW_FILE_MODE } from '../../workspace/files.js';
 import type { BlobStore, Proposal, ProposalFile } from '../../workspace/types.js';

@@ -1,6 +1,5 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
-import { ANSWER_MEANS, WHOLE_ANSWERS } from '../../shared/decisions.js';
-import type { Answer, DecisionPoint } from '../../shared/decisions.js';
+import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../shared/decisions.js';
 import type { Finding } from '../../shared/formats.js';
 import type { SealedProposal } from '../../shared/protocol.js';
 import { count, folded, line, plain, table } from './text.js';

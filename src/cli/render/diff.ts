@@ -1,6 +1,5 @@
 /** A unified diff on a terminal, in the person's own pager and colours. Piped, it goes out byte for byte, so that it can be applied. */
-import { gitColors, gitPager, PAGER_ENV } from '../git-settings.js';
-import type { DiffColors } from '../git-settings.js';
+import { gitColors, gitPager, PAGER_ENV, type DiffColors } from '../git-settings.js';
 import type { Io } from '../io.js';
 import { plain } from './text.js';
 

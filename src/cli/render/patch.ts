@@ -1,8 +1,6 @@
 /** What `emend patch` says. With --check the diff alone goes to stdout, so that it can be piped. */
-import { renderReasons } from '../../edits/index.js';
-import type { Reason, UsedRung } from '../../edits/index.js';
-import { RUNGS } from '../../shared/formats.js';
-import type { AnswerFormat, Finding } from '../../shared/formats.js';
+import { renderReasons, type Reason, type UsedRung } from '../../edits/index.js';
+import { RUNGS, type AnswerFormat, type Finding } from '../../shared/formats.js';
 import type { ExitCode } from '../../shared/problems.js';
 import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';

@@ -1,6 +1,5 @@
 /** Statistics over runs, on a terminal. Pure. */
-import { METRIC_NAMES } from '../../client/run-stats.js';
-import type { RunStats } from '../../client/run-stats.js';
+import { METRIC_NAMES, type RunStats } from '../../client/run-stats.js';
 import { count, plain, table } from './text.js';
 import { tokensIn } from '../../shared/usage.js';
 

@@ -3,17 +3,24 @@ import { decide } from '../../client/decide.js';
 import type { ResolvedRun } from '../../client/resolve-run.js';
 import type { Emend } from '../../client/types.js';
 import { ProblemError } from '../../shared/problems.js';
-import { gitColors } from '../git-settings.js';
-import type { DiffColors } from '../git-settings.js';
+import { gitColors, type DiffColors } from '../git-settings.js';
 import type { Io } from '../io.js';
 import { coloredLine, printDiff } from '../render/diff.js';
 import { plain } from '../render/text.js';
 import type { Review } from './load.js';
 import { writeNote } from './note.js';
-import { answerPiece, commentPiece, currentPiece, splitPiece, startWalk, verdictsOf } from './walk.js';
-import type { FileVerdict, Piece, Walk } from './walk.js';
-import { KEYS, keysFor, missedLines, needLines, promptFor, summaryLines } from './words.js';
-import type { Key } from './words.js';
+import {
+  answerPiece,
+  commentPiece,
+  currentPiece,
+  splitPiece,
+  startWalk,
+  verdictsOf,
+  type FileVerdict,
+  type Piece,
+  type Walk,
+} from './walk.js';
+import { KEYS, keysFor, missedLines, needLines, promptFor, summaryLines, type Key } from './words.js';
 
 export type Reviewed =
   | { readonly kind: 'answered'; readonly verdicts: readonly FileVerdict[] }

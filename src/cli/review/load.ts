@@ -2,8 +2,7 @@
 import { proposalNeeds } from '../../client/proposal-needs.js';
 import { diffText } from '../../client/show-run.js';
 import type { Emend } from '../../client/types.js';
-import { readSealedDiff } from '../../edits/index.js';
-import type { ChangeNeed } from '../../edits/index.js';
+import { readSealedDiff, type ChangeNeed } from '../../edits/index.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import type { SealedProposal } from '../../shared/protocol.js';
 import type { ReviewFile } from './walk.js';

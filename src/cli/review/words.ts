@@ -1,11 +1,8 @@
 /** What a review says: prompts, help, warnings, the summary. Pure. */
-import { neededName } from '../../edits/index.js';
-import type { ChangeNeed } from '../../edits/index.js';
+import { neededName, type ChangeNeed } from '../../edits/index.js';
 import { count, plain } from '../render/text.js';
-import { hunkOf } from './load.js';
-import type { Review } from './load.js';
-import { currentPiece, isTaken } from './walk.js';
-import type { FileVerdict, Piece, Walk } from './walk.js';
+import { hunkOf, type Review } from './load.js';
+import { currentPiece, isTaken, type FileVerdict, type Piece, type Walk } from './walk.js';
 
 export const KEYS = {
   y: 'take this',

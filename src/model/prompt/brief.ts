@@ -1,11 +1,8 @@
 /** The request for a step's brief: what several calls, one a file, must agree on. Its answer goes into every chunk's prompt as text. */
 import type { Text } from '../../edits/types.js';
-import { closeRequest, openRequest, section } from './blocks.js';
-import type { BuiltRequest, OpenRequest } from './blocks.js';
-import { plainTail, readPlain } from './marked.js';
-import type { PlainAnswer, PlainReading } from './marked.js';
-import { rulesText } from './references.js';
-import type { Reference } from './references.js';
+import { closeRequest, openRequest, section, type BuiltRequest, type OpenRequest } from './blocks.js';
+import { plainTail, readPlain, type PlainAnswer, type PlainReading } from './marked.js';
+import { rulesText, type Reference } from './references.js';
 import { showFiles } from './shown-files.js';
 import { estimateTokens } from './tokens.js';
 import { wholeOrWindows } from './forms/form.js';

@@ -5,14 +5,20 @@
 import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/listing.js';
 import type { Format } from '../../shared/formats.js';
-import { bounded, closeRequest, fenced, openRequest, SAMPLE_NONCE, section } from './blocks.js';
-import type { BuiltRequest, OpenRequest } from './blocks.js';
+import {
+  bounded,
+  closeRequest,
+  fenced,
+  openRequest,
+  SAMPLE_NONCE,
+  section,
+  type BuiltRequest,
+  type OpenRequest,
+} from './blocks.js';
 import { FORMS } from './forms/index.js';
 import type { Allowed, Form } from './forms/form.js';
-import { rulesText, showReferences } from './references.js';
-import type { Reference } from './references.js';
-import { fileTokens, showFiles } from './shown-files.js';
-import type { PromptFile } from './shown-files.js';
+import { rulesText, showReferences, type Reference } from './references.js';
+import { fileTokens, showFiles, type PromptFile } from './shown-files.js';
 import { estimateTokens } from './tokens.js';
 import { UNDONE_ASKED, UNDONE_ASKED_OF_A_PART } from '../../shared/plan/undone-words.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';

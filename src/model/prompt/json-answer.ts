@@ -1,8 +1,6 @@
 /** An answer that is one JSON object and the marker line: what the calls of a plan (score, debug, replan) share. */
-import { requestWith, section } from './blocks.js';
-import type { BuiltRequest } from './blocks.js';
-import { plainTail, readPlain } from './marked.js';
-import type { PlainAnswer, PlainReading } from './marked.js';
+import { requestWith, section, type BuiltRequest } from './blocks.js';
+import { plainTail, readPlain, type PlainAnswer, type PlainReading } from './marked.js';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 
 export interface JsonPrompt {

@@ -1,10 +1,7 @@
 /** The request that lets a model pick the target files from the workspace's list, and the reading of its (hostile) answer. */
-import { requestWith, section } from './blocks.js';
-import type { BuiltRequest } from './blocks.js';
-import { plainTail, readPlain } from './marked.js';
-import type { PlainAnswer } from './marked.js';
-import { rulesText } from './references.js';
-import type { Reference } from './references.js';
+import { requestWith, section, type BuiltRequest } from './blocks.js';
+import { plainTail, readPlain, type PlainAnswer } from './marked.js';
+import { rulesText, type Reference } from './references.js';
 import { estimateTokens } from './tokens.js';
 import { MODEL_BOUNDS, SHOWN_BOUNDS } from '../../shared/bounds.js';
 

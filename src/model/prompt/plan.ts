@@ -1,8 +1,6 @@
 /** The three calls that a plan makes for itself: a second score of a phase, a report on failing tests, a replan. */
-import { bounded, fenced } from './blocks.js';
-import type { BuiltRequest } from './blocks.js';
-import { buildJsonRequest } from './json-answer.js';
-import type { JsonPrompt } from './json-answer.js';
+import { bounded, fenced, type BuiltRequest } from './blocks.js';
+import { buildJsonRequest, type JsonPrompt } from './json-answer.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 
 type Common = Pick<JsonPrompt, 'model' | 'outputBudget_tokens' | 'refusal'>;

@@ -3,13 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { framesOf, messageOf } from './frames.js';
 import type { RequestLog } from './log.js';
-import { badRequest, replyTo } from './reply.js';
-import type { AnswerReply, StatusReply } from './reply.js';
-import { cutPrompt, readRequest } from './request.js';
-import type { AskedRequest } from './request.js';
+import { badRequest, replyTo, type AnswerReply, type StatusReply } from './reply.js';
+import { cutPrompt, readRequest, type AskedRequest } from './request.js';
 import type { ReadyRule, ReadyScript } from './script.js';
-import { sendFrames } from './send.js';
-import type { Gate } from './send.js';
+import { sendFrames, type Gate } from './send.js';
 
 const maxBody_bytes = 64 * 1024 * 1024;
 

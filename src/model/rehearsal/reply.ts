@@ -1,7 +1,6 @@
 /** Rule and request -> what to send: an error status, or an answer with its stop reason and usage. */
 import { fillAnswer } from './fill.js';
-import { bytesPerToken, tokensIn } from './request.js';
-import type { AskedRequest } from './request.js';
+import { bytesPerToken, tokensIn, type AskedRequest } from './request.js';
 import type { Fault } from './schema.js';
 import type { ReadyRule } from './script.js';
 

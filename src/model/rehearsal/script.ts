@@ -1,10 +1,8 @@
 /** Reading and checking a rehearsal script (YAML or JSON): every mistake is told with its line and what was expected. */
 import { dirname, resolve } from 'node:path';
-import { LineCounter, parseDocument } from 'yaml';
-import type { Document } from 'yaml';
+import { LineCounter, parseDocument, type Document } from 'yaml';
 import { fail } from '../../shared/problems.js';
-import { scriptSchema } from './schema.js';
-import type { Fault, RehearsalScript, Rule } from './schema.js';
+import { scriptSchema, type Fault, type RehearsalScript, type Rule } from './schema.js';
 import { readGiven } from '../../workspace/given-file.js';
 
 /** A rule as the server uses it: the answer's text at hand, faults as a list. */

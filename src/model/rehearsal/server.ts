@@ -10,10 +10,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fail } from '../../shared/problems.js';
 import { createChooser } from './choose.js';
-import { handle, sendStatus } from './handle.js';
-import type { Context } from './handle.js';
-import { createRequestLog } from './log.js';
-import type { RehearsedRequest } from './log.js';
+import { handle, sendStatus, type Context } from './handle.js';
+import { createRequestLog, type RehearsedRequest } from './log.js';
 import type { RehearsalScript } from './schema.js';
 import { checkScript, readScript } from './script.js';
 

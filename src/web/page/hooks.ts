@@ -1,7 +1,6 @@
 /** What several views share: where we are, what is live, which keys do what. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { openStream } from './stream.js';
-import type { Link } from './stream.js';
+import { openStream, type Link } from './stream.js';
 
 export type Place = { readonly page: 'runs' } | { readonly page: 'run' | 'review'; readonly stepKey: string };
 

@@ -2,8 +2,17 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decide, readJobFile, resolveRun, runEvents, showRun, startStep } from '../../../src/client/index.js';
-import type { Emend, ResolvedRun, StepEvent } from '../../../src/client/index.js';
+import {
+  decide,
+  readJobFile,
+  resolveRun,
+  runEvents,
+  showRun,
+  startStep,
+  type Emend,
+  type ResolvedRun,
+  type StepEvent,
+} from '../../../src/client/index.js';
 import { callsOfStep, usageOfEnded } from '../../../src/model/step-calls.js';
 import type { Format } from '../../../src/shared/formats.js';
 import { storePaths } from '../../../src/workspace/store.js';

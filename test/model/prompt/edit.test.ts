@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { listing } from '../../../src/edits/index.js';
-import { buildEditRequest } from '../../../src/model/prompt/edit.js';
-import type { EditPromptInput } from '../../../src/model/prompt/edit.js';
+import { buildEditRequest, type EditPromptInput } from '../../../src/model/prompt/edit.js';
 import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
 import { FORMATS } from '../../../src/shared/formats.js';
 import { UNDONE_ASKED } from '../../../src/shared/plan/undone-words.js';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { nextRung } from '../../../src/model/prompt/ladder.js';
-import type { Rungs } from '../../../src/model/prompt/ladder.js';
+import { nextRung, type Rungs } from '../../../src/model/prompt/ladder.js';
 
 const rungs = (changes: Partial<Rungs>): Rungs => ({
   format: 'whole-file',

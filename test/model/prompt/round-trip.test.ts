@@ -3,8 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { applyAnswer, listing } from '../../../src/edits/index.js';
 import type { ApplyAnswerInput } from '../../../src/edits/types.js';
 import { buildEditRequest } from '../../../src/model/prompt/edit.js';
-import type { Format } from '../../../src/shared/formats.js';
-import { FORMATS } from '../../../src/shared/formats.js';
+import { type Format, FORMATS } from '../../../src/shared/formats.js';
 import { blocksOf, editInput, NONCE, textOf } from './support.js';
 
 const BEFORE = 'one\n\ttwo\nthree\nfour\n';

@@ -1,7 +1,6 @@
 /** The prompt's part on search-replace blocks. */
 import { markerLine } from '../marked.js';
-import { NO_OTHER_FILES, sampleLines } from './form.js';
-import type { Form } from './form.js';
+import { NO_OTHER_FILES, sampleLines, type Form } from './form.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 const grammar = (): string => `Form of the answer: blocks that find whole lines and replace them. Each block is

@@ -1,7 +1,6 @@
 /** The prompt's part on structured edits: JSON operations that quote the listing's line numbers with their checks. */
 import { LISTING_LEGEND } from '../../../edits/listing.js';
-import { NO_OTHER_FILES } from './form.js';
-import type { Allowed, Form } from './form.js';
+import { NO_OTHER_FILES, type Allowed, type Form } from './form.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 /** Only where the language of a file is known. */

@@ -1,7 +1,6 @@
 /** The prompt's part on unified diffs. */
 import { markerLine } from '../marked.js';
-import { NO_OTHER_FILES } from './form.js';
-import type { Form } from './form.js';
+import { NO_OTHER_FILES, type Form } from './form.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 const grammar =

@@ -1,7 +1,6 @@
 /** The prompt's part on whole-file answers: the new content of each file between two lines that carry the nonce. */
 import { markerLine } from '../marked.js';
-import { NO_OTHER_FILES, sampleLines } from './form.js';
-import type { Form } from './form.js';
+import { NO_OTHER_FILES, sampleLines, type Form } from './form.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from '../../../shared/example.js';
 
 const grammar = (): string => `Form of the answer: whole files. For each file that changes, and for each new file:

@@ -3,8 +3,7 @@ import { useCallback, useEffect, useImperativeHandle, useRef } from 'preact/hook
 import type { RefObject } from 'preact';
 import type { SealedProposal } from '../../../shared/protocol.js';
 import type { DiffFile, DiffLine } from '../model/parse-diff.js';
-import { spotKey } from '../model/rows.js';
-import type { Row, Spot } from '../model/rows.js';
+import { spotKey, type Row, type Spot } from '../model/rows.js';
 import type { HunkNeed, HunkVerdict, Said } from '../model/parts.js';
 import type { Verdict } from '../model/requests.js';
 import { CommentBox } from './comment-box.js';

@@ -1,7 +1,6 @@
 /** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine reads it; here its lines get their numbers. Pure. */
 import { readName } from '../../../edits/unified-diff-names.js';
-import { readSealedDiff } from '../../../edits/sealed-diff.js';
-import type { DiffHunk, DiffSection } from '../../../edits/sealed-diff.js';
+import { readSealedDiff, type DiffHunk, type DiffSection } from '../../../edits/sealed-diff.js';
 
 export type Sign = ' ' | '+' | '-';
 

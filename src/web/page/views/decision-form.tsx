@@ -1,8 +1,7 @@
 /** A decision point with exactly the answers that it accepts, and what each of them needs. */
 import { useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/show-run.js';
-import { ANSWER_MEANS, WHOLE_ANSWERS } from '../../../shared/decisions.js';
-import type { Answer, DecisionPoint } from '../../../shared/decisions.js';
+import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../../shared/decisions.js';
 import { LIMITS } from '../../../shared/limits.js';
 import type { SealedProposal } from '../../../shared/protocol.js';
 import { decide, Refused } from '../api.js';

@@ -3,8 +3,7 @@ import type { StepEvent } from '../../../shared/events.js';
 import { isOfKind } from '../../../shared/plan/event-kinds.js';
 import type { PlanProgress } from '../../../shared/plan/progress.js';
 import type { StepStatus } from '../../../shared/protocol.js';
-import { scoreWords, usedOf, wavesOf } from '../model/plan-rows.js';
-import type { Phase, Wave } from '../model/plan-rows.js';
+import { scoreWords, usedOf, wavesOf, type Phase, type Wave } from '../model/plan-rows.js';
 import { EventList } from './event-list.js';
 import { shownKey } from './words.js';
 

@@ -5,8 +5,7 @@ import type { RunView } from '../../../client/show-run.js';
 import type { StepEvent } from '../../../shared/events.js';
 import type { SealedProposal } from '../../../shared/protocol.js';
 import { getText, Refused } from '../api.js';
-import { parseDiff } from '../model/parse-diff.js';
-import type { DiffFile } from '../model/parse-diff.js';
+import { parseDiff, type DiffFile } from '../model/parse-diff.js';
 import { Changes } from './changes.js';
 import { count, shownKey, StateMark } from './words.js';
 

@@ -2,8 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decide, Refused } from '../api.js';
-import { missingIn, openPaths, requestsOf } from '../model/requests.js';
-import type { Comment, Verdict } from '../model/requests.js';
+import { missingIn, openPaths, requestsOf, type Comment, type Verdict } from '../model/requests.js';
 import type { Parts } from './use-parts.js';
 import { count } from './words.js';
 

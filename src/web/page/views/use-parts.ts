@@ -6,8 +6,7 @@ import type { DecisionPoint, Selection } from '../../../shared/decisions.js';
 import type { SealedProposal } from '../../../shared/protocol.js';
 import { getJson } from '../api.js';
 import type { DiffFile } from '../model/parse-diff.js';
-import { hasParts, hunkNeeds, missedNeeds, saidOf, selectionOf } from '../model/parts.js';
-import type { HunkNeed, Said } from '../model/parts.js';
+import { hasParts, hunkNeeds, missedNeeds, saidOf, selectionOf, type HunkNeed, type Said } from '../model/parts.js';
 import type { Review } from './use-review.js';
 
 export interface Parts {

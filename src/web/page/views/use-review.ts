@@ -1,10 +1,8 @@
 /** What a person has said of a proposal so far; kept in the browser, by the proposal's hash, until it is sent. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { spotKey } from '../model/rows.js';
-import type { Spot } from '../model/rows.js';
+import { spotKey, type Spot } from '../model/rows.js';
 import type { DiffFile } from '../model/parse-diff.js';
-import { saidOf, verdictOf } from '../model/parts.js';
-import type { HunkVerdict, Said } from '../model/parts.js';
+import { saidOf, verdictOf, type HunkVerdict, type Said } from '../model/parts.js';
 import type { Comment, Verdict } from '../model/requests.js';
 
 interface Kept {
