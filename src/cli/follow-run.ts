@@ -5,7 +5,8 @@ import { shownKey } from '../shared/refs.js';
 import { refreshRun, type ResolvedRun } from '../client/resolve-run.js';
 import { runEvents, type RunView } from '../client/show-run.js';
 import type { ClosedRun, Emend } from '../client/types.js';
-import { watchRun } from '../client/watch-run.js';
+import { watchRun, type WatchOptions } from '../client/watch-run.js';
+import { SERVER_BOUNDS } from '../shared/bounds.js';
 import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { StepStatus } from '../shared/protocol.js';
@@ -38,6 +39,10 @@ export interface FollowOptions {
   /** Told of each decision point that nothing has answered yet. */
   readonly onWaiting?: (status: StepStatus, decision: DecisionPoint) => Promise<void>;
 }
+
+/** A busy worker is not an absent one: a command that ends without a worker has patience with the one it has. */
+export const watchOptions = ({ signal, needWorker }: FollowOptions): WatchOptions =>
+  needWorker ? { signal, patience_ms: SERVER_BOUNDS.neededQuery_ms } : { signal };
 
 export type Followed =
   | { readonly kind: 'closed'; readonly closed: ClosedRun }
@@ -106,7 +111,7 @@ const follow = async (
         seen.stopped = decision;
         return 'stop';
       },
-      { signal: options.signal },
+      watchOptions(options),
     );
     progress.clear();
     if (closed !== null) return { kind: 'closed', closed };

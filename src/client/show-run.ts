@@ -33,15 +33,22 @@ export const refOf = ({ live }: ResolvedRun): RunRef | null =>
 export interface ShowOptions {
   /** False: status only, one action instead of three. */
   readonly full?: boolean;
+  /** How long a worker that polls may take to answer. */
+  readonly patience_ms?: number;
 }
 
 /** Never throws for an absent server or worker: the view says so in `note`. */
-export const showRun = async (emend: Emend, run: ResolvedRun, { full = true }: ShowOptions = {}): Promise<RunView> => {
-  const asked = await askRun(emend, run, async (ask) => ({
+export const showRun = async (
+  emend: Emend,
+  run: ResolvedRun,
+  { full = true, patience_ms }: ShowOptions = {},
+): Promise<RunView> => {
+  const look = async (ask: Ask) => ({
     status: known(await ask<StepStatus>(QUERIES.status)),
     ledger: full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [],
     proposal: full ? await ask<SealedProposal | null>(QUERIES.proposal) : null,
-  }));
+  });
+  const asked = await askRun(emend, run, look, patience_ms);
   const place = {
     v: 1 as const,
     stepKey: run.stepKey,
@@ -112,6 +119,7 @@ const askRun = async <T>(
   { runs, unreachable }: Emend,
   run: ResolvedRun,
   of: (ask: Ask) => Promise<T>,
+  patience_ms = SERVER_BOUNDS.showQuery_ms,
 ): Promise<Asked<T>> => {
   const ref = refOf(run);
   if (runs === null) return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.' };
@@ -119,7 +127,7 @@ const askRun = async <T>(
   try {
     if (!(await runs.polled(run.live.queue)))
       throw new ProblemError({ code: 'no_worker', message: `No worker polls the task queue ${run.live.queue}.` });
-    return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, SERVER_BOUNDS.showQuery_ms)) };
+    return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, patience_ms)) };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     const { message, next } = error.problem;

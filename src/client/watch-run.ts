@@ -4,11 +4,11 @@ import type { StepResult, StepStatus } from '../shared/protocol.js';
 import { noteClosed } from './close-archive.js';
 import { needRuns } from './need-runs.js';
 import { withLive, type ResolvedRun } from './resolve-run.js';
-import { refOf, showRun, type RunView } from './show-run.js';
+import { refOf, showRun, type RunView, type ShowOptions } from './show-run.js';
 import type { ClosedRun, Emend } from './types.js';
 import { SERVER_BOUNDS } from '../shared/bounds.js';
 
-export interface WatchOptions {
+export interface WatchOptions extends Pick<ShowOptions, 'patience_ms'> {
   readonly signal?: AbortSignal;
 }
 
@@ -23,7 +23,7 @@ export const watchRun = async (
   emend: Emend,
   run: ResolvedRun,
   onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
-  { signal }: WatchOptions = {},
+  { signal, ...patience }: WatchOptions = {},
 ): Promise<ClosedRun | null> => {
   const runs = needRuns(emend);
   const stop = new AbortController();
@@ -33,7 +33,7 @@ export const watchRun = async (
     const ref = refOf(current);
     if (ref === null || current.live === null) return current.archived.closed;
     if (current.live.open) {
-      const look = looker(emend, current, onChange, stop, over);
+      const look = looker(emend, current, onChange, stop, over, patience);
       await look(true);
       // Where the history stood before the first look: what comes later is news.
       if (!over()) await runs.follow(ref, current.live.historyLength, until, look);
@@ -58,10 +58,11 @@ const looker = (
   onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
   stop: AbortController,
   over: () => boolean,
+  patience: Pick<ShowOptions, 'patience_ms'>,
 ): ((urgent: boolean) => Promise<void>) => {
   let shown: string | null = null;
   const look = async (): Promise<void> => {
-    const view = await showRun(emend, run, { full: false });
+    const view = await showRun(emend, run, { full: false, ...patience });
     const seen = JSON.stringify([view.status, view.note]);
     if (seen === shown || over()) return;
     shown = seen;

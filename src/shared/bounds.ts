@@ -151,6 +151,8 @@ export const SERVER_BOUNDS = bounds({
   scanned_runs: 1000,
   // A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
   showQuery_ms: 5_000,
+  // A command that ends where no worker answers gives one that polls, and is busy, this long.
+  neededQuery_ms: 60_000,
   // Events of one page of `emend events`.
   eventsPage: 500,
   // `--again` looks for a free workflow id this far.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
+import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -90,3 +91,24 @@ test('what lies outside the policy waits and says why; what lies inside is commi
   });
   expect((await emend(0, ['stats', '--since', '2999-01-01'])).out).toContain('0 runs');
 });
+
+longOnly('a quarter of a minute')(
+  'a worker that is there and too busy to answer for a while is waited for',
+  async () => {
+    const s = (open = await scene({ 'greet.js': 'hello();\n' }, [
+      { name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': 'hello("day");\n' }) },
+    ]));
+    const worker = await s.worker();
+    s.write('job.md', '---\ntarget_files: [greet.js]\ncommit: true\n---\n# Greet\n\nSay day.\n');
+    s.write('wide.yaml', 'v: 1\npaths: ["*.js"]\n');
+    process.kill(worker.pid, 'SIGSTOP');
+    setTimeout(() => process.kill(worker.pid, 'SIGCONT'), 12_000);
+    const io = fakeIo({ env: s.env, cwd: s.repo });
+    const exit = await main(['run', 'job.md', '--policy', 'wide.yaml'], io);
+    expect({ exit, ...io.printed }).toMatchObject({
+      exit: 0,
+      err: expect.not.stringContaining('No worker') as unknown,
+    });
+  },
+  120_000,
+);

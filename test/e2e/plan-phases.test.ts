@@ -34,6 +34,14 @@ const phaseRun = (s: Scene, run: ResolvedRun, name: string): Promise<ResolvedRun
   });
 const isOpen = async (s: Scene, { stepKey }: ResolvedRun): Promise<boolean> =>
   (await resolveRun(s.emend, stepKey)).live?.open === true;
+/** Until an activity of the run was given up: no worker came in its time. */
+const timedOut = (s: Scene, run: ResolvedRun): Promise<unknown> =>
+  eventually('an activity that nobody began', () =>
+    withHandle(s, run, async (handle) => {
+      const { events } = await handle.fetchHistory();
+      return events?.some((event) => event.activityTaskTimedOutEventAttributes != null) === true;
+    }),
+  );
 /** The run of a phase, at its approval. */
 const atApproval = async (s: Scene, run: ResolvedRun, name: string): Promise<ResolvedRun> => {
   const phase = await phaseRun(s, run, name);
@@ -104,7 +112,7 @@ long(
     const run = await startDemo(s, { approval: 'auto' });
     await first.exited;
     expect(first.fired()).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    await timedOut(s, run);
     await s.worker();
     const asked = (await s.settle(run, 150)).status.decision;
     expect(asked).toMatchObject({ reason: 'workspace_unreachable', accepts: ['wait', 'abort'] });
@@ -181,9 +189,9 @@ long.each(['wait', 'abort'] as const)(
     });
     await first.exited;
     expect(first.fired()).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 8_000));
-    await s.worker();
     const run = await resolveRun(s.emend, begun.stepKey);
+    await timedOut(s, run);
+    await s.worker();
     const asked = (await s.settle(run, 150)).status.decision;
     expect(asked).toMatchObject({ reason: 'workspace_unreachable', accepts: ['wait', 'abort'] });
     expect(asked?.message).toContain('the run of Phase 1 could not be waited for');
