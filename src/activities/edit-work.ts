@@ -1,4 +1,5 @@
 /** The CPU work of an edit step, as values that cross into a thread of its own (edit-runner.ts) and back. Pure. */
+import type { Text } from '../edits/split-lines.js';
 import {
   applyAnswer,
   combinedDiff,
@@ -16,7 +17,7 @@ import {
 import { indexOf } from '../edits/lines.js';
 import { type Region, splitRegion } from '../edits/regions.js';
 import type { Outline, Syntax } from '../edits/syntax.js';
-import type { AnswerOutcome, ApplyAnswerInput, Text } from '../edits/types.js';
+import type { AnswerOutcome, ApplyAnswerInput } from '../edits/types.js';
 import type { OpenRequest } from '../model/prompt/blocks.js';
 import { briefPrompt, type BriefPromptInput } from '../model/prompt/brief.js';
 import { editPrompt, type EditPrompt, type EditPromptInput } from '../model/prompt/edit.js';

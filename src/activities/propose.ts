@@ -1,6 +1,7 @@
 /**
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
+import type { StepUsage } from '../shared/usage.js';
 import { renderReasons } from '../edits/index.js';
 import { joinOperations } from '../edits/regions.js';
 import type { AnswerOutcome, OfferedFile } from '../edits/types.js';
@@ -9,7 +10,7 @@ import { closeEditPrompt } from '../model/prompt/edit.js';
 import { nextRung } from '../model/prompt/ladder.js';
 import { saidUndone } from '../plan/undone.js';
 import { slotKey } from '../model/slot-key.js';
-import type { ProposeInput, ProposeResult, StepUsage } from '../shared/protocol.js';
+import type { ProposeInput, ProposeResult } from '../shared/protocol.js';
 import { checkVersion, versionOf } from '../shared/versions.js';
 import type { ActivityScope } from './boundary.js';
 import { acceptedResults } from './chain.js';

@@ -6,7 +6,7 @@ import type { ClosedRun, Emend } from '../client/types.js';
 import { watchRun } from '../client/watch-run.js';
 import { ProblemError } from '../shared/problems.js';
 import type { StepStatus } from '../shared/protocol.js';
-import { answerHere, followRun, ProgressLog, type FollowOptions, type Followed } from './follow-run.js';
+import { answerHere, followRun, ProgressLog, watchOptions, type FollowOptions, type Followed } from './follow-run.js';
 import { foldOf, type Io } from './io.js';
 import { decisionLines } from './render/decision.js';
 import { shownKey } from '../shared/refs.js';
@@ -94,7 +94,7 @@ const watchPlan = async (
         found.stop = { kind: 'paused', status };
       return found.stop === null ? undefined : 'stop';
     },
-    { signal: options.signal },
+    watchOptions(options),
   );
   return closed ?? found.stop;
 };

@@ -2,6 +2,10 @@
  * What `--json` prints, by command: one type for each, and the one way out. docs/reference/json.schema.json is generated from these types
  * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
  */
+import type { PatchedFile } from './patch/seal-answer.js';
+import type { UsedRung, Reason } from '../edits/types.js';
+import type { AnswerFormat, Finding } from '../shared/formats.js';
+import type { LastChange } from '../workspace/last-change.js';
 import type { DecideResult } from '../client/decide.js';
 import type { EndedWorktree } from '../client/ended-worktrees.js';
 import type { Removed, Garbage } from '../client/garbage.js';
@@ -21,12 +25,60 @@ import type { StepEvent } from '../shared/events.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
 import type { RunState, SealedProposal, StepStatus } from '../shared/protocol.js';
 import type { Check } from '../temporal/doctor.js';
-import type { RecoveredTransaction } from '../workspace/types.js';
-import type { UndoReport } from './commands/undo.js';
+import type { RecoveredTransaction, FileConflict } from '../workspace/types.js';
 import type { FollowedPlan } from './follow-plan.js';
 import type { Io } from './io.js';
 import type { WrittenFile } from './plan-write.js';
-import type { PatchReport } from './render/patch.js';
+
+/** The JSON of `emend undo --json`; docs/cli.md describes it. */
+export interface UndoReport {
+  readonly v: 1;
+  readonly outcome: 'undone' | 'would_undo' | 'nothing' | 'touched' | 'committed' | 'partly_undone';
+  readonly workspace: string;
+  /** Key of the patch or run that made the change; null: there is none. */
+  readonly step: string | null;
+  readonly by: LastChange['by'] | null;
+  /** ISO time of the change. */
+  readonly at: string | null;
+  readonly commit: string | null;
+  readonly files: LastChange['files'];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  readonly exit: ExitCode;
+}
+
+/** The JSON of `emend patch --json`; docs/cli.md describes it. */
+export interface PatchReport {
+  readonly v: 1;
+  readonly outcome:
+    | 'applied'
+    | 'would_apply'
+    | 'unchanged'
+    | 'truncated'
+    | 'unmarked'
+    | 'invalid'
+    | 'refused'
+    | 'declined'
+    | 'needs_lines'
+    | 'base_changed'
+    | 'conflict';
+  /** With --check: nothing was written. */
+  readonly checked: boolean;
+  readonly workspace: string;
+  readonly format: AnswerFormat;
+  /** Key of what was applied; null: nothing was. */
+  readonly patch: string | null;
+  readonly files: readonly PatchedFile[];
+  readonly rungs: readonly UsedRung[];
+  readonly findings: readonly Finding[];
+  readonly notes: readonly Reason[];
+  readonly reasons: readonly Reason[];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  /** The combined diff; '' where there is none. */
+  readonly diff: string;
+  readonly exit: ExitCode;
+}
 
 interface Begun extends StartedStep {
   readonly v: 1;

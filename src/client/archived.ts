@@ -1,8 +1,8 @@
 /** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. Pure. */
 import type { StepEvent } from '../shared/events.js';
-import type { Queues, SealedProposal, StepUsage } from '../shared/protocol.js';
+import type { Queues, SealedProposal } from '../shared/protocol.js';
 import { isBlobRef, type BlobRef, type StepKey } from '../shared/refs.js';
-import { addUsage, NO_USAGE } from '../shared/usage.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../shared/usage.js';
 import { isKnown, unknownVersion } from '../shared/versions.js';
 import type { ArchiveEntry, NewerEntries } from '../workspace/types.js';
 import type { ClosedRun } from './types.js';

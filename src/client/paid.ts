@@ -1,7 +1,8 @@
 /** What a run that has ended paid for: a call that was cut off with it is in no result of an activity, but it is in the journal. */
+import type { StepUsage } from '../shared/usage.js';
 import { callsOfStep, usageOfEnded } from '../model/step-calls.js';
 import { ProblemError } from '../shared/problems.js';
-import type { StepStatus, StepUsage } from '../shared/protocol.js';
+import type { StepStatus } from '../shared/protocol.js';
 import { storePaths } from '../workspace/store.js';
 import { realSys } from '../workspace/sys.js';
 import type { Emend } from './types.js';

@@ -1,8 +1,7 @@
 /** What the phases of a plan cost, from the plan's events and the call journal: it works for runs that the server has forgotten. */
 import type { StepEvent } from '../shared/events.js';
-import type { StepUsage } from '../shared/protocol.js';
 import type { StepKey } from '../shared/refs.js';
-import { addUsage, NO_USAGE } from '../shared/usage.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../shared/usage.js';
 
 export interface PhaseCost {
   readonly phase: number;

@@ -8,8 +8,16 @@ import { isKnown } from '../shared/versions.js';
 import { archivedRun } from './archived.js';
 import { hereId } from './ids.js';
 import { withLive, type ResolvedRun } from './resolve-run.js';
-import type { PlanFile } from './start-plan.js';
 import type { DescribedRun, Emend } from './types.js';
+
+export interface PlanFile {
+  /** Real path of the top of the repository. */
+  readonly workspace: string;
+  /** Relative to it, without its level: `plans/010_demo`. */
+  readonly planPath: string;
+  readonly title: string;
+  readonly workflowId: string;
+}
 
 /**
  * This host's open run of the plan, else its newest: two hosts on one namespace may have the plan at the same path, and then the run of

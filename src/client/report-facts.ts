@@ -4,8 +4,8 @@
  */
 import type { DecisionRecord, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
-import type { LedgerRow, StepOutcome, StepUsage, VerifyResult } from '../shared/protocol.js';
-import { addUsage, NO_USAGE } from '../shared/usage.js';
+import type { LedgerRow, StepOutcome, VerifyResult } from '../shared/protocol.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../shared/usage.js';
 import type { BlobRef } from '../shared/refs.js';
 import type { ArchiveEntry } from '../workspace/types.js';
 import { archivedStatus, ledgerOfEvents } from './archived-status.js';

@@ -1,6 +1,5 @@
 /** What many runs came to, from their reports' facts. Pure. A metric is an entry of METRICS: a name, and a count or sum over a run. */
-import type { StepUsage } from '../shared/protocol.js';
-import { addUsage, NO_USAGE } from '../shared/usage.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../shared/usage.js';
 import type { ReportFacts } from './report-facts.js';
 
 /** Counts by word, over all runs. */

@@ -9,19 +9,10 @@ import { PLAN_SIGNALS } from '../shared/protocol.js';
 import { currentRules } from '../shared/rules.js';
 import { repositoryOf } from '../workspace/git.js';
 import { newStepKey, planIdOf } from './ids.js';
-import { lastCheckpointed } from './plan-runs.js';
+import { lastCheckpointed, type PlanFile } from './plan-runs.js';
 import { needRuns } from './need-runs.js';
 import { freeId, startPlanRun, type StartedStep } from './start-step.js';
 import type { Emend } from './types.js';
-
-export interface PlanFile {
-  /** Real path of the top of the repository. */
-  readonly workspace: string;
-  /** Relative to it, without its level: `plans/010_demo`. */
-  readonly planPath: string;
-  readonly title: string;
-  readonly workflowId: string;
-}
 
 /** Which plan a path means; its document must be there. Throws ProblemError `plan_not_found`, `plan_invalid`, `not_a_repository`. */
 export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> => {

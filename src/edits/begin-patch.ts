@@ -13,14 +13,14 @@
  * Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type PatchedFile, parsePatch } from './begin-patch-parse.js';
-import { changesPlan } from './changes.js';
+import { changesPlan, type FilePlan } from './changes.js';
 import { indexOf, type LineIndex } from './lines.js';
 import { LineChain, type WantedLine } from './locate.js';
 import { levelBetween, levelsOn, rungOn } from './locate-levels.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from './locate-shifted.js';
 import { describeNearest, nearest } from './nearest.js';
 import { lookUp } from './paths.js';
-import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
+import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 import { composeHunks } from './unified-diff.js';
 
 export const beginPatch: FormatModule = {

@@ -2,8 +2,8 @@
  * The byte order mark is no part of a file's text, yet diffs and copies carry it: git writes ` \ufefffirst line`. In a file that begins
  * with one, a mark at the start of an answer's line is that one and is taken off.
  */
+import type { SettleBase } from './settle-changes.js';
 import { indexOf } from './lines.js';
-import type { SettleBase } from './settle.js';
 
 const BOM = '\ufeff';
 

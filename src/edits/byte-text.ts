@@ -5,8 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { LineFinder } from './byte-finder.js';
 import { type LineIndex, sameLines } from './lines.js';
-import { type EolKind, splitLines } from './split-lines.js';
-import type { Text } from './types.js';
+import { type EolKind, splitLines, type Text } from './split-lines.js';
 
 const LF = 10;
 const CR = 13;

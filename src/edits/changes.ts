@@ -1,6 +1,28 @@
 /** Result lines said as what differs from the base: cost and memory go with the edits, not with the file. */
+import type { Text } from './split-lines.js';
 import { indexOf, indexOfLines, type LineIndex } from './lines.js';
-import type { FilePlan, Text } from './types.js';
+
+/** What a format module makes of an answer for one file: the result's lines, before `settle` gives them bytes. */
+export type FilePlan =
+  | {
+      readonly kind: 'lines';
+      readonly path: string;
+      /** Result lines without ends. */
+      readonly lines: readonly string[];
+      /** The same, where the format has not made strings of them. */
+      readonly result?: LineIndex;
+      /** Where each result line comes from: the 0-based index of the base line it keeps byte for byte, or -1 for a new one.
+       *  Absent: not known (whole-file, blocks), `settle` finds it by a line diff. */
+      readonly origins?: readonly number[];
+      /** The same as differences from the base, where the format knows them; then nobody need make the lines (changes.ts). */
+      readonly changes?: readonly Change[];
+      /** Only a diff's `\ No newline at end of file` on one side says so; absent: as `settle`'s rules. */
+      readonly finalNewline?: boolean;
+      /** New mode from a diff header. */
+      readonly mode?: number;
+    }
+  | { readonly kind: 'delete'; readonly path: string }
+  | { readonly kind: 'move'; readonly from: string; readonly path: string };
 
 /** Base lines [from, to) become `lines`, all of them new. Changes are in order, and at least one kept line stands between two. */
 export interface Change {

@@ -2,6 +2,7 @@
  * Guards on a sealed result: what a reviewer must see even where approval is automatic (`ask`), what is worth a word (`note`) and what
  * no answer may do (`refuse`). They look at base and result alone, so they hold for every format and for edits by hand.
  */
+import type { Text } from './split-lines.js';
 import type { Finding, GuardSettings } from '../shared/formats.js';
 import type { Change } from './changes.js';
 import { elisionFindings } from './guards-elision.js';
@@ -14,7 +15,6 @@ import { type GuardView, eachNewLine, viewOf } from './guards-view.js';
 import { indexOf, type LineIndex, NO_LINES } from './lines.js';
 import type { Syntax } from './syntax.js';
 import { decodeFile } from './text.js';
-import type { Text } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 export interface GuardedFile {

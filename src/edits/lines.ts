@@ -2,8 +2,7 @@
  * A file's lines by number, without a string for each: what an edit does not come near is never decoded. `Text` holds all of them as
  * strings, made when somebody asks; whoever works on a few lines of a large file asks the index.
  */
-import { type EolKind, kindOfEnds } from './split-lines.js';
-import type { Text } from './types.js';
+import { type EolKind, kindOfEnds, type Text } from './split-lines.js';
 
 export interface LineIndex {
   readonly length: number;

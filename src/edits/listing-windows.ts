@@ -2,8 +2,8 @@
  * What to show of a file that does not fit: lines that the instructions name, windows round words that they use, head and tail, and an
  * outline (lines of low indentation that look like definitions). In this order, until the budget is spent.
  */
+import type { Text } from './split-lines.js';
 import { type LineRange, listing, mergeRanges } from './listing.js';
-import type { Text } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 export interface Windowed {

@@ -4,8 +4,8 @@
  *
  * A tab is shown as `→` and the tab itself, so that it can be told from blanks; a file that has this pair of its own is shown as it is.
  */
+import type { Text } from './split-lines.js';
 import { indexOf, type LineIndex } from './lines.js';
-import type { Text } from './types.js';
 
 export type LineRange = readonly [number, number];
 

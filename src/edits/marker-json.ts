@@ -1,8 +1,14 @@
 /** The completeness marker of a JSON answer: `complete: true` and the nonce, after the operations, in a text that ends there. */
-import type { FoundMarker } from './marker.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './structured-edit-json.js';
-import type { Reason } from './types.js';
+import type { Reason, MarkedBody } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
+
+export interface FoundMarker extends MarkedBody {
+  /** A fence round the answer was opened and not closed. */
+  readonly openFence: boolean;
+  /** What was left out, and why the marker is not right. */
+  readonly notes: readonly Reason[];
+}
 
 interface Candidate {
   /** From the brace to the end, without the closing fence. */

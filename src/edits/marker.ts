@@ -8,15 +8,8 @@
  * opened fence that is not closed means that the answer was cut. Prose before the first line of the format's grammar is left out.
  */
 import type { AnswerFormat } from '../shared/formats.js';
-import { findJsonMarker } from './marker-json.js';
-import type { MarkedBody, Reason } from './types.js';
-
-export interface FoundMarker extends MarkedBody {
-  /** A fence round the answer was opened and not closed. */
-  readonly openFence: boolean;
-  /** What was left out, and why the marker is not right. */
-  readonly notes: readonly Reason[];
-}
+import { findJsonMarker, type FoundMarker } from './marker-json.js';
+import type { Reason } from './types.js';
 
 /** The first line of each text format's grammar: what stands before it is prose. */
 const FIRST_LINE = {

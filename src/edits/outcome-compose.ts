@@ -1,16 +1,17 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
+import type { FilePlan } from './changes.js';
+import type { SettleBase } from './settle-changes.js';
 import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
 import { quotesItsBom } from './bom.js';
 import { type GuardedFile, guardFindings } from './guards.js';
 import { checkPath, lookUp } from './paths.js';
-import { type SettleBase, settle } from './settle.js';
+import { settle } from './settle.js';
 import { decodeFile } from './text.js';
 import type {
   AnswerOutcome,
   ApplyOptions,
   ContextFile,
-  FilePlan,
   OfferedFile,
   Reading,
   Reason,

@@ -10,9 +10,10 @@
  *                                      missing or wrong   ends inside a block truncated
  *                                      missing or wrong   otherwise no        invalid
  */
+import type { FoundMarker } from './marker-json.js';
 import { BOUNDS } from '../shared/limits.js';
 import { sizeFault } from './answer-size.js';
-import { type FoundMarker, findMarker } from './marker.js';
+import { findMarker } from './marker.js';
 import { MODULES } from './modules.js';
 import { compose, decodeOffered, type OfferedFiles } from './outcome-compose.js';
 import { editResults } from './outcome-results.js';

@@ -2,6 +2,7 @@
  * The blocks of one file, one after the other: each is located in the text as the blocks before left it, and changes that text.
  * Lines that FIND and REPLACE have in common keep their base line.
  */
+import type { Text } from './split-lines.js';
 import type { Rung, RungSettings } from '../shared/formats.js';
 import { carryLines } from './carry.js';
 import type { Change } from './changes.js';
@@ -13,7 +14,6 @@ import { describeNearest, nearest } from './nearest.js';
 import { composeElided, placeElided, splitElided } from './search-replace-elided.js';
 import { shiftedPlaces } from './locate-shifted.js';
 import type { Block, BlockReading } from './search-replace-parse.js';
-import type { Text } from './types.js';
 
 export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */

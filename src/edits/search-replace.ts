@@ -12,13 +12,14 @@
  * then that reading counts whose FIND stands in the file, if only one does.
  * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.
  */
+import type { Text } from './split-lines.js';
 import { withoutBom } from './bom.js';
-import { changesPlan } from './changes.js';
+import { changesPlan, type FilePlan } from './changes.js';
 import { isKnownBase } from './known-base.js';
 import { lookUp } from './paths.js';
 import { BlockApplier, FIND_WORDS, type BlockWords } from './search-replace-apply.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './search-replace-parse.js';
-import type { ContextFile, FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
+import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const NO_TEXT: Text = { lines: [], ends: [] };

@@ -1,11 +1,17 @@
 /** Changes get their line ends and become bytes: rules 2 to 5 of `settle.ts`. */
+import type { Text } from './split-lines.js';
 import { Buffer } from 'node:buffer';
 import { ByteText } from './byte-text.js';
 import type { Change } from './changes.js';
 import type { LineIndex } from './lines.js';
-import type { SettleBase } from './settle.js';
 import { type Codec, firstUnholdable } from './text.js';
-import type { Reason, Splice, Text } from './types.js';
+import type { Reason, Splice } from './types.js';
+
+export interface SettleBase {
+  readonly bytes: Uint8Array;
+  readonly text: Text;
+  readonly codec: Codec;
+}
 
 /** A change with the end of each of its lines, and what it does to the end of the kept line before it. */
 export interface ChangeBytes extends Change {

@@ -11,21 +11,16 @@
  *
  * What is not changed is not looked at: cost goes with the changes, where the format says them and the file's line ends are all alike.
  */
-import { type Change, changesFrom } from './changes.js';
+import { type Change, changesFrom, type FilePlan } from './changes.js';
 import { lineOrigins } from './diff-lines.js';
 import { indexOf, indexOfLines, type LineIndex } from './lines.js';
-import { type ChangeBytes, refusals, splicesOf, withEnds } from './settle-changes.js';
+import { type ChangeBytes, refusals, splicesOf, withEnds, type SettleBase } from './settle-changes.js';
 import { applySplices } from './splices.js';
-import { type Codec, newFileCodec } from './text.js';
-import type { FilePlan, Reason, Splice, Text } from './types.js';
+import { newFileCodec } from './text.js';
+import type { Reason, Splice } from './types.js';
 
 export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
 
-export interface SettleBase {
-  readonly bytes: Uint8Array;
-  readonly text: Text;
-  readonly codec: Codec;
-}
 export interface SettleOptions {
   readonly finalNewline?: boolean;
   readonly newFileEol?: '\n' | '\r\n';

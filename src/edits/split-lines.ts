@@ -1,5 +1,14 @@
 /** Lines of a decoded text, and what is said of their ends. */
-import type { Text } from './types.js';
+import type { LineIndex } from './lines.js';
+
+/** A file's text, decoded once; `lines[i]` is line i+1 without its end. */
+export interface Text {
+  readonly lines: readonly string[];
+  /** The end of each line as it stands in the file: '\n', '\r\n', '\r', or '' for a last line without end. */
+  readonly ends: readonly string[];
+  /** The same lines, one by one; absent: made of the two arrays. */
+  readonly index?: LineIndex;
+}
 
 export type EolKind = 'lf' | 'crlf' | 'cr' | 'mixed' | 'none';
 

@@ -10,6 +10,7 @@
  * stands nowhere, others change the file, and the file is not known to be the one that the answer was made for. Rungs: earlier_block; without `replace_all` trailing_space and
  * lookalikes (string-replace-loose.ts); CRLF and LF are the same anyway. Edits, for the marker: edits.
  */
+import type { FilePlan } from './changes.js';
 import type { Rung } from '../shared/formats.js';
 import { lookUp } from './paths.js';
 import { isKnownBase } from './known-base.js';
@@ -18,7 +19,7 @@ import { describeNearest, nearest } from './nearest.js';
 import { isJsonObject, type Json, readJson } from './structured-edit-json.js';
 import { carried, loosePlaces } from './string-replace-loose.js';
 import { answerLines } from './text.js';
-import type { ApplyOptions, FilePlan, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
+import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary'];

@@ -12,8 +12,9 @@
  * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
+import type { Text } from './split-lines.js';
 import { withoutBom } from './bom.js';
-import { type Change, ChangeList, changesPlan } from './changes.js';
+import { type Change, ChangeList, changesPlan, type FilePlan } from './changes.js';
 import { indexOf, NO_LINES } from './lines.js';
 import { marksTabs, withoutTabMarks } from './listing.js';
 import { readNeedsLines } from './needs-lines.js';
@@ -22,17 +23,7 @@ import { readJson } from './structured-edit-json.js';
 import { type Placed, OperationLocator } from './structured-edit-locate.js';
 import { type AnyOperation, type Operation, readOperations } from './structured-edit-operations.js';
 import { symbolPlacer } from './structured-edit-symbol.js';
-import type {
-  ContextFile,
-  FilePlan,
-  FormatContext,
-  FormatModule,
-  OfferedFile,
-  Reason,
-  Reading,
-  Text,
-  UsedRung,
-} from './types.js';
+import type { ContextFile, FormatContext, FormatModule, OfferedFile, Reason, Reading, UsedRung } from './types.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const NO_TEXT: Text = { lines: [], ends: [] };

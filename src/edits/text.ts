@@ -9,8 +9,7 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import { type Problem, problem } from '../shared/problems.js';
 import { ByteText, isWellFormed, MAX_INDEXED_BYTES } from './byte-text.js';
 import { indexOf, indexOfLines, type LineIndex } from './lines.js';
-import { type EolKind, splitLines } from './split-lines.js';
-import type { Text } from './types.js';
+import { type EolKind, splitLines, type Text } from './split-lines.js';
 
 export { type EolKind, splitLines } from './split-lines.js';
 

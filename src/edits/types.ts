@@ -1,7 +1,7 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
+import type { Text } from './split-lines.js';
 import type { AnswerFormat, Finding, GuardSettings, Rung, RungSettings } from '../shared/formats.js';
-import type { Change } from './changes.js';
-import type { LineIndex } from './lines.js';
+import type { FilePlan } from './changes.js';
 import type { Syntax } from './syntax.js';
 
 /** A file as it was offered to the model. */
@@ -143,37 +143,6 @@ export interface ApplyAnswerInput {
 }
 
 // ---------------------------------------------------------------------------------------------- between the engine's own modules
-
-/** A file's text, decoded once; `lines[i]` is line i+1 without its end. */
-export interface Text {
-  readonly lines: readonly string[];
-  /** The end of each line as it stands in the file: '\n', '\r\n', '\r', or '' for a last line without end. */
-  readonly ends: readonly string[];
-  /** The same lines, one by one; absent: made of the two arrays. */
-  readonly index?: LineIndex;
-}
-
-/** What a format module makes of an answer for one file: the result's lines, before `settle` gives them bytes. */
-export type FilePlan =
-  | {
-      readonly kind: 'lines';
-      readonly path: string;
-      /** Result lines without ends. */
-      readonly lines: readonly string[];
-      /** The same, where the format has not made strings of them. */
-      readonly result?: LineIndex;
-      /** Where each result line comes from: the 0-based index of the base line it keeps byte for byte, or -1 for a new one.
-       *  Absent: not known (whole-file, blocks), `settle` finds it by a line diff. */
-      readonly origins?: readonly number[];
-      /** The same as differences from the base, where the format knows them; then nobody need make the lines (changes.ts). */
-      readonly changes?: readonly Change[];
-      /** Only a diff's `\ No newline at end of file` on one side says so; absent: as `settle`'s rules. */
-      readonly finalNewline?: boolean;
-      /** New mode from a diff header. */
-      readonly mode?: number;
-    }
-  | { readonly kind: 'delete'; readonly path: string }
-  | { readonly kind: 'move'; readonly from: string; readonly path: string };
 
 /** What each format module returns. */
 export type Reading =

@@ -6,6 +6,7 @@
  * stands elsewhere too the number decides, which is the rung `unchecked_lines` unless the file is known to be the one that the answer was
  * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
  */
+import type { Text } from './split-lines.js';
 import type { Rung, RungSettings } from '../shared/formats.js';
 import { indexOf, type LineIndex } from './lines.js';
 import { LineChain, type Places, type WantedLine } from './locate.js';
@@ -13,7 +14,6 @@ import { type Level, levelsOn, levelBetween, rungOn } from './locate-levels.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from './locate-shifted.js';
 import { longestOf, standingOnce } from './once.js';
 import { describeNearest, nearest } from './nearest.js';
-import type { Text } from './types.js';
 import type { Hunk, HunkLine } from './unified-diff-hunk.js';
 
 export interface Located {

@@ -1,8 +1,9 @@
 /** Which file a diff's header means, and what it does to it as a whole. */
+import type { Text } from './split-lines.js';
 import { lookUp } from './paths.js';
 import { type FileHeader, permissions } from './unified-diff-header.js';
 import { withoutPrefixes } from './unified-diff-names.js';
-import type { FormatContext, Reason, Text } from './types.js';
+import type { FormatContext, Reason } from './types.js';
 
 export interface Target {
   readonly kind: 'edit' | 'create' | 'delete';

@@ -13,16 +13,17 @@
  * empty or new file). Rungs: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: hunks.
  */
+import type { Text } from './split-lines.js';
 import { withoutBom } from './bom.js';
 import { carryLines } from './carry.js';
-import { type Change, ChangeList, changesFrom, changesPlan } from './changes.js';
+import { type Change, ChangeList, changesFrom, changesPlan, type FilePlan } from './changes.js';
 import { isKnownBase } from './known-base.js';
 import { indexOf, type LineIndex } from './lines.js';
 import { type Located, HunkLocator } from './unified-diff-locate.js';
 import { type FileDiff, parseDiff } from './unified-diff-parse.js';
 import { type Target, targetOf } from './unified-diff-target.js';
 import { haveNothingInCommon, lineOrigins } from './diff-lines.js';
-import type { FilePlan, FormatContext, FormatModule, Reading, Reason, Text, UsedRung } from './types.js';
+import type { FormatContext, FormatModule, Reading, Reason, UsedRung } from './types.js';
 import type { Hunk, HunkLine } from './unified-diff-hunk.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 

@@ -9,10 +9,11 @@
  * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous. Between entries only
  * blank lines and fences may stand, and prose where a nonce tells it from an entry.
  */
+import type { FilePlan } from './changes.js';
 import { indexOf, type LineIndex, NO_LINES } from './lines.js';
 import { lookUp } from './paths.js';
 import { answerIndex } from './text.js';
-import type { FilePlan, FormatContext, FormatModule, Reading, Reason } from './types.js';
+import type { FormatContext, FormatModule, Reading, Reason } from './types.js';
 import { stripBodyFence } from './whole-file-fence.js';
 
 interface Entry {

@@ -1,7 +1,6 @@
 /** All calls of a step as its slots tell them: no running workflow, worker or server is needed to say what was asked and paid. */
 import { join } from 'node:path';
-import type { StepUsage } from '../shared/protocol.js';
-import { addUsage, NO_USAGE } from '../shared/usage.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../shared/usage.js';
 import { onDisk, orNull } from '../workspace/sys-put.js';
 import type { Sys } from '../workspace/sys.js';
 import { SlotFiles, stepDir } from './slot-files.js';

@@ -1,6 +1,6 @@
 /** The model port and the call journal: one wanted answer, paid for once. */
+import type { StepUsage } from '../shared/usage.js';
 import type { StopReason } from '../edits/types.js';
-import type { StepUsage } from '../shared/protocol.js';
 import type { BlobRef, StepKey } from '../shared/refs.js';
 import type { Problem } from '../shared/problems.js';
 

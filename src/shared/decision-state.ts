@@ -1,18 +1,9 @@
 /** What a run keeps of people's decisions, a step's and a plan's alike. Pure. */
-import type { DecisionFile, DecisionPoint, DecisionRecord, PauseReason, SettledDecision } from './decisions.js';
+import type { DecisionPoint, DecisionRecord, SettledDecision, Pause } from './decisions.js';
 import type { Problem } from './problems.js';
 import type { OutageState } from './outage.js';
 import { shownKey, type StepKey } from './refs.js';
 import { boundsOf, type Ruled } from './rules.js';
-
-/** What a decision point will be about. */
-export interface Pause {
-  readonly reason: PauseReason;
-  readonly message: string;
-  readonly files: readonly DecisionFile[];
-  /** The limit that was reached, or the command that was found. */
-  readonly subject: string | null;
-}
 
 export interface DecisionState extends OutageState {
   /** A pause that the reducer wants; the next move opens it as a decision point. */

@@ -1,6 +1,15 @@
 /** Decision points: why a run pauses, which answers it takes, and the words on the wire. */
 import type { LimitName } from './limits.js';
 
+/** What a decision point will be about. */
+export interface Pause {
+  readonly reason: PauseReason;
+  readonly message: string;
+  readonly files: readonly DecisionFile[];
+  /** The limit that was reached, or the command that was found. */
+  readonly subject: string | null;
+}
+
 export const ANSWERS_BY_REASON = {
   approval: ['approve', 'skip', 'revise', 'select'],
   truncation: ['retry', 'manual', 'skip'],

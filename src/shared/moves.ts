@@ -2,9 +2,8 @@
  * The next move of an edit step, from its state alone. The workflow performs it and folds what came of it into the state
  * (reducer.ts); nothing here knows a file, a model or a clock other than the workflow's own.
  */
-import type { Pause } from './decision-state.js';
 import type { Limits } from './limits.js';
-import type { PauseReason } from './decisions.js';
+import type { PauseReason, Pause } from './decisions.js';
 import type { PinnedFiles } from './protocol.js';
 import type { BlobRef } from './refs.js';
 import { outageMove } from './outage.js';

@@ -2,7 +2,7 @@
  * A model that is down. The run waits and asks again with one call at a time; a person may ask for the next try at once, and is asked
  * where waiting does not help or has lasted long enough. Pure.
  */
-import type { Pause } from './decision-state.js';
+import type { Pause } from './decisions.js';
 import type { EventBody } from './events.js';
 
 /** A call that failed without saying anything about its request: part of the result of every activity that asks a model. */

@@ -2,15 +2,16 @@
  * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
+import type { PlanProgress } from './plan.js';
+import type { StepUsage } from './usage.js';
+import type { Rules } from './rules.js';
 import type { DecisionPoint, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { Bucket, Finding, Format } from './formats.js';
 import type { LimitName, Limits, Timings } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ModelDown, Outage } from './outage.js';
-import type { PlanProgress } from './plan/progress.js';
 import type { BlobRef, StepKey } from './refs.js';
-import type { Rules } from './rules.js';
 
 // ------------------------------------------------------------------------------------------------------------------------- names
 export const WORKFLOWS = { editStep: 'editStep', plan: 'plan' } as const;
@@ -137,18 +138,6 @@ export interface VerificationFailure {
   readonly output: BlobRef | null;
   /** What helps with failures of that kind; absent in results of earlier builds. */
   readonly suggestions?: readonly string[];
-}
-
-/** Tokens and money so far. `usd` null: the price table does not know a model that was used. */
-export interface StepUsage {
-  readonly calls: number;
-  readonly unknownCalls: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cacheRead_tokens: number;
-  readonly cacheWrite_tokens: number;
-  readonly usd: number | null;
-  readonly seconds: number;
 }
 
 /** What every activity input has: who it works for, and the events to append to the archive. */

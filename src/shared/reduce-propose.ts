@@ -2,9 +2,9 @@
 import type { PauseReason } from './decisions.js';
 import type { Chunk } from './moves.js';
 import { answeredAgain } from './outage.js';
-import type { PreflightResult, ProposeResult, StepUsage } from './protocol.js';
+import type { PreflightResult, ProposeResult } from './protocol.js';
 import { isUnfinished, type Attempting, type FileEntry, type StepState } from './state.js';
-import { addUsage } from './usage.js';
+import { addUsage, type StepUsage } from './usage.js';
 import { emit, endAfterRollback, onModelDown, withFile, withFiles } from './transitions.js';
 import { cut } from './rules.js';
 

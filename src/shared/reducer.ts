@@ -2,8 +2,9 @@
  * The one reducer of an edit step: facts (what an activity returned, what a person decided) in, the next state out. Pure and
  * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
  */
+import type { StepUsage } from './usage.js';
 import { abortStep, applyDecision } from './decide.js';
-import type { DecisionRequest, PauseReason } from './decisions.js';
+import type { DecisionRequest, PauseReason, Pause } from './decisions.js';
 import { pathsToApply, type Chunk } from './moves.js';
 import { answeredAgain, waited } from './outage.js';
 import type {
@@ -17,12 +18,11 @@ import type {
   RebaseResult,
   RollbackResult,
   SealResult,
-  StepUsage,
   VerifyResult,
 } from './protocol.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
 import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
-import { decisionId, type Pause } from './decision-state.js';
+import { decisionId } from './decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
 import {
   close,

@@ -17,11 +17,10 @@ import type {
   SealedFile,
   SealedProposal,
   StepOutcome,
-  StepUsage,
   VerificationFailure,
 } from './protocol.js';
 import type { BlobRef } from './refs.js';
-import { NO_USAGE } from './usage.js';
+import { NO_USAGE, type StepUsage } from './usage.js';
 
 export type Stage =
   | 'preflight'

@@ -1,12 +1,13 @@
 /** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
+import type { StepUsage } from './usage.js';
+import { boundsOf, cut, type Ruled, type Rules } from './rules.js';
 import type { DecisionState } from './decision-state.js';
 import type { DecisionRequest } from './decisions.js';
 import type { EventBody, EventLog, Progress, StepEvent } from './events.js';
-import { boundsOf, cut, type Ruled, type Rules } from './rules.js';
 import { pathsToApply, wantsCommit, wantsVerify } from './moves.js';
 import { backOff, outageEvent, type ModelDown } from './outage.js';
 import { problem, type Problem } from './problems.js';
-import { hostOfQueue, type OpenOnHost, type StepOutcome, type StepUsage } from './protocol.js';
+import { hostOfQueue, type OpenOnHost, type StepOutcome } from './protocol.js';
 import { shownKey } from './refs.js';
 import { undecidedPaths, type Attempting, type FileEntry, type StepState } from './state.js';
 

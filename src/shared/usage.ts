@@ -1,6 +1,17 @@
 /** Sums of what calls used, and their words. Pure. */
-import type { StepUsage } from './protocol.js';
 import { count } from './text.js';
+
+/** Tokens and money so far. `usd` null: the price table does not know a model that was used. */
+export interface StepUsage {
+  readonly calls: number;
+  readonly unknownCalls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cacheRead_tokens: number;
+  readonly cacheWrite_tokens: number;
+  readonly usd: number | null;
+  readonly seconds: number;
+}
 
 export const NO_USAGE: StepUsage = {
   calls: 0,

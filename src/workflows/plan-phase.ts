@@ -1,4 +1,5 @@
 /** A phase's child: started once under a fixed id, outliving its parent; where it was started already, it is waited for. */
+import type { PhaseId } from '../shared/plan.js';
 import {
   defineSearchAttributeKey,
   TypedSearchAttributes,
@@ -15,7 +16,7 @@ import {
 } from '@temporalio/workflow';
 import { budgetsLeft } from '../shared/plan/budget.js';
 import type { EndedPhase } from '../shared/plan/phase-end.js';
-import type { PhaseEntry, PhaseId, PlanInput, PlanState } from '../shared/plan/types.js';
+import type { PhaseEntry, PlanInput, PlanState } from '../shared/plan/types.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS, type EditStepInput, type StepResult } from '../shared/protocol.js';
 import { phaseKey, shownKey } from '../shared/refs.js';
 import type { editStep } from './edit-step.js';

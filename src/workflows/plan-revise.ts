@@ -1,10 +1,11 @@
 /** The moves that revise a plan: what each calls, and the fact that comes of it. */
+import type { PhaseId } from '../shared/plan.js';
 import type { AdviceFailure } from '../shared/plan/advice.js';
 import { workflowInfo } from '@temporalio/workflow';
 import type { PlanFact } from '../shared/plan/reducer.js';
 import { failedSince } from '../shared/plan/revising.js';
 import { isDone, phaseOf } from '../shared/plan/state.js';
-import type { PhaseEntry, PhaseId, PlanState, Revising } from '../shared/plan/types.js';
+import type { PhaseEntry, PlanState, Revising } from '../shared/plan/types.js';
 import type { BlobRef } from '../shared/refs.js';
 import type { planActivities } from './plan-activities.js';
 

@@ -2,6 +2,7 @@
  * A plan: a Markdown document carried out phase by phase. Each phase is an `editStep` of its own (a child that outlives its parent);
  * what a phase asks for, how it is marked and what is kept of it is done by activities. This file is the protocol.
  */
+import type { PhaseId } from '../shared/plan.js';
 import {
   ActivityFailure,
   allHandlersFinished,
@@ -22,7 +23,7 @@ import { reducePlan, type PlanFact } from '../shared/plan/reducer.js';
 import { lacksWorktree, worktreeName } from '../shared/plan/side-by-side.js';
 import { initialPlan, markerOf, phaseOf } from '../shared/plan/state.js';
 import type { EndedPhase } from '../shared/plan/phase-end.js';
-import type { PhaseId, PlanInput, PlanState } from '../shared/plan/types.js';
+import type { PlanInput, PlanState } from '../shared/plan/types.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from '../shared/plan/views.js';
 import { SEARCH_ATTRIBUTES, type StepResult } from '../shared/protocol.js';
 import { boundsOf, type Ruled } from '../shared/rules.js';

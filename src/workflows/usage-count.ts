@@ -2,8 +2,9 @@
  * What a run has used, where a result is missing: a model call that was cancelled, timed out or failed was paid for all the same, but no
  * activity told its usage. The journal knows every call, so the step's usage is then counted anew from it (decision 0016).
  */
+import type { StepUsage } from '../shared/usage.js';
 import { patched } from '@temporalio/workflow';
-import type { StepUsage, UsageOwed } from '../shared/protocol.js';
+import type { UsageOwed } from '../shared/protocol.js';
 
 const MODEL_ACTIVITIES: ReadonlySet<string> = new Set(['pick', 'brief', 'propose']);
 

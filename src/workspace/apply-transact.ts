@@ -2,6 +2,7 @@
  * One transaction, from a plan to a closed record, through whatever died before or runs beside it. Who decides between forward and
  * back is always the verdict file of the record: written once, read by all.
  */
+import type { LeaseKeeper } from './lease.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, problem, ProblemError, type Problem } from '../shared/problems.js';
 import { isUnchanged, type Checked } from './apply-check.js';
@@ -21,8 +22,14 @@ import {
 import { refusalAfter, refusalBefore } from './apply-refusals.js';
 import { asDiskProblem } from './sys-put.js';
 import { errnoOf, type Sys } from './sys.js';
-import type { BlobStore, FileConflict } from './types.js';
+import type { BlobStore, FileConflict, StillOurs } from './types.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
+
+export interface EngineParts extends TransactContext {
+  readonly transactions: string;
+  readonly leases: LeaseKeeper;
+  readonly stillOurs: StillOurs;
+}
 
 export interface TransactContext {
   readonly sys: Sys;

@@ -16,7 +16,7 @@ import {
   type ClosedRecord,
   type TransactionRecord,
 } from './apply-record.js';
-import { asAttempt, problemOf, transact, type PlanAttempt, type TransactContext } from './apply-transact.js';
+import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './apply-transact.js';
 import { proposalIdOf } from './hash.js';
 import { endLease } from './ended-lease.js';
 import { homePaths } from './home.js';
@@ -38,12 +38,6 @@ export interface ApplyEngineOptions {
   readonly process?: ProcessIdentity;
   /** How long another live attempt at the same record is waited for before it is joined. */
   readonly patience_ms?: number;
-}
-
-export interface EngineParts extends TransactContext {
-  readonly transactions: string;
-  readonly leases: LeaseKeeper;
-  readonly stillOurs: StillOurs;
 }
 
 export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {

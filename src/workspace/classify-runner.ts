@@ -1,5 +1,18 @@
 /** Which runner printed an output, and what helps with a failure of a kind there: commands to type and places to look at. Pure. */
-import type { FailureKind } from './classify.js';
+
+export type FailureKind =
+  /** Does not parse or compile. */
+  | 'syntax'
+  | 'test_failure'
+  | 'file_not_found'
+  | 'import_error'
+  | 'null_error'
+  | 'timeout'
+  | 'permission'
+  /** Something else uses what the run needs. */
+  | 'busy'
+  | 'locked'
+  | 'unknown';
 
 export type Runner = 'jest' | 'vitest' | 'pytest' | 'go' | 'cargo' | 'tsc' | 'eslint' | 'make';
 

@@ -4,22 +4,8 @@
  */
 import { stripVTControlCharacters } from 'node:util';
 import { keyLines } from './classify-lines.js';
-import { adviceOf, runnerOf } from './classify-runner.js';
+import { adviceOf, runnerOf, type FailureKind } from './classify-runner.js';
 import { sha256 } from './hash.js';
-
-export type FailureKind =
-  /** Does not parse or compile. */
-  | 'syntax'
-  | 'test_failure'
-  | 'file_not_found'
-  | 'import_error'
-  | 'null_error'
-  | 'timeout'
-  | 'permission'
-  /** Something else uses what the run needs. */
-  | 'busy'
-  | 'locked'
-  | 'unknown';
 
 export interface Failure {
   readonly kind: FailureKind;

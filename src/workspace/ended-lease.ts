@@ -2,8 +2,8 @@
  * The lease of a step whose workflow is closed. Where nothing of it waits for a commit it is simply ended; where files are applied
  * and not committed it stays, and a person says what becomes of them.
  */
+import type { EngineParts } from './apply-transact.js';
 import type { StepKey } from '../shared/refs.js';
-import type { EngineParts } from './apply.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './apply-record.js';
 import { standingOf } from './commit-ref.js';
 import { repositoryOf } from './git.js';

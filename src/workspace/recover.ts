@@ -1,8 +1,7 @@
 /** Finishes or reverts what dead processes left open in a home. Leases are left alone: only a server knows whose workflow is closed. */
 import { isStepKey, type StepKey } from '../shared/refs.js';
-import type { EngineParts } from './apply.js';
 import { isOpen, recordsOf, type TransactionRecord } from './apply-record.js';
-import { asAttempt, liveAttempts, problemOf, settleOpen, sweep } from './apply-transact.js';
+import { asAttempt, liveAttempts, problemOf, settleOpen, sweep, type EngineParts } from './apply-transact.js';
 import { orNull } from './sys-put.js';
 import { together } from './together.js';
 import type { RecoveredTransaction } from './types.js';

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { fail, ProblemError } from '../shared/problems.js';
 import { landed } from './apply-again.js';
-import type { EngineParts } from './apply.js';
 import { difference, isAt, look } from './apply-look.js';
 import { freshId } from './apply-names.js';
 import { shownKey } from '../shared/refs.js';
@@ -14,7 +13,7 @@ import {
   type TransactionPlan,
   type TransactionRecord,
 } from './apply-record.js';
-import { asAttempt, transact } from './apply-transact.js';
+import { asAttempt, transact, type EngineParts } from './apply-transact.js';
 import type { HeldTaking } from './lease.js';
 import type { FileStat } from './sys.js';
 import type { FileConflict, RollbackOutcome, RollbackRequest } from './types.js';

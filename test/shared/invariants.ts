@@ -1,6 +1,6 @@
 /** What holds at every fold and move of every step, whatever the fakes and the people do. The driver checks it throughout. */
+import type { StepUsage } from '../../src/shared/usage.js';
 import { pathsToApply, type Move } from '../../src/shared/moves.js';
-import type { StepUsage } from '../../src/shared/protocol.js';
 import type { Fact } from '../../src/shared/reducer.js';
 import type { StepState } from '../../src/shared/state.js';
 

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
 import type { ModelDown } from '../../src/shared/outage.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
+import { NO_USAGE, type StepUsage } from '../../src/shared/usage.js';
 import { leftOut, pathsToApply, pinnedFiles } from '../../src/shared/moves.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
@@ -19,7 +19,6 @@ import type {
   RollbackResult,
   SealedProposal,
   SealResult,
-  StepUsage,
   VerifyResult,
 } from '../../src/shared/protocol.js';
 import type { BlobRef } from '../../src/shared/refs.js';

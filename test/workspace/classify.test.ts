@@ -1,7 +1,8 @@
 /** Outputs are the runners' own (jest 30, pytest 8, go 1.26, cargo, tsc 6, eslint 10, node:test, make), shortened. */
+import type { FailureKind } from '../../src/workspace/classify-runner.js';
 import { describe, expect, test } from '@jest/globals';
 
-import { classifyFailure, type FailureKind } from '../../src/workspace/classify.js';
+import { classifyFailure } from '../../src/workspace/classify.js';
 
 const JEST = `FAIL ./a.test.js
   ● suite › throws SyntaxError maybe

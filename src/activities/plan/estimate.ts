@@ -1,4 +1,5 @@
 /** What a phase is expected to take if nothing fails: its edit calls, and what comes before them. */
+import type { PhaseEstimate } from '../../shared/plan.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFormat, complexity, harderOf, splitDecision } from '../../job/format-choice.js';
@@ -7,7 +8,7 @@ import type { ProjectConfig } from '../../job/types.js';
 import { route } from '../../model/route.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
-import type { PhaseCategory, PhaseEstimate } from '../../shared/plan/types.js';
+import type { PhaseCategory } from '../../shared/plan/types.js';
 import { addUsage, NO_USAGE } from '../../shared/usage.js';
 import { levelOf } from './effort.js';
 import { estimateEdits, priceOf, tokensOfBytes } from '../estimate.js';

@@ -1,4 +1,5 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
+import type { PhaseId, PhaseMarker } from '../../shared/plan.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { parseConfig } from '../../job/config.js';
 import { resolveLimits } from '../../job/limits.js';
@@ -8,7 +9,7 @@ import { reportOf, tasksOf, type PhaseReport } from '../../plan/report.js';
 import { isExpanded, levelOf, textOf, type PartNode } from '../../plan/tree.js';
 import { waitsFor } from '../../plan/waves.js';
 import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan/activities.js';
-import type { PhaseCategory, PhaseId, PhaseMarker, PhaseReading, ReadyPlan } from '../../shared/plan/types.js';
+import type { PhaseCategory, PhaseReading, ReadyPlan } from '../../shared/plan/types.js';
 import { fail, isRefusal, ProblemError, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { checkVersion } from '../../shared/versions.js';

@@ -1,4 +1,5 @@
 /** `emend patch`: applies an answer from a file or stdin to a workspace, with the job's own transaction, no server and no model. */
+import type { PatchReport } from '../json.js';
 import { newStepKey } from '../../client/ids.js';
 import type { Reason } from '../../edits/index.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
@@ -8,7 +9,7 @@ import { formatOf, judge, limitOf, readConfig, type Judged } from '../patch/judg
 import { localWorkspace, openLocal, type Local } from '../patch/open-local.js';
 import { readAnswer } from '../patch/read-answer.js';
 import { drawPatch, sealPatch } from '../patch/seal-answer.js';
-import { printPatch, type PatchReport } from '../render/patch.js';
+import { printPatch } from '../render/patch.js';
 import { asides, type QuietFlag } from '../quiet.js';
 import { transactionLines } from '../render/transactions.js';
 

@@ -1,7 +1,7 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
 import { join, relative, sep } from 'node:path';
-import { runOfPlan } from '../../client/plan-runs.js';
-import { planOfPath, type PlanFile } from '../../client/start-plan.js';
+import { runOfPlan, type PlanFile } from '../../client/plan-runs.js';
+import { planOfPath } from '../../client/start-plan.js';
 import { readPlan, type ReadPlan } from '../../plan-files/read.js';
 import { unmarkPhase } from '../../plan/mark.js';
 import { reportOf, type PhaseReport } from '../../plan/report.js';

@@ -1,5 +1,6 @@
 /** `emend plan run`: starts a plan (or joins its open run), shows it with its phases, asks, and says how it ended. */
-import { planOfPath, startPlan, type PlanFile } from '../../client/start-plan.js';
+import type { PlanFile } from '../../client/plan-runs.js';
+import { planOfPath, startPlan } from '../../client/start-plan.js';
 import type { StartedStep } from '../../client/start-step.js';
 import type { Emend } from '../../client/types.js';
 import { fail, type ExitCode } from '../../shared/problems.js';

@@ -1,9 +1,9 @@
 /** `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does. */
 import { loginName } from '../../client/decide.js';
-import { lastCheckpointed, runOfPlan } from '../../client/plan-runs.js';
+import { lastCheckpointed, runOfPlan, type PlanFile } from '../../client/plan-runs.js';
 import { showWithPhases } from '../../client/phases-waiting.js';
 import { reading } from '../../client/reading.js';
-import { planOfPath, tellPlan, type PlanFile } from '../../client/start-plan.js';
+import { planOfPath, tellPlan } from '../../client/start-plan.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/refs.js';
 import { refuseHalfDone } from '../half-done.js';

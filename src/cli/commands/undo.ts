@@ -5,9 +5,9 @@ import { shownKey } from '../../shared/refs.js';
 import { lastChange, type LastChange } from '../../workspace/last-change.js';
 import { isLocal } from '../../workspace/local-holder.js';
 import { realSys } from '../../workspace/sys.js';
-import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
+import type { FileConflict } from '../../workspace/types.js';
 import type { Io } from '../io.js';
-import { printJson } from '../json.js';
+import { printJson, type UndoReport } from '../json.js';
 import { failBusy } from '../patch/busy.js';
 import { localWorkspace, openLocal, type Local } from '../patch/open-local.js';
 import { count, plain } from '../render/text.js';
@@ -17,23 +17,6 @@ interface UndoFlags {
   readonly workspace?: string;
   readonly check?: true;
   readonly json?: true;
-}
-
-/** The JSON of `emend undo --json`; docs/cli.md describes it. */
-export interface UndoReport {
-  readonly v: 1;
-  readonly outcome: 'undone' | 'would_undo' | 'nothing' | 'touched' | 'committed' | 'partly_undone';
-  readonly workspace: string;
-  /** Key of the patch or run that made the change; null: there is none. */
-  readonly step: string | null;
-  readonly by: LastChange['by'] | null;
-  /** ISO time of the change. */
-  readonly at: string | null;
-  readonly commit: string | null;
-  readonly files: LastChange['files'];
-  readonly conflicts: readonly FileConflict[];
-  readonly recovered: readonly RecoveredTransaction[];
-  readonly exit: ExitCode;
 }
 
 export const undo = async (io: Io, flags: UndoFlags): Promise<ExitCode> => {

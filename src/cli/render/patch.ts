@@ -1,47 +1,12 @@
 /** What `emend patch` says. With --check the diff alone goes to stdout, so that it can be piped. */
-import { renderReasons, type Reason, type UsedRung } from '../../edits/index.js';
-import { RUNGS, type AnswerFormat, type Finding } from '../../shared/formats.js';
-import type { ExitCode } from '../../shared/problems.js';
-import type { FileConflict, RecoveredTransaction } from '../../workspace/types.js';
 import type { Io } from '../io.js';
-import { printJson } from '../json.js';
+import { renderReasons, type Reason, type UsedRung } from '../../edits/index.js';
+import { RUNGS } from '../../shared/formats.js';
+import { printJson, type PatchReport } from '../json.js';
 import type { Asides } from '../quiet.js';
 import type { PatchedFile } from '../patch/seal-answer.js';
 import { printDiff } from './diff.js';
 import { count, plain, table } from './text.js';
-
-/** The JSON of `emend patch --json`; docs/cli.md describes it. */
-export interface PatchReport {
-  readonly v: 1;
-  readonly outcome:
-    | 'applied'
-    | 'would_apply'
-    | 'unchanged'
-    | 'truncated'
-    | 'unmarked'
-    | 'invalid'
-    | 'refused'
-    | 'declined'
-    | 'needs_lines'
-    | 'base_changed'
-    | 'conflict';
-  /** With --check: nothing was written. */
-  readonly checked: boolean;
-  readonly workspace: string;
-  readonly format: AnswerFormat;
-  /** Key of what was applied; null: nothing was. */
-  readonly patch: string | null;
-  readonly files: readonly PatchedFile[];
-  readonly rungs: readonly UsedRung[];
-  readonly findings: readonly Finding[];
-  readonly notes: readonly Reason[];
-  readonly reasons: readonly Reason[];
-  readonly conflicts: readonly FileConflict[];
-  readonly recovered: readonly RecoveredTransaction[];
-  /** The combined diff; '' where there is none. */
-  readonly diff: string;
-  readonly exit: ExitCode;
-}
 
 export const printPatch = async (
   io: Io,

@@ -1,7 +1,7 @@
 /** A plan's run: its phases in a table. Pure. */
+import type { PlanProgress } from '../../shared/plan.js';
 import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 import type { PhaseWaiting } from '../../client/phases-waiting.js';
-import type { PlanProgress } from '../../shared/plan/progress.js';
 import { shownKey } from '../../shared/refs.js';
 import { count, line, plain, table } from './text.js';
 

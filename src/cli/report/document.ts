@@ -2,11 +2,10 @@
 import type { PhaseCost } from '../../client/phase-costs.js';
 import type { ReportFacts } from '../../client/report-facts.js';
 import { formatText, sizeText } from '../../shared/ledger-words.js';
-import type { StepUsage } from '../../shared/protocol.js';
 import { shownKey } from '../../shared/refs.js';
 import { eventText } from '../render/event.js';
 import type { Bar } from './plot.js';
-import { tokensOf } from '../../shared/usage.js';
+import { tokensOf, type StepUsage } from '../../shared/usage.js';
 
 export type Block =
   | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }

@@ -1,5 +1,5 @@
 /** The request for a step's brief: what several calls, one a file, must agree on. Its answer goes into every chunk's prompt as text. */
-import type { Text } from '../../edits/types.js';
+import type { Text } from '../../edits/split-lines.js';
 import { closeRequest, openRequest, section, type BuiltRequest, type OpenRequest } from './blocks.js';
 import { plainTail, readPlain, type PlainAnswer, type PlainReading } from './marked.js';
 import { rulesText, type Reference } from './references.js';

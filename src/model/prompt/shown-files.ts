@@ -1,8 +1,8 @@
 /** Shows the files to edit: whole where they fit the input budget together, else the smaller ones whole and windows of the others. */
+import type { Text } from '../../edits/split-lines.js';
 import { windowedListing } from '../../edits/listing-windows.js';
 import { indexOf } from '../../edits/lines.js';
 import { listing, mergeRanges, type LineRange } from '../../edits/listing.js';
-import type { Text } from '../../edits/types.js';
 import { fenced } from './blocks.js';
 import type { Form } from './forms/form.js';
 import { EDIT_BOUNDS } from '../../shared/bounds.js';

@@ -1,11 +1,12 @@
 /** What crosses between a plan's workflow and its activities. Plain data; texts travel as blob references. */
+import type { PhaseId, PhaseMarker } from '../plan.js';
 import type { StepEvent } from '../events.js';
 import type { LimitName } from '../limits.js';
 import type { Problem } from '../problems.js';
 import type { NotYet, Queues, RetriesBusy, StepResult } from '../protocol.js';
 import type { BlobRef, StepKey } from '../refs.js';
 import type { PlanCheckpoint } from './checkpoint.js';
-import type { PhaseFailure, PhaseId, PhaseMarker, PhaseReading, ReadyPlan } from './types.js';
+import type { PhaseFailure, PhaseReading, ReadyPlan } from './types.js';
 
 interface PlanActivityBase {
   readonly v: 1;

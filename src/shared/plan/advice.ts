@@ -1,7 +1,7 @@
 /** What a plan asks a model for itself: types of the three activities. Answers are data; what cannot be used is a value with its reason. */
+import type { StepUsage } from '../usage.js';
 import type { StepEvent } from '../events.js';
 import type { ModelDown } from '../outage.js';
-import type { StepUsage } from '../protocol.js';
 import type { BlobRef, StepKey } from '../refs.js';
 
 interface AdviceBase {

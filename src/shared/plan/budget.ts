@@ -1,10 +1,11 @@
 /** Budgets over a whole plan: what is used of them, what is left for the phases that begin, what the plan is expected to take. Pure. */
+import type { PhaseEstimate } from '../plan.js';
+import type { Pause } from '../decisions.js';
 import type { LimitName, Limits } from '../limits.js';
-import type { Pause } from '../decision-state.js';
 import { count } from '../text.js';
 import { addUsage, NO_USAGE, tokensOf, usageText } from '../usage.js';
 import { groupOf, isDone } from './state.js';
-import type { PhaseEntry, PhaseEstimate, PlanSpent, PlanState } from './types.js';
+import type { PhaseEntry, PlanSpent, PlanState } from './types.js';
 
 type Budget = Extract<LimitName, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'>;
 

@@ -1,8 +1,9 @@
 /** The checkpoint of a plan: the seed's fields, from the state. It serves where no open run exists; Temporal's state is the truth. */
+import type { ComplexityRecord, PhaseId, PlanOutcome } from '../plan.js';
 import type { StepKey } from '../refs.js';
 import { spentOf } from './budget.js';
 import { isDone } from './state.js';
-import type { ComplexityRecord, PhaseId, PlanOutcome, PlanSpent, PlanState } from './types.js';
+import type { PlanSpent, PlanState } from './types.js';
 
 /** The checkpoint, with the seed's field names; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
 export interface PlanCheckpoint {

@@ -1,4 +1,5 @@
 /** What a person's decision does to a plan. Which decisions count is in ../judge.ts. Pure. */
+import type { PhaseId } from '../plan.js';
 import { seenWith, settledBy } from '../decision-state.js';
 import type { Answer, DecisionPoint, DecisionRecord, DecisionRequest } from '../decisions.js';
 import type { Limits } from '../limits.js';
@@ -10,7 +11,7 @@ import { settleChanged, settleLeft } from './read.js';
 import { settleMerge } from './side-by-side.js';
 import { settleRevising } from './revising.js';
 import { groupOf, phaseOf, withPhase } from './state.js';
-import type { PhaseId, PlanState } from './types.js';
+import type { PlanState } from './types.js';
 
 const recordOf = (request: DecisionRequest, now: number): DecisionRecord => ({
   answer: request.answer,

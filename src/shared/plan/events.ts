@@ -1,6 +1,6 @@
 /** What a plan tells of itself: its seven steps a phase, failures, pauses and its end. `phase` is the number in the document. */
-import type { StepUsage } from '../protocol.js';
-import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './types.js';
+import type { PhaseEstimate, PhaseMarker, PlanOutcome } from '../plan.js';
+import type { StepUsage } from '../usage.js';
 
 export type PlanEventBody =
   | {

@@ -1,11 +1,12 @@
 /** What a plan does next, from its state alone. */
+import type { PhaseId, PlanOutcome } from '../plan.js';
+import type { Pause } from '../decisions.js';
 import { busyWait_ms } from '../moves.js';
-import type { Pause } from '../decision-state.js';
 import { outageMove } from '../outage.js';
 import { budgetReached } from './budget.js';
 import { groupOf, inWaves, isDone, unmarkedOf } from './state.js';
 import { dueBefore } from './revising.js';
-import type { PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
+import type { PlanState, Revising } from './types.js';
 
 export type PlanMove =
   | { readonly kind: 'read' }

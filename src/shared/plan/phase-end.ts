@@ -1,4 +1,5 @@
 /** How a phase's child ended, what that means for the phase, and its mark. */
+import type { PhaseId } from '../plan.js';
 import type { StepResult } from '../protocol.js';
 import { emit } from '../transitions.js';
 import { cut } from '../rules.js';
@@ -7,7 +8,7 @@ import { nextFailed } from './revising.js';
 import type { MarkPhaseResult } from './activities.js';
 import { groupOf, isDone, markerOf, phaseOf, withPhase } from './state.js';
 import { undoneWords } from './undone-words.js';
-import type { PhaseEntry, PhaseFailure, PhaseId, PlanState } from './types.js';
+import type { PhaseEntry, PhaseFailure, PlanState } from './types.js';
 
 export interface EndedPhase {
   readonly phase: PhaseId;

@@ -1,6 +1,7 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
-import type { Answer, DecisionRequest, PauseReason } from '../decisions.js';
-import { decisionId, type Pause } from '../decision-state.js';
+import type { PhaseId, PlanOutcome } from '../plan.js';
+import type { Answer, DecisionRequest, PauseReason, Pause } from '../decisions.js';
+import { decisionId } from '../decision-state.js';
 import { waited } from '../outage.js';
 import { phaseKey } from '../refs.js';
 import { emit, keepIgnored, noProgress } from '../transitions.js';
@@ -36,7 +37,7 @@ import type {
   ReadPlanResult,
   RemoveWorktreeResult,
 } from './activities.js';
-import type { PhaseId, PlanOutcome, PlanState, Revising } from './types.js';
+import type { PlanState, Revising } from './types.js';
 
 export type PlanFact =
   | { readonly type: 'plan_read'; readonly result: ReadPlanResult }

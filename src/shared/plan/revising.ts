@@ -2,7 +2,8 @@
  * Revising a plan while it runs: a trigger is judged (by an activity: the rules will be improved), then the phase is debugged, replanned,
  * or a person is asked. Taken up only where no child is open. Pure.
  */
-import type { Pause } from '../decision-state.js';
+import type { PhaseId } from '../plan.js';
+import type { Pause } from '../decisions.js';
 import { answeredAgain } from '../outage.js';
 import { emit, onModelDown } from '../transitions.js';
 import { cut } from '../rules.js';
@@ -15,7 +16,7 @@ import type {
   ScorePhaseResult,
 } from './advice.js';
 import { groupOf, isDone, phaseOf, withPhase } from './state.js';
-import type { PhaseEntry, PhaseId, PlanState, ReplanRecord, Revising } from './types.js';
+import type { PhaseEntry, PlanState, ReplanRecord, Revising } from './types.js';
 
 export type ReviseTrigger = ReplanRecord['trigger'];
 

@@ -1,11 +1,12 @@
 /** Phases that run beside each other: their worktrees, the merges into the plan's own branch, the tests of what came together. Pure. */
+import type { PhaseId } from '../plan.js';
 import type { DecisionRequest } from '../decisions.js';
 import type { VerifyResult } from '../protocol.js';
 import { emit } from '../transitions.js';
 import { cut } from '../rules.js';
 import { groupOf, phaseOf, withPhase } from './state.js';
 import type { MergePhaseResult, PrepareWorktreeResult } from './activities.js';
-import type { PhaseEntry, PhaseId, PlanState } from './types.js';
+import type { PhaseEntry, PlanState } from './types.js';
 
 export const worktreeName = ({ id, runs, tree }: Pick<PhaseEntry, 'id' | 'runs' | 'tree'>): string =>
   tree?.name ?? `${id}-${runs + 1}`;

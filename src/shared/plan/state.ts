@@ -1,9 +1,10 @@
 /** The state of a plan at its start, and what is looked up in it. Pure. */
+import type { PhaseId, PhaseMarker, PlanOutcome } from '../plan.js';
 import { NO_DECISIONS } from '../decision-state.js';
 import { NO_EVENTS } from '../events.js';
 import { emit } from '../transitions.js';
 import { NO_USAGE } from '../usage.js';
-import type { PhaseEntry, PhaseId, PhaseMarker, PlanInput, PlanOutcome, PlanState } from './types.js';
+import type { PhaseEntry, PlanInput, PlanState } from './types.js';
 
 export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   v: 1,

@@ -2,14 +2,24 @@
  * A plan's run: what it is started with, what is read of the document, and its state. Plain data; texts travel as blob references.
  * Phase ids (`p1`, `p2`... by first sight) never change and stand in no document.
  */
+import type {
+  PhaseId,
+  PhaseMarker,
+  PhaseScore,
+  PhaseEstimate,
+  PlanThresholds,
+  ComplexityRecord,
+  PhaseStatus,
+  KeptCommits,
+  PlanOutcome,
+} from '../plan.js';
+import type { StepUsage } from '../usage.js';
 import type { DecisionState } from '../decision-state.js';
 import type { EventLog } from '../events.js';
 import type { Limits } from '../limits.js';
 import type { Problem } from '../problems.js';
-import type { OpenOnHost, RunInput, StepResult, StepUsage } from '../protocol.js';
+import type { OpenOnHost, RunInput, StepResult } from '../protocol.js';
 import type { BlobRef, StepKey } from '../refs.js';
-
-export type PhaseId = string;
 
 // ------------------------------------------------------------------------------------------------------------------------- input
 export interface PlanOptions {
@@ -38,26 +48,8 @@ export interface PlanInput extends RunInput {
 }
 
 // ----------------------------------------------------------------------------------------------------------------------- reading
-export type PhaseMarker = 'completed' | 'incomplete' | 'skipped';
 export type PhaseCategory = 'code' | 'documentation' | 'test' | 'debug';
 
-/** The score of a phase with its addends: `keywords` by word, the rest as values. */
-export interface PhaseScore {
-  readonly score: number;
-  readonly keywords: Readonly<Record<string, number>>;
-  readonly tasks: number;
-  readonly files: number;
-  readonly tests: number;
-  /** Each threshold that the phase is above, in words; empty: none. */
-  readonly above: readonly string[];
-}
-export interface PhaseEstimate {
-  readonly calls: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  /** Null: the price of a model is not known. */
-  readonly usd: number | null;
-}
 /** A phase as one reading of the documents found it. */
 export interface PhaseReading {
   readonly id: PhaseId;
@@ -78,12 +70,6 @@ export interface PhaseReading {
   readonly second?: boolean;
   /** sha-256 of name and text without marks of tasks and markers, first 16 hex digits: changes when a person changes what is to be done. */
   readonly text: string;
-}
-export interface PlanThresholds {
-  readonly expansion: number;
-  readonly tasks: number;
-  readonly fileReferences: number;
-  readonly replanLimit: number;
 }
 /** What runs before this one used of the plan's budgets. */
 export interface PlanSpent {
@@ -168,12 +154,6 @@ export interface ReplanRecord {
   readonly forced: boolean;
   readonly at: number;
 }
-export interface ComplexityRecord {
-  readonly score: number;
-  readonly method: 'threshold' | 'agent' | 'reconciled';
-  readonly reasoning: string | null;
-}
-export type PhaseStatus = 'pending' | 'running' | 'completed' | 'incomplete' | 'skipped' | 'failed';
 
 export interface PhaseEntry extends PhaseReading {
   readonly status: PhaseStatus;
@@ -242,17 +222,8 @@ export interface Revising {
   readonly proposal: { readonly ref: BlobRef | null; readonly action: string; readonly why: string } | null;
 }
 
-export interface KeptCommits {
-  /** Of the worktree: the phase's id and the number of its run. */
-  readonly name: string;
-  readonly ref: string;
-  readonly commit: string;
-}
-
 export type PlanStage =
   'reading' | 'choosing' | 'worktrees' | 'jobs' | 'running' | 'merging' | 'marking' | 'checkpoint' | 'closed';
-/** `incomplete`: it came to its end, with phases that are skipped or incomplete. */
-export type PlanOutcome = 'completed' | 'incomplete' | 'stopped' | 'aborted' | 'refused' | 'failed';
 
 export interface PlanState extends DecisionState, EventLog {
   readonly v: 1;

@@ -1,11 +1,12 @@
 /** What queries, the Temporal UI and the faces read of a plan's state: the shapes of a step's, with the phases beside. Pure. */
+import type { PhaseStatus } from '../plan.js';
 import { BOUNDS } from '../limits.js';
 import { outageWords, type Outage } from '../outage.js';
 import type { FileStatus, RunState, StepResult, StepStatus } from '../protocol.js';
 import { bounded, decisionDetails, plain } from '../views.js';
 import { progressOfPlan } from './progress.js';
 import { groupOf, phaseOf, unmarkedOf } from './state.js';
-import type { PhaseEntry, PhaseStatus, PlanState } from './types.js';
+import type { PhaseEntry, PlanState } from './types.js';
 
 export const resultOfPlan = (state: PlanState): StepResult => ({
   v: 1,

@@ -1,5 +1,5 @@
+import type { Text } from '../../../src/edits/split-lines.js';
 import { decodeFile } from '../../../src/edits/index.js';
-import type { Text } from '../../../src/edits/types.js';
 import { NOTHING_BESIDE, type EditPromptInput } from '../../../src/model/prompt/edit.js';
 import type { ModelRequest } from '../../../src/model/types.js';
 

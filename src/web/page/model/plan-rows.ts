@@ -1,5 +1,5 @@
 /** A plan's phases by wave, and how much of its limits is used. Pure. */
-import type { PlanProgress } from '../../../shared/plan/progress.js';
+import type { PlanProgress } from '../../../shared/plan.js';
 import type { StepStatus } from '../../../shared/protocol.js';
 import { count } from '../../../shared/text.js';
 

@@ -1,7 +1,7 @@
 /** A plan: its phases by wave, how hard each was reckoned, what became of it; replans with their reasons; what of its limits is used. */
+import type { PlanProgress } from '../../../shared/plan.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { isOfKind } from '../../../shared/plan/event-kinds.js';
-import type { PlanProgress } from '../../../shared/plan/progress.js';
 import type { StepStatus } from '../../../shared/protocol.js';
 import { scoreWords, usedOf, wavesOf, type Phase, type Wave } from '../model/plan-rows.js';
 import { EventList } from './event-list.js';
