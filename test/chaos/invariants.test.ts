@@ -391,6 +391,8 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withRun({ taskFailures: ['nondeterminism'] }),
     // Only where a worker stood still.
     withStep({ taskFailures: ['Script execution timed out after 5000ms'] }),
+    // Only where the server was away.
+    withStep({ taskFailures: ['Fatal error in workflow machines: History is out of order'] }),
   ],
   'no process ended': [{ ...sound, strange: ['a worker ended by itself'] }],
   'every planned fault fired': [{ ...sound, faults: [{ ...sound.faults[0]!, fired: null }] }],
@@ -404,6 +406,12 @@ describe('invariants', () => {
   test('a task that stood still with its worker is no failure', () => {
     const told = withStep({ taskFailures: ['Script execution timed out after 5000ms'] });
     const faults = [{ name: 'SIGSTOP a worker', carrier: 'c01', fired: 'worker 7' }];
+    expect(INVARIANTS.flatMap(({ violations }) => violations({ ...told, faults }))).toEqual([]);
+  });
+
+  test('a task that the server forgot is no failure', () => {
+    const told = withStep({ taskFailures: ['Fatal error in workflow machines: History is out of order'] });
+    const faults = [{ name: 'SIGSTOP the server', carrier: 'c01', fired: 'server' }];
     expect(INVARIANTS.flatMap(({ violations }) => violations({ ...told, faults }))).toEqual([]);
   });
 

@@ -27,6 +27,8 @@ const sceneOf = async (phases = WAVE, more: Record<string, string> = {}, env: Re
     phases.map((phase) => answerFor(phase)),
     { env },
   ));
+/** No worker takes the host's work: found out soon, and taken for no sleep of the server while the next worker is on its way. */
+const NOBODY = { EMEND_SCHEDULETOSTART_MS: '3000', EMEND_HEARTBEATTIMEOUT_MS: '120000' };
 const phaseRun = (s: Scene, run: ResolvedRun, name: string): Promise<ResolvedRun> =>
   eventually(`the run of ${name}`, async () => {
     const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
@@ -107,7 +109,7 @@ long(
 long(
   'workspace_unreachable before a worktree is made, and wait: no phase works in the tree of the plan',
   async () => {
-    const s = await sceneOf(WAVE, {}, { EMEND_SCHEDULETOSTART_MS: '3000' });
+    const s = await sceneOf(WAVE, {}, NOBODY);
     const first = await s.worker('prepareWorktree:before:1');
     const run = await startDemo(s, { approval: 'auto' });
     await first.exited;
@@ -169,7 +171,7 @@ long(
 long.each(['wait', 'abort'] as const)(
   'the run of a phase cannot be waited for, as its host takes no work: the plan asks, and %s leads on',
   async (answer) => {
-    const s = await sceneOf(WAVE.slice(0, 1), {}, { EMEND_SCHEDULETOSTART_MS: '3000' });
+    const s = await sceneOf(WAVE.slice(0, 1), {}, NOBODY);
     const first = await s.worker('awaitPhase:before:1');
     const begun = await startDemo(s);
     const one = await atApproval(s, begun, 'p1-1');

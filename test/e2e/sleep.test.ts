@@ -113,6 +113,6 @@ test('while an activity waits for its host: the time-out that fired late says no
   await sleep(700);
   await standStill(flow.pid);
   await buildWorker(s, TODAY, { parts: 'activities' });
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  expect(await s.end(run, 100)).toMatchObject({ outcome: 'committed' });
   await expectNobodyAsked(s, run);
-}, 60_000);
+}, 150_000);

@@ -145,7 +145,6 @@ describe('sources', () => {
     'src/workflows/plan.ts': 'the protocol as one text',
     'src/shared/decide.ts': 'one table of answers',
     'src/shared/bounds.ts': 'every inner bound, in one place',
-    'src/shared/plan/types.ts': 'every shape of a plan, in one place',
   };
   const MOST = 300;
 
