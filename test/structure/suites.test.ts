@@ -8,27 +8,29 @@ import { SHARES, readShare, shareOf } from '../../scripts/seed.js';
 import { LONG_ONLY, filesOfLong, filesOfTest, testFiles } from '../../scripts/suites.js';
 
 const root = process.cwd();
+const inTest = filesOfTest();
+const inLong = filesOfLong();
 const sorted = (paths: readonly string[]): readonly string[] => [...paths].sort();
 
 describe('the test files', () => {
   test('each is in `npm test` or in `npm run test:long`', () => {
     expect(testFiles().length).toBeGreaterThan(250);
-    expect(sorted([...new Set([...filesOfTest(), ...filesOfLong()])])).toEqual(testFiles());
+    expect(sorted([...new Set([...inTest, ...inLong])])).toEqual(testFiles());
   });
 
   test('what `npm test` leaves out is there, and in `npm run test:long`', () => {
     expect(LONG_ONLY).toEqual(sorted([...new Set(LONG_ONLY)]));
     expect(LONG_ONLY.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-    expect(LONG_ONLY.filter((path) => !filesOfLong().includes(path))).toEqual([]);
-    expect(filesOfTest().filter((path) => LONG_ONLY.includes(path))).toEqual([]);
+    expect(LONG_ONLY.filter((path) => !inLong.includes(path))).toEqual([]);
+    expect(inTest.filter((path) => LONG_ONLY.includes(path))).toEqual([]);
   });
 
   test('a file that leaves tests to `npm run test:long` is in it', () => {
     const leaves = testFiles().filter((path) =>
-      /\b(?:longOnly|drawn|sampled|spread)\(/.test(readFileSync(path, 'utf8')),
+      /\b(?:longOnly|drawn|sampled|spread|fuzz)\(/.test(readFileSync(path, 'utf8')),
     );
     expect(leaves.length).toBeGreaterThan(30);
-    expect(leaves.filter((path) => !filesOfLong().includes(path))).toEqual([]);
+    expect(leaves.filter((path) => !inLong.includes(path))).toEqual([]);
   });
 
   test('`npm test` shows every guarantee of README.md', () => {
@@ -38,21 +40,21 @@ describe('the test files', () => {
     for (const row of promises) {
       const shown = [...row.matchAll(/\((test\/[^)]+\.test\.ts)\)/g)].map(([, path = '']) => path);
       expect(shown.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-      expect({ row, inNpmTest: shown.some((path) => filesOfTest().includes(path)) }).toEqual({ row, inNpmTest: true });
+      expect({ row, inNpmTest: shown.some((path) => inTest.includes(path)) }).toEqual({ row, inNpmTest: true });
     }
   });
 });
 
 describe('the shares of `npm run test:long`', () => {
   const dealt = shares(
-    filesOfLong().map((path) => ({ path: join(root, path) })),
+    inLong.map((path) => ({ path: join(root, path) })),
     SHARES,
   );
 
   test('are disjoint, and together all files', () => {
     expect(dealt).toHaveLength(6);
     expect(sorted(dealt.flatMap(({ tests }) => tests.map(({ path }) => path)))).toEqual(
-      filesOfLong().map((path) => join(root, path)),
+      inLong.map((path) => join(root, path)),
     );
   });
 
