@@ -10,6 +10,7 @@ export const LONG_ONLY = [
   'test/e2e/bad-input.test.ts',
   'test/e2e/cancelled.test.ts',
   'test/e2e/crash-more.test.ts',
+  'test/e2e/defaults.test.ts',
   'test/e2e/deleting.test.ts',
   'test/e2e/demo-plan.test.ts',
   'test/e2e/demo.test.ts',
