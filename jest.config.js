@@ -1,6 +1,3 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-
 const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -17,56 +14,6 @@ const base = {
 /** Only on what `npm run test:cluster` has started. */
 const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.test.ts'] };
 
-/** Up to a minute and more each; `npm test` shows the same promises by other files and by the pure rules. */
-const NAMES = [
-  ...[
-    'bad-input',
-    'crash-more',
-    'demo-plan',
-    'dev-version',
-    'doc-commands',
-    'held',
-    'histories',
-    'hook-staged',
-    'inputs',
-    'ledger',
-    'page-more',
-    'plan-decisions',
-    'plan-left',
-    'plan-replan',
-    'reasons-commit',
-  ],
-  ...[
-    'regions',
-    'review',
-    'rolling',
-    'services',
-    'sleep',
-    'stop',
-    'stops',
-    'stuck',
-    'terminated',
-    'timeouts',
-    'two-steps',
-    'usage',
-  ],
-];
-const LONG_ONLY = NAMES.map((name) => `/test/e2e/${name}.test.ts`);
-
-/**
- * `npm run test:long` runs what `npm test` runs in part or not at all: the files left out above, and those that draw from a matrix. The
- * rest would only be run a second time.
- */
-const DRAWS = /EMEND_(LONG|SHORT|WHOLE)\b|\blongOnly\b|support\/(seeded|store-faults)/;
-const inPart = (path) => LONG_ONLY.some((each) => `/${path}`.endsWith(each)) || DRAWS.test(readFileSync(path, 'utf8'));
-const leftToNpmTest = () =>
-  readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .map((name) => join('test', name))
-    .filter((path) => path.endsWith('.test.ts') && !inPart(path))
-    .map((path) => `/${path}$`);
-const SHORT = process.env.EMEND_SHORT === '1';
-const leftOut = process.env.EMEND_REST === '1' ? leftToNpmTest() : SHORT ? LONG_ONLY : [];
-
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
 export default {
   reporters: ['default', '<rootDir>/test/support/last-line.js'],
@@ -79,13 +26,12 @@ export default {
       ...base,
       displayName: 'unit',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/e2e/', '<rootDir>/test/cluster/', ...leftOut],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/e2e/', '<rootDir>/test/cluster/'],
     },
     {
       ...base,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/e2e/**/*.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', ...leftOut],
       globalSetup: '<rootDir>/test/support/global-setup.js',
       globalTeardown: '<rootDir>/test/support/global-teardown.js',
     },

@@ -1,5 +1,6 @@
 /** Child processes of the scripts: each leads a process group, so that it and all its children end together, by id. */
 import { spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 
 const running = new Set();
 /** What a child gets to clean up after itself. */
@@ -9,12 +10,13 @@ const GRACE_MS = 2_000;
  * Runs a command, its output on ours, and resolves with its exit code (1 when it was ended by a signal or by the time limit).
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd: string, env?: NodeJS.ProcessEnv, timeout_ms: number }} options
+ * @param {{ cwd: string, env?: NodeJS.ProcessEnv, timeout_ms: number, priority?: number }} options
  */
-export const run = (command, args, { cwd, env = process.env, timeout_ms }) =>
+export const run = (command, args, { cwd, env = process.env, timeout_ms, priority }) =>
   new Promise((resolve) => {
     const child = spawn(command, args, { cwd, env, stdio: 'inherit', detached: true });
     running.add(child);
+    if (priority !== undefined && child.pid !== undefined) lower(child.pid, priority);
     const timer = setTimeout(() => {
       console.error(`${command} ${args[0] ?? ''}: no end within ${timeout_ms / 1000} s, stopped`);
       endGroup(child, 'SIGKILL');
@@ -32,6 +34,14 @@ export const run = (command, args, { cwd, env = process.env, timeout_ms }) =>
     });
     child.once('exit', (code) => settle(code ?? 1));
   });
+
+const lower = (pid, priority) => {
+  try {
+    setPriority(pid, priority);
+  } catch {
+    // It has ended already, or the system wants no such thing: it runs as all others do.
+  }
+};
 
 const endGroup = (child, signal) => {
   if (child.pid === undefined) return;

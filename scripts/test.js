@@ -1,40 +1,46 @@
 /**
  * `npm test` and `npm run test:long`: everything that proves Emend, in stages. `npm run test:long` leaves to `npm test` what that runs
- * whole: lint, types, rules, and the test files that draw from no matrix. Each stage counts as one passed or failed, jest's tests are added
- * to that, and the last line says `N passed, N failed`. The whole run is bounded in time and leaves no process behind.
+ * whole: lint, types, rules, and the test files that draw from no matrix; with `-- --share K/6` it runs a sixth of its files and of its
+ * chaos. Each stage counts as one passed or failed, jest's tests are added to that, and the last line says `N passed, N failed`. The whole
+ * run is bounded in time and leaves no process behind.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { copyFile, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { constants, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { build } from './build.js';
 import { ensureInstalled, root } from './install.js';
 import { endWithSignals, run } from './processes.js';
+import { SHARES, drawSeed, readShare } from './seed.js';
+import { filesOfLong, filesOfTest } from './suites.js';
 
-const long = process.argv.includes('--long');
-const started = Date.now();
-/** Ends what hangs. `npm test` is to take under 15 minutes, `npm run test:long` under 45; the last lines say how long they took. */
-const LIMIT_MS = (long ? 55 : 22) * 60_000;
-const STAGE_MS = 5 * 60_000;
-const CHAOS_MS = 5 * 60_000;
-const CHAOS_LONG_MS = 20 * 60_000;
-/** From what is committed of sources and tests: another one for each change of them, the same one for whoever runs them again. */
-const seedOfSources = () => {
+const USAGE = `npm test, npm run test:long, npm run test:long -- --share K/${SHARES} (K from 1 to ${SHARES})`;
+const refuse = (problem) => {
+  console.error(`${problem}\nExpected: ${USAGE}`);
+  process.exit(2);
+};
+const readArguments = () => {
   try {
-    const trees = execFileSync('git', ['rev-parse', 'HEAD:src', 'HEAD:test'], {
-      cwd: root,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    });
-    return trees
-      .trim()
-      .split('\n')
-      .reduce((sum, tree) => sum ^ parseInt(tree.slice(0, 7), 16), 0);
-  } catch {
-    return Math.floor(Math.random() * 2 ** 28);
+    const { values } = parseArgs({ options: { long: { type: 'boolean', default: false }, share: { type: 'string' } } });
+    if (values.share === undefined) return { long: values.long, share: null };
+    const share = readShare(values.share);
+    if (share === null) return refuse(`--share: ${values.share} is no share.`);
+    return values.long ? { long: true, share } : refuse('--share: only `npm run test:long` has shares.');
+  } catch (error) {
+    return refuse(error.message);
   }
 };
-const seed = process.env.EMEND_SEED ?? String(seedOfSources());
+const { long, share } = readArguments();
+
+const started = Date.now();
+/** Ends what hangs: `npm test` is to take under 6 minutes, a share under 15, all of `npm run test:long` under 60; the last lines say. */
+const LIMIT_MS = (share !== null ? 20 : long ? 75 : 15) * 60_000;
+const STAGE_MS = 5 * 60_000;
+const CHAOS_MS = 20 * 60_000;
+/** As many for each share. */
+const CHAOS_KILLS = 9 * SHARES;
+const seed = drawSeed();
 const left = () => Math.max(1_000, LIMIT_MS - (Date.now() - started));
 
 /** Everything that the tests put into the temporary directory lies here, so that it can be found and removed afterwards. */
@@ -52,7 +58,7 @@ const testEnvironment = () => {
     EMEND_SEED: seed,
     TMPDIR: scratch,
     EMEND_TEST_RUN: scratch,
-    ...(long ? { EMEND_LONG: '1', EMEND_REST: '1' } : { EMEND_SHORT: '1' }),
+    ...(long ? { EMEND_LONG: '1' } : { EMEND_SHORT: '1' }),
   };
 };
 
@@ -74,15 +80,22 @@ const cleanUp = async () => {
   await rm(scratch, { recursive: true, force: true, maxRetries: 3 });
 };
 
+/** What a tool remembers of files that have not changed since: by their content, for a clone or a checkout has new times. */
+const cached = (name) => join(root, 'node_modules', '.cache', name);
+const BY_CONTENT = ['--cache', '--cache-strategy', 'content', '--cache-location'];
+
+/** Beside the tests, which wait as often as they compute: with what they leave of the machine. */
 const tool = (path, ...args) =>
   run(process.execPath, [join(root, 'node_modules', path), ...args], {
     cwd: root,
     timeout_ms: Math.min(STAGE_MS, left()),
+    priority: constants.priority.PRIORITY_BELOW_NORMAL,
   });
 
 const jest = async () => {
   const options = ['--json', `--outputFile=${resultFile}`, `--maxWorkers=${Math.min(3, cpus().length + 1)}`];
-  const cache = `--cacheDirectory=${join(root, 'node_modules', '.cache', 'jest')}`;
+  const cache = `--cacheDirectory=${cached('jest')}`;
+  if (share !== null) options.push(`--shard=${share.number}/${share.of}`);
   const code = await run(
     process.execPath,
     [
@@ -91,11 +104,16 @@ const jest = async () => {
       join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
       ...options,
       cache,
+      '--runTestsByPath',
+      ...(long ? filesOfLong() : filesOfTest()),
     ],
     { cwd: root, env: testEnvironment(), timeout_ms: left() },
   );
   const results = await readFile(resultFile, 'utf8').then(JSON.parse, () => null);
   if (results) {
+    // For scripts/measured.js.
+    const name = `last ${[long ? 'test:long' : 'test', ...(share === null ? [] : [share.number])].join(' ')}.json`;
+    await copyFile(resultFile, cached(name));
     total.passed += results.numPassedTests;
     total.failed += results.numFailedTests + results.numRuntimeErrorTestSuites;
   }
@@ -127,40 +145,44 @@ const packed = () => {
 };
 
 /** Faults of all kinds against real processes. */
-const chaos = () =>
-  run(process.execPath, [join(root, 'scripts', 'chaos.js'), '--kills', long ? '50' : '3', '--seed', seed], {
-    cwd: root,
-    env: testEnvironment(),
-    timeout_ms: Math.min(long ? CHAOS_LONG_MS : CHAOS_MS, left()),
-  });
+const chaos = () => {
+  const part = share === null ? [] : ['--share', `${share.number}/${share.of}`];
+  const args = [join(root, 'scripts', 'chaos.js'), '--kills', String(CHAOS_KILLS), '--seed', seed, ...part];
+  return run(process.execPath, args, { cwd: root, env: testEnvironment(), timeout_ms: Math.min(CHAOS_MS, left()) });
+};
 
-const rules = ['src', 'worker.ts', 'client.ts', '--config', '.dependency-cruiser.cjs'];
-/** The same tree has the same faults whichever tests follow. */
-const checks = (...row) => (long ? [] : [row]);
-/** One after the other; those in a row of their own side by side with the lint, which takes as long as all of them. */
+/** One after the other; those of a list side by side. */
+const inTurn = async (...tools) => {
+  for (const each of tools) if ((await each()) !== 0) return 1;
+  return 0;
+};
+const RULES = ['src', 'worker.ts', 'client.ts', '--config', '.dependency-cruiser.cjs'];
+const CHECKS = [
+  'lint, format, types, dependency rules, dead code',
+  () =>
+    inTurn(
+      () => tool('eslint/bin/eslint.js', '.', ...BY_CONTENT, cached('eslint/')),
+      () => tool('prettier/bin/prettier.cjs', '--check', '.', '--log-level', 'warn', ...BY_CONTENT, cached('prettier')),
+      () => tool('typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', cached('tsc.tsbuildinfo')),
+      () => tool('typescript/bin/tsc', '-p', 'src/web/page'),
+      () => tool('dependency-cruiser/bin/dependency-cruise.mjs', ...RULES),
+      () => tool('knip/bin/knip.js'),
+    ),
+];
 const stages = [
   [['install', async () => (await ensureInstalled(), 0)]],
   [['build', async () => (await build(), 0)]],
-  ...checks(
-    ['lint', () => tool('eslint/bin/eslint.js', '.')],
-    [
-      'format, types, dependency rules, dead code',
-      async () =>
-        (await tool('prettier/bin/prettier.cjs', '--check', '.', '--log-level', 'warn')) ||
-        (await tool('typescript/bin/tsc', '--noEmit')) ||
-        (await tool('typescript/bin/tsc', '-p', 'src/web/page')) ||
-        (await tool('dependency-cruiser/bin/dependency-cruise.mjs', ...rules)) ||
-        (await tool('knip/bin/knip.js')),
-    ],
-  ),
-  [['package', packed]],
-  [[long ? 'tests, whole matrices' : 'tests', jest]],
-  [['chaos', chaos]],
+  // The same tree has the same faults whichever tests follow: `npm run test:long` leaves them to `npm test`.
+  ...(long
+    ? [[['tests, whole matrices', jest]], [['chaos', chaos]]]
+    : [[['package', packed]], [['tests', jest], CHECKS]]),
 ];
 
 const total = { passed: 0, failed: 0 };
 endWithSignals(cleanUp);
-console.log(`Samples are drawn with EMEND_SEED=${seed}.`);
+console.log(
+  `Samples are drawn with EMEND_SEED=${seed}.${share === null ? '' : ` Share ${share.number} of ${share.of}.`}`,
+);
 // A stage that cannot go on ends the process: what was counted so far is said all the same.
 process.on('exit', (code) => {
   if (code !== 0 && total.failed === 0) total.failed = 1;

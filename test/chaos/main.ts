@@ -17,15 +17,17 @@ import { emend } from './person.js';
 import { planCarrierOf } from './plans.js';
 import { randomOf } from './random.js';
 import { carriedLine, firedLines, judged, scheduleLines } from './report.js';
-import { alternately, draw } from './schedule.js';
+import { alternately, draw, shareOf, type Share } from './schedule.js';
 import { setStage, type Stage } from './stage.js';
 import type { World } from './world.js';
 
-const HELP = `npm run chaos -- [--kills N] [--seed S] [--only REGEX] [--at-once N] [--events N] [--keep]
+const HELP = `npm run chaos -- [--kills N] [--seed S] [--share K/N] [--only REGEX] [--at-once N] [--events N]
+                      [--keep]
 
   --kills N     so many processes are killed, stopped or asked to go, and as many other faults (of model, disk, person and
                 runs) are played beside them; each has a step of its own to happen to. Default 10.
   --seed S      brings a schedule back; what happens in it still depends on the moment. Default: drawn, and printed.
+  --share K/N   of what the seed plans, the K-th of N parts: N runs with the same seed carry out all of it.
   --only REGEX  only kinds whose name fits the regular expression.
   --at-once N   steps side by side. Default 6.
   --events N    the server suggests a new run of a workflow after so many events (Temporal's own default: 4,096).
@@ -39,7 +41,7 @@ interface Plan {
   readonly planned: readonly Planned[];
   readonly notPlanned: readonly (typeof KINDS)[number][];
 }
-const makePlan = (dir: string, kills: number, seed: number, only: string): Plan => {
+const makePlan = (dir: string, kills: number, seed: number, share: Share, only: string): Plan => {
   const random = randomOf(seed, 'schedule');
   const fitting = KINDS.filter(({ name }) => new RegExp(only).test(name));
   const [killed, others] = (['kill', 'other'] as const).map((bag) =>
@@ -49,10 +51,10 @@ const makePlan = (dir: string, kills: number, seed: number, only: string): Plan 
       random,
     ),
   );
-  const kinds = alternately(killed?.planned ?? [], others?.planned ?? []);
+  const kinds = alternately(shareOf(killed?.planned ?? [], share), shareOf(others?.planned ?? [], share));
   const planned = kinds.map((kind, i): Planned => {
     const name = `c${String(i + 1).padStart(2, '0')}`;
-    const own = randomOf(seed, name);
+    const own = randomOf(seed, share.of === 1 ? name : `${name} of share ${share.number}`);
     const drawn: Traits = {
       plan: 'none',
       files: own.chance(0.3) ? 2 : 1,
@@ -124,11 +126,19 @@ const number = (name: string, text: string | undefined, otherwise: number): numb
   return value;
 };
 
+const readShare = (text: string): Share => {
+  const [, k, n] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text) ?? [];
+  const share = { number: Number(k), of: Number(n) };
+  if (!(share.number <= share.of)) throw new Error(`--share: expected K/N, K from 1 to N, received ${text}`);
+  return share;
+};
+
 const main = async (): Promise<number> => {
   const { values } = parseArgs({
     options: {
       kills: { type: 'string' },
       seed: { type: 'string' },
+      share: { type: 'string', default: '1/1' },
       only: { type: 'string', default: '' },
       'at-once': { type: 'string' },
       events: { type: 'string' },
@@ -142,15 +152,16 @@ const main = async (): Promise<number> => {
   }
   const kills = number('kills', values.kills, 10);
   const seed = number('seed', values.seed, Math.floor(Math.random() * 2 ** 31));
+  const share = readShare(values.share);
   const atOnce = Math.max(1, number('at-once', values['at-once'], 6));
   const suggested = number('events', values.events, 0);
   const begun = Date.now();
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend-chaos-')));
-  const again = `npm run chaos -- --kills ${kills} --seed ${seed}${values.only === '' ? '' : ` --only '${values.only}'`}${suggested === 0 ? '' : ` --events ${suggested}`}`;
+  const again = `npm run chaos -- --kills ${kills} --seed ${seed}${share.of === 1 ? '' : ` --share ${values.share}`}${values.only === '' ? '' : ` --only '${values.only}'`}${suggested === 0 ? '' : ` --events ${suggested}`}`;
   const note = (line: string): void => {
     console.log(`${((Date.now() - begun) / 1000).toFixed(1).padStart(6)} s  ${line}`);
   };
-  const { planned, notPlanned } = makePlan(dir, kills, seed, values.only);
+  const { planned, notPlanned } = makePlan(dir, kills, seed, share, values.only);
   console.log(`Chaos with seed ${seed} in ${dir}; again with: ${again}`);
   console.log('The seed brings back the schedule and its numbers; how they meet the processes depends on the moment.');
   for (const line of scheduleLines(planned)) console.log(line);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { KINDS } from './kinds/index.js';
 import { randomOf } from './random.js';
-import { alternately, draw } from './schedule.js';
+import { alternately, draw, shareOf } from './schedule.js';
 
 const kinds = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
 const names = (count: number, seed: number): string[] =>
@@ -34,6 +34,14 @@ describe('the schedule', () => {
   test('two lists in turn', () => {
     expect(alternately([1, 2, 3], [4])).toEqual([1, 4, 2, 3]);
     expect(alternately([], [4])).toEqual([4]);
+  });
+
+  test('shares are disjoint, and together they are the whole', () => {
+    const items = Array.from({ length: 20 }, (_, i) => i);
+    const all = Array.from({ length: 6 }, (_, i) => shareOf(items, { number: i + 1, of: 6 }));
+    expect(all.flat().sort((a, b) => a - b)).toEqual(items);
+    expect(all.map(({ length }) => length)).toEqual([4, 4, 3, 3, 3, 3]);
+    expect(shareOf(items, { number: 1, of: 1 })).toEqual(items);
   });
 });
 

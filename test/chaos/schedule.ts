@@ -25,3 +25,13 @@ export const alternately = <T>(first: readonly T[], second: readonly T[]): T[] =
     ...first.slice(i, i + 1),
     ...second.slice(i, i + 1),
   ]).flat();
+
+/** One part of a schedule that several machines or days carry out. */
+export interface Share {
+  /** From 1. */
+  readonly number: number;
+  readonly of: number;
+}
+/** Every `of`-th, from the `number`-th on: the shares together are all, each once. */
+export const shareOf = <T>(items: readonly T[], { number, of }: Share): readonly T[] =>
+  items.filter((_, i) => i % of === number - 1);

@@ -11,6 +11,7 @@ import {
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../src/shared/formats.js';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { sampled } from '../support/seeded.js';
+import { longOnly } from '../support/skipped.js';
 
 const ALL: readonly AnswerFormat[] = [...FORMATS, ...DIALECTS];
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -240,7 +241,7 @@ describe('content that makes regular expressions explode', () => {
     expect(combinedDiff([{ path: 'a.txt', base: utf8(base), result }])).toContain('diff --git');
   });
 
-  test('twenty thousand lines that read as left-out text', () => {
+  longOnly('several seconds of one computation')('twenty thousand lines that read as left-out text', () => {
     const note = '// ... rest of the code unchanged ...\n';
     const files = new Map([['a.ts', { bytes: utf8('x\n'.repeat(50)) }]]);
     const outcome = applyAnswer({

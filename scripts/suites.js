@@ -1,0 +1,79 @@
+/** Which test files `npm test` runs, and which `npm run test:long`. Each file is in one of them at least. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { sep } from 'node:path';
+import { root } from './install.js';
+
+/** Long ones, for `npm run test:long` alone: `npm test` has other proofs of the same promises (the table in README.md). */
+export const LONG_ONLY = [
+  'test/crash/patch-kill.test.ts',
+  'test/crash/plan-kill.test.ts',
+  'test/e2e/bad-input.test.ts',
+  'test/e2e/cancelled.test.ts',
+  'test/e2e/crash-more.test.ts',
+  'test/e2e/defaults.test.ts',
+  'test/e2e/deleting.test.ts',
+  'test/e2e/demo-plan.test.ts',
+  'test/e2e/demo.test.ts',
+  'test/e2e/dev-version.test.ts',
+  'test/e2e/disk.test.ts',
+  'test/e2e/doc-commands.test.ts',
+  'test/e2e/engine.test.ts',
+  'test/e2e/exam.test.ts',
+  'test/e2e/headless.test.ts',
+  'test/e2e/held.test.ts',
+  'test/e2e/histories.test.ts',
+  'test/e2e/home-others.test.ts',
+  'test/e2e/home.test.ts',
+  'test/e2e/hook-staged.test.ts',
+  'test/e2e/host-gone.test.ts',
+  'test/e2e/inputs.test.ts',
+  'test/e2e/kills.test.ts',
+  'test/e2e/ledger.test.ts',
+  'test/e2e/long-run.test.ts',
+  'test/e2e/outage.test.ts',
+  'test/e2e/page-more.test.ts',
+  'test/e2e/page.test.ts',
+  'test/e2e/plan-decisions.test.ts',
+  'test/e2e/plan-left.test.ts',
+  'test/e2e/plan-life.test.ts',
+  'test/e2e/plan-phases.test.ts',
+  'test/e2e/plan-replan.test.ts',
+  'test/e2e/plan-waves.test.ts',
+  'test/e2e/reasons-commit.test.ts',
+  'test/e2e/reasons.test.ts',
+  'test/e2e/regions.test.ts',
+  'test/e2e/resets.test.ts',
+  'test/e2e/review.test.ts',
+  'test/e2e/rolling.test.ts',
+  'test/e2e/services.test.ts',
+  'test/e2e/sleep.test.ts',
+  'test/e2e/stop.test.ts',
+  'test/e2e/stops.test.ts',
+  'test/e2e/stuck.test.ts',
+  'test/e2e/terminated.test.ts',
+  'test/e2e/timeouts.test.ts',
+  'test/e2e/two-steps.test.ts',
+  'test/e2e/upgrade.test.ts',
+  'test/e2e/usage.test.ts',
+  'test/e2e/versions.test.ts',
+  'test/shared/size.test.ts',
+  'test/temporal/payloads-server.test.ts',
+  'test/workspace/apply-two.test.ts',
+  'test/workspace/late-attempts.test.ts',
+];
+
+/** What marks a file of which `npm test` runs a part: it draws from a matrix, or leaves tests to the long run. */
+const IN_PART = /EMEND_(LONG|SHORT|WHOLE)\b|\blongOnly\b|support\/(seeded|fuzz|store-faults)/;
+
+/** All but those of `npm run test:cluster`, by their path from the root. */
+export const testFiles = () =>
+  readdirSync(`${root}test`, { recursive: true, encoding: 'utf8' })
+    .map((name) => `test/${name.split(sep).join('/')}`)
+    .filter((path) => path.endsWith('.test.ts') && !path.startsWith('test/cluster/'))
+    .sort();
+
+export const filesOfTest = () => testFiles().filter((path) => !LONG_ONLY.includes(path));
+
+/** What `npm test` runs whole would only be run a second time. */
+export const filesOfLong = () =>
+  testFiles().filter((path) => LONG_ONLY.includes(path) || IN_PART.test(readFileSync(`${root}${path}`, 'utf8')));
