@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
 
-/** Design: 85 of 100 mutants noticed. Exit code 1 below. */
+/** 85 of 100 mutants noticed; exit code 1 below. */
 const GOAL_PERCENT = 85;
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-/** Which files a step is about: those named; else those hinted at in the instructions; else a model picks (design section 4.1). */
+/** Which files a step is about: those named; else those hinted at in the instructions; else a model picks. */
 import { join } from 'node:path';
 import { effectiveMode } from '../job/job.js';
 import type { Job } from '../job/types.js';
@@ -49,7 +49,7 @@ export async function chooseTargets({
       `${jobPath}: mode standard needs to know which files to write into ${job.outputDir ?? '.'}`,
       'Name them in `output_files`.',
     );
-  // The seed's example gives output keys beside `mode: edit`: they are accepted and say nothing more there.
+  // Jobs written for other runners give output keys beside `mode: edit`: they are accepted and say nothing more there.
   const written = mode === 'standard' || mode === 'sequential' ? job.outputFiles : [];
   const mayBeNew = [...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.newFiles)];
   const named = [...new Set([...written, ...job.targetFiles, ...mayBeNew])];

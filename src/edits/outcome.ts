@@ -1,5 +1,5 @@
 /**
- * From an answer to its outcome, all or nothing (design section 4.3):
+ * From an answer to its outcome, all or nothing:
  *
  *   stop reason                        marker             parses              outcome
  *   cut (max_tokens, …, none)          any                any                 truncated

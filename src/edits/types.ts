@@ -132,7 +132,7 @@ export interface NotEdited {
   /** As in `Edited`; also absent where the answer was cut off or declined. */
   readonly edits?: EditResults;
 }
-/** The outcome of one answer (design section 4.3): whole or not at all. */
+/** The outcome of one answer (the table in outcome.ts): whole or not at all. */
 export type AnswerOutcome = Edited | NotEdited;
 
 export interface ApplyAnswerInput {

@@ -1,4 +1,4 @@
-/** Which format a file is edited in, how hard a step is, and whether it is split by file (design section 4.1). */
+/** Which format a file is edited in, how hard a step is, and whether it is split by file. */
 import { MODEL_BOUNDS } from '../shared/bounds.js';
 import { FORMATS, type Bucket, type Format } from '../shared/formats.js';
 import type { Limits } from '../shared/limits.js';

@@ -1,5 +1,5 @@
 /**
- * The threshold score of a phase (design section 7):
+ * The threshold score of a phase:
  *
  *     3 x database, migration, schema; 4 x security, auth, permission; 3 x integrate, external, API;
  *     2 x refactor, redesign, architecture   (whole words in any case, in the name and the text, outside code and comments)

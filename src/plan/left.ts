@@ -1,5 +1,5 @@
 /**
- * What an earlier run of a plan left that its documents do not say, and whether a person is asked before it counts (design section 7).
+ * What an earlier run of a plan left that its documents do not say, and whether a person is asked before it counts.
  *
  *     a phase that is committed and has no mark     done, where nobody marked it since and it reads as it did; else asked about
  *     replans, failures, scores of a model          taken over from the newest checkpoint

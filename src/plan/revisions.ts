@@ -1,5 +1,5 @@
 /**
- * The section `## Revision History`: one item for each replan, the newest last. Fields as the source document's `replan_history` has them.
+ * The section `## Revision History`: one item for each replan, the newest last.
  *
  *     - **2026-01-02T03:04:05Z** Phase 2: `add_phase` because of `test_failure_pattern`
  *       - Structure: 4 phases -> 5 phases

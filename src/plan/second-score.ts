@@ -1,4 +1,4 @@
-/** A model's second score of a phase beside the threshold score, and which of the two counts (design section 7). Pure. */
+/** A model's second score of a phase beside the threshold score, and which of the two counts. Pure. */
 import { z } from 'zod';
 import { MODEL_BOUNDS } from '../shared/bounds.js';
 

@@ -1,5 +1,5 @@
 /**
- * What comes after a failed verification of a phase (design section 7). What is transient was retried, with more time, before it
+ * What comes after a failed verification of a phase. What is transient was retried, with more time, before it
  * counts as a failure:
  *
  *     the first                                    again, with suggestions, another format where there is one

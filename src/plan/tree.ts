@@ -120,7 +120,6 @@ export function levelOf({ place, phases }: PlanTree): 0 | 1 | 2 {
 export const isOverview = ({ part, file }: PartNode): boolean =>
   file !== null && baseOf(file.path) === overviewFile(part.heading.number);
 
-// The seed's query functions.
 export const phaseOf = ({ phases }: PlanTree, number: number): PartNode | undefined =>
   phases.find(({ part }) => part.heading.number === number);
 export const stageOf = ({ stages }: PartNode, number: number): PartNode | undefined =>

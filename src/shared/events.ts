@@ -1,4 +1,4 @@
-/** What a run tells of itself, in order; names and fields of the first group come from the source document on truncation-safe edits. */
+/** What a run tells of itself, in order. Programs that follow edit runs read the names and fields of the first group, so they stay. */
 import type { PauseReason } from './decisions.js';
 import type { Bucket, Format } from './formats.js';
 import type { PlanEventBody } from './plan/events.js';

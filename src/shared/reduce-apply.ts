@@ -1,4 +1,4 @@
-/** Facts from the sealed proposal to the commit (design section 4, items 6 to 10). */
+/** Facts from the sealed proposal to the commit. */
 import { type Chunk, wantsCommit } from './moves.js';
 import type {
   ApplyResult,

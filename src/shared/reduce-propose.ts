@@ -1,4 +1,4 @@
-/** Facts up to the sealed proposal: preflight, chunks, outcomes and the ladder (design section 4, items 1 to 5). */
+/** Facts up to the sealed proposal: preflight, chunks, outcomes and the ladder. */
 import type { PauseReason } from './decisions.js';
 import type { Chunk } from './moves.js';
 import { answeredAgain } from './outage.js';

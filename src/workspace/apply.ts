@@ -1,4 +1,4 @@
-/** The apply engine: lease, check, transaction, outcome. See design 4.8; apply-transact.ts and apply-forward.ts hold the protocol. */
+/** The apply engine: lease, check, transaction, outcome; apply-transact.ts and apply-forward.ts hold the protocol. */
 import { join } from 'node:path';
 import { fail, problem, ProblemError } from '../shared/problems.js';
 import { isStepKey } from '../shared/refs.js';

@@ -1,6 +1,6 @@
 /**
  * What kind of failure a test command's output shows, whether trying again may help, and a signature that stays the same while
- * the same things fail for the same reason. Pure. Kinds after the adaptive-plans document (error types and suggestions).
+ * the same things fail for the same reason. Pure.
  */
 import { stripVTControlCharacters } from 'node:util';
 import { keyLines } from './classify-lines.js';

@@ -1,5 +1,5 @@
 /**
- * Commits a step's files beside the person's index (design 4.10): own index, tree from the sealed blobs, `commit-tree` with the
+ * Commits a step's files beside the person's index: own index, tree from the sealed blobs, `commit-tree` with the
  * lease's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
  * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
  */

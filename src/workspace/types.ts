@@ -194,7 +194,7 @@ export interface ApplyEngine {
    * `finished`: the run came to its own end, so what it left is as it should be.
    */
   endLease(workspace: string, holder: LeaseHolder, finished: boolean): Promise<LeaseEnd>;
-  /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted); see design section 6. */
+  /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted). */
   recover(steps?: readonly StepKey[]): Promise<readonly RecoveredTransaction[]>;
 }
 export interface RecoveredTransaction {

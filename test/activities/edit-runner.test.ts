@@ -140,7 +140,7 @@ const cpu_ms = (): number => {
   }
 };
 
-/** Of work that takes longer the design wants a thread. */
+/** Work that takes longer belongs in a thread: heartbeats and other activities wait for it. */
 const BLOCK_ms = 100;
 /** The longest time that the thread was busy between two turns of its loop. */
 const longestBlock_ms = async (work: () => Promise<unknown>): Promise<number> => {

@@ -176,7 +176,7 @@ describe('a proposed replan', () => {
     report: null,
     outline: ['1. First: completed', '2. Core: running'],
   });
-  test("is checked data; the request holds the seed's revision context and numbered tasks", () =>
+  test('is checked data; the request holds the revision context and numbered tasks', () =>
     withScene(
       [rule(marked(ADD), { match: { contains: ['"test_failures": 0', '"task_count": 2', '2. [ ] read the table'] } })],
       async ({ dependencies, base, scope, blobs }) => {

@@ -1,4 +1,4 @@
-/** The log of plans: the seed's lines, each event once, rotated. */
+/** The log of plans: a line an event, each event once, rotated. */
 import {
   existsSync,
   mkdirSync,
@@ -73,7 +73,7 @@ const EVENTS = numbered([
   { type: 'phase_marked', phase: 2, marker: 'completed', commit: 'c', why: null },
 ]);
 
-test('lines as in the source document; a retry adds none', async () => {
+test('lines as log readers know them; a retry adds none', async () => {
   const path = join(dir, 'logs', 'plan.log');
   const archive = withPlanLog({ append: () => Promise.resolve() } as unknown as Archive, path);
   const entries = eventEntries(EVENTS, 'run');

@@ -141,7 +141,7 @@ describe('a job, end to end', () => {
     ]);
   });
 
-  test('mode edit: FIND and REPLACE, the seed example with its output keys', async () => {
+  test('mode edit: FIND and REPLACE, with output keys beside it', async () => {
     const s = (open = await scene({ 'src/main.rs': 'struct A {\n        no_stream: bool,\n    },\n' }, [
       {
         name: 'edit',

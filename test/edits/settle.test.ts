@@ -20,7 +20,7 @@ const textOf = (...args: Parameters<typeof run>): string => {
   return Buffer.from(settled.bytes).toString('latin1');
 };
 
-describe('rules of design section 5', () => {
+describe('line ends, and the end of the file', () => {
   const table: [rule: string, base: string | null, lines: string[], expected: string][] = [
     ['kept lines keep their ends in a mixed file', 'a\nb\r\nc\rd\n', ['a', 'x', 'b', 'c\rd'], 'a\nx\nb\r\nc\rd\n'],
     ['a new line takes the end before it', 'a\r\nb\n', ['a', 'x', 'b'], 'a\r\nx\r\nb\n'],

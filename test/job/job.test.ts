@@ -146,7 +146,7 @@ describe('good job files', () => {
     expect(job('mode: edit', '```sh\n# not this\n```\n## `x` and *y*\n').title).toBe('`x` and *y*');
   });
 
-  test("the source document's example", () => {
+  test('output keys beside mode edit, as jobs for other runners have them', () => {
     const read = job(
       'mode: edit\ntarget_files:\n  - src/main.rs\n  - src/commands/run.rs\noutput_dir: src/\noutput_file: main.rs',
     );

@@ -19,7 +19,7 @@ const PHASE = '010_demo/phase_2_core_logic_api.md';
 describe('a phase', () => {
   const tree = expand(inOneFile(EVERYTHING), 2);
 
-  test('goes to a file of its own, in the formats of the seed', () => {
+  test('goes to a file of its own, in the formats of docs/plans.md', () => {
     expect(Object.keys(filesOf(tree)).sort()).toEqual([MAIN, PHASE]);
     expect(levelOf(tree)).toBe(1);
     const main = filesOf(tree)[MAIN]!;
@@ -113,7 +113,7 @@ describe('a stage', () => {
   const stage = (tree: PlanTree, number: number): PlanTree => done(expandStage(tree, 2, number));
   const unstage = (tree: PlanTree, number: number): PlanTree => done(collapseStage(tree, 2, number));
 
-  test('goes beside the overview, in the formats of the seed', () => {
+  test('goes beside the overview, in the formats of docs/plans.md', () => {
     const two = stage(one, 2);
     expect(levelOf(two)).toBe(2);
     expect(Object.keys(filesOf(two)).sort()).toEqual([

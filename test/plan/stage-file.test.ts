@@ -1,7 +1,6 @@
 /**
- * A stage's file as people write it who know nothing of Emend, in the form of the source document of design section 7 (whose words are not
- * copied): no body line, fields in a list, headings of every level, and here-documents with fences of their own, so that a code block ends where
- * Markdown ends it and not where its author meant.
+ * A stage's file as people write it who know nothing of Emend: no body line, fields in a list, headings of every level, and
+ * here-documents with fences of their own, so that a code block ends where Markdown ends it and not where its author meant.
  */
 import { expect, test } from '@jest/globals';
 import { collapsePhase, collapseStage } from '../../src/plan/collapse.js';

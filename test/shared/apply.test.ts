@@ -1,4 +1,4 @@
-/** From the proposal to the commit (design section 4, items 6 to 10; the answers of section 6): each row is a case. */
+/** From the proposal to the commit, with every answer on the way: each row is a case. */
 import { describe, expect, test } from '@jest/globals';
 import { play, StepDriver, inOrder, type Case, type Saying, type Words } from './step-driver.js';
 

@@ -1,9 +1,9 @@
-/** Events carry the names and fields of the source document on truncation-safe edits; ours come beside them, never instead. */
+/** Programs that follow edit runs read events by these names and fields; more may come beside them, never instead. */
 import { expect, test } from '@jest/globals';
 import type { StepEvent } from '../../src/shared/events.js';
 import { play } from './step-driver.js';
 
-/** Name -> fields, as the document lists them. `file` beside `truncation_detected` and `decision` beside `edit_step_paused` are ours. */
+/** Name -> fields that stay. `file` beside `truncation_detected` and `decision` beside `edit_step_paused` came later. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   preflight_complete: ['shouldSplit', 'reason', 'targetFileCount', 'estimatedComplexity'],
   truncation_detected: ['reason', 'partialLength', 'stopReason'],

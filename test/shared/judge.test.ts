@@ -1,4 +1,4 @@
-/** Which answers count (design section 6): every refusal with its words, and what counts once however often it comes. */
+/** Which answers count: every refusal with its words, and what counts once however often it comes. */
 import { describe, expect, test } from '@jest/globals';
 import { judge, outcomeOf } from '../../src/shared/judge.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';

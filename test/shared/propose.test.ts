@@ -1,4 +1,4 @@
-/** Outcomes, attempts, the ladder and what they add up to (design section 4, items 3 to 5): each row is a case. */
+/** Outcomes, attempts, the ladder and what they add up to: each row is a case. */
 import { describe, expect, test } from '@jest/globals';
 import { play, type Case } from './step-driver.js';
 

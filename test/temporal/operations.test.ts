@@ -26,7 +26,7 @@ const { services } = parse(await file('docker-compose.yml'), { merge: true }) as
 const operations = await file('docs/operations.md');
 
 describe('docker-compose.yml', () => {
-  test('has what the design names', () => {
+  test('has a service for each part of a cluster', () => {
     expect(Object.keys(services)).toEqual(['postgresql', 'schema', 'temporal', 'namespace', 'ui', 'worker', 'page']);
   });
 

@@ -4,7 +4,7 @@ import type { Complexity } from '../../job/format-choice.js';
 /** For `routes`; the steps at which the words begin. */
 export const levelOf = (score: number): Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');
 
-/** How hard to think (design section 7); '' for nothing. */
+/** How hard to think; '' for nothing. */
 export function effortWords(score: number): string {
   if (score <= 5) return '';
   if (score <= 7) return 'Think before you answer.';

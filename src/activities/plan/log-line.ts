@@ -1,4 +1,4 @@
-/** Events of plans as lines of the plan log, in the format of the source document: `[2026-01-02 03:04:05] KIND: name=value ...`. Pure. */
+/** Events of plans as lines of the plan log, which grep and log readers take apart: `[2026-01-02 03:04:05] KIND: name=value ...`. Pure. */
 import type { StepEvent } from '../../shared/events.js';
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;

@@ -1,5 +1,5 @@
 /**
- * What a truncated answer leads to (design section 4.4): whole step -> split by file -> larger output budget -> a terser format -> a
+ * What a truncated answer leads to, the cheaper remedy first: whole step -> split by file -> larger output budget -> a terser format -> a
  * person. Between the last two the activity, which has the file, puts the split by regions (propose-regions.ts).
  */
 import type { Format } from '../../shared/formats.js';

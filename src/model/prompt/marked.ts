@@ -21,7 +21,7 @@ export type PlainReading =
 
 const WHOLE: readonly StopReason[] = ['end_turn', 'stop_sequence'];
 
-/** The rows of the outcome table (design section 4.3) for an answer that is plain text: nothing of a cut one is used. */
+/** The rows of the table in src/edits/outcome.ts for an answer that is plain text: nothing of a cut one is used. */
 export function readPlain({ text, stopReason, nonce, requireMarker }: PlainAnswer): PlainReading {
   if (stopReason === 'refusal') return { outcome: 'declined', message: 'the model declined to answer' };
   if (!WHOLE.includes(stopReason))

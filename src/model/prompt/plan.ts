@@ -53,7 +53,7 @@ export const buildDebugRequest = (
     ],
   });
 
-/** The source document's revision context. */
+/** What a replan is asked about, as JSON in the prompt. */
 export interface RevisionContext {
   readonly trigger: string;
   readonly phase: number;

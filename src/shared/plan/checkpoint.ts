@@ -1,11 +1,11 @@
-/** The checkpoint of a plan: the seed's fields, from the state. It serves where no open run exists; Temporal's state is the truth. */
+/** The checkpoint of a plan, made from the state. It serves where no open run exists; Temporal's state is the truth. */
 import type { ComplexityRecord, PhaseId, PlanOutcome } from '../plan.js';
 import type { StepKey } from '../refs.js';
 import { spentOf } from './budget.js';
 import { isDone } from './state.js';
 import type { PlanSpent, PlanState } from './types.js';
 
-/** The checkpoint, with the seed's field names; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
+/** Its field names are read by programs and by later runs, so they stay; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
 export interface PlanCheckpoint {
   readonly v: 1;
   readonly workflow_description: 'plan';
