@@ -6,7 +6,8 @@ import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { ModelError } from '../model/errors.js';
-import { BOUNDS } from '../shared/limits.js';
+import { ACTIVITIES, type ActivityName, type ActivitySpec } from '../shared/activities.js';
+import { BOUNDS, type Timings } from '../shared/limits.js';
 import { PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
 import type { ActivityBase, NotYet } from '../shared/protocol.js';
 import { checkVersion } from '../shared/versions.js';
@@ -26,7 +27,7 @@ export interface ActivityScope {
   /** The workflow that the activity belongs to: who holds a lease that is taken here. */
   readonly owner: { readonly workflowId: string; readonly namespace: string };
 }
-type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
+export type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
 
 /** A full or read-only disk may be mended meanwhile, a home mounted again; everything else that a problem says stays as it is. */
 const MAY_PASS: readonly ProblemCode[] = ['disk', 'git_failed', 'home_unusable', 'store_unusable'];
@@ -78,12 +79,19 @@ const fileOf = (input: object): { readonly file?: string } =>
 /** Only activities whose workflow knows it. */
 type NotYetOf<I> = 'retriesBusy' extends keyof I ? NotYet : never;
 
+function beat_ms(name: ActivityName, timings: Timings): number {
+  const { timeouts, heartbeat }: ActivitySpec = ACTIVITIES[name];
+  // A third of the time-out: two beats may be lost before the activity is taken for dead.
+  const third_ms = Math.max(50, Math.floor(timings[timeouts.heartbeatTimeout] / 3));
+  return heartbeat === undefined ? third_ms : Math.min(timings[heartbeat], third_ms);
+}
+
 export function activity<I extends ActivityBase, O>(
-  name: string,
+  name: ActivityName,
   dependencies: ActivityDependencies,
-  beat_ms: number,
   work: Work<I, O>,
 ): (input: I) => Promise<O | NotYetOf<I>> {
+  const every_ms = beat_ms(name, dependencies.timings);
   return async (input) => {
     const context = Context.current();
     const { workflowExecution, namespace, activityId, attempt } = context.info;
@@ -95,7 +103,7 @@ export function activity<I extends ActivityBase, O>(
     const timer = setInterval(() => {
       pulse.beat();
       context.heartbeat();
-    }, beat_ms);
+    }, every_ms);
     try {
       // Of an input newer than this worker nothing can be said; the person upgrades and retries.
       checkVersion(input, `The input of ${name}`);

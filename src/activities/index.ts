@@ -1,9 +1,7 @@
-/** The steps' outside work. Workflows see these as types only; ◆ none is renamed or removed while a kept history names it. */
-import type { AdviceActivities, RevisingActivities } from '../shared/plan/advice.js';
-import type { PlanActivities } from '../shared/plan/activities.js';
-import type { StepActivities } from '../shared/protocol.js';
+/** The steps' outside work: what does each activity of the table (src/shared/activities.ts). */
+import { ACTIVITIES, type ActivityName, type ActivitySpec, type InputOf, type ResultOf } from '../shared/activities.js';
 import { apply } from './apply.js';
-import { activity } from './boundary.js';
+import { activity, type Work } from './boundary.js';
 import { brief } from './brief.js';
 import { commit } from './commit.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -32,45 +30,47 @@ export type { ActivityDependencies } from './dependencies.js';
 export { withPlanLog } from './plan/plan-log.js';
 export { createEditRunner } from './edit-runner.js';
 
-type HostActivities = Omit<StepActivities, 'pick' | 'brief' | 'propose' | 'tally'> &
-  PlanActivities &
-  RevisingActivities;
-type ModelActivities = Pick<StepActivities, 'pick' | 'brief' | 'propose' | 'tally'> & AdviceActivities;
+/** One for each row: one that is missing or too many does not compile. */
+const WORK: { readonly [N in ActivityName]: (dependencies: ActivityDependencies) => Work<InputOf<N>, ResultOf<N>> } = {
+  preflight,
+  pick,
+  brief,
+  propose,
+  tally,
+  seal,
+  apply,
+  rebase,
+  verify,
+  rollback,
+  commit,
+  readPlan,
+  makePhaseJob,
+  markPhase,
+  prepareWorktree,
+  mergePhase,
+  removeWorktree,
+  saveCheckpoint,
+  awaitPhase,
+  judgePhase,
+  applyReplan,
+  scorePhase,
+  debugPhase,
+  proposeReplan,
+};
 
-/** `host` runs where the workspace is, `model` on any worker that may call models; a worker takes one or both. */
-export function createActivities(dependencies: ActivityDependencies): { host: HostActivities; model: ModelActivities } {
-  const { timings } = dependencies;
-  // A third of the time-out: two beats may be lost before the activity is taken for dead.
-  const hostBeat_ms = Math.max(50, Math.floor(timings.hostHeartbeatTimeout_ms / 3));
-  const modelBeat_ms = Math.min(timings.heartbeat_ms, Math.max(50, Math.floor(timings.heartbeatTimeout_ms / 3)));
-  return {
-    host: {
-      preflight: activity('preflight', dependencies, hostBeat_ms, preflight(dependencies)),
-      seal: activity('seal', dependencies, hostBeat_ms, seal(dependencies)),
-      apply: activity('apply', dependencies, hostBeat_ms, apply(dependencies)),
-      rebase: activity('rebase', dependencies, hostBeat_ms, rebase(dependencies)),
-      verify: activity('verify', dependencies, hostBeat_ms, verify(dependencies)),
-      rollback: activity('rollback', dependencies, hostBeat_ms, rollback(dependencies)),
-      commit: activity('commit', dependencies, hostBeat_ms, commit(dependencies)),
-      readPlan: activity('readPlan', dependencies, hostBeat_ms, readPlan(dependencies)),
-      makePhaseJob: activity('makePhaseJob', dependencies, hostBeat_ms, makePhaseJob(dependencies)),
-      markPhase: activity('markPhase', dependencies, hostBeat_ms, markPhase(dependencies)),
-      prepareWorktree: activity('prepareWorktree', dependencies, hostBeat_ms, prepareWorktree(dependencies)),
-      mergePhase: activity('mergePhase', dependencies, hostBeat_ms, mergePhase(dependencies)),
-      removeWorktree: activity('removeWorktree', dependencies, hostBeat_ms, removeWorktree(dependencies)),
-      saveCheckpoint: activity('saveCheckpoint', dependencies, hostBeat_ms, saveCheckpoint(dependencies)),
-      judgePhase: activity('judgePhase', dependencies, hostBeat_ms, judgePhase()),
-      applyReplan: activity('applyReplan', dependencies, hostBeat_ms, applyReplan(dependencies)),
-      awaitPhase: activity('awaitPhase', dependencies, hostBeat_ms, awaitPhase(dependencies)),
-    },
-    model: {
-      pick: activity('pick', dependencies, modelBeat_ms, pick(dependencies)),
-      brief: activity('brief', dependencies, modelBeat_ms, brief(dependencies)),
-      propose: activity('propose', dependencies, modelBeat_ms, propose(dependencies)),
-      scorePhase: activity('scorePhase', dependencies, modelBeat_ms, scorePhase(dependencies)),
-      debugPhase: activity('debugPhase', dependencies, modelBeat_ms, debugPhase(dependencies)),
-      proposeReplan: activity('proposeReplan', dependencies, modelBeat_ms, proposeReplan(dependencies)),
-      tally: activity('tally', dependencies, modelBeat_ms, tally(dependencies)),
-    },
-  };
+type Role = ActivitySpec['role'];
+type ActivitiesOf<R extends Role> = {
+  [N in ActivityName as (typeof ACTIVITIES)[N]['role'] extends R ? N : never]: (
+    input: InputOf<N>,
+  ) => Promise<ResultOf<N>>;
+};
+
+/** By role, as the table says; a worker takes one or both. */
+export function createActivities(dependencies: ActivityDependencies): { readonly [R in Role]: ActivitiesOf<R> } {
+  const made = <N extends ActivityName>(name: N) =>
+    [name, activity(name, dependencies, WORK[name](dependencies))] as const;
+  const names = Object.keys(ACTIVITIES) as ActivityName[];
+  const of = <R extends Role>(role: R) =>
+    Object.fromEntries(names.filter((name) => ACTIVITIES[name].role === role).map(made)) as ActivitiesOf<R>;
+  return { host: of('host'), model: of('model') };
 }

@@ -1,62 +1,53 @@
-/** How each activity is called: its queue, its four time-outs, its attempts and why (the table is in docs/operations.md). */
-import { ActivityCancellationType, proxyActivities, type ActivityOptions } from '@temporalio/workflow';
-import type { EditStepInput, StepActivities } from '../shared/protocol.js';
+/** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers of the run's input. */
+import { scheduleActivity, type ActivityOptions } from '@temporalio/workflow';
+import {
+  ACTIVITIES,
+  type Amount,
+  type ActivityName,
+  type ActivitySpec,
+  type InputOf,
+  type ResultOf,
+} from '../shared/activities.js';
+import type { EditStepInput } from '../shared/protocol.js';
 import { boundsOf } from '../shared/rules.js';
 
-type HostActivity = 'preflight' | 'seal' | 'apply' | 'rebase' | 'verify' | 'rollback' | 'commit';
-type ModelActivity = 'pick' | 'brief' | 'propose';
-type CountActivity = 'tally';
+/** How many files it is for, where its time-out depends on that. */
+type SizeOf<N extends ActivityName> = (typeof ACTIVITIES)[N] extends { more_s: Readonly<Record<string, 'files'>> }
+  ? [files: number]
+  : [];
+export type Call<N extends ActivityName> = (input: InputOf<N>, ...size: SizeOf<N>) => Promise<ResultOf<N>>;
+export type Calls = <N extends ActivityName>(activity: N, summary: string) => Call<N>;
+type Timed = Pick<EditStepInput, 'timings' | 'queues' | 'rules'>;
 
-/** What steps and plans have in common. */
-export function activityCalls(input: Pick<EditStepInput, 'timings' | 'queues' | 'rules'>) {
-  const { timings, queues } = input;
-  const { format_s, hook_s, worktreeAdd_s } = boundsOf({ input });
-  const retry = { initialInterval: timings.retryInitial_ms, maximumInterval: timings.retryMaximum_ms };
-  // A host that takes no work is unreachable: a person is asked instead of waiting for ever.
-  const host = {
-    taskQueue: queues.host,
-    scheduleToStartTimeout: timings.scheduleToStart_ms,
-    startToCloseTimeout: timings.hostActivityTimeout_ms,
-    heartbeatTimeout: timings.hostHeartbeatTimeout_ms,
-    retry: { ...retry, maximumAttempts: timings.hostActivityAttempts },
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  } satisfies ActivityOptions;
-  // Model calls may queue behind a rate limit for long: no schedule-to-start.
-  const model = {
-    taskQueue: queues.model,
-    startToCloseTimeout: timings.modelCallTimeout_ms,
-    scheduleToCloseTimeout: timings.modelCallTotal_ms,
-    heartbeatTimeout: timings.heartbeatTimeout_ms,
-    retry: { ...retry, maximumAttempts: timings.modelCallAttempts },
-    cancellationType: ActivityCancellationType.TRY_CANCEL,
-  } satisfies ActivityOptions;
+export const callsOf =
+  (run: Timed): Calls =>
+  (activity, summary) =>
+  (input, ...[files = 0]) => {
+    const timeout_s = 'timeout_s' in input ? input.timeout_s : 0;
+    const options = optionsOf(activity, run, { files, timeout_s });
+    return scheduleActivity(activity, [input], { ...options, summary: summary.slice(0, 200) });
+  };
+
+export function optionsOf(
+  activity: ActivityName,
+  { timings, queues, ...input }: Timed,
+  { files, timeout_s }: { readonly files: number; readonly timeout_s: number },
+): ActivityOptions {
+  const { role, timeouts, retry, cancellationType, more_s }: ActivitySpec = ACTIVITIES[activity];
+  const all = { ...boundsOf({ input }), ...timings, timeout_s };
+  const numbers = (of: Readonly<Record<string, Amount>>) =>
+    Object.fromEntries(Object.entries(of).map(([name, amount]) => [name, all[amount]]));
+  const options = {
+    taskQueue: queues[role],
+    ...numbers(timeouts),
+    retry: numbers(retry),
+    ...(cancellationType === undefined ? {} : { cancellationType }),
+  };
+  if (more_s === undefined || timeouts.startToCloseTimeout === undefined) return options;
   // Absent in runs that began before it was a setting.
   const { commandTurn_ms = timings.hostActivityTimeout_ms } = timings as Partial<typeof timings>;
-  /** A person's commands end by their own limits, which begin at their turn; the activity's only catches what does not end them. */
-  const within_s = (commands_s: number) => ({
-    startToCloseTimeout: commandTurn_ms + commands_s * 1000 + timings.hostActivityTimeout_ms,
-  });
-  const commandTimeouts = {
-    seal: (files: number) => within_s(files * format_s),
-    verify: (timeout_s: number) => within_s(timeout_s),
-    /** Marks and replans of a plan are commits, too. */
-    commit: within_s(2 * hook_s),
-    worktree: (timeout_s: number) => within_s(worktreeAdd_s + timeout_s),
-  };
-  return { host, model, retry, commandTimeouts };
-}
-
-export function stepActivities(input: EditStepInput) {
-  const calls = activityCalls(input);
-  const host = proxyActivities<Pick<StepActivities, HostActivity>>(calls.host);
-  const model = proxyActivities<Pick<StepActivities, ModelActivity>>(calls.model);
-  const { tallyTotal_ms, tallyAttempts } = boundsOf({ input });
-  // Bookkeeping: a step must not wait long for it, and goes on without.
-  const count = proxyActivities<Pick<StepActivities, CountActivity>>({
-    taskQueue: input.queues.model,
-    scheduleToCloseTimeout: tallyTotal_ms,
-    heartbeatTimeout: input.timings.heartbeatTimeout_ms,
-    retry: { ...calls.retry, maximumAttempts: tallyAttempts },
-  });
-  return { host, model, count, commandTimeouts: calls.commandTimeouts };
+  let startToCloseTimeout = commandTurn_ms + all[timeouts.startToCloseTimeout];
+  for (const [name, times] of Object.entries(more_s))
+    startToCloseTimeout += all[name as keyof typeof more_s] * (times === 'files' ? files : times) * 1000;
+  return { ...options, startToCloseTimeout };
 }

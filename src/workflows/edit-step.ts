@@ -14,6 +14,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { ActivityName } from '../shared/activities.js';
 import type { DecisionRequest } from '../shared/decisions.js';
 import { appliedPaths, leftOut, nextMove, pinnedFiles, type Chunk, type Move } from '../shared/moves.js';
 import { SEARCH_ATTRIBUTES, type EditStepInput, type StepResult } from '../shared/protocol.js';
@@ -21,7 +22,7 @@ import { reduce, type Fact } from '../shared/reducer.js';
 import { changedLimits, initialState, type StepState } from '../shared/state.js';
 import { isKnown, unknownVersion } from '../shared/versions.js';
 import { detailsOf, eventsOf, ledgerOf, refusedResult, resultOf, statusOf } from '../shared/views.js';
-import { stepActivities } from './activities.js';
+import { callsOf, type Call, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { LongRun, takenUp } from './long-run.js';
 import { listenForDecisions } from './decisions.js';
@@ -50,7 +51,7 @@ class Step {
   private abortRequest: DecisionRequest | null = null;
   private readonly usage: UsageCount;
   private readonly long: LongRun;
-  private readonly activities: ReturnType<typeof stepActivities>;
+  private readonly calls: Calls;
   private readonly idle: IdleMoves;
 
   constructor(input: EditStepInput) {
@@ -63,7 +64,7 @@ class Step {
     this.long = new LongRun({ input });
     if (told === null) this.long.stay();
     if (carried !== undefined) this.long.show(() => detailsOf(this.state));
-    this.activities = stepActivities(input);
+    this.calls = callsOf(input);
     this.idle = new IdleMoves({ input });
   }
 
@@ -106,11 +107,8 @@ class Step {
   private async countUsage(atEnd: boolean): Promise<boolean> {
     const base = { v: 1, stepKey: this.state.input.stepKey, log: [] } as const;
     const usage = await this.usage.settle(atEnd, async () => {
-      const summary = { summary: 'count what was used' };
-      const told = await CancellationScope.nonCancellable(() =>
-        this.activities.count.tally.executeWithOptions(summary, [base]),
-      );
-      return told.usage;
+      const count = this.calls('tally', 'count what was used');
+      return (await CancellationScope.nonCancellable(() => count(base))).usage;
     });
     if (usage === null) return false;
     this.fold({ type: 'tallied', usage: usage === 'failed' ? null : usage });
@@ -119,8 +117,7 @@ class Step {
 
   // ------------------------------------------------------------------------------------------------------------------- the moves
   private async perform(move: Exclude<Move, { kind: 'finish' }>): Promise<void> {
-    const { input } = this.state;
-    const { host, model, commandTimeouts } = this.activities;
+    const { input, applications, pickSnapshot, pickDraw } = this.state;
     const { workspace } = input;
     const owner = { workflowId: workflowInfo().workflowId, namespace: workflowInfo().namespace };
     switch (move.kind) {
@@ -128,49 +125,38 @@ class Step {
         return this.work(
           'preflight',
           `look at the files (snapshot ${this.state.snapshotNumber})`,
-          async (base, options) => ({
+          async (base, call) => ({
             type: 'preflighted',
-            result: await host.preflight.executeWithOptions(options, [
-              {
-                ...base,
-                workspace,
-                job: input.job,
-                jobPath: input.jobPath,
-                snapshotNumber: this.state.snapshotNumber,
-                overrides: { ...input.overrides, ...this.state.earlyLimits } as typeof input.overrides,
-                approval: input.approval ?? null,
-                hints: input.hints,
-                picked: this.state.picked,
-                only: this.state.snapshotOnly,
-              },
-            ]),
+            result: await call({
+              ...base,
+              workspace,
+              job: input.job,
+              jobPath: input.jobPath,
+              snapshotNumber: this.state.snapshotNumber,
+              overrides: { ...input.overrides, ...this.state.earlyLimits } as typeof input.overrides,
+              approval: input.approval ?? null,
+              hints: input.hints,
+              picked: this.state.picked,
+              only: this.state.snapshotOnly,
+            }),
           }),
         );
       case 'pick':
-        return this.interruptibly('pick', 'ask which files to edit', async (base, options) => ({
+        return this.interruptibly('pick', 'ask which files to edit', async (base, call) => ({
           type: 'picked',
-          result: await model.pick.executeWithOptions(options, [
-            {
-              ...base,
-              snapshot: this.state.pickSnapshot ?? input.job,
-              draw: this.state.pickDraw,
-              ...this.limits(),
-            },
-          ]),
+          result: await call({ ...base, snapshot: pickSnapshot ?? input.job, draw: pickDraw, ...this.limits() }),
         }));
       case 'brief':
-        return this.interruptibly('brief', 'agree on names and parts', async (base, options) => ({
+        return this.interruptibly('brief', 'agree on names and parts', async (base, call) => ({
           type: 'briefed',
-          result: await model.brief.executeWithOptions(options, [
-            { ...base, snapshot: this.snapshot(), ...this.limits() },
-          ]),
+          result: await call({ ...base, snapshot: this.snapshot(), ...this.limits() }),
         }));
       case 'propose':
         return this.propose(move.chunks);
       case 'seal':
-        return this.work('seal', 'check and seal the proposal', async (base, options) => ({
+        return this.work('seal', 'check and seal the proposal', async (base, call) => ({
           type: 'sealed',
-          result: await host.seal.executeWithOptions({ ...options, ...commandTimeouts.seal(this.state.files.length) }, [
+          result: await call(
             {
               ...base,
               retriesBusy: true,
@@ -181,65 +167,58 @@ class Step {
               ...this.pinned(),
               ...(this.state.staged === undefined ? {} : { staged: this.state.staged }),
             },
-          ]),
+            this.state.files.length,
+          ),
         }));
       case 'approve_by_policy':
         this.fold({ type: 'approved_by_policy' });
         return;
       case 'apply':
-        return this.work('apply', `write ${move.files.length} files`, async (base, options) => ({
+        return this.work('apply', `write ${move.files.length} files`, async (base, call) => ({
           type: 'applied',
-          result: await host.apply.executeWithOptions(options, [
-            {
-              ...base,
-              ...owner,
-              workspace,
-              proposal: this.proposal(),
-              decision: this.state.approvalNumber,
-              files: move.files.length === this.state.proposal?.files.length ? null : move.files,
-              releaseAfter: move.releaseAfter,
-            },
-          ]),
+          result: await call({
+            ...base,
+            ...owner,
+            workspace,
+            proposal: this.proposal(),
+            decision: this.state.approvalNumber,
+            files: move.files.length === this.state.proposal?.files.length ? null : move.files,
+            releaseAfter: move.releaseAfter,
+          }),
         }));
       case 'rebase':
-        return this.work('rebase', 'carry the proposal over to the files as they are now', async (base, options) => ({
+        return this.work('rebase', 'carry the proposal over to the files as they are now', async (base, call) => ({
           type: 'rebased',
-          result: await host.rebase.executeWithOptions(options, [
-            {
-              ...base,
-              workspace,
-              proposal: this.proposal(),
-              snapshot: this.snapshot(),
-              files: this.state.rebaseFiles,
-              exclude: leftOut(this.state).exclude,
-              decision: this.state.approvalNumber,
-            },
-          ]),
+          result: await call({
+            ...base,
+            workspace,
+            proposal: this.proposal(),
+            snapshot: this.snapshot(),
+            files: this.state.rebaseFiles,
+            exclude: leftOut(this.state).exclude,
+            decision: this.state.approvalNumber,
+          }),
         }));
       case 'verify':
-        return this.interruptibly('verify', this.state.testCommands.join(' && '), async (base, options) => ({
+        return this.interruptibly('verify', this.state.testCommands.join(' && '), async (base, call) => ({
           type: 'verified',
-          result: await host.verify.executeWithOptions({ ...options, ...commandTimeouts.verify(move.timeout_s) }, [
-            {
-              ...base,
-              workspace,
-              commands: this.state.testCommands,
-              timeout_s: move.timeout_s,
-              maxOutput_bytes: this.state.limits?.testOutput_bytes ?? 0,
-              files: appliedPaths(this.state),
-              releaseOnPass: move.releaseOnPass,
-              retriesBusy: true,
-              remember: this.state.rememberTest,
-              ...this.heldLease(),
-            },
-          ]),
+          result: await call({
+            ...base,
+            workspace,
+            commands: this.state.testCommands,
+            timeout_s: move.timeout_s,
+            maxOutput_bytes: this.state.limits?.testOutput_bytes ?? 0,
+            files: appliedPaths(this.state),
+            releaseOnPass: move.releaseOnPass,
+            retriesBusy: true,
+            remember: this.state.rememberTest,
+            ...this.heldLease(),
+          }),
         }));
       case 'rollback':
-        return this.work('rollback', 'put the files back', async (base, options) => ({
+        return this.work('rollback', 'put the files back', async (base, call) => ({
           type: 'rolled_back',
-          result: await host.rollback.executeWithOptions(options, [
-            { ...base, ...owner, workspace, applications: this.state.applications, ...this.heldLease() },
-          ]),
+          result: await call({ ...base, ...owner, workspace, applications, ...this.heldLease() }),
         }));
       case 'commit':
         return this.commit();
@@ -275,26 +254,24 @@ class Step {
         return this.interruptibly(
           'propose',
           `${words} (${attempt.format})`,
-          async (base, options) => {
-            const result = await this.activities.model.propose.executeWithOptions(options, [
-              {
-                ...base,
-                snapshot: this.snapshot(),
-                file: chunk.file,
-                seq: chunk.seq,
-                draw: attempt.draw,
-                format: attempt.format,
-                outputBudget_tokens: attempt.outputBudget_tokens,
-                model: attempt.model,
-                brief: this.state.brief,
-                accepted: chunk.heads,
-                note: attempt.note,
-                refusal: attempt.refusal,
-                ...(attempt.region === undefined ? {} : { region: attempt.region }),
-                ...(attempt.linesAsked === undefined ? {} : { lines: attempt.linesAsked }),
-                ...this.limits(),
-              },
-            ]);
+          async (base, call) => {
+            const result = await call({
+              ...base,
+              snapshot: this.snapshot(),
+              file: chunk.file,
+              seq: chunk.seq,
+              draw: attempt.draw,
+              format: attempt.format,
+              outputBudget_tokens: attempt.outputBudget_tokens,
+              model: attempt.model,
+              brief: this.state.brief,
+              accepted: chunk.heads,
+              note: attempt.note,
+              refusal: attempt.refusal,
+              ...(attempt.region === undefined ? {} : { region: attempt.region }),
+              ...(attempt.linesAsked === undefined ? {} : { lines: attempt.linesAsked }),
+              ...this.limits(),
+            });
             // Asked only where it matters: a marker costs an event and an action.
             const everyCall = result.usage.calls > 1 && patched('every-call-counts-as-chunk');
             return { type: 'proposed', chunk, result, ...(everyCall ? { everyCall } : {}) };
@@ -307,23 +284,20 @@ class Step {
 
   private async commit(): Promise<void> {
     const { lease, preflight, incomplete } = this.state;
-    const { host, commandTimeouts } = this.activities;
     if (lease === null || preflight?.commitMessage == null) throw new Error('commit without a lease or a message');
     const message = incomplete ? `[INCOMPLETE] ${preflight.commitMessage}` : preflight.commitMessage;
-    await this.work('commit', message.split('\n')[0] ?? '', async (base, options) => ({
+    await this.work('commit', message.split('\n')[0] ?? '', async (base, call) => ({
       type: 'committed',
-      result: await host.commit.executeWithOptions({ ...options, ...commandTimeouts.commit }, [
-        {
-          ...base,
-          retriesBusy: true,
-          workspace: this.state.input.workspace,
-          snapshot: this.snapshot(),
-          applications: this.state.applications,
-          message,
-          lease,
-          ontoCurrent: this.state.ontoCurrent,
-        },
-      ]),
+      result: await call({
+        ...base,
+        retriesBusy: true,
+        workspace: this.state.input.workspace,
+        snapshot: this.snapshot(),
+        applications: this.state.applications,
+        message,
+        lease,
+        ontoCurrent: this.state.ontoCurrent,
+      }),
     }));
   }
 
@@ -357,10 +331,10 @@ class Step {
 
   // --------------------------------------------------------------------------------------------------------------- doing the work
   /** Work that must come to its end once begun (◆ apply, rollback, commit): no abort and no cancel cuts it short. */
-  private async work(activity: string, summary: string, run: Run, chunk: Chunk | null = null): Promise<void> {
+  private async work<N extends ActivityName>(activity: N, summary: string, run: Run<N>): Promise<void> {
     this.working = true;
     try {
-      await CancellationScope.nonCancellable(() => this.attempt(activity, summary, run, chunk));
+      await CancellationScope.nonCancellable(() => this.attempt(activity, summary, run, null));
     } finally {
       this.working = false;
     }
@@ -369,7 +343,12 @@ class Step {
   }
 
   /** Work that an abort may cut short: model calls and tests. */
-  private async interruptibly(activity: string, summary: string, run: Run, chunk: Chunk | null = null): Promise<void> {
+  private async interruptibly<N extends ActivityName>(
+    activity: N,
+    summary: string,
+    run: Run<N>,
+    chunk: Chunk | null = null,
+  ): Promise<void> {
     const scope = this.interruptible ?? new CancellationScope();
     this.interruptible = scope;
     this.underWay += 1;
@@ -385,11 +364,16 @@ class Step {
     if (CancellationScope.current().consideredCancelled) throw new CancelledFailure(`cancelled after ${activity}`);
   }
 
-  private async attempt(activity: string, summary: string, run: Run, chunk: Chunk | null): Promise<void> {
+  private async attempt<N extends ActivityName>(
+    activity: N,
+    summary: string,
+    run: Run<N>,
+    chunk: Chunk | null,
+  ): Promise<void> {
     const base = { v: 1, stepKey: this.state.input.stepKey, log: this.archive.take(this.state) } as const;
     let fact: Fact;
     try {
-      fact = await throughSleep(this.state.input.timings, () => run(base, { summary: summary.slice(0, 200) }));
+      fact = await throughSleep(this.state.input.timings, () => run(base, this.calls(activity, summary)));
       // ◆ Of a later result nothing can be said: a person upgrades and retries. Whoever teaches this workflow a later `v` guards its
       // reading with `patched`, or a history in which it was not known would no longer replay.
       if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);
@@ -456,7 +440,7 @@ class Step {
   }
 }
 
-type Run = (
+type Run<N extends ActivityName> = (
   base: { readonly v: 1; readonly stepKey: string; readonly log: StepState['events'] },
-  options: { readonly summary: string },
+  call: Call<N>,
 ) => Promise<Fact>;

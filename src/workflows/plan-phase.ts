@@ -21,9 +21,7 @@ import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS, type EditStepInput, type Ste
 import { phaseKey, shownKey } from '../shared/refs.js';
 import type { editStep } from './edit-step.js';
 import { isKnown } from '../shared/versions.js';
-import type { planActivities } from './plan-activities.js';
-
-type Host = ReturnType<typeof planActivities>['host'];
+import type { Calls } from './activities.js';
 
 const key = {
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
@@ -55,7 +53,7 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
 }
 
 /** Starts the phase's child, or finds it, and waits for its end. A cancel is passed on to it and its end waited for. */
-export async function runPhase(state: PlanState, phase: PhaseEntry, host: Host): Promise<EndedPhase> {
+export async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
   const input = inputOf(state, phase);
   const workflowId = childId(state.input, phase.id, phase.runs);
   const { stepKey, jobPath, title, workspace, queues } = input;
@@ -82,7 +80,7 @@ export async function runPhase(state: PlanState, phase: PhaseEntry, host: Host):
     });
     return ended(phase.id, await handle.result());
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return attach(state, phase, workflowId, host);
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return attach(state, phase, workflowId, calls);
     if (!(error instanceof ChildWorkflowFailure)) throw error;
     if (isCancellation(error)) return cancelledRun(phase.id);
     return { phase: phase.id, result: null, how: `its run failed: ${error.cause?.message ?? error.message}` };
@@ -98,11 +96,10 @@ const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
     : { phase, result: null, how: 'its result was written by a newer Emend; upgrade the worker' };
 
 /** The child is not ours to wait for as a parent does: an activity asks the server, again and again while it is open. */
-async function waitFor(state: PlanState, phase: PhaseId, child: string, host: Host): Promise<EndedPhase> {
+async function waitFor(state: PlanState, phase: PhaseId, child: string, calls: Calls): Promise<EndedPhase> {
   for (;;) {
-    const found = await host.awaitPhase.executeWithOptions({ summary: `wait for ${child}` }, [
-      { v: 1, stepKey: state.input.stepKey, log: [], child },
-    ]);
+    const wait = calls('awaitPhase', `wait for ${child}`);
+    const found = await wait({ v: 1, stepKey: state.input.stepKey, log: [], child });
     if (found.outcome !== 'closed') continue;
     if (found.result !== null) return ended(phase, found.result);
     if (found.status === 'CANCELLED') return cancelledRun(phase);
@@ -110,18 +107,18 @@ async function waitFor(state: PlanState, phase: PhaseId, child: string, host: Ho
   }
 }
 
-async function attach(state: PlanState, phase: PhaseEntry, child: string, host: Host): Promise<EndedPhase> {
+async function attach(state: PlanState, phase: PhaseEntry, child: string, calls: Calls): Promise<EndedPhase> {
   try {
-    return await waitFor(state, phase.id, child, host);
+    return await waitFor(state, phase.id, child, calls);
   } catch (error) {
     if (!isCancellation(error)) throw error;
-    return CancellationScope.nonCancellable(() => endPhase(state, phase, host));
+    return CancellationScope.nonCancellable(() => endPhase(state, phase, calls));
   }
 }
 
 /** Cancels a phase's run that its plan is no parent of, and waits for its end. */
-export async function endPhase(state: PlanState, phase: PhaseEntry, host: Host): Promise<EndedPhase> {
-  return waitFor(state, phase.id, await cancelPhase(state, phase), host);
+export async function endPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
+  return waitFor(state, phase.id, await cancelPhase(state, phase), calls);
 }
 
 /** Asks for its end; returns its workflow id. */

@@ -16,6 +16,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { ActivityName } from '../shared/activities.js';
 import type { DecisionRequest } from '../shared/decisions.js';
 import { checkpointOf } from '../shared/plan/checkpoint.js';
 import { nextPlanMove, type PlanMove } from '../shared/plan/moves.js';
@@ -29,15 +30,15 @@ import { SEARCH_ATTRIBUTES, type StepResult } from '../shared/protocol.js';
 import { boundsOf, type Ruled } from '../shared/rules.js';
 import { isKnown, unknownVersion } from '../shared/versions.js';
 import { eventsOf, refusedResult } from '../shared/views.js';
+import { callsOf, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { LongRun, takenUp } from './long-run.js';
 import { listenForDecisions } from './decisions.js';
 import { failureOf, throughSleep, unreadable } from './failures.js';
 import * as names from './names.js';
-import { planActivities } from './plan-activities.js';
 import { cancelPhase, childId, endPhase, runPhase } from './plan-phase.js';
 import { endsWithoutHost, IdleMoves, runToEnd } from './run-to-end.js';
-import { reviseWork, scoreWork, type ReviseWork } from './plan-revise.js';
+import { revise, score, type Run, type Work } from './plan-revise.js';
 
 /** `plan(input) -> result`; see src/shared/plan/types.ts for both, docs/plans.md for the steps of a phase. */
 export async function plan(input: PlanInput): Promise<StepResult> {
@@ -53,7 +54,7 @@ class Plan {
   /** The children and what waits for a person; an abort cuts it short. */
   private interruptible: CancellationScope | null = null;
   private abortRequest: DecisionRequest | null = null;
-  private readonly activities: ReturnType<typeof planActivities>;
+  private readonly calls: Calls;
   private readonly idle: IdleMoves;
   private readonly long: LongRun;
 
@@ -65,7 +66,7 @@ class Plan {
     this.long = new LongRun({ input });
     if (told === null) this.long.stay();
     if (carried !== undefined) this.long.show(() => detailsOfPlan(this.state));
-    this.activities = planActivities(input);
+    this.calls = callsOf(input);
     this.idle = new IdleMoves({ input });
   }
 
@@ -99,31 +100,29 @@ class Plan {
     const { input, reading, plan, adopt, again } = this.state;
     switch (move.kind) {
       case 'read':
-        return this.work('readPlan', null, `read the plan (${reading})`, async (base, options) => ({
+        return this.work('readPlan', null, `read the plan (${reading})`, async (base, call) => ({
           type: 'plan_read',
-          result: await this.activities.host.readPlan.executeWithOptions(options, [
-            {
-              ...base,
-              reading,
-              known: this.state.phases.map(({ id, name, number }) => ({ id, name, number })),
-              // After a replan of ours the plan is another one; what was lost is wanted anew.
-              ...(plan === null || adopt !== null || again === 'reading' ? {} : { hash: plan.hash }),
-              overrides: input.overrides,
-              approval: input.approval ?? null,
-              // Who says where to begin goes on from nothing.
-              ...(reading === 1 && input.options.phase === null && input.options.restart !== true
-                ? { left: { checkpoint: input.left ?? null } }
-                : {}),
-            },
-          ]),
+          result: await call({
+            ...base,
+            reading,
+            known: this.state.phases.map(({ id, name, number }) => ({ id, name, number })),
+            // After a replan of ours the plan is another one; what was lost is wanted anew.
+            ...(plan === null || adopt !== null || again === 'reading' ? {} : { hash: plan.hash }),
+            overrides: input.overrides,
+            approval: input.approval ?? null,
+            // Who says where to begin goes on from nothing.
+            ...(reading === 1 && input.options.phase === null && input.options.restart !== true
+              ? { left: { checkpoint: input.left ?? null } }
+              : {}),
+          }),
         }));
       case 'score':
-        return this.revise(move.phase, scoreWork(this.state, move.phase, this.activities));
+        return score(this.state, move.phase, this.workOn(move.phase));
       case 'begin_revising':
         this.fold({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
         return;
       case 'revise':
-        return this.revise(move.revising.phase, reviseWork(this.state, move.revising, this.activities, Date.now()));
+        return revise(this.state, move.revising, Date.now(), this.workOn(move.revising.phase));
       case 'begin':
         this.fold({ type: 'begun', group: move.group });
         return;
@@ -172,8 +171,8 @@ class Plan {
     }
   }
 
-  private async revise(id: PhaseId, { activity, summary, run }: ReviseWork): Promise<void> {
-    return this.work(activity, id, summary, run);
+  private workOn(id: PhaseId): Work {
+    return (activity, summary, run) => this.work(activity, id, summary, run);
   }
 
   /** Waits, unless the run is to go on in a new one first, which then waits for the rest. */
@@ -198,28 +197,26 @@ class Plan {
     const phase = phaseOf(this.state, id);
     if (read === null) throw new Error('no plan was read');
     const run = phase.runs + 1;
-    return this.work('makePhaseJob', id, `write the job of Phase ${phase.number}`, async (base, options) => ({
+    return this.work('makePhaseJob', id, `write the job of Phase ${phase.number}`, async (base, call) => ({
       type: 'job_made',
       phase: id,
-      result: await this.activities.host.makePhaseJob.executeWithOptions(options, [
-        {
-          ...base,
-          phase: { id, number: phase.number, name: phase.name, category: phase.category },
-          total: phases.length,
-          run,
-          child: childId(input, id, run),
-          texts: read.texts,
-          score: phase.complexity.score,
-          queues: input.queues,
-          approval: read.approval,
-          commands: testCommands,
-          rememberTest,
-          overrides: input.overrides,
-          note: phase.note,
-          report: phase.report,
-          failure: phase.failures.at(-1) ?? null,
-        },
-      ]),
+      result: await call({
+        ...base,
+        phase: { id, number: phase.number, name: phase.name, category: phase.category },
+        total: phases.length,
+        run,
+        child: childId(input, id, run),
+        texts: read.texts,
+        score: phase.complexity.score,
+        queues: input.queues,
+        approval: read.approval,
+        commands: testCommands,
+        rememberTest,
+        overrides: input.overrides,
+        note: phase.note,
+        report: phase.report,
+        failure: phase.failures.at(-1) ?? null,
+      }),
     }));
   }
 
@@ -251,7 +248,7 @@ class Plan {
   }
 
   private async runOne(id: PhaseId): Promise<void> {
-    const ended = await this.endOf(id, () => runPhase(this.state, phaseOf(this.state, id), this.activities.host));
+    const ended = await this.endOf(id, () => runPhase(this.state, phaseOf(this.state, id), this.calls));
     if (ended === null) return;
     const stopped = CancellationScope.current().consideredCancelled;
     // A run that somebody cancelled is a question about its phase; those beside it go on.
@@ -279,25 +276,21 @@ class Plan {
   private async worktree(id: PhaseId): Promise<void> {
     const phase = phaseOf(this.state, id);
     const name = worktreeName(phase);
-    const { host, commandTimeouts } = this.activities;
     const { limits } = this.state;
     const timeout_s = limits?.testTimeout_s ?? 600;
-    const timeouts = commandTimeouts.worktree(timeout_s);
     const made = phase.tree == null ? {} : { base: phase.tree.base };
-    return this.work('prepareWorktree', id, `make a worktree for Phase ${phase.number}`, async (base, options) => ({
+    return this.work('prepareWorktree', id, `make a worktree for Phase ${phase.number}`, async (base, call) => ({
       type: 'worktree_ready',
       phase: id,
       name,
-      result: await host.prepareWorktree.executeWithOptions({ ...options, ...timeouts }, [
-        {
-          ...base,
-          ...made,
-          name,
-          retriesBusy: true,
-          timeout_s,
-          maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
-        },
-      ]),
+      result: await call({
+        ...base,
+        ...made,
+        name,
+        retriesBusy: true,
+        timeout_s,
+        maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
+      }),
     }));
   }
 
@@ -315,22 +308,17 @@ class Plan {
       'verify',
       id,
       base ? 'test before the phases begin' : 'test what was merged',
-      async (own, options) => ({
+      async (own, call) => ({
         type: 'group_verified',
         base,
-        result: await this.activities.host.verify.executeWithOptions(
-          { ...options, ...this.activities.commandTimeouts.verify(timeout_s) },
-          [
-            {
-              ...{ v: 1, stepKey: own.stepKey, log: own.log, workspace, commands: testCommands, timeout_s },
-              maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
-              files: [],
-              releaseOnPass: false,
-              retriesBusy: true,
-              remember: null,
-            },
-          ],
-        ),
+        result: await call({
+          ...{ v: 1, stepKey: own.stepKey, log: own.log, workspace, commands: testCommands, timeout_s },
+          maxOutput_bytes: limits?.testOutput_bytes ?? 1024 * 1024,
+          files: [],
+          releaseOnPass: false,
+          retriesBusy: true,
+          remember: null,
+        }),
       }),
     );
   }
@@ -338,29 +326,29 @@ class Plan {
   private async merge(id: PhaseId): Promise<void> {
     const { number, name, runs, commits } = phaseOf(this.state, id);
     const owner = { workflowId: workflowInfo().workflowId, namespace: workflowInfo().namespace };
-    return this.work('mergePhase', id, `merge Phase ${number}`, async (base, options) => ({
+    return this.work('mergePhase', id, `merge Phase ${number}`, async (base, call) => ({
       type: 'phase_merged',
       phase: id,
-      result: await this.activities.host.mergePhase.executeWithOptions(options, [
-        { ...base, ...owner, phase: { id, number, name }, run: runs, commit: commits.at(-1) ?? '' },
-      ]),
+      result: await call({ ...base, ...owner, phase: { id, number, name }, run: runs, commit: commits.at(-1) ?? '' }),
     }));
   }
 
   private async clean(name: string): Promise<void> {
-    return this.work('removeWorktree', null, `remove the worktree ${name}`, async (base, options) => ({
+    return this.work('removeWorktree', null, `remove the worktree ${name}`, async (base, call) => ({
       type: 'worktree_removed',
       name,
-      result: await this.activities.host.removeWorktree.executeWithOptions(options, [{ ...base, name }]),
+      result: await call({ ...base, name }),
     }));
   }
 
   private async checkpoint(): Promise<void> {
-    return this.work('saveCheckpoint', null, 'save the checkpoint', async (base, options) => ({
+    return this.work('saveCheckpoint', null, 'save the checkpoint', async (base, call) => ({
       type: 'checkpointed',
-      result: await this.activities.host.saveCheckpoint.executeWithOptions(options, [
-        { ...base, number: this.state.checkpoints + 1, checkpoint: checkpointOf(this.state, Date.now()) },
-      ]),
+      result: await call({
+        ...base,
+        number: this.state.checkpoints + 1,
+        checkpoint: checkpointOf(this.state, Date.now()),
+      }),
     }));
   }
 
@@ -384,7 +372,7 @@ class Plan {
     const stay: string[] = [];
     for (const { id, worktree } of this.state.phases.filter(({ status }) => status === 'running')) {
       if (!patched('phases-end-first')) break;
-      const ended = await this.endOf(id, () => endPhase(this.state, phaseOf(this.state, id), this.activities.host));
+      const ended = await this.endOf(id, () => endPhase(this.state, phaseOf(this.state, id), this.calls));
       if (ended !== null) this.fold({ type: 'phase_ended', ended });
       else if (worktree !== null) stay.push(worktree.name);
     }
@@ -392,44 +380,51 @@ class Plan {
   }
 
   private async mark(id: PhaseId): Promise<void> {
-    const { host, commandTimeouts } = this.activities;
     const phase = phaseOf(this.state, id);
     const owner = { workflowId: workflowInfo().workflowId, namespace: workflowInfo().namespace };
-    return this.work('markPhase', id, `mark Phase ${phase.number}`, async (base, options) => ({
+    return this.work('markPhase', id, `mark Phase ${phase.number}`, async (base, call) => ({
       type: 'phase_marked',
       phase: id,
-      result: await host.markPhase.executeWithOptions({ ...options, ...commandTimeouts.commit }, [
-        {
-          ...base,
-          ...owner,
-          phase: { id, number: phase.number, name: phase.name },
-          marker: markerOf(phase),
-          mark: phase.marks,
-          commit: phase.commits.at(-1) ?? null,
-          ...(phase.result?.skipped === undefined ? {} : { skipped: phase.result.skipped }),
-          why: phase.why,
-          verification: phase.result?.verification ?? phase.tests ?? null,
-          done: this.state.phases.filter(({ status }) => status === 'completed').length,
-          total: this.state.phases.length,
-          ...(this.state.plan === null ? {} : { texts: this.state.plan.texts }),
-        },
-      ]),
+      result: await call({
+        ...base,
+        ...owner,
+        phase: { id, number: phase.number, name: phase.name },
+        marker: markerOf(phase),
+        mark: phase.marks,
+        commit: phase.commits.at(-1) ?? null,
+        ...(phase.result?.skipped === undefined ? {} : { skipped: phase.result.skipped }),
+        why: phase.why,
+        verification: phase.result?.verification ?? phase.tests ?? null,
+        done: this.state.phases.filter(({ status }) => status === 'completed').length,
+        total: this.state.phases.length,
+        ...(this.state.plan === null ? {} : { texts: this.state.plan.texts }),
+      }),
     }));
   }
 
   // --------------------------------------------------------------------------------------------------------------- doing the work
   /** Work that must come to its end once begun: no abort and no cancel cuts it short. */
-  private async work(activity: string, phase: PhaseId | null, summary: string, run: Run): Promise<void> {
+  private async work<N extends ActivityName>(
+    activity: N,
+    phase: PhaseId | null,
+    summary: string,
+    run: Run<N>,
+  ): Promise<void> {
     await CancellationScope.nonCancellable(() => this.attempt(activity, phase, summary, run));
     if (CancellationScope.current().consideredCancelled) throw new CancelledFailure(`cancelled after ${activity}`);
   }
 
-  private async attempt(activity: string, phase: PhaseId | null, summary: string, run: Run): Promise<void> {
+  private async attempt<N extends ActivityName>(
+    activity: N,
+    phase: PhaseId | null,
+    summary: string,
+    run: Run<N>,
+  ): Promise<void> {
     const { stepKey, workspace, planPath } = this.state.input;
     const base = { v: 1, stepKey, workspace, planPath, log: this.archive.take(this.state) } as const;
     let fact: PlanFact;
     try {
-      fact = await throughSleep(this.state.input.timings, () => run(base, { summary: summary.slice(0, 200) }));
+      fact = await throughSleep(this.state.input.timings, () => run(base, this.calls(activity, summary)));
       if ('result' in fact && !isKnown(fact.result)) throw unreadable(activity, fact.result);
     } catch (error) {
       if (isCancellation(error)) throw error;
@@ -533,14 +528,3 @@ const textOf = (state: Ruled, body: unknown): string => {
   const text = typeof body === 'object' && body !== null && 'text' in body ? body.text : null;
   return typeof text === 'string' ? text.trim().slice(0, boundsOf(state).reason_chars) : '';
 };
-
-type Run = (
-  base: {
-    readonly v: 1;
-    readonly stepKey: string;
-    readonly log: PlanState['events'];
-    readonly workspace: string;
-    readonly planPath: string;
-  },
-  options: { readonly summary: string },
-) => Promise<PlanFact>;

@@ -2,11 +2,12 @@
  * What a run has used, where a result is missing: a model call that was cancelled, timed out or failed was paid for all the same, but no
  * activity told its usage. The journal knows every call, so the step's usage is then counted anew from it (decision 0016).
  */
+import { ACTIVITIES, type ActivityName } from '../shared/activities.js';
 import type { StepUsage } from '../shared/usage.js';
 import { patched } from '@temporalio/workflow';
 import type { UsageOwed } from '../shared/protocol.js';
 
-const MODEL_ACTIVITIES: ReadonlySet<string> = new Set(['pick', 'brief', 'propose']);
+const tellsUsage = (activity: ActivityName): boolean => 'tellsUsage' in ACTIVITIES[activity];
 
 /** Histories from before this was counted schedule nothing here. */
 const PATCH = 'count-usage-from-journal';
@@ -27,13 +28,13 @@ export class UsageCount {
   }
 
   /** An activity ended without a result. */
-  lost(activity: string): void {
-    if (MODEL_ACTIVITIES.has(activity)) this.owed = 'now';
+  lost(activity: ActivityName): void {
+    if (tellsUsage(activity)) this.owed = 'now';
   }
 
   /** An activity's result, with the usage that it tells, was folded in. */
-  told(activity: string): void {
-    if (MODEL_ACTIVITIES.has(activity) && (this.counted || this.owed === 'at_the_end')) this.owed = 'now';
+  told(activity: ActivityName): void {
+    if (tellsUsage(activity) && (this.counted || this.owed === 'at_the_end')) this.owed = 'now';
   }
 
   /** Counts where something is owed; a count that fails is tried once more at the end of the step. Null: nothing to fold in. */

@@ -1,7 +1,7 @@
-/** docs/reference.md is what the sources say; `npm run reference` writes it. */
+/** docs/reference.md and the table of activities are what the sources say; `npm run reference` writes them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { reference } from './reference.js';
+import { activityTable, reference } from './reference.js';
 
 const PATH = 'docs/reference.md';
 
@@ -11,4 +11,13 @@ test('docs/reference.md is what `npm run reference` makes of the sources', () =>
   expect(wanted).toContain('| `truncation_detected` | `file: string`, `reason: string`');
   if (process.env.EMEND_WRITE_REFERENCE === '1') writeFileSync(PATH, wanted);
   expect(readFileSync(PATH, 'utf8')).toBe(wanted);
+});
+
+test('docs/operations.md has the table of activities that `npm run reference` makes of src/shared/activities.ts', () => {
+  const path = 'docs/operations.md';
+  const [before, , after] = readFileSync(path, 'utf8').split(/(?<=^## Activities\n\n)((?:\|.*\n)+)/m);
+  const wanted = `${before}${activityTable()}\n${after}`;
+  expect(wanted).toContain('| `apply` | writing the files | `emend-host-<id>` | 10 min | 10 min | none | 30 s | 10 |');
+  if (process.env.EMEND_WRITE_REFERENCE === '1') writeFileSync(path, wanted);
+  expect(readFileSync(path, 'utf8')).toBe(wanted);
 });

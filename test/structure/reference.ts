@@ -1,10 +1,16 @@
-/** docs/reference.md, made from the sources: commands from the command line itself, events from their types, reasons from their table. */
+/**
+ * docs/reference.md, made from the sources: commands from the command line itself, events from their types, reasons from their table; and
+ * the table of activities in docs/operations.md.
+ */
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import ts from 'typescript';
 import { buildProgram } from '../../src/cli/program.js';
+import { ACTIVITIES, type ActivitySpec, type Amount } from '../../src/shared/activities.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { EXIT, EXIT_MEANS } from '../../src/shared/problems.js';
+import { currentRules } from '../../src/shared/rules.js';
+import { resolveTimings } from '../../src/temporal/timings.js';
 import { EXIT_TABLE, SERVED, SITUATIONS, type ExitRow } from '../cli/exit-table.js';
 import { fakeIo } from '../cli/io.js';
 import { ONLY_RESULTS, QUIET_TABLE } from '../cli/quiet-table.js';
@@ -106,4 +112,43 @@ export const reference = (): string => {
     table(['answer', 'what it does'], answers),
     '',
   ].join('\n');
+};
+
+const UNITS = [
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+const duration = (ms: number): string => {
+  const [unit, of] = UNITS.find(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / of} ${unit}`;
+};
+const QUEUES = { host: '`emend-host-<id>`', model: '`emend-model`' };
+
+/** With the default of each timing. */
+export const activityTable = (): string => {
+  const defaults = { ...currentRules().bounds, ...resolveTimings({}) };
+  const timeOf = (name: Amount | undefined): string => (name === undefined ? 'none' : duration(defaults[name]));
+  const partOf = ([name, times]: [string, number | 'files']): string => {
+    if (name === 'timeout_s') return '`testTimeout_s`';
+    const each = duration(defaults[name as Amount] * 1000);
+    return times === 'files' ? `${each} a file` : times === 1 ? each : `${times} × ${each}`;
+  };
+  const rows = Object.entries<ActivitySpec>(ACTIVITIES).map(([name, { role, timeouts, retry, more_s, work, why }]) => {
+    const own = timeOf(timeouts.startToCloseTimeout);
+    const parts = Object.entries(more_s ?? {}).map(partOf);
+    return [
+      `\`${name}\``,
+      work,
+      QUEUES[role],
+      timeOf(timeouts.scheduleToStartTimeout),
+      parts.length === 0 ? own : [own, `turn ${timeOf('commandTurn_ms')}`, ...parts].join(' + '),
+      timeOf(timeouts.scheduleToCloseTimeout),
+      timeOf(timeouts.heartbeatTimeout),
+      String(defaults[retry.maximumAttempts]),
+      why,
+    ];
+  });
+  const times = ['schedule to start', 'start to close', 'schedule to close', 'heartbeat', 'attempts'];
+  return table(['activity', 'what it does', 'queue', ...times, 'why'], rows);
 };

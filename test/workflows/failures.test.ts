@@ -1,9 +1,8 @@
 /** An activity that failed for good, in the words of a decision point: what Temporal raises -> reason. */
 import { expect, test } from '@jest/globals';
 import { type TimeoutType, ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
-import { createActivities, type ActivityDependencies } from '../../src/activities/index.js';
-import { resolveTimings } from '../../src/temporal/timings.js';
-import { failureOf, refuseUpdate, WORK } from '../../src/workflows/failures.js';
+import { ACTIVITIES, type ActivityName } from '../../src/shared/activities.js';
+import { failureOf, refuseUpdate } from '../../src/workflows/failures.js';
 
 const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('activity failed', 'activity', 'id', RetryState.MAXIMUM_ATTEMPTS_REACHED, 'worker', cause);
@@ -11,7 +10,7 @@ const timeout = (type: TimeoutType): ActivityFailure => failed(new TimeoutFailur
 const application = (type: string | undefined, message = 'it broke'): ActivityFailure =>
   failed(ApplicationFailure.create({ message, ...(type === undefined ? {} : { type }) }));
 
-test.each<[string, unknown, string, string, RegExp]>([
+test.each<[string, unknown, ActivityName, string, RegExp]>([
   ['a host that takes no work', timeout('SCHEDULE_TO_START'), 'apply', 'workspace_unreachable', /start its worker/],
   [
     'no worker for model calls',
@@ -46,22 +45,24 @@ test.each<[string, unknown, string, string, RegExp]>([
   expect(failure.message).toMatch(message);
 });
 
-test('every activity has a sentence for its time-outs, and a reason by what it calls', () => {
-  const { host, model } = createActivities({ timings: resolveTimings({}) } as ActivityDependencies);
-  const all = [...Object.keys(host), ...Object.keys(model)].sort();
-  expect(Object.keys(WORK).sort()).toEqual(all);
-  expect(new Set(Object.values(WORK)).size).toBe(all.length);
-  for (const activity of all) {
-    const calls = activity in model && activity !== 'tally';
+test('a time-out of any activity is told in a sentence of its own, with a reason by what it calls', () => {
+  const asksModel = /^(pick|brief|propose|scorePhase|debugPhase|proposeReplan)$/;
+  expect(new Set(Object.values(ACTIVITIES).map(({ work }) => work)).size).toBe(Object.keys(ACTIVITIES).length);
+  for (const [activity, { role, work }] of Object.entries(ACTIVITIES)) {
+    const failed = (type: TimeoutType) => failureOf(timeout(type), activity as ActivityName);
+    const wanted = asksModel.test(activity) ? 'model_unavailable' : 'engine_failed';
     for (const type of ['START_TO_CLOSE', 'SCHEDULE_TO_CLOSE', 'HEARTBEAT'] as const) {
-      const { reason, message } = failureOf(timeout(type), activity);
-      expect({ activity, reason }).toEqual({ activity, reason: calls ? 'model_unavailable' : 'engine_failed' });
-      expect(message).toContain(`${WORK[activity as keyof typeof WORK]} timed out: `);
+      const { reason, message } = failed(type);
+      expect({ activity, reason }).toEqual({ activity, reason: wanted });
+      expect(message).toContain(`${work} timed out: `);
       expect(message).toContain(type);
     }
-    const waited = failureOf(timeout('SCHEDULE_TO_START'), activity);
-    expect(waited.reason).toBe(calls ? 'model_unavailable' : 'workspace_unreachable');
-    expect(waited.message).toContain(WORK[activity as keyof typeof WORK]);
+    const { reason, message } = failed('SCHEDULE_TO_START');
+    expect({ activity, reason }).toEqual({
+      activity,
+      reason: role === 'model' ? 'model_unavailable' : 'workspace_unreachable',
+    });
+    expect(message).toMatch(work);
   }
 });
 

@@ -45,6 +45,7 @@ const LIVE = [
   ...['STORE', 'SERVER', 'MODEL', 'SHOWN', 'EDIT'].map((of) => ['bounds', `${of}_BOUNDS`] as const),
   ['decisions', 'ANSWERS_BY_REASON'],
   ['decisions', 'WHOLE_ANSWERS'],
+  ['activities', 'ACTIVITIES'],
 ] as const;
 
 let plain: Told;

@@ -1,46 +1,50 @@
 /** What is started in an activity has a limit of its own that ends first: every limit that is named, against the activities in which it runs. */
 import { expect, test } from '@jest/globals';
+import type { ActivityName } from '../../src/shared/activities.js';
 import { EDIT_BOUNDS, MODEL_BOUNDS, SERVER_BOUNDS, STORE_BOUNDS } from '../../src/shared/bounds.js';
 import { BOUNDS, LIMITS, TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { resolveTimings, timingVariable } from '../../src/temporal/timings.js';
 import { timeFor, withTimeLimit } from '../../src/workspace/time-left.js';
-import { activityCalls } from '../../src/workflows/activities.js';
+import { optionsOf } from '../../src/workflows/activities.js';
 
 const DEFAULTS = resolveTimings({});
-const callsOf = (timings: Timings) =>
-  activityCalls({ timings, queues: { workflow: 'w', model: 'm', host: 'h' }, rules: currentRules() });
+const SOME_FILES = 7;
+const wholeOf = (activity: ActivityName, timings: Timings, timeout_s: number): number => {
+  const run = { timings, queues: { workflow: 'w', model: 'm', host: 'h' }, rules: currentRules() };
+  return Number(optionsOf(activity, run, { files: SOME_FILES, timeout_s }).startToCloseTimeout);
+};
 
 const { hook_s, format_s, worktreeAdd_s, git_ms, attemptPatience_ms, undoneWait_ms } = STORE_BOUNDS;
-const SOME_FILES = 7;
 /** Per activity: its start to close, and what may run in it, one after the other, in ms. */
 const activities = (timings: Timings, test_s: number): Record<string, readonly [number, Record<string, number>]> => {
-  const { host, model, commandTimeouts } = callsOf(timings);
+  const whole = (activity: ActivityName): number => wholeOf(activity, timings, test_s);
   const turn = { commandTurn_ms: timings.commandTurn_ms };
   const own = { git_ms: Math.min(git_ms, timings.hostActivityTimeout_ms / 2) };
+  const named = (names: readonly ActivityName[], parts: Record<string, number>) =>
+    Object.fromEntries(names.map((name) => [name, [whole(name), parts] as const]));
+  const hooks = { ...turn, ...own, hook_s: 2 * hook_s * 1000 };
+  const testTimeout_s = test_s * 1000;
   return {
-    'seal, all files one after the other': [
-      commandTimeouts.seal(SOME_FILES).startToCloseTimeout,
-      { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 },
-    ],
-    verify: [commandTimeouts.verify(test_s).startToCloseTimeout, { ...turn, ...own, testTimeout_s: test_s * 1000 }],
-    'commit, a mark, a replan: two hooks': [
-      commandTimeouts.commit.startToCloseTimeout,
-      { ...turn, ...own, hook_s: 2 * hook_s * 1000 },
-    ],
+    'seal, all files one after the other': [whole('seal'), { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 }],
+    verify: [whole('verify'), { ...turn, ...own, testTimeout_s }],
+    commit: [whole('commit'), hooks],
+    markPhase: [whole('markPhase'), hooks],
+    applyReplan: [whole('applyReplan'), hooks],
     'prepareWorktree: checkout and worktree.setup': [
-      commandTimeouts.worktree(test_s).startToCloseTimeout,
-      { ...turn, ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s: test_s * 1000 },
+      whole('prepareWorktree'),
+      { ...turn, ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s },
     ],
-    awaitPhase: [host.startToCloseTimeout, { half: host.startToCloseTimeout / 2 }],
+    awaitPhase: [whole('awaitPhase'), { half: timings.hostActivityTimeout_ms / 2 }],
     ...(timings === DEFAULTS
       ? {
-          'apply, rollback, merge': [host.startToCloseTimeout, { ...own, attemptPatience_ms, undoneWait_ms }],
-          'preflight, rebase': [host.startToCloseTimeout, { ...own, editTime_ms: BOUNDS.editTime_ms }],
-          'a model call': [
-            model.startToCloseTimeout,
-            { streamIdle_ms: timings.streamIdle_ms, ...turn, editTime_ms: BOUNDS.editTime_ms },
-          ],
+          ...named(['apply', 'rollback', 'mergePhase'], { ...own, attemptPatience_ms, undoneWait_ms }),
+          ...named(['preflight', 'rebase'], { ...own, editTime_ms: BOUNDS.editTime_ms }),
+          ...named(['pick', 'brief', 'propose', 'scorePhase', 'debugPhase', 'proposeReplan'], {
+            streamIdle_ms: timings.streamIdle_ms,
+            ...turn,
+            editTime_ms: BOUNDS.editTime_ms,
+          }),
         }
       : {}),
   };

@@ -1,0 +1,127 @@
+/**
+ * ◆ The one table of activities: where each runs, what bounds its calls, what its failure is asked as, and why. Calls, registration,
+ * heartbeats, sentences about failures, counts of usage and the table in docs/operations.md are made from it.
+ * Bounds are names of numbers in the run's input: a changed default changes no run that began before it. No activity is renamed or removed
+ * while a kept history names it; a changed `fails`, `unreached`, `work` or `tellsUsage` changes what a run does next (`patched`).
+ */
+import type { PauseReason } from './decisions.js';
+import type { TimingName } from './limits.js';
+import type { PlanActivities } from './plan/activities.js';
+import type { AdviceActivities, RevisingActivities } from './plan/advice.js';
+import type { StepActivities } from './protocol.js';
+import type { Rules } from './rules.js';
+
+type Activities = StepActivities & PlanActivities & RevisingActivities & AdviceActivities;
+export type ActivityName = keyof Activities;
+export type InputOf<N extends ActivityName> = Parameters<Activities[N]>[0];
+export type ResultOf<N extends ActivityName> = Awaited<ReturnType<Activities[N]>>;
+
+/** The name of a number in the run's input. */
+export type Amount = TimingName | keyof Rules['bounds'];
+export interface ActivitySpec {
+  /** `host` runs where the workspace is, `model` on any worker that may call models. Each role has its queue. */
+  readonly role: 'host' | 'model';
+  readonly timeouts: { readonly heartbeatTimeout: TimingName } & Readonly<
+    Partial<Record<'scheduleToStartTimeout' | 'startToCloseTimeout' | 'scheduleToCloseTimeout', Amount>>
+  >;
+  /** It heartbeats at least this often. */
+  readonly heartbeat?: TimingName;
+  readonly retry: Readonly<Record<'initialInterval' | 'maximumInterval' | 'maximumAttempts', Amount>>;
+  readonly cancellationType?: 'WAIT_CANCELLATION_COMPLETED' | 'TRY_CANCEL';
+  /**
+   * How often each command runs in it, by the name of its limit, which begins at the command's turn. Start to close is longer by these and
+   * by the wait for the turn: it only catches what they do not end. `timeout_s` is the input's; `files`: as often as the step has files.
+   */
+  readonly more_s?: Partial<Record<keyof Rules['bounds'] | 'timeout_s', number | 'files'>>;
+  readonly fails: PauseReason;
+  /** No worker took it in time. */
+  readonly unreached: PauseReason;
+  /** Its result tells what it used; where there is none, the journal is asked (decision 0016). */
+  readonly tellsUsage?: true;
+  /** Begins a sentence about its failure. */
+  readonly work: string;
+  readonly why: string;
+}
+interface Fitting<N extends ActivityName> {
+  readonly more_s?: InputOf<N> extends { readonly timeout_s: number } ? object : { readonly timeout_s?: never };
+  readonly tellsUsage?: ResultOf<N> extends { readonly usage: unknown } ? true : never;
+}
+
+const retry = { initialInterval: 'retryInitial_ms', maximumInterval: 'retryMaximum_ms' } as const;
+const host = {
+  role: 'host',
+  timeouts: {
+    // A host that takes no work is unreachable: a person is asked instead of waiting for ever.
+    scheduleToStartTimeout: 'scheduleToStart_ms',
+    startToCloseTimeout: 'hostActivityTimeout_ms',
+    heartbeatTimeout: 'hostHeartbeatTimeout_ms',
+  },
+  retry: { ...retry, maximumAttempts: 'hostActivityAttempts' },
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  fails: 'engine_failed',
+  unreached: 'workspace_unreachable',
+} as const;
+const commits = { ...host, more_s: { hook_s: 2 }, why: 'two hooks; a retry finds the commit' } as const;
+const anyWorker = { role: 'model', heartbeat: 'heartbeat_ms', unreached: 'model_unavailable' } as const;
+const model = {
+  ...anyWorker,
+  timeouts: {
+    // Model calls may queue behind a rate limit for long: no schedule to start.
+    startToCloseTimeout: 'modelCallTimeout_ms',
+    scheduleToCloseTimeout: 'modelCallTotal_ms',
+    heartbeatTimeout: 'heartbeatTimeout_ms',
+  },
+  retry: { ...retry, maximumAttempts: 'modelCallAttempts' },
+  cancellationType: 'TRY_CANCEL',
+  fails: 'model_unavailable',
+  tellsUsage: true,
+  why: 'a call may queue behind a rate limit; the journal keeps a retry from paying twice',
+} as const;
+
+export const ACTIVITIES = {
+  preflight: { ...host, work: 'looking at the job and its files', why: 'what it finds is recorded once' },
+  pick: { ...model, work: 'the model call that picks the files' },
+  brief: { ...model, work: 'the model call that agrees on names and parts' },
+  propose: { ...model, work: 'the model call for an edit' },
+  tally: {
+    ...anyWorker,
+    timeouts: { scheduleToCloseTimeout: 'tallyTotal_ms', heartbeatTimeout: 'heartbeatTimeout_ms' },
+    retry: { ...retry, maximumAttempts: 'tallyAttempts' },
+    fails: 'engine_failed',
+    work: 'counting what was used',
+    why: 'bookkeeping, after a model call that ended without a result; a step goes on without it',
+  },
+  seal: {
+    ...host,
+    more_s: { format_s: 'files' },
+    work: 'checking and sealing the proposal',
+    why: 'runs `formatCommand` on each file',
+  },
+  apply: { ...host, work: 'writing the files', why: 'one transaction; a retry finds its record' },
+  rebase: {
+    ...host,
+    work: 'carrying the proposal over to the files as they are now',
+    why: 'its first result is recorded',
+  },
+  verify: { ...host, more_s: { timeout_s: 1 }, work: 'running the tests', why: 'runs within `testTimeout_s`' },
+  rollback: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
+  commit: { ...commits, work: 'committing what was applied' },
+  readPlan: { ...host, work: 'reading the plan', why: 'each reading is recorded once' },
+  makePhaseJob: { ...host, work: 'writing the job of a phase', why: 'each job is recorded once' },
+  markPhase: { ...commits, work: 'marking a phase in the plan' },
+  prepareWorktree: {
+    ...host,
+    more_s: { worktreeAdd_s: 1, timeout_s: 1 },
+    work: 'making a worktree for a phase',
+    why: 'a checkout, then `worktree.setup` within `testTimeout_s`',
+  },
+  mergePhase: { ...host, work: 'merging a phase', why: 'runs no hooks; a retry finds the merge' },
+  removeWorktree: { ...host, work: 'removing a worktree', why: 'a ref keeps a commit that nothing else holds' },
+  saveCheckpoint: { ...host, work: 'saving the checkpoint', why: 'each is written once, under its number' },
+  awaitPhase: { ...host, work: 'waiting for the run of a phase', why: 'waits half its time, and is asked again' },
+  judgePhase: { ...host, work: 'judging whether a phase needs a new plan', why: 'rules alone; it writes nothing' },
+  applyReplan: { ...commits, work: 'writing the new plan of a phase' },
+  scorePhase: { ...model, work: 'the model call for a second score of a phase' },
+  debugPhase: { ...model, work: 'the model call for a report on failed tests' },
+  proposeReplan: { ...model, work: 'the model call for a new plan of a phase' },
+} as const satisfies { readonly [N in ActivityName]: ActivitySpec & Fitting<N> };
