@@ -7,26 +7,38 @@ const only = (name, from, allowed) => ({
   to: { path: own, pathNot: [from, ...allowed].map((p) => p) },
 });
 
-const of = (...names) => names.map((name) => `^src/${name}/`);
-
 module.exports = {
   forbidden: [
     only('shared-alone', '^src/shared/', []),
-    only('edits-pure', '^src/edits/', of('shared')),
-    only('syntax-port', '^src/syntax/', of('shared', 'edits')),
-    only('documents-pure', '^src/documents/', of('shared')),
-    only('system-floor', '^src/system/', of('shared')),
-    only('stores-port', '^src/stores/', of('shared', 'system')),
-    only('workspace-port', '^src/workspace/', of('shared', 'system', 'stores', 'edits', 'documents')),
-    only('model-port', '^src/model/', of('shared', 'edits', 'system', 'stores')),
+    only('edits-pure', '^src/edits/', ['^src/shared/']),
+    only('syntax-port', '^src/syntax/', ['^src/shared/', '^src/edits/']),
+    only('job-pure', '^src/job/', ['^src/shared/']),
+    only('plan-pure', '^src/plan/', ['^src/shared/']),
+    only('model-port', '^src/model/', ['^src/shared/', '^src/edits/', '^src/workspace/']),
+    only('workspace-port', '^src/workspace/', ['^src/shared/', '^src/edits/']),
+    only('plan-files-port', '^src/plan-files/', ['^src/shared/', '^src/job/', '^src/plan/', '^src/workspace/']),
     only('activities-arrows', '^src/activities/', [
-      ...of('shared', 'edits', 'syntax', 'documents', 'model', 'workspace', 'stores', 'system'),
+      '^src/shared/',
+      '^src/edits/',
+      '^src/syntax/',
+      '^src/job/',
+      '^src/plan/',
+      '^src/plan-files/',
+      '^src/model/',
+      '^src/workspace/',
     ]),
-    only('temporal-port', '^src/temporal/', of('shared', 'system', 'stores')),
+    only('temporal-port', '^src/temporal/', ['^src/shared/', '^src/workspace/']),
     only('client-arrows', '^src/client/', [
-      ...of('shared', 'edits', 'documents', 'model', 'workspace', 'stores', 'system', 'temporal'),
+      '^src/shared/',
+      '^src/edits/',
+      '^src/job/',
+      '^src/plan/',
+      '^src/plan-files/',
+      '^src/model/',
+      '^src/workspace/',
+      '^src/temporal/',
     ]),
-    only('web-arrows', '^src/web/', of('shared', 'edits', 'client')),
+    only('web-arrows', '^src/web/', ['^src/shared/', '^src/edits/', '^src/client/']),
     {
       name: 'page-as-types',
       comment:
@@ -35,44 +47,11 @@ module.exports = {
       from: { path: '^src/web/page/' },
       to: {
         path: '^src/',
-        pathNot: '^src/(web/page|shared)/|^src/edits/proposal/index[.]ts$',
+        pathNot: '^src/(web/page|shared)/|^src/edits/(sealed-diff|unified-diff-names|need-name)[.]ts$',
         dependencyTypesNot: ['type-only'],
       },
     },
-    only('workflows-arrows', '^src/workflows/', of('shared')),
-    {
-      name: 'step-and-plan-apart',
-      comment: 'both stand on workflows/frame; a phase is a step by its name and its input',
-      severity: 'error',
-      from: { path: '^src/workflows/(step|plan)/' },
-      to: { path: '^src/workflows/(step|plan)/', pathNot: '^src/workflows/$1/' },
-    },
-    {
-      name: 'through-the-door',
-      comment: 'what a folder with a door has inside is its own',
-      severity: 'error',
-      from: { path: '^(?:src/([^/]+)/|(?:worker|client)[.]ts$)' },
-      to: {
-        path: '^src/(edits|syntax|activities|workflows|worker)/.+',
-        pathNot: ['^src/$1/', '/index[.]ts$', '^src/edits/internal[.]ts$'],
-      },
-    },
-    {
-      name: 'inner-doors',
-      comment: 'the rooms of these areas have doors of their own; files of the area itself are public',
-      severity: 'error',
-      from: { path: '^(?:src/([^/]+)/|(?:worker|client)[.]ts$)' },
-      to: {
-        path: '^src/(workspace|model|documents|stores)/[^/]+/.+',
-        pathNot: [
-          '^src/$1/',
-          '/index[.]ts$',
-          '^src/workspace/landing/',
-          '^src/documents/source/',
-          '^src/model/(rehearsal/server|journal/calls)[.]ts$',
-        ],
-      },
-    },
+    only('workflows-arrows', '^src/workflows/', ['^src/shared/', '^src/activities/']),
     {
       name: 'replay-reads-no-constants',
       comment:
@@ -80,8 +59,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(shared|workflows)/',
-        pathNot:
-          '^src/workflows/(step|plan)/views[.]ts$|^src/workflows/frame/details[.]ts$|^src/shared/(event-text|rules|ids)[.]ts$',
+        pathNot: '^src/shared/((plan/)?(views|event-words)|rules|refs)[.]ts$',
       },
       to: { path: '^src/shared/(limits|bounds)[.]ts$', dependencyTypesNot: ['type-only'] },
     },
@@ -96,14 +74,21 @@ module.exports = {
       name: 'edits-no-io',
       comment: 'the edit engine is pure: bytes in, bytes out',
       severity: 'error',
-      from: { path: '^src/(edits|documents)/' },
+      from: { path: '^src/(edits|plan|job)/' },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|path)$' },
+    },
+    {
+      name: 'activities-as-types',
+      comment: 'a value import of an activity would pull Node into the sandbox',
+      severity: 'error',
+      from: { path: '^src/workflows/' },
+      to: { path: '^src/activities/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'no-circular',
       severity: 'error',
       from: {},
-      to: { circular: true },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
   ],
   options: {

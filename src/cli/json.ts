@@ -2,8 +2,178 @@
  * What `--json` prints, by command: one type for each, and the one way out. docs/reference/json.schema.json is generated from these types
  * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
  */
+import type { PatchedFile } from './patch/seal-answer.js';
+import type { UsedRung, Reason } from '../edits/types.js';
+import type { AnswerFormat, Finding } from '../shared/formats.js';
+import type { LastChange } from '../workspace/last-change.js';
+import type { DecideResult } from '../client/decide.js';
+import type { EndedWorktree } from '../client/ended-worktrees.js';
+import type { Removed, Garbage } from '../client/garbage.js';
+import type { HoldEnded, ReleasedHold, StaleHold } from '../client/leases.js';
+import type { RunList } from '../client/list-runs.js';
+import type { PhaseCost } from '../client/phase-costs.js';
+import type { ReportFacts } from '../client/report-facts.js';
+import type { RunStats } from '../client/run-stats.js';
+import type { ShownRun } from '../client/phases-waiting.js';
+import type { StartedStep } from '../client/start-step.js';
+import type { ClosedRun } from '../client/types.js';
+import type { FormatTrial } from '../model/try-formats.js';
+import type { PlanReport } from '../plan/report.js';
+import type { PlanStats } from '../plan/stats.js';
+import type { DecisionPoint } from '../shared/decisions.js';
+import type { StepEvent } from '../shared/events.js';
+import type { ExitCode, Problem } from '../shared/problems.js';
+import type { RunState, SealedProposal, StepStatus } from '../shared/protocol.js';
+import type { Check } from '../temporal/doctor.js';
+import type { RecoveredTransaction, FileConflict } from '../workspace/types.js';
+import type { FollowedPlan } from './follow-plan.js';
 import type { Io } from './io.js';
-import { type JsonCommand, type JsonOutputs, IN_A_LINE } from './json-types.js';
+import type { WrittenFile } from './plan-write.js';
+
+/** The JSON of `emend undo --json`; docs/cli.md describes it. */
+export interface UndoReport {
+  readonly v: 1;
+  readonly outcome: 'undone' | 'would_undo' | 'nothing' | 'touched' | 'committed' | 'partly_undone';
+  readonly workspace: string;
+  /** Key of the patch or run that made the change; null: there is none. */
+  readonly step: string | null;
+  readonly by: LastChange['by'] | null;
+  /** ISO time of the change. */
+  readonly at: string | null;
+  readonly commit: string | null;
+  readonly files: LastChange['files'];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  readonly exit: ExitCode;
+}
+
+/** The JSON of `emend patch --json`; docs/cli.md describes it. */
+export interface PatchReport {
+  readonly v: 1;
+  readonly outcome:
+    | 'applied'
+    | 'would_apply'
+    | 'unchanged'
+    | 'truncated'
+    | 'unmarked'
+    | 'invalid'
+    | 'refused'
+    | 'declined'
+    | 'needs_lines'
+    | 'base_changed'
+    | 'conflict';
+  /** With --check: nothing was written. */
+  readonly checked: boolean;
+  readonly workspace: string;
+  readonly format: AnswerFormat;
+  /** Key of what was applied; null: nothing was. */
+  readonly patch: string | null;
+  readonly files: readonly PatchedFile[];
+  readonly rungs: readonly UsedRung[];
+  readonly findings: readonly Finding[];
+  readonly notes: readonly Reason[];
+  readonly reasons: readonly Reason[];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  /** The combined diff; '' where there is none. */
+  readonly diff: string;
+  readonly exit: ExitCode;
+}
+
+interface Begun extends StartedStep {
+  readonly v: 1;
+  /** Address in the Temporal UI; null where none is known. */
+  readonly link: string | null;
+  readonly exit: ExitCode;
+}
+export type RunOutcome =
+  | ({ readonly state: 'closed' } & ClosedRun)
+  | {
+      readonly state: 'waiting';
+      readonly decision: DecisionPoint | null;
+      readonly status: StepStatus;
+      /** What a policy said; empty without one. */
+      readonly why: readonly string[];
+    }
+  | { readonly state: 'no_worker'; readonly message: string }
+  | { readonly state: 'interrupted' };
+interface Recovered {
+  readonly transactions: readonly RecoveredTransaction[];
+  readonly holds: readonly StaleHold[];
+  readonly released: readonly ReleasedHold[];
+}
+
+export interface JsonOutputs {
+  readonly error: {
+    readonly error: Partial<Problem> & { readonly problems: readonly Problem[] };
+    readonly exit: ExitCode;
+  };
+  readonly run: Begun & RunOutcome;
+  readonly list: RunList & Recovered;
+  readonly show: ShownRun;
+  /** Null: the run has no proposal. */
+  readonly diff: { readonly proposal: SealedProposal; readonly diff: string } | null;
+  /** One a line. */
+  readonly events: StepEvent;
+  /** One a line. */
+  readonly watch: {
+    readonly v: 1;
+    readonly at: string;
+    readonly stepKey: string;
+    readonly state: RunState;
+    readonly doing: string;
+    readonly job: string;
+    readonly decision: Pick<DecisionPoint, 'id' | 'reason'> | null;
+    readonly note: string | null;
+  };
+  /** `phases`: of a plan, what each cost. */
+  readonly report: ReportFacts & {
+    readonly diff: string | null;
+    readonly outputs: readonly (string | null)[];
+    readonly phases: readonly PhaseCost[];
+  };
+  readonly stats: { readonly v: 1; readonly costs?: readonly PhaseCost[]; readonly steps?: RunStats } & PlanStats;
+  /** `approve`, `skip`, `retry`, `revise` and `abort` too. */
+  readonly decide: DecideResult;
+  readonly patch: PatchReport;
+  readonly undo: UndoReport;
+  readonly doctor: readonly Check[];
+  readonly 'doctor --model': { readonly v: 1; readonly model: string; readonly trials: readonly FormatTrial[] };
+  readonly recover: { readonly v: 1; readonly worktrees: readonly EndedWorktree[] } & Recovered;
+  /** `--keep` too. */
+  readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & HoldEnded;
+  readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Garbage;
+  /** `plan score` and `plan show` too. */
+  readonly 'plan check': PlanReport;
+  /** `plan collapse` too. */
+  readonly 'plan expand': {
+    readonly v: 1;
+    readonly verb: 'expand' | 'collapse';
+    readonly kind: 'phase' | 'stage';
+    readonly parts: readonly { readonly phase: number; readonly stage: number | null; readonly why: string | null }[];
+    readonly files: readonly WrittenFile[];
+  };
+  readonly 'plan rollback': {
+    readonly v: 1;
+    readonly phase: number;
+    readonly commit: string;
+    /** Newest first. */
+    readonly reverted: readonly string[];
+    readonly files: readonly string[];
+  };
+  readonly 'plan run': Begun & FollowedPlan;
+  /** `plan resume`, `plan stop` and `plan drift` too. */
+  readonly 'plan pause': {
+    readonly v: 1;
+    readonly workflowId: string;
+    readonly wish: 'pause' | 'resume' | 'stop' | 'drift';
+  };
+  readonly 'plan status': ShownRun;
+}
+export type JsonCommand = keyof JsonOutputs;
+
+/** The commands that print one object a line, or one that others read line by line. */
+const IN_A_LINE: readonly JsonCommand[] = ['run', 'plan run', 'events', 'watch', 'decide', 'stats', 'plan pause'];
 
 export const jsonText = <C extends JsonCommand>(command: C, value: JsonOutputs[C]): string =>
   JSON.stringify(value, null, IN_A_LINE.includes(command) ? undefined : 2);

@@ -1,0 +1,107 @@
+/** What a plan document is made of. Offsets count UTF-16 units of the document's text, lines start at 1. */
+
+/** A heading's end may carry several, in any order. */
+export const MARKERS = ['EXPANDED', 'COMPLETED', 'SKIPPED', 'INCOMPLETE'] as const;
+export type Marker = (typeof MARKERS)[number];
+
+/** The half-open range [from, to). */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+/** The one way in which a document is changed: what stands in the span is replaced. */
+export interface TextSplice extends Span {
+  readonly text: string;
+}
+
+/** Something to tell a person about a place of the plan. */
+export interface Fault {
+  readonly file: string;
+  readonly line: number;
+  /** What was expected and what was found. */
+  readonly message: string;
+}
+
+export interface Heading extends Span {
+  readonly level: number;
+  readonly line: number;
+  /** Where the words are, without `#` signs and underline. */
+  readonly words: Span;
+  readonly text: string;
+}
+/** `### Phase 2: Core Logic [EXPANDED]`, or the same of a stage. */
+export interface PartHeading extends Heading {
+  readonly kind: 'phase' | 'stage';
+  readonly number: number;
+  /** Without markers. */
+  readonly name: string;
+  readonly markers: readonly Marker[];
+}
+
+/** `**Name**: value`, alone on its line or a list item; the value goes on to the end of its paragraph. */
+export interface Field extends Span {
+  readonly name: string;
+  readonly value: string;
+  readonly line: number;
+}
+export interface Task {
+  /** Its first line, as written. */
+  readonly text: string;
+  readonly done: boolean;
+  /** 0 for a task that is in no other list item. */
+  readonly depth: number;
+  readonly line: number;
+  /** Offset of the character between the brackets. */
+  readonly mark: number;
+}
+export interface Link extends Span {
+  /** As written, without the angle brackets that it may stand in. */
+  readonly target: string;
+  readonly line: number;
+}
+
+export interface Dependencies {
+  readonly line: number;
+  readonly on: readonly number[];
+}
+/** What is read of a phase's or stage's text, wherever the text is. */
+export interface PartText {
+  readonly objective: string | null;
+  /** Null: there is no such line. */
+  readonly dependencies: Dependencies | null;
+  readonly complexity: string | null;
+  readonly estimatedTime: string | null;
+  readonly prerequisites: readonly string[];
+  /** Of its stages too. */
+  readonly tasks: readonly Task[];
+  readonly stages: readonly Part[];
+}
+/** A phase or a stage in the document that holds its heading. */
+export interface Part extends PartText {
+  readonly heading: PartHeading;
+  /** Everything between its heading's line and the next heading that is not deeper. */
+  readonly body: Span;
+}
+
+export interface PlanDocument {
+  /** As told to a person. */
+  readonly file: string;
+  readonly source: string;
+  readonly eol: '\n' | '\r\n';
+  readonly frontMatter: Span | null;
+  readonly title: string | null;
+  /** The lines of the section `## Metadata`. */
+  readonly metadata: readonly Field[];
+  /** The `expanded_phases` counter, where the document has one. */
+  readonly counter: (Span & { readonly value: number; readonly line: number }) | null;
+  readonly phases: readonly Part[];
+  readonly progress: Span | null;
+  readonly revisions: Span | null;
+  readonly headings: readonly Heading[];
+  readonly fields: readonly Field[];
+  readonly links: readonly Link[];
+  /** Code and comments: no structure in them. */
+  readonly opaque: readonly Span[];
+  readonly faults: readonly Fault[];
+  readonly notes: readonly Fault[];
+}

@@ -1,0 +1,54 @@
+/** Which process did something, and whether it still lives: pids are used again, boots and start times are not. */
+import { execa } from 'execa';
+import { orNull } from './sys-put.js';
+import type { Sys } from './sys.js';
+
+export interface ProcessIdentity {
+  /** The kernel's boot id; `-` where the system has none. */
+  readonly boot: string;
+  readonly pid: number;
+  /** Start time: clock ticks since boot on Linux, `ps`'s start date elsewhere. */
+  readonly started: string;
+}
+
+/** Field 22 of /proc/<pid>/stat, counted after the command, which may hold blanks and brackets itself. */
+const STARTED_AFTER_COMMAND = 19;
+
+const text = (bytes: Uint8Array | null): string | null => (bytes === null ? null : new TextDecoder().decode(bytes));
+
+const bootId = async (sys: Sys): Promise<string> =>
+  text(await orNull(sys.readFile('/proc/sys/kernel/random/boot_id'), ['ENOENT', 'EACCES']))?.trim() ?? '-';
+
+/** Null where no such process runs (a dead one that nobody has waited for counts as gone). */
+const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
+  if ((await bootId(sys)) === '-') {
+    const ps = await execa('ps', ['-o', 'lstart=', '-p', String(pid)], { reject: false, env: { LC_ALL: 'C' } });
+    return ps.exitCode === 0 && ps.stdout.trim() !== '' ? ps.stdout.trim() : null;
+  }
+  const stat = text(await orNull(sys.readFile(`/proc/${pid}/stat`), ['ENOENT', 'ESRCH', 'EACCES']));
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (fields === undefined || fields[0] === 'Z' || fields[0] === 'X') return null;
+  return fields[STARTED_AFTER_COMMAND] ?? null;
+};
+
+/** The process that has this pid now; null where there is none. */
+export const processOf = async (sys: Sys, pid: number): Promise<ProcessIdentity | null> => {
+  const started = await startedAt(sys, pid);
+  return started === null ? null : { boot: await bootId(sys), pid, started };
+};
+
+export const ownProcess = async (sys: Sys): Promise<ProcessIdentity> => ({
+  boot: await bootId(sys),
+  pid: process.pid,
+  started: (await startedAt(sys, process.pid)) ?? '-',
+});
+
+/** Pids of two namespaces (containers) say nothing about each other, though they share a boot. Null: not known. */
+export const pidNamespace = (sys: Sys): Promise<string | null> =>
+  orNull(sys.readlink('/proc/self/ns/pid'), ['ENOENT', 'EACCES', 'EPERM', 'EINVAL']);
+
+export const sameProcess = (a: ProcessIdentity, b: ProcessIdentity): boolean =>
+  a.boot === b.boot && a.pid === b.pid && a.started === b.started;
+
+export const isAlive = async (sys: Sys, who: ProcessIdentity): Promise<boolean> =>
+  (await bootId(sys)) === who.boot && (await startedAt(sys, who.pid)) === who.started;
