@@ -14,31 +14,30 @@ import {
   withPlanLog,
   type ActivityDependencies,
 } from './src/activities/index.js';
-import { askEndedRuns, type EndedRuns } from './src/client/ended-runs.js';
-import { version } from './src/cli/version.js';
-import { createAnthropicModel } from './src/model/anthropic.js';
-import { createDiskJournal } from './src/model/journal.js';
-import { SERVER_BOUNDS } from './src/shared/bounds.js';
+import { askEndedRuns, type EndedRuns } from './src/client/ended/runs.js';
+import { version } from './src/system/version.js';
+import { createAnthropicModel } from './src/model/index.js';
+import { createDiskJournal } from './src/model/journal/index.js';
 import { LIMITS } from './src/shared/limits.js';
 import { ProblemError } from './src/shared/problems.js';
-import { queueNames, queuePrefix, type Queues } from './src/shared/protocol.js';
+import { queueNames, queuePrefix, type Queues } from './src/shared/names.js';
 import { boundFailures } from './src/temporal/failures.js';
-import { runWorkers } from './src/temporal/run-workers.js';
+import { runWorkers, workerIdentity, connectWorker } from './src/worker/index.js';
 import { awaitUsable, ensureSearchAttributes } from './src/temporal/search-attributes.js';
-import { resolveTimings } from './src/temporal/timings.js';
-import { workerIdentity } from './src/temporal/worker-identity.js';
-import { connectWorker } from './src/temporal/worker-connection.js';
-import { createApplyEngine } from './src/workspace/apply.js';
-import { createCommitter } from './src/workspace/commit.js';
-import { clearScratch } from './src/workspace/scratch.js';
-import { sha256 } from './src/workspace/hash.js';
-import { homePaths, hostId, resolveHome } from './src/workspace/home.js';
-import { guardHome } from './src/workspace/home-guard.js';
-import { createRecordStore } from './src/workspace/records.js';
-import { openStores, resolveStore, storePaths, type Store } from './src/workspace/store.js';
-import { orNull } from './src/workspace/sys-put.js';
-import { realSys, type Sys } from './src/workspace/sys.js';
-import type { RecoveredTransaction } from './src/workspace/types.js';
+import { resolveTimings } from './src/temporal/settings.js';
+import { createApplyEngine } from './src/workspace/apply/index.js';
+import { createCommitter } from './src/workspace/git/index.js';
+import { clearScratch } from './src/system/scratch.js';
+import { sha256 } from './src/system/hash.js';
+import { homePaths, hostId, resolveHome } from './src/stores/home.js';
+import { guardHome, openStores, resolveStore, storePaths, type Store } from './src/stores/location.js';
+import { createRecordStore } from './src/stores/index.js';
+import { orNull } from './src/system/durable.js';
+import { realSys, type Sys } from './src/system/sys.js';
+import type { RecoveredTransaction } from './src/workspace/ports.js';
+
+const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
+const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -167,7 +166,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
   if (attributes) await awaitUsable(connection, namespace);
   const { host, model } = createActivities(dependencies);
-  const force_ms = timings.shutdownGrace_ms + SERVER_BOUNDS.stopForce_ms;
+  const force_ms = timings.shutdownGrace_ms + STOP_FORCE_MS;
   const common = {
     connection,
     namespace,
@@ -201,8 +200,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' }),
   ]);
   const { done, stop } = runWorkers(workers, {
-    stop_ms: force_ms + SERVER_BOUNDS.stopEnd_ms,
-    close_ms: SERVER_BOUNDS.stopEnd_ms,
+    stop_ms: force_ms + STOP_END_MS,
+    close_ms: STOP_END_MS,
     close: async () => {
       await endedRuns.close();
       await connected.close();

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { brotliCompressSync } from 'node:zlib';
 import { openEmend } from '../dist/src/client/index.js';
-import { combinedDiff } from '../dist/src/edits/diff.js';
+import { combinedDiff } from '../dist/src/edits/proposal/write-diff.js';
 import { openBrowser } from '../scripts/pictures/browser.js';
 import { openPage } from '../scripts/pictures/page.js';
 

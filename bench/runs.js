@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { decide, readJobFile, resolveRun, startStep, waitForRun } from '../dist/src/client/index.js';
-import { refreshRun } from '../dist/src/client/resolve-run.js';
+import { refreshRun } from '../dist/src/client/runs/resolve.js';
 
 export const since = (from) => performance.now() - from;
 

@@ -9,8 +9,7 @@ import { openEmend } from '../dist/src/client/index.js';
 import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { findTemporalCli } from '../dist/src/temporal/cli-binary.js';
 import { connectClient } from '../dist/src/temporal/connection.js';
-import { startDevServer } from '../dist/src/temporal/dev-server.js';
-import { freePort } from '../dist/src/temporal/ports.js';
+import { startDevServer, freePort } from '../dist/src/temporal/dev-server.js';
 import { actionCounts } from './actions.js';
 
 const QUEUE = 'bench';

@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import { pino } from 'pino';
-import { resolveHome } from '../dist/src/workspace/home.js';
+import { resolveHome } from '../dist/src/stores/home.js';
 import { startWorker } from '../dist/worker.js';
 import { startProbe, takeCosts } from './probe.js';
 

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTwoFilesPatch } from 'diff';
-import { eventText } from '../dist/src/cli/render/event.js';
+import { eventText } from '../dist/src/cli/render/text.js';
 
 export const EXPECTED = fileURLToPath(new URL('plan/expected', import.meta.url));
 /** Folders of the repository whose every file is compared. */

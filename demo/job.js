@@ -1,7 +1,7 @@
 /** One job, from its file to its end: what happens is told line by line, the combined diff is shown, and a person (or --yes) answers. */
 import { join } from 'node:path';
-import { exitOfClosed } from '../dist/src/cli/exit-codes.js';
-import { printDiff } from '../dist/src/cli/render/diff.js';
+import { exitOfClosed } from '../dist/src/cli/errors.js';
+import { printDiff } from '../dist/src/cli/render/text.js';
 import {
   decide,
   diffText,

@@ -1,7 +1,7 @@
 /** What both demos do around what they show: options, a folder of their own, a stage, and an end that leaves nothing behind. */
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { reportError } from '../dist/src/cli/explain.js';
+import { reportError } from '../dist/src/cli/errors.js';
 import { processIo } from '../dist/src/cli/io.js';
 import { EXIT } from '../dist/src/client/index.js';
 import { findTemporalCli } from '../dist/src/temporal/cli-binary.js';

@@ -5,13 +5,12 @@ import { cp, mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startOwnWorker } from '../dist/src/cli/services.js';
-import { untilPolled } from '../dist/src/cli/start-missing.js';
+import { startOwnWorker, untilPolled } from '../dist/src/cli/services.js';
 import { openEmend } from '../dist/src/client/index.js';
 import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { recordPath } from '../dist/src/temporal/dev-record.js';
 import { startDevServer } from '../dist/src/temporal/dev-server.js';
-import { homePaths } from '../dist/src/workspace/home.js';
+import { homePaths } from '../dist/src/stores/home.js';
 
 const lodashManifest = createRequire(import.meta.url).resolve('lodash/package.json');
 /** Its version. */

@@ -1,9 +1,8 @@
 /** What the demo says, apart from what it does. */
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { eventText, isWorthALine } from '../dist/src/cli/render/event.js';
-import { count, plain, table } from '../dist/src/cli/render/text.js';
-import { storePaths } from '../dist/src/workspace/store.js';
+import { count, eventText, isWorthALine, plain, table } from '../dist/src/cli/render/text.js';
+import { storePaths } from '../dist/src/stores/location.js';
 
 export const jobHeading = ({ number, title, name, stepKey, link }) => [
   '',

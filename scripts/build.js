@@ -52,7 +52,7 @@ export const build = async () => {
   return true;
 };
 
-/** The review page, for browsers; src/web/assets.ts serves what lies there. */
+/** The review page, for browsers; src/web/server.ts serves what lies there. */
 const buildPage = async () => {
   const { build: vite } = await import('vite');
   const page = join(root, 'src', 'web', 'page');

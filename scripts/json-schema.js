@@ -1,5 +1,5 @@
 /**
- * Generates docs/reference/json.schema.json from the types of src/cli/json.ts, as TypeScript resolves them: what `--json` prints, by
+ * Generates docs/reference/json.schema.json from the types of src/cli/json-types.ts, as TypeScript resolves them: what `--json` prints, by
  * command. `--check` writes nothing and ends with 1 where the file is not what the types say.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { format, resolveConfig } from 'prettier';
 import ts from 'typescript';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const SOURCE = join(root, 'src', 'cli', 'json.ts');
+const SOURCE = join(root, 'src', 'cli', 'json-types.ts');
 const TARGET = join(root, 'docs', 'reference', 'json.schema.json');
 
 const programOf = () => {
@@ -139,7 +139,9 @@ const style = await resolveConfig(TARGET);
 const text = await format(JSON.stringify(schemaOf(programOf())), { ...style, parser: 'json' });
 if (process.argv.includes('--check')) {
   if (text !== (await readFile(TARGET, 'utf8').catch(() => ''))) {
-    console.error('docs/reference/json.schema.json is not what src/cli/json.ts says: node scripts/json-schema.js');
+    console.error(
+      'docs/reference/json.schema.json is not what src/cli/json-types.ts says: node scripts/json-schema.js',
+    );
     process.exit(1);
   }
 } else {

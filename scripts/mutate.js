@@ -1,6 +1,6 @@
 /**
- * `npm run mutate -- [--files locate,settle] [--concurrency 1]`: changes the edit engine in small ways and asks whether a test notices (Stryker).
- * Whole files of src/edits by their names without ending; all unless told, which takes hours. The report is reports/mutation/mutation.html.
+ * `npm run mutate -- [--files locate/line-chain,text/to-splices] [--concurrency 1]`: changes the edit engine in small ways and asks whether a test notices (Stryker).
+ * Whole files of src/edits by their paths without ending; all unless told, which takes hours. The report is reports/mutation/mutation.html.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,14 +18,14 @@ const { values } = parseArgs({
   },
 });
 if (values.help) {
-  console.log('npm run mutate -- [--files locate,settle] [--concurrency 1]');
+  console.log('npm run mutate -- [--files locate/line-chain,text/to-splices] [--concurrency 1]');
   process.exit(0);
 }
 const files = values.files?.split(',').map((name) => `src/edits/${name.replace(/\.ts$/, '')}.ts`);
 const missing = files?.filter((path) => !existsSync(path)) ?? [];
 if (missing.length > 0) {
   console.error(
-    `There is no ${missing.join(', ')}. Name files of src/edits without their ending, like --files locate,settle`,
+    `There is no ${missing.join(', ')}. Name files of src/edits without their ending, like --files locate/line-chain,text/to-splices`,
   );
   process.exit(2);
 }
@@ -40,7 +40,7 @@ process.env.EMEND_FUZZ_SEED = '1';
 process.env.EMEND_FUZZ_RUNS = '30';
 
 const results = await new Stryker({
-  mutate: files ?? ['src/edits/*.ts'],
+  mutate: files ?? ['src/edits/**/*.ts'],
   plugins: [fileURLToPath(new URL('./mutate/runner.js', import.meta.url))],
   testRunner: 'engine',
   testRunnerNodeArgs: ['--import', './scripts/typescript.js'],

@@ -1,6 +1,5 @@
 /** The review page of a client, for a browser on this machine. Needs `dist`. */
-import { loadAssets } from '../../dist/src/web/assets.js';
-import { startWeb } from '../../dist/src/web/server.js';
+import { loadAssets, startWeb } from '../../dist/src/web/server.js';
 
 /** `address()`: the newest one that opens it, each good for one visit; `url`: where it serves. */
 export const openPage = async (emend, person) => {

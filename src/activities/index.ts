@@ -1,34 +1,28 @@
 /** The steps' outside work: what does each activity of the table (src/shared/activities.ts). */
 import { ACTIVITIES, type ActivityName, type ActivitySpec, type InputOf, type ResultOf } from '../shared/activities.js';
-import { apply } from './apply.js';
-import { activity, type Work } from './boundary.js';
-import { brief } from './brief.js';
-import { commit } from './commit.js';
-import type { ActivityDependencies } from './dependencies.js';
-import { pick } from './pick.js';
-import { applyReplan } from './plan/apply-replan.js';
-import { debugPhase } from './plan/debug-phase.js';
-import { judgePhase } from './plan/judge-phase.js';
-import { proposeReplan } from './plan/propose-replan.js';
-import { scorePhase } from './plan/score-phase.js';
-import { awaitPhase } from './plan/await-phase.js';
-import { saveCheckpoint } from './plan/checkpoint.js';
+import { apply, rollback } from './step/apply.js';
+import { activity, type Work } from './frame/activity.js';
+import { brief } from './step/write-brief.js';
+import { commit } from './step/commit.js';
+import type { ActivityDependencies } from './frame/ports.js';
+import { pick } from './step/pick-files.js';
+import { applyReplan, judgePhase, proposeReplan } from './plan/replan.js';
+import { debugPhase, scorePhase } from './plan/plan-call.js';
+import { awaitPhase, saveCheckpoint, mergePhase, prepareWorktree, removeWorktree } from './plan/phases.js';
 import { markPhase } from './plan/mark-phase.js';
 import { makePhaseJob } from './plan/phase-job.js';
 import { readPlan } from './plan/read-plan.js';
-import { mergePhase, prepareWorktree, removeWorktree } from './plan/worktree.js';
-import { preflight } from './preflight.js';
-import { propose } from './propose.js';
-import { rebase } from './rebase.js';
-import { rollback } from './rollback.js';
-import { seal } from './seal.js';
-import { tally } from './tally.js';
-import { verify } from './verify.js';
+import { preflight } from './step/preflight.js';
+import { propose } from './step/propose-edit.js';
+import { rebase } from './step/rebase.js';
+import { seal } from './step/build-proposal.js';
+import { tally } from './step/count-usage.js';
+import { verify } from './step/verify.js';
 
-export { archiveSink } from './archive-sink.js';
-export type { ActivityDependencies } from './dependencies.js';
+export { archiveSink } from './frame/ports.js';
+export type { ActivityDependencies } from './frame/ports.js';
 export { withPlanLog } from './plan/plan-log.js';
-export { createEditRunner } from './edit-runner.js';
+export { createEditRunner } from './frame/edit-worker.js';
 
 /** One for each row: one that is missing or too many does not compile. */
 const WORK: { readonly [N in ActivityName]: (dependencies: ActivityDependencies) => Work<InputOf<N>, ResultOf<N>> } = {

@@ -1,15 +1,27 @@
 /** Shows what a plan does: its own events, and the run of the phase that is under way, until it ends or waits for somebody. */
-import { SERVER_BOUNDS } from '../shared/bounds.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { refreshRun, resolveRun, type ResolvedRun } from '../client/resolve-run.js';
-import type { ClosedRun, Emend } from '../client/types.js';
-import { watchRun } from '../client/watch-run.js';
+import { resolveRun, type ResolvedRun, refreshRun } from '../client/runs/resolve.js';
+import { linkOf } from '../client/runs/show.js';
+import type { StartedStep } from '../client/runs/start.js';
+import type { Emend, ClosedRun } from '../client/types.js';
+import { shownKey } from '../shared/ids.js';
+import {
+  type FollowOptions,
+  type Shows,
+  answerHere,
+  followRun,
+  ProgressLog,
+  watchOptions,
+  type Followed,
+} from './follow-run.js';
+import { type Io, type QuietFlag, foldOf } from './io.js';
+import { line } from './render/text.js';
+import { watchRun } from '../client/runs/watch.js';
 import { ProblemError } from '../shared/problems.js';
-import type { StepStatus } from '../shared/protocol.js';
-import { answerHere, followRun, ProgressLog, watchOptions, type FollowOptions, type Followed } from './follow-run.js';
-import { foldOf, type Io } from './io.js';
+import type { StepStatus } from '../shared/run.js';
 import { decisionLines } from './render/decision.js';
-import { shownKey } from '../shared/refs.js';
+
+const PHASE_APPEARS_MS = 200; // bound: and one that was announced and is not there yet this often.
 
 export type FollowedPlan = Followed | { readonly kind: 'paused'; readonly status: StepStatus };
 
@@ -107,7 +119,48 @@ const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Prom
       throw error;
     });
     if (child?.live != null || child?.archived.closed != null) return child;
-    await sleep(SERVER_BOUNDS.phaseAppears_ms, undefined, { signal }).catch(() => undefined);
+    await sleep(PHASE_APPEARS_MS, undefined, { signal }).catch(() => undefined);
   }
   return null;
+};
+
+// The beginning of a run in a terminal, a step's and a plan's alike: what it is called, and how it is followed from here on.
+
+interface BeginFlags extends QuietFlag {
+  readonly json?: true;
+  readonly wait?: true;
+  readonly yes?: true;
+}
+
+export interface Begun {
+  readonly resolved: ResolvedRun;
+  readonly shown: string;
+  readonly link: string | null;
+  readonly options: Omit<FollowOptions, 'live' | 'signal'>;
+}
+
+/** Says the title, and `runsAlready` where it does not begin now; nothing where the flags ask for data or for quiet. */
+export const begun = async (
+  io: Io,
+  emend: Emend,
+  step: StartedStep,
+  flags: BeginFlags,
+  { title, runsAlready }: { readonly title: string; readonly runsAlready: string },
+): Promise<Begun> => {
+  const json = flags.json === true;
+  const shown = shownKey(step.stepKey);
+  const resolved = await resolveRun(emend, step.stepKey);
+  const link = linkOf(emend, resolved);
+  const shows: Shows = json ? 'nothing' : flags.quiet === true ? 'waits' : 'progress';
+  if (shows === 'progress') {
+    io.out(`${shown}  ${line(title, io.columns - 10)}`);
+    if (step.started === 'already_running') io.out(`  ${runsAlready}`);
+    if (link !== null) io.out(`  ${link}`);
+  }
+  const interactive = io.isTty && !json;
+  const wait = flags.wait === true;
+  return {
+    ...{ resolved, shown, link },
+    options: { interactive, wait, yes: flags.yes === true, shows, needWorker: !interactive && !wait },
+  };
 };

@@ -1,22 +1,21 @@
 /** Shows what a run does until it ends, waits for somebody, or the person goes away. */
-import { ledgerOfEvents } from '../client/archived-status.js';
-import { decide } from '../client/decide.js';
-import { shownKey } from '../shared/refs.js';
-import { refreshRun, type ResolvedRun } from '../client/resolve-run.js';
-import { runEvents, type RunView } from '../client/show-run.js';
+import { ledgerOfEvents } from '../client/archive/status.js';
+import { decide } from '../client/runs/decide.js';
+import { shownKey } from '../shared/ids.js';
+import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
+import { runEvents, type RunView } from '../client/runs/show.js';
 import type { ClosedRun, Emend } from '../client/types.js';
-import { watchRun, type WatchOptions } from '../client/watch-run.js';
-import { SERVER_BOUNDS } from '../shared/bounds.js';
+import { watchRun, type WatchOptions } from '../client/runs/watch.js';
 import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
-import type { StepStatus } from '../shared/protocol.js';
+import type { StepStatus } from '../shared/run.js';
 import { askDecision } from './ask-decision.js';
 import { foldOf, type Io } from './io.js';
-import { showLiveText } from './live-text.js';
+import { showLiveText, LiveBlock, progressLines } from './live.js';
 import { decisionLines } from './render/decision.js';
-import { eventText, isWorthALine } from './render/event.js';
-import { LiveBlock, progressLines } from './render/progress.js';
-import { plain } from './render/text.js';
+import { eventText, isWorthALine, plain } from './render/text.js';
+
+const NEEDED_QUERY_MS = 60_000; // bound: A command that ends where no worker answers gives one that polls, and is busy, this long.
 
 /** `progress`: all; `waits`: only what waits for a person, and why; `nothing`: what comes of it is printed at the end, as data. */
 export type Shows = 'progress' | 'waits' | 'nothing';
@@ -42,7 +41,7 @@ export interface FollowOptions {
 
 /** A busy worker is not an absent one: a command that ends without a worker has patience with the one it has. */
 export const watchOptions = ({ signal, needWorker }: FollowOptions): WatchOptions =>
-  needWorker ? { signal, patience_ms: SERVER_BOUNDS.neededQuery_ms } : { signal };
+  needWorker ? { signal, patience_ms: NEEDED_QUERY_MS } : { signal };
 
 export type Followed =
   | { readonly kind: 'closed'; readonly closed: ClosedRun }

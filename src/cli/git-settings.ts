@@ -1,11 +1,12 @@
 /** Pager, editor and colours as the person has them configured for git; where git cannot say, its own defaults. */
 import { existsSync } from 'node:fs';
-import { SHOWN_BOUNDS } from '../shared/bounds.js';
-import { gitLine } from '../workspace/git.js';
+import { gitLine } from '../workspace/git/index.js';
 import { type Io, wantsColor } from './io.js';
 
+const GIT_SETTINGS_MS = 5_000; // bound: What git is asked of its settings (pager, editor, colours).
+
 const askGit = async ({ env, cwd }: Io, dir: string, args: readonly string[]): Promise<string | null> => {
-  const call = { cwd: existsSync(dir) ? dir : cwd, environment: env, timeout_ms: SHOWN_BOUNDS.gitSettings_ms };
+  const call = { cwd: existsSync(dir) ? dir : cwd, environment: env, timeout_ms: GIT_SETTINGS_MS };
   const asked = await gitLine(args, call);
   return asked.ok ? asked.value.trimEnd() : null;
 };

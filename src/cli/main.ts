@@ -15,7 +15,7 @@ export const main = async (args: readonly string[], io: Io = processIo()): Promi
   } catch (error) {
     // Commander has printed its sentence; help and version that were asked for are no error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const { reportError } = await import('./explain.js');
+    const { reportError } = await import('./errors.js');
     const code = reportError(io, error, args.includes('--json'));
     // What the worker left behind, as an activity that does not listen, would hold on to the process.
     if (error instanceof ProblemError && error.problem.code === 'worker_stuck') io.exitNow(code);

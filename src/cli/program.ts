@@ -3,15 +3,12 @@
  * Temporal); docs/cli.md describes them all, and a test holds it to this file.
  */
 import { Command, Option } from 'commander';
-import { nearestWord } from '../job/words.js';
+import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
-import { EVENT_KINDS } from '../shared/plan/event-kinds.js';
-import { addAids } from './program-aids.js';
-import { EXAMPLES } from './examples.js';
-import { addPlan } from './program-plan.js';
-import { collect, json, live, quiet } from './program-options.js';
-import { version } from './version.js';
+import { EVENT_KINDS } from '../shared/event-text.js';
+import { addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
+import { version } from '../system/version.js';
 
 const RUN = 'the first 4 or more digits of a run, or its workflow id';
 const EXIT_HELP = [
@@ -68,7 +65,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .addOption(quiet())
     .addOption(json())
     .action(async (flags: object) => {
-      const { list } = await import('./commands/list.js');
+      const { list } = await import('./commands/show.js');
       finish(await list(io, flags));
     });
 
@@ -88,7 +85,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .description('the combined diff of the proposal')
     .addOption(json())
     .action(async (run: string, flags: object) => {
-      const { diff } = await import('./commands/diff.js');
+      const { diff } = await import('./commands/show.js');
       finish(await diff(io, run, flags));
     });
 
@@ -237,7 +234,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--no-web', 'without the review page')
     .addOption(quiet())
     .action(async (flags: object) => {
-      const { dev } = await import('./commands/dev.js');
+      const { dev } = await import('./commands/serve.js');
       finish(await dev(io, flags as Parameters<typeof dev>[1]));
     });
 
@@ -249,7 +246,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--public-url <url>', 'the address that people use, where a proxy stands before the page')
     .addOption(quiet())
     .action(async (flags: object) => {
-      const { web } = await import('./commands/web.js');
+      const { web } = await import('./commands/serve.js');
       finish(await web(io, flags));
     });
 
@@ -258,7 +255,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .description('run a worker against the configured Temporal server')
     .addOption(quiet())
     .action(async (flags: object) => {
-      const { worker } = await import('./commands/worker.js');
+      const { worker } = await import('./commands/serve.js');
       finish(await worker(io, flags));
     });
 
@@ -291,7 +288,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--record <file>', 'append every request to this file, a JSON line each')
     .addOption(quiet())
     .action(async (script: string, flags: object) => {
-      const { rehearse } = await import('./commands/rehearse.js');
+      const { rehearse } = await import('./commands/serve.js');
       finish(await rehearse(io, script, flags));
     });
 };

@@ -1,11 +1,11 @@
 /** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
 import { ProblemError } from '../shared/problems.js';
-import { queueNames, queuePrefix } from '../shared/protocol.js';
+import { queueNames, queuePrefix } from '../shared/names.js';
 import { connectClient } from '../temporal/connection.js';
-import { resolveTimings } from '../temporal/timings.js';
-import { hostId, requireHome, resolveHome } from '../workspace/home.js';
-import { openStores, resolveStore } from '../workspace/store.js';
-import { createTemporalGateway } from './temporal-gateway.js';
+import { resolveTimings } from '../temporal/settings.js';
+import { hostId, requireHome, resolveHome } from '../stores/home.js';
+import { openStores, resolveStore } from '../stores/location.js';
+import { createTemporalGateway } from './gateway.js';
 import type { Emend } from './types.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -53,5 +53,20 @@ export const openEmend = async ({ env, local = false, existing = false }: OpenOp
     if (error instanceof ProblemError && error.problem.code === 'no_server')
       return { ...stores, ...none, unreachable: error.problem };
     throw error;
+  }
+};
+
+// Commands that only read tell what the archive knows where the server does not.
+
+/**
+ * A server that was there when it was connected to and then leaves a call unanswered is no server: `act`, which only reads, begins
+ * again without one. Throws what `act` throws.
+ */
+export const reading = async <T>(emend: Emend, act: (emend: Emend) => Promise<T>): Promise<T> => {
+  try {
+    return await act(emend);
+  } catch (error) {
+    if (emend.runs === null || !(error instanceof ProblemError) || error.problem.code !== 'no_server') throw error;
+    return act({ ...emend, runs: null, unreachable: error.problem });
   }
 };

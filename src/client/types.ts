@@ -1,12 +1,12 @@
 /** What the client functions work with: the stores of this machine and, where a server answers, the runs on it. */
-import type { Problem } from '../shared/problems.js';
+import { fail, type Problem } from '../shared/problems.js';
+import { WORKFLOWS, type Queues } from '../shared/names.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
-import type { PlanInput } from '../shared/plan/types.js';
-import type { EditStepInput, Queues, StepResult } from '../shared/protocol.js';
-import type { StepKey } from '../shared/refs.js';
+import type { PlanInput, EditStepInput, StepResult } from '../shared/run.js';
+import type { StepKey } from '../shared/ids.js';
 import type { Timings } from '../shared/limits.js';
-import type { Archive, BlobStore } from '../workspace/types.js';
+import type { Archive, BlobStore } from '../stores/ports.js';
 
 /** One run on the server. `runId` null: the newest run of the workflow id. */
 export interface RunRef {
@@ -67,7 +67,7 @@ export type UpdateOutcome =
   | { readonly kind: 'not_accepted' }
   | { readonly kind: 'closed' };
 
-/** The Temporal server as the client functions need it. The one adapter is temporal-gateway.ts; tests use a fake. */
+/** The Temporal server as the client functions need it. The one adapter is client/gateway.ts; tests use a fake. */
 export interface RunGateway {
   /** `exists`: a run of this workflow id is open. */
   start(
@@ -122,3 +122,12 @@ export interface Emend {
   readonly unreachable: Problem | null;
   close(): Promise<void>;
 }
+
+/** Throws ProblemError `no_server`, with the reason, when there is none. */
+export const needRuns = ({ runs, unreachable }: Pick<Emend, 'runs' | 'unreachable'>): RunGateway =>
+  runs ?? fail('no_server', unreachable?.message ?? 'No Temporal server answers.', unreachable?.next);
+
+/** A visibility query for Emend's own workflows. */
+export const OUR_WORKFLOWS = `WorkflowType IN (${Object.values(WORKFLOWS)
+  .map((name) => `"${name}"`)
+  .join(', ')})`;

@@ -3,14 +3,17 @@ import type { AnswerFormat } from '../shared/formats.js';
 import { BOUNDS } from '../shared/limits.js';
 import type { Reason } from './types.js';
 
+// bound: The edit engine reads no longer answers, whoever asks; a job's own limit is maxAnswer_bytes.
+export const MAX_ANSWER_CHARS = 64 * 1024 * 1024;
+export const MAX_ANSWER_LINES = 2_000_000; // bound
+
 /** Null: it may be read. Costs one pass over the text. */
 export const sizeFault = (format: AnswerFormat, answer: string): Reason | null => {
-  const { maxAnswer_chars, maxAnswer_lines, maxAnswer_edits } = BOUNDS;
-  if (answer.length > maxAnswer_chars) return fault('answer_too_large', 'characters', maxAnswer_chars);
-  if (hasMore(answer, '\n', maxAnswer_lines)) return fault('answer_too_large', 'lines', maxAnswer_lines);
+  if (answer.length > MAX_ANSWER_CHARS) return fault('answer_too_large', 'characters', MAX_ANSWER_CHARS);
+  if (hasMore(answer, '\n', MAX_ANSWER_LINES)) return fault('answer_too_large', 'lines', MAX_ANSWER_LINES);
   // Every operation names its file; within a string the second quote has a backslash before it.
   const isJson = format === 'structured-edit' || format === 'string-replace';
-  if (isJson && hasMore(answer, '"file_path"', maxAnswer_edits)) return tooManyEdits();
+  if (isJson && hasMore(answer, '"file_path"', BOUNDS.maxAnswer_edits)) return tooManyEdits();
   return null;
 };
 

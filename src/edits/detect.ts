@@ -1,6 +1,7 @@
 /** What an answer says of itself, for callers that did not ask for it: its format, and the nonce of its marker lines. */
 import type { AnswerFormat } from '../shared/formats.js';
-import { EDIT_BOUNDS } from '../shared/bounds.js';
+
+const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
 
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
@@ -42,7 +43,7 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})$/;
 /** The nonce of an answer's marker line (text formats), so that an answer kept from a run can be read again. Undefined: it has none. */
 export const nonceOf = (answer: string): string | undefined =>
   answer
-    .slice(-EDIT_BOUNDS.markerTail_chars)
+    .slice(-MARKER_TAIL_CHARS)
     .split('\n')
     .map((line) => line.trimEnd())
     .filter((line) => line !== '' && !FENCE.test(line))

@@ -1,8 +1,8 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
-import type { Text } from './split-lines.js';
+import type { Text } from './text/lines.js';
 import type { AnswerFormat, Finding, GuardSettings, Rung, RungSettings } from '../shared/formats.js';
-import type { FilePlan } from './changes.js';
-import type { Syntax } from './syntax.js';
+import type { FilePlan } from './text/changes.js';
+import type { Syntax } from './syntax-port.js';
 
 /** A file as it was offered to the model. */
 export interface OfferedFile {
@@ -132,7 +132,7 @@ export interface NotEdited {
   /** As in `Edited`; also absent where the answer was cut off or declined. */
   readonly edits?: EditResults;
 }
-/** The outcome of one answer (the table in outcome.ts): whole or not at all. */
+/** The outcome of one answer (the table in edits/apply-answer.ts): whole or not at all. */
 export type AnswerOutcome = Edited | NotEdited;
 
 export interface ApplyAnswerInput {
@@ -159,7 +159,7 @@ export type Reading =
   | {
       readonly kind: 'refused';
       readonly reasons: readonly Reason[];
-      /** No edit: the model asks for lines that it was not shown (`needs-lines.ts`). */
+      /** No edit: the model asks for lines that it was not shown (`structured-edit/regions.ts`). */
       readonly needs?: NonNullable<NotEdited['needs']>;
     };
 
@@ -178,7 +178,7 @@ export interface ContextFile extends OfferedFile {
   readonly text: Text | null;
   /** Why bytes are not text that can be edited. */
   readonly unreadable?: { readonly code: 'binary' | 'encoding'; readonly why: string };
-  /** The file begins with a byte order mark, so one that an answer quotes at a line's start is that one (`bom.ts`). */
+  /** The file begins with a byte order mark, so one that an answer quotes at a line's start is that one (`text/to-splices.ts`). */
   readonly hasBom?: boolean;
 }
 

@@ -1,5 +1,5 @@
 /** Money of tokens by the price table of `emend.yaml` (`models:`), in US dollars per million tokens. */
-import type { JournalAsk } from './types.js';
+import type { JournalAsk } from './ports.js';
 
 /** The part of the project's price table that is needed here. */
 export type PriceTable = Readonly<

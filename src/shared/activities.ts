@@ -6,9 +6,9 @@
  */
 import type { PauseReason } from './decisions.js';
 import type { TimingName } from './limits.js';
-import type { PlanActivities } from './plan/activities.js';
-import type { AdviceActivities, RevisingActivities } from './plan/advice.js';
-import type { StepActivities } from './protocol.js';
+import type { PlanActivities } from './plan-activities.js';
+import type { AdviceActivities, RevisingActivities } from './replan-activities.js';
+import type { StepActivities } from './step-activities.js';
 import type { Rules } from './rules.js';
 
 type Activities = StepActivities & PlanActivities & RevisingActivities & AdviceActivities;

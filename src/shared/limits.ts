@@ -177,17 +177,8 @@ export type Timings = Record<TimingName, number>;
 /** Bounds that nobody sets: they keep history, payloads, pages and logs within what the servers take. */
 export const BOUNDS = {
   inlinePayload_bytes: 16_384,
-  maxPayload_bytes: 32 * MiB,
-  // An answer to a query is sent as it is up to here, else compressed: the server takes 2 MiB.
-  plainAnswer_bytes: 1 * MiB,
-  // Cancelled model calls get this long to say how they ended before a step's usage is counted; the count as a whole, this long.
-  tallyWait_ms: 5_000,
   tallyTotal_ms: 60_000,
   tallyAttempts: 2,
-  // After a machine slept its network comes back within this: a model that is not reached then is waited for.
-  wake_ms: 60_000,
-  // `emend gc` takes nothing younger: whoever wrote it may be about to name it.
-  gcMinAge_ms: 3_600_000,
   // A run that makes so many moves in a row without waiting for anything pauses: it would hold up its worker, and all runs on that.
   idleMoves: 100,
   reason_chars: 1_000,
@@ -205,78 +196,16 @@ export const BOUNDS = {
   chunks_perFile: 2,
   leastChunks: 10,
   detailsFiles: 30,
-  // Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
-  details_chars: 10_000,
-  // The edit engine reads no longer answers, whoever asks; a job's own limit is maxAnswer_bytes.
-  maxAnswer_chars: 64 * MiB,
-  maxAnswer_lines: 2_000_000,
   maxAnswer_edits: 100_000,
-  // Of a refused answer so many reasons are told; more help nobody.
-  reasonsTold: 100,
-  // Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
-  editInline_bytes: 256 * KiB,
-  editMemory_MiB: 2048,
   // What is made and dropped at once. V8's own 48 hold more garbage than the engine needs memory for a file of 24 MB; 12 cost no time.
   editYoung_MiB: 12,
-  editTime_ms: 120_000,
-  // A command that works on a workspace by itself is done in a moment; another one waits this long for it, asking this often.
-  localWait_ms: 10_000,
-  localPoll_ms: 100,
-  // A file that is edited in regions is cut into so many at first, and a region that is cut off again into two, none shorter than this.
-  regionsFirst: 4,
-  region_lines: 100,
   // So often a model may ask to be shown more of a file, and for so many lines each time.
   needsLinesAsked: 2,
-  needsLines_lines: 2_000,
-  // A tree takes up to about 250 times its text in memory, and a quarter of a second per 400,000 characters.
-  syntaxFile_chars: 1024 * KiB,
-  syntaxParse_ms: 5_000,
-  syntaxSymbols: 50_000,
-  syntaxFaults: 100,
-  syntaxDepth: 64,
-  // A plan document larger than this is not read; one of more phases is not run.
-  planFile_bytes: 1 * MiB,
-  planPhases: 1_000,
-  // File names made from the names of phases and stages.
-  planSlug_chars: 60,
-  // Links are not looked for in an HTML tag with more attributes than that.
-  planTag_chars: 4_000,
-  // Phases that run at once.
-  planWave: 3,
   // Reports of work out of scope that wait for the next phase; a person's words in each.
   driftsKept: 20,
   runPrefix_chars: 4,
   shownKey_chars: 8,
-  // The review page: what one request may hold, how many sessions and live streams there may be, and how fast requests may come.
-  webBody_bytes: 256 * KiB,
-  webUrl_chars: 4_096,
-  webSessions: 100,
   webSession_ms: 12 * 3_600_000,
-  webStreams: 64,
-  webRequests_burst: 400,
-  webRequests_perSecond: 100,
-  // Of those who are not let in: from one address, and from all together.
-  webStrangers_burst: 100,
-  webStrangers_perSecond: 20,
-  webAllStrangers_burst: 1_000,
-  webAllStrangers_perSecond: 200,
-  // Wrong tokens, and secrets. At the second bound a secret of 16 random characters is not found in the age of the earth.
-  webLogins_burst: 10,
-  webLogins_perSecond: 0.1,
-  webAllLogins_burst: 100,
-  webAllLogins_perSecond: 2,
-  // Addresses whose rates are remembered; the one that was silent the longest is forgotten first.
-  webAddresses: 10_000,
-  webSecret_chars: 16,
-  webPing_ms: 20_000,
-  // A stream whose reader has this much still to take is cut off before more is added: a page that reads comes again, and is told what is new;
-  webUnread_bytes: 4 * 1024 * KiB,
-  // and one whose reader takes nothing at all of what waits for it for so long.
-  webStalled_ms: 60_000,
   // A server that went away is looked for again this often while somebody watches.
   webAgain_ms: 3_000,
-  // What is being asked of Temporal when the page's server ends is waited for at most so long.
-  webClose_ms: 5_000,
-  // Open runs whose changes the list of runs follows.
-  webFollowed: 50,
 } as const;

@@ -1,6 +1,7 @@
 /** A plan in the words that its run, its status and its events share. Types only. */
 import type { Limits } from './limits.js';
-import type { StepKey } from './refs.js';
+import type { StepKey, BlobRef } from './ids.js';
+import type { StepUsage } from './usage.js';
 
 /** What a plan says of itself beside what every run says. Fields that may be absent: workers of earlier builds do not tell them. */
 export interface PlanProgress {
@@ -94,3 +95,143 @@ export interface KeptCommits {
 }
 /** `incomplete`: it came to its end, with phases that are skipped or incomplete. */
 export type PlanOutcome = 'completed' | 'incomplete' | 'stopped' | 'aborted' | 'refused' | 'failed';
+
+/** Its field names are read by programs and by later runs, so they stay; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
+export interface PlanCheckpoint {
+  readonly v: 1;
+  readonly workflow_description: 'plan';
+  readonly plan_path: string;
+  readonly plan_hash: string;
+  readonly step_key: StepKey;
+  readonly current_phase: number | null;
+  readonly total_phases: number;
+  readonly completed_phases: readonly number[];
+  readonly status: 'in_progress' | 'paused' | PlanOutcome;
+  readonly tests_passing: boolean;
+  readonly last_error: string | null;
+  readonly phase_replan_count: Readonly<Record<string, number>>;
+  readonly replan_history: readonly Readonly<Record<string, unknown>>[];
+  readonly test_failure_history: readonly Readonly<Record<string, unknown>>[];
+  readonly complexity_evaluations: Readonly<Record<string, ComplexityRecord>>;
+  readonly last_commit: string | null;
+  readonly commit_history: readonly string[];
+  readonly timestamp: string;
+  /** Of the plan's budgets, by this run and by those that it went on from; absent in checkpoints of Emend before it counted on. */
+  readonly spent?: { readonly own: PlanSpent; readonly before: PlanSpent | null };
+  /** By their ids; absent in checkpoints of Emend before it read them. `text` as in PhaseReading. */
+  readonly phases?: readonly {
+    readonly id: PhaseId;
+    readonly number: number;
+    readonly name: string;
+    readonly text: string;
+    readonly force_spent: boolean;
+  }[];
+}
+
+// ----------------------------------------------------------------------------------------------------------------------- reading
+export type PhaseCategory = 'code' | 'documentation' | 'test' | 'debug';
+
+/** A phase as one reading of the documents found it. */
+export interface PhaseReading {
+  readonly id: PhaseId;
+  readonly number: number;
+  readonly name: string;
+  readonly marker: PhaseMarker | null;
+  readonly expanded: boolean;
+  /** Ids of the phases that it waits for. */
+  readonly dependsOn: readonly PhaseId[];
+  readonly tasks: { readonly total: number; readonly done: number };
+  readonly score: PhaseScore;
+  readonly category: PhaseCategory;
+  /** What it is expected to take; absent where it was read later than first. */
+  readonly estimate?: PhaseEstimate;
+  /** The same where its tests fail up to the limit of its replans; absent: nothing is tested, or it was read by an earlier build. */
+  readonly most?: PhaseEstimate;
+  /** A model's second score is wanted, by the rules of the build that read it. */
+  readonly second?: boolean;
+  /** sha-256 of name and text without marks of tasks and markers, first 16 hex digits: changes when a person changes what is to be done. */
+  readonly text: string;
+}
+/** What runs before this one used of the plan's budgets. */
+export interface PlanSpent {
+  readonly usage: StepUsage;
+  /** Without the time that waited for a person. */
+  readonly time_ms: number;
+}
+/** What earlier runs left that the documents do not say. */
+export interface LeftPlan {
+  /** The run whose checkpoint it is; null: it comes from commits alone. */
+  readonly run: StepKey | null;
+  /** Why a person is asked whether it counts; empty: it counts. */
+  readonly why: readonly string[];
+  readonly phases: readonly LeftPhase[];
+  readonly failures: readonly PhaseFailure[];
+  readonly replans: readonly ReplanRecord[];
+  readonly commits: readonly string[];
+  /** By the checkpoint's run and those that it went on from; absent: by none that is known. */
+  readonly spent?: PlanSpent;
+}
+export interface LeftPhase {
+  readonly id: PhaseId;
+  /** It is committed and its mark is missing; `tests`: what its commit says of them. Null: it is still to be done, or marked. */
+  readonly landed: { readonly commit: string; readonly tests: 'pass' | 'no_tests' } | null;
+  readonly replans: number;
+  readonly forceSpent: boolean;
+  /** In a row, since it was last replanned. */
+  readonly failures: readonly PhaseFailure[];
+  /** With a model's second score, which is not paid for again; null: there is none, or the phase reads otherwise now. */
+  readonly complexity: ComplexityRecord | null;
+}
+export interface ReadyPlan {
+  readonly v: 1;
+  readonly outcome: 'ready';
+  readonly title: string;
+  /** sha-256 of what the documents ask for (all `text`s, in order), first 16 hex digits. */
+  readonly hash: string;
+  readonly level: 0 | 1 | 2;
+  readonly phases: readonly PhaseReading[];
+  /** A phase has a `**Dependencies**` line. */
+  readonly declared: boolean;
+  /** Waves of ids, each in sub-waves of at most `BOUNDS.planWave`. */
+  readonly waves: readonly (readonly (readonly PhaseId[])[])[];
+  readonly thresholds: PlanThresholds;
+  readonly limits: Limits;
+  readonly approval: 'ask' | 'auto';
+  readonly test: { readonly commands: readonly string[]; readonly found: string | null };
+  /** What each phase asks for, as it was read (JSON blob, `PhaseTexts`). */
+  readonly texts: BlobRef;
+  /** Of the first reading: how often a mark that is gone is written again before a person is asked; absent: always (an earlier build). */
+  readonly lostMarks?: number;
+  /** Configuration for the plan's own model calls (JSON blob). */
+  readonly settings?: BlobRef;
+  /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */
+  readonly left?: LeftPlan;
+}
+
+// --------------------------------------------------------------------------------------------------------------------- the phases
+/** One failed verification of a phase: it has been rolled back, nothing of it is committed. */
+export interface PhaseFailure {
+  readonly phase: PhaseId;
+  /** Number of the phase's run (child) that failed, from 1. */
+  readonly run: number;
+  /** As the verification classified it (`syntax`, `test_failure`, ...); null: unknown. */
+  readonly kind: string | null;
+  readonly signature: string | null;
+  readonly summary: string;
+  readonly output: BlobRef | null;
+  /** What helps with failures of that kind. */
+  readonly suggestions: readonly string[];
+  /** Workflow time, ms since the epoch. */
+  readonly at: number;
+}
+export interface ReplanRecord {
+  readonly phase: PhaseId;
+  readonly trigger: 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
+  readonly action: 'expand_phase' | 'add_phase' | 'split_phase' | 'update_tasks' | 'collapse_phase';
+  readonly oldStructure: string;
+  readonly newStructure: string;
+  readonly complexityBefore: number;
+  readonly complexityAfter: number;
+  readonly forced: boolean;
+  readonly at: number;
+}

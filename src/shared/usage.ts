@@ -1,4 +1,5 @@
 /** Sums of what calls used, and their words. Pure. */
+import type { LimitName, Limits } from './limits.js';
 import { count } from './text.js';
 
 /** Tokens and money so far. `usd` null: the price table does not know a model that was used. */
@@ -55,3 +56,19 @@ export const usageText = (usage: StepUsage): string =>
     usage.usd === null ? 'price unknown' : `$${usage.usd.toFixed(4)}`,
     ...(usage.unknownCalls === 0 ? [] : [`${count(usage.unknownCalls, 'call')} cut off (counted as far as known)`]),
   ].join(', ');
+
+export type Budget = Extract<LimitName, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'>;
+
+export const UNITS: Readonly<Record<Budget, string>> = {
+  budget_tokens: 'tokens',
+  budget_usd: 'US dollars',
+  budget_calls: 'model calls',
+  wallClock_s: 's',
+};
+export const BUDGETS = Object.keys(UNITS) as Budget[];
+
+/** Is a budget of the plan set? */
+export const isBounded = (limits: Partial<Limits>): boolean => BUDGETS.some((name) => limitOf(limits, name) !== null);
+
+/** A run that began under an earlier version has no `budget_calls`. */
+export const limitOf = (limits: Partial<Limits> | null, name: Budget): number | null => limits?.[name] ?? null;

@@ -2,7 +2,7 @@
  * The languages whose definitions are known, as data. To add one: a row here (its grammar must be in `@vscode/tree-sitter-wasm`), a file
  * in test/syntax/languages.test.ts that says what its definitions are, and its name in docs/formats.md.
  */
-import type { SymbolKind } from '../edits/syntax.js';
+import type { SymbolKind } from '../edits/index.js';
 
 export interface LanguageRow {
   /** As people write it. */

@@ -4,10 +4,13 @@
  */
 import { createRequire } from 'node:module';
 import type * as TreeSitter from 'web-tree-sitter';
-import type { Outline, Syntax } from '../edits/syntax.js';
-import { BOUNDS } from '../shared/limits.js';
+import type { Outline, Syntax } from '../edits/index.js';
 import { LANGUAGES, languageOf, type LanguageRow } from './languages.js';
 import { readTree } from './outline.js';
+
+// bound: A tree takes up to about 250 times its text in memory, and a quarter of a second per 400,000 characters.
+export const SYNTAX_FILE_CHARS = 1024 * 1024;
+export const SYNTAX_PARSE_MS = 5_000; // bound
 
 type Runtime = typeof TreeSitter;
 interface Grammar {
@@ -89,18 +92,18 @@ const whyUnread = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, chars
 };
 
 const tooLarge = (path: string, chars: number, about: string): Unread | null => {
-  const most = BOUNDS.syntaxFile_chars;
+  const most = SYNTAX_FILE_CHARS;
   if (chars <= most) return null;
   return unread('syntax_too_large', `${path} has ${about}${chars} characters; a syntax tree is made of up to ${most}.`);
 };
 
 const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[]): Outline => {
-  const until = Date.now() + BOUNDS.syntaxParse_ms;
+  const until = Date.now() + SYNTAX_PARSE_MS;
   // Go's grammar wants the end of the last line. A true answer ends the parse; the declared type says void.
   const tree = parser.parse(`${lines.join('\n')}\n`, null, { progressCallback: () => Date.now() > until });
   if (tree === null) {
     parser.reset();
-    return unread('syntax_too_slow', `A syntax tree of ${path} took more than ${BOUNDS.syntaxParse_ms} ms.`);
+    return unread('syntax_too_slow', `A syntax tree of ${path} took more than ${SYNTAX_PARSE_MS} ms.`);
   }
   try {
     return readTree(row, tree, lines);

@@ -3,11 +3,79 @@
  * are bounded (`syntaxDepth`, `syntaxSymbols`, `syntaxFaults`).
  */
 import type { Node, Tree } from 'web-tree-sitter';
-import type { Outline, SymbolKind, SymbolPlace, SyntaxFault } from '../edits/syntax.js';
-import { BOUNDS } from '../shared/limits.js';
+import type { SymbolKind, Outline, SymbolPlace, SyntaxFault } from '../edits/index.js';
 import type { LanguageRow } from './languages.js';
-import { bodyHolder, fold, kindOf, namesOf, receiverOf, scopeName } from './names.js';
-import { SHOWN_BOUNDS } from '../shared/bounds.js';
+
+const SYMBOL_HEADER_CHARS = 500; // bound: Of a symbol's text its head is kept to tell it from others.
+const SYNTAX_SYMBOLS = 50_000; // bound
+const SYNTAX_FAULTS = 100; // bound
+export const SYNTAX_DEPTH = 64; // bound
+
+// What a definition is called, and of which kind it is: where a language says it in its own way.
+
+/** The names that a node defines (Go's `var a, b int` defines two); none: a pattern, or something without a name. */
+const namesOf = (node: Node): readonly string[] => {
+  const special = SPECIAL[node.type];
+  if (special !== undefined) return present(special(node));
+  const names = node.childrenForFieldName('name');
+  if (names.length === 0) return NAMELESS.has(node.type) ? ['default'] : present(firstIdentifier(node));
+  return names
+    .filter((name) => !name.type.endsWith('_pattern'))
+    .map(({ text }) => fold(text.replace(/^(['"])(.*)\1$/, '$2')));
+};
+
+/** The scope that a definition's name stands in beside that of the node round it: a Go method's receiver. */
+const receiverOf = (node: Node): string | null => {
+  const receiver = node.type === 'method_declaration' ? node.childForFieldName('receiver') : null;
+  return receiver === null ? null : (receiver.descendantsOfType('type_identifier')[0]?.text ?? null);
+};
+
+/** What members are named behind: of `impl Display for S<T>` it is `S`. */
+const scopeName = (node: Node, name: string): string => {
+  if (node.type !== 'impl_item') return name;
+  const type = node.childForFieldName('type');
+  return fold((type?.childForFieldName('type') ?? type)?.text ?? name);
+};
+
+const FUNCTIONS = new Set(['arrow_function', 'function_expression', 'generator_function', 'lambda']);
+const CLASSES = new Set(['class', 'class_expression']);
+
+/** The node whose body counts: of `const f = () => { … }` that of the function. */
+const bodyHolder = (node: Node): Node => {
+  const value = node.childForFieldName('value');
+  return value !== null && (FUNCTIONS.has(value.type) || CLASSES.has(value.type)) ? value : node;
+};
+
+const kindOf = (node: Node, kind: SymbolKind, inClass: boolean): SymbolKind => {
+  const value = bodyHolder(node);
+  if (value !== node && CLASSES.has(value.type)) return 'class';
+  const plain = value !== node ? 'function' : kind;
+  if (!inClass) return plain;
+  return plain === 'function' ? 'method' : plain === 'variable' ? 'field' : plain;
+};
+
+const NAMELESS: ReadonlySet<string> = new Set(['function_expression', 'class']);
+const SPECIAL: Readonly<Record<string, (node: Node) => string | null>> = {
+  impl_item: (node) => {
+    const [trait, type] = [node.childForFieldName('trait'), node.childForFieldName('type')];
+    return `impl ${trait === null ? '' : `${fold(trait.text)} for `}${fold(type?.text ?? '')}`;
+  },
+  assignment: (node) => {
+    const left = node.childForFieldName('left');
+    return left?.type === 'identifier' ? left.text : null;
+  },
+  destructor_declaration: (node) => `~${node.childForFieldName('name')?.text ?? ''}`,
+  operator_declaration: (node) => `operator ${node.childForFieldName('operator')?.text ?? ''}`,
+  conversion_operator_declaration: (node) => `operator ${node.childForFieldName('type')?.text ?? ''}`,
+  indexer_declaration: () => 'this[]',
+  // JavaScript's grammar calls the name of a field its property.
+  field_definition: (node) => node.childForFieldName('property')?.text ?? null,
+};
+
+const present = (name: string | null): readonly string[] => (name === null ? [] : [name]);
+const firstIdentifier = (node: Node): string | null =>
+  node.namedChildren.find((child) => child.type === 'identifier')?.text ?? null;
+const fold = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 export const readTree = (row: LanguageRow, tree: Tree, lines: readonly string[]): Outline => {
   const walk = new Walk(row, lines);
@@ -16,7 +84,7 @@ export const readTree = (row: LanguageRow, tree: Tree, lines: readonly string[])
     return {
       kind: 'unread',
       code: 'syntax_too_large',
-      why: `The file has more than ${BOUNDS.syntaxSymbols} definitions, or they are nested more than ${BOUNDS.syntaxDepth} deep.`,
+      why: `The file has more than ${SYNTAX_SYMBOLS} definitions, or they are nested more than ${SYNTAX_DEPTH} deep.`,
     };
   return {
     kind: 'read',
@@ -54,7 +122,7 @@ class Walk {
   }
 
   visit(node: Node, scope: Scope): void {
-    if (scope.depth > BOUNDS.syntaxDepth) this.full = true;
+    if (scope.depth > SYNTAX_DEPTH) this.full = true;
     if (this.full) return;
     const children = named(node);
     for (const [at, child] of children.entries()) {
@@ -87,7 +155,7 @@ class Walk {
     const real = kindOf(node, kind, scope.holds === 'class' || scope.holds === 'interface');
     const header = `${scope.header}${this.#text(extent.first, body ?? extent.last, body === null)} / `;
     for (const name of namesOf(node)) {
-      if (this.symbols.length >= BOUNDS.syntaxSymbols) this.full = true;
+      if (this.symbols.length >= SYNTAX_SYMBOLS) this.full = true;
       const receiver = receiverOf(node);
       const qualified = [scope.qualified, receiver, name].filter((part) => part !== null && part !== '').join('.');
       this.symbols.push({
@@ -152,7 +220,7 @@ class Walk {
     const end = whole ? until.endPosition : until.startPosition;
     const parts: string[] = [];
     let chars = 0;
-    for (let row = from.startPosition.row; row <= end.row && chars < SHOWN_BOUNDS.symbolHeader_chars; row += 1) {
+    for (let row = from.startPosition.row; row <= end.row && chars < SYMBOL_HEADER_CHARS; row += 1) {
       const line = this.#lines[row] ?? '';
       const part = line.slice(
         row === from.startPosition.row ? from.startPosition.column : 0,
@@ -161,7 +229,7 @@ class Walk {
       parts.push(part);
       chars += part.length;
     }
-    return fold(parts.join(' ')).slice(0, SHOWN_BOUNDS.symbolHeader_chars);
+    return fold(parts.join(' ')).slice(0, SYMBOL_HEADER_CHARS);
   }
 }
 
@@ -181,7 +249,7 @@ const endRow = ({ startPosition, endPosition }: Node): number =>
 const faultsOf = (tree: Tree): SyntaxFault[] => {
   const faults: SyntaxFault[] = [];
   const open: Node[] = [tree.rootNode];
-  for (let node = open.pop(); node !== undefined && faults.length < BOUNDS.syntaxFaults; node = open.pop()) {
+  for (let node = open.pop(); node !== undefined && faults.length < SYNTAX_FAULTS; node = open.pop()) {
     const inner = node.children.filter((child) => child.isError || child.isMissing || child.hasError);
     if (node.isMissing)
       faults.push({ from: node.startPosition.row, to: node.startPosition.row, missing: JSON.stringify(node.type) });

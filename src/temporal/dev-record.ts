@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkVersion, versionOf } from '../shared/versions.js';
-import { isAlive, sameProcess, type ProcessIdentity } from '../workspace/apply-process.js';
-import { realSys } from '../workspace/sys.js';
+import { checkVersion, versionOf } from '../shared/problems.js';
+import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
+import { realSys } from '../system/sys.js';
 
 export interface DevServerRecord {
   readonly v: 1;

@@ -1,19 +1,103 @@
 /** Temporal's dev server on this machine: `temporal server start-dev` on the loopback address, recorded in EMEND_HOME while it runs. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { access, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { ProblemError, fail, problem } from '../shared/problems.js';
-import { ownProcess, processOf, type ProcessIdentity } from '../workspace/apply-process.js';
-import { withoutSecrets } from '../workspace/runner-env.js';
-import { realSys } from '../workspace/sys.js';
+import { createServer } from 'node:net';
+import { fail, ProblemError, problem } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
-import { checkDatabase } from './dev-database.js';
+import { ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
+import { withoutSecrets } from '../system/environment.js';
+import { realSys } from '../system/sys.js';
 import { claimRecord, recordPath, removeRecord, replaceRecord, type DevServerRecord } from './dev-record.js';
-import { endProcess } from './end-process.js';
-import { LOOPBACK, freePort } from './ports.js';
-import { SERVER_BOUNDS } from '../shared/bounds.js';
+
+const DEV_READY_MS = 60_000; // bound: A dev server serves within this time,
+const DEV_STOP_MS = 10_000; // bound: and stops within this before it is killed.
+const DEV_STARTS = 3; // bound: Starts tried, as ports found free may be taken the moment after.
+
+// Free TCP ports on the loopback address. A port found free may be taken the next moment: callers try again with another.
+
+const LOOPBACK = '127.0.0.1';
+
+/** The wanted port if it is free and not in `not`, else any other free one. */
+export const freePort = async (wanted: number, not: readonly number[] = []): Promise<number> => {
+  if (!not.includes(wanted)) {
+    const port = await listenOnce(wanted);
+    if (port !== null) return port;
+  }
+  for (;;) {
+    const port = await listenOnce(0);
+    if (port !== null && !not.includes(port)) return port;
+  }
+};
+
+/** Null when the port is taken. */
+const listenOnce = (wanted: number): Promise<number | null> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => {
+      resolve(null);
+    });
+    server.listen(wanted, LOOPBACK, () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : null;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+
+// The dev server's database remembers which CLI made it: its schema is never migrated, so another version would misread it or
+// refuse it with an error that nobody understands.
+
+const noteOf = (dbFile: string): string => `${dbFile}.cli-version`;
+
+/** Durably, and never half: a torn note would be taken for another version. */
+const writeNote = async (path: string, version: string): Promise<void> => {
+  const fresh = await open(`${path}.new`, 'w', 0o600);
+  try {
+    await fresh.writeFile(`${version}\n`);
+    await fresh.sync();
+  } finally {
+    await fresh.close();
+  }
+  await rename(`${path}.new`, path);
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
+};
+
+/** Notes the version beside a new database; throws ProblemError `cli_version` for one that another version, or nobody knows which, made. */
+export const checkDatabase = async (dbFile: string, cli: TemporalCli): Promise<void> => {
+  const folder = dirname(dbFile);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const noted = (await readFile(noteOf(dbFile), 'utf8').catch(() => '')).trim();
+  const exists = await access(dbFile).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) {
+    await writeNote(noteOf(dbFile), cli.version);
+    return;
+  }
+  const afresh = (name: string): string =>
+    `start afresh (open runs are lost, archives stay): mv '${folder}' '${folder}-${name}'`;
+  // The note is on disk before the server makes a database: one without it was made or brought here by somebody else.
+  if (noted === '') {
+    fail(
+      'cli_version',
+      `${dbFile} does not say which Temporal CLI made it; the one found (${cli.path}, ${cli.from}) is ${cli.version}.`,
+      `If that one made it: echo ${cli.version} > '${noteOf(dbFile)}'. Else ${afresh('unknown')}`,
+    );
+  }
+  if (noted !== cli.version) {
+    fail(
+      'cli_version',
+      `${dbFile} was made by Temporal CLI ${noted}, but the one found (${cli.path}, ${cli.from}) is ${cli.version}.`,
+      `Set EMEND_TEMPORAL_CLI to a Temporal CLI ${noted}, or ${afresh(noted)}`,
+    );
+  }
+};
 
 export interface DevServerOptions {
   /** EMEND_HOME, absolute: one server a home. */
@@ -91,12 +175,12 @@ const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord
         const stop = (grace_ms?: number): Promise<void> => stopDevServer(options.home, server, grace_ms);
         return { address, uiUrl: record.uiUrl, pid: server.pid, stop };
       }
-      await endProcess(server, SERVER_BOUNDS.devStop_ms);
+      await endProcess(server, DEV_STOP_MS);
       await replaceRecord(options.home, claim);
     }
     const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
     const portTaken = /address already in use/i.test(log) && (isOurChoice(options.port) || isOurChoice(options.uiPort));
-    if (portTaken && attempt < SERVER_BOUNDS.devStarts) continue;
+    if (portTaken && attempt < DEV_STARTS) continue;
     throw new ProblemError(
       problem(
         'no_server',
@@ -111,7 +195,7 @@ const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord
 export const stopDevServer = async (
   home: string,
   server: ProcessIdentity,
-  grace_ms: number = SERVER_BOUNDS.devStop_ms,
+  grace_ms: number = DEV_STOP_MS,
 ): Promise<void> => {
   const end = await endProcess(server, grace_ms);
   if (end === 'still there')
@@ -155,7 +239,7 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
   // On this machine whatever `http_proxy` says.
   const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
   try {
-    const end = performance.now() + SERVER_BOUNDS.devReady_ms;
+    const end = performance.now() + DEV_READY_MS;
     while (performance.now() < end && !ended()) {
       const answer = await connection
         .withDeadline(Date.now() + 1_000, () => connection.workflowService.describeNamespace({ namespace: 'default' }))

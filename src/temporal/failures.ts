@@ -7,7 +7,10 @@ import { CompleteAsyncError } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure, ensureApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { BOUNDS } from '../shared/limits.js';
-import { SERVER_BOUNDS } from '../shared/bounds.js';
+
+const FAILURE_STACK_CHARS = 2_000; // bound: Of a failure's stack this much goes into the history,
+const FAILURE_CAUSES = 3; // bound: and so many causes.
+const CAUSE_DEPTH = 20; // bound: Causes of an error that are followed: a chain may end in itself.
 
 export const boundFailures: ActivityInterceptorsFactory = () => ({
   inbound: {
@@ -25,7 +28,7 @@ export const boundFailures: ActivityInterceptorsFactory = () => ({
 export const boundFailure = (error: unknown): unknown => {
   if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
   if (error instanceof Error && error.name === 'AbortError') return error;
-  return bounded(error, SERVER_BOUNDS.failureCauses);
+  return bounded(error, FAILURE_CAUSES);
 };
 
 const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
@@ -48,7 +51,7 @@ const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
 /** Frames only: the head of a stack repeats the message, whole. */
 const shortStack = (error: Error): string => {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  return cut(frames.join('\n'), SERVER_BOUNDS.failureStack_chars);
+  return cut(frames.join('\n'), FAILURE_STACK_CHARS);
 };
 
 const cut = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars - 1)}…`);
@@ -60,3 +63,28 @@ const fits = (details: unknown): boolean => {
     return false;
   }
 };
+
+// What really happened: libraries wrap errors in errors, and the reason is in the last cause.
+
+export interface Innermost {
+  /** errno name, gRPC status number, or undefined. */
+  readonly code: unknown;
+  /** One line, no stack, at most 300 characters. */
+  readonly why: string;
+}
+
+export const innermost = (error: unknown): Innermost => {
+  let last = error;
+  // By shape, not by class: errors of Node's own fetch can come from another realm.
+  for (let depth = 0; depth < CAUSE_DEPTH; depth++) last = causeOf(last) ?? last;
+  const message = hasMessage(last) ? last.message : String(last);
+  return {
+    code: (last as { code?: unknown } | null | undefined)?.code,
+    why: (message.split('\n')[0] ?? '').slice(0, 300),
+  };
+};
+
+const hasMessage = (value: unknown): value is { message: string; cause?: unknown } =>
+  typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string';
+
+const causeOf = (value: unknown): unknown => (hasMessage(value) && hasMessage(value.cause) ? value.cause : null);

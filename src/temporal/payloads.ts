@@ -20,9 +20,13 @@ import { gunzip, gzip, type ZlibOptions } from 'node:zlib';
 import { ApplicationFailure, type Payload, type PayloadCodec } from '@temporalio/common';
 import { BOUNDS } from '../shared/limits.js';
 import { ProblemError, problem, type Problem } from '../shared/problems.js';
-import { QUERY_ANSWER } from '../shared/protocol.js';
-import { isBlobRef, type BlobRef } from '../shared/refs.js';
-import type { BlobStore } from '../workspace/types.js';
+import { QUERY_ANSWER } from '../shared/names.js';
+import { isBlobRef, type BlobRef } from '../shared/ids.js';
+import type { BlobStore } from '../stores/ports.js';
+
+export const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024; // bound
+// bound: An answer to a query is sent as it is up to here, else compressed: the server takes 2 MiB.
+const PLAIN_ANSWER_BYTES = 1 * 1024 * 1024;
 
 const BLOB_ENCODING = 'binary/emend-blob';
 const GZIP_ENCODING = 'binary/emend-gzip';
@@ -65,15 +69,15 @@ export class BlobPayloadCodec implements PayloadCodec {
     const { data, metadata: own } = payload;
     if (!data || data.byteLength <= BOUNDS.inlinePayload_bytes) return payload;
     if (own?.[QUERY_ANSWER] !== undefined) {
-      if (data.byteLength <= BOUNDS.plainAnswer_bytes) return payload;
+      if (data.byteLength <= PLAIN_ANSWER_BYTES) return payload;
       const { encoding: packed = new Uint8Array() } = own;
       return { metadata: { ...own, encoding: utf8(GZIP_ENCODING), [PACKED]: packed }, data: await zip(data) };
     }
-    if (data.byteLength > BOUNDS.maxPayload_bytes) {
+    if (data.byteLength > MAX_PAYLOAD_BYTES) {
       throw this.#raise(
         problem(
           'limit_reached',
-          `A value of ${data.byteLength} bytes is over the ${BOUNDS.maxPayload_bytes} bytes that one payload may hold.`,
+          `A value of ${data.byteLength} bytes is over the ${MAX_PAYLOAD_BYTES} bytes that one payload may hold.`,
           'Pass a reference to a stored file instead of its content.',
         ),
       );
@@ -108,7 +112,7 @@ export class BlobPayloadCodec implements PayloadCodec {
 
   async #unzip({ data, metadata }: Payload): Promise<Payload> {
     const encoding = metadata?.[PACKED] ?? new Uint8Array();
-    const bytes = await unzip(data ?? new Uint8Array(), { maxOutputLength: BOUNDS.maxPayload_bytes });
+    const bytes = await unzip(data ?? new Uint8Array(), { maxOutputLength: MAX_PAYLOAD_BYTES });
     return { metadata: { ...metadata, encoding }, data: bytes };
   }
 

@@ -12,8 +12,10 @@ import {
   type ConnectionLike,
 } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { SEARCH_ATTRIBUTES } from '../shared/protocol.js';
-import { SERVER_BOUNDS } from '../shared/bounds.js';
+import { SEARCH_ATTRIBUTES } from '../shared/names.js';
+
+const ATTRIBUTES_APPEAR_MS = 15_000; // bound: A cluster's caches take a moment to learn a new attribute.
+const ATTRIBUTES_POLL_MS = 100; // bound: It is looked for this often.
 
 /** Temporal's number for the type Keyword (`temporal.api.enums.v1.IndexedValueType`). */
 const KEYWORD = 2;
@@ -38,7 +40,7 @@ export const ensureSearchAttributes = async (
       const searchAttributes = Object.fromEntries(missing.map((name) => [name, KEYWORD]));
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
     }
-    for (const end = performance.now() + SERVER_BOUNDS.attributesAppear_ms; ; found = await types()) {
+    for (const end = performance.now() + ATTRIBUTES_APPEAR_MS; ; found = await types()) {
       const other = NAMES.find((name) => found[name] !== undefined && found[name] !== KEYWORD);
       if (other !== undefined) {
         tell(`Search attribute ${other} exists with another type than Keyword: runs go without search attributes.`);
@@ -47,11 +49,11 @@ export const ensureSearchAttributes = async (
       if (NAMES.every((name) => found[name] === KEYWORD)) return true;
       if (performance.now() > end) {
         tell(
-          `The server did not show its new search attributes within ${SERVER_BOUNDS.attributesAppear_ms} ms: runs go without them.`,
+          `The server did not show its new search attributes within ${ATTRIBUTES_APPEAR_MS} ms: runs go without them.`,
         );
         return false;
       }
-      await sleep(SERVER_BOUNDS.attributesPoll_ms);
+      await sleep(ATTRIBUTES_POLL_MS);
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -74,13 +76,13 @@ const isUnmapped = (error: unknown): boolean => {
  * for that reason is tried again for `attributesAppear_ms`; then, and for every other reason, it is thrown.
  */
 export const onceMapped = async <T>(call: () => Promise<T>): Promise<T> => {
-  for (const end = performance.now() + SERVER_BOUNDS.attributesAppear_ms; ;) {
+  for (const end = performance.now() + ATTRIBUTES_APPEAR_MS; ;) {
     try {
       return await call();
     } catch (error) {
       if (!isUnmapped(error) || performance.now() > end) throw error;
     }
-    await sleep(SERVER_BOUNDS.attributesPoll_ms);
+    await sleep(ATTRIBUTES_POLL_MS);
   }
 };
 

@@ -1,15 +1,140 @@
-/** What can be looked at live: the list of runs, and one run with its events. */
+/**
+ * Streams of server-sent events. All who look at the same thing share one feed: it is watched once, while somebody looks, and what
+ * changes is told to all. A stream that broke goes on from `Last-Event-ID`.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunList } from '../client/list-runs.js';
-import { resolveRun } from '../client/resolve-run.js';
-import { runEvents, showRun, type RunView } from '../client/show-run.js';
+import type { ServerResponse } from 'node:http';
+import type { RunList } from '../client/runs/list.js';
+import { resolveRun } from '../client/runs/resolve.js';
+import { runEvents, showRun, type RunView } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
-import { watchList } from '../client/watch-list.js';
-import { watchRun } from '../client/watch-run.js';
+import { watchList } from '../client/runs/watch-list.js';
+import { watchRun } from '../client/runs/watch.js';
 import type { StepEvent } from '../shared/events.js';
 import { BOUNDS } from '../shared/limits.js';
-import type { StepKey } from '../shared/refs.js';
-import type { FeedSource, FeedState } from './live.js';
+import type { StepKey } from '../shared/ids.js';
+import { ProblemError } from '../shared/problems.js';
+import { openStream, problemOf } from './http.js';
+
+const WEB_STREAMS = 64; // bound
+const WEB_PING_MS = 20_000; // bound
+// bound: A stream whose reader has this much still to take is cut off before more is added: a page that reads comes again, and is told what is new;
+export const WEB_UNREAD_BYTES = 4 * 1024 * 1024;
+const WEB_STALLED_MS = 60_000; // bound: and one whose reader takes nothing at all of what waits for it for so long.
+
+/** What a feed knows now, and which number it has. `since`: the id that the listener saw last; null: it has seen nothing. */
+export interface FeedState {
+  readonly id: string;
+  of(since: string | null): unknown;
+}
+/** Watches until `signal` aborts or there is nothing more to come, and calls `tell` after each change. */
+export type FeedSource = (tell: (state: FeedState) => void, signal: AbortSignal) => Promise<void>;
+
+export interface Feeds {
+  /** False: there are too many streams. */
+  join(name: string, source: FeedSource, response: ServerResponse, since: string | null): boolean;
+  /** Ends all streams, and returns when nothing is watched any more. */
+  close(): Promise<void>;
+}
+
+interface Listener {
+  readonly response: ServerResponse;
+  since: string | null;
+}
+interface Feed {
+  state: FeedState | null;
+  trouble: string | null;
+  readonly listeners: Set<Listener>;
+  readonly stop: AbortController;
+}
+
+export const createFeeds = (onError: (error: unknown) => void): Feeds => {
+  const feeds = new Map<string, Feed>();
+  const watches = new Set<Promise<void>>();
+  let streams = 0;
+
+  const write = ({ response }: Listener, event: string, id: string | null, data: unknown): void => {
+    // What a reader leaves lying lies in our memory.
+    if (response.writableLength > WEB_UNREAD_BYTES) response.destroy();
+    if (response.destroyed) return;
+    response.write(`${id === null ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  const tellOne = (feed: Feed, listener: Listener): void => {
+    if (feed.state === null || feed.state.id === listener.since) return;
+    write(listener, 'change', feed.state.id, feed.state.of(listener.since));
+    listener.since = feed.state.id;
+  };
+  const start = (name: string, source: FeedSource): Feed => {
+    const feed: Feed = { state: null, trouble: null, listeners: new Set(), stop: new AbortController() };
+    feeds.set(name, feed);
+    const tell = (state: FeedState): void => {
+      feed.state = state;
+      feed.trouble = null;
+      for (const listener of feed.listeners) tellOne(feed, listener);
+    };
+    const watch = watching(source, tell, feed.stop.signal, (error) => {
+      if (!(error instanceof ProblemError)) onError(error);
+      feed.trouble = problemOf(error).message;
+      for (const listener of feed.listeners) write(listener, 'trouble', null, { message: feed.trouble });
+    }).finally(() => watches.delete(watch));
+    watches.add(watch);
+    return feed;
+  };
+  return {
+    join: (name, source, response, since) => {
+      if (streams >= WEB_STREAMS) return false;
+      streams += 1;
+      const feed = feeds.get(name) ?? start(name, source);
+      const listener: Listener = { response, since };
+      openStream(response);
+      // Node counts it as silence only where the other side takes nothing of what was written either.
+      response.setTimeout(WEB_STALLED_MS, () => response.destroy());
+      feed.listeners.add(listener);
+      const ping = setInterval(() => response.write(': still here\n\n'), WEB_PING_MS);
+      response.on('close', () => {
+        clearInterval(ping);
+        streams -= 1;
+        feed.listeners.delete(listener);
+        if (feed.listeners.size > 0) return;
+        // Nobody looks any more: nothing is watched.
+        feed.stop.abort();
+        if (feeds.get(name) === feed) feeds.delete(name);
+      });
+      tellOne(feed, listener);
+      if (feed.trouble !== null) write(listener, 'trouble', null, { message: feed.trouble });
+      return true;
+    },
+    close: async () => {
+      for (const feed of feeds.values()) {
+        feed.stop.abort();
+        for (const { response } of feed.listeners) response.destroy();
+      }
+      await Promise.all(watches);
+    },
+  };
+};
+
+/** A watch that fails (the server went away) begins anew; one that came to its end has told all there is. */
+const watching = async (
+  source: FeedSource,
+  tell: (state: FeedState) => void,
+  signal: AbortSignal,
+  onTrouble: (error: unknown) => void,
+): Promise<void> => {
+  const over = (): boolean => signal.aborted;
+  while (!over()) {
+    try {
+      await source(tell, signal);
+      return;
+    } catch (error) {
+      if (over()) return;
+      onTrouble(error);
+      await sleep(BOUNDS.webAgain_ms, undefined, { signal }).catch(() => undefined);
+    }
+  }
+};
+
+// What can be looked at live: the list of runs, and one run with its events.
 
 export interface ListMessage {
   readonly list: RunList;

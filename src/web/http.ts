@@ -1,7 +1,11 @@
 /** Reading and answering requests: bounded bodies, JSON, headers that every answer has. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BOUNDS } from '../shared/limits.js';
+import { isIP } from 'node:net';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { fail, problem, PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
+
+// bound: The review page: what one request may hold, how many sessions and live streams there may be, and how fast requests may come.
+const WEB_BODY_BYTES = 256 * 1024;
+export const WEB_URL_CHARS = 4_096; // bound
 
 /**
  * No code but our own files, no inline code, no frame, no form, nothing from elsewhere; and the browser refuses every assignment of
@@ -99,7 +103,7 @@ export const readJson = async (request: IncomingMessage): Promise<unknown> => {
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > BOUNDS.webBody_bytes) return fail('usage', `The body is over ${BOUNDS.webBody_bytes} bytes.`);
+    if (bytes > WEB_BODY_BYTES) return fail('usage', `The body is over ${WEB_BODY_BYTES} bytes.`);
     parts.push(part);
   }
   try {
@@ -113,3 +117,93 @@ export const problemOf = (error: unknown): Problem =>
   error instanceof ProblemError
     ? error.problem
     : problem('internal', 'The review page failed; the terminal that it was started from says why.');
+
+// What a request must be before anything else is looked at: meant for this server, and not sent by another site. Pure.
+
+export interface Place {
+  /** What the `Host` header may say, in lower case. A name that resolves to us but is not listed is DNS rebinding. */
+  readonly hosts: ReadonlySet<string>;
+  /** What the `Origin` header may say: the pages that are ours, each with its scheme. */
+  readonly origins: ReadonlySet<string>;
+}
+
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
+
+export const isLoopback = (host: string): boolean => host === '::1' || LOOPBACK.includes(host);
+
+export const bracketed = (host: string): string => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);
+
+/** `publicUrl`: the address that people use where a proxy stands before the server. */
+export const placeOf = (host: string, port: number, publicUrl: string | null): Place => {
+  const names = isLoopback(host) ? LOOPBACK : [bracketed(host)];
+  const own = names.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
+  const told = publicUrl === null ? [] : [new URL(publicUrl)];
+  return {
+    hosts: new Set([...own, ...told.map((url) => url.host)].map((name) => name.toLowerCase())),
+    origins: new Set([...own.map((name) => `http://${name}`.toLowerCase()), ...told.map((url) => url.origin)]),
+  };
+};
+
+interface Asked {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Null: go on; else the status and why. */
+export const refusalOf = ({ method, url = '/', headers }: Asked, place: Place): readonly [number, string] | null => {
+  if (url.length > WEB_URL_CHARS) return [414, 'The address is too long.'];
+  const host = (headers.host ?? '').toLowerCase();
+  if (!place.hosts.has(host)) return [421, 'This server does not answer under that name.'];
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') return [405, 'Only GET and POST are answered.'];
+  const { origin } = headers;
+  if (origin !== undefined && !place.origins.has(origin.toLowerCase())) return [403, 'Another site asked for this.'];
+  if (method === 'POST' && origin === undefined) return [403, 'A change must say which page it comes from (Origin).'];
+  const site = headers['sec-fetch-site'];
+  // A link on another page may lead here; nothing else of another site may.
+  const visit =
+    method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !visit)
+    return [403, 'Another site asked for this.'];
+  return null;
+};
+
+/** One cookie of a request. */
+export const cookieOf = ({ cookie }: IncomingHttpHeaders, name: string): string | undefined =>
+  cookie
+    ?.split(';')
+    .map((part) => part.trim())
+    .find((part) => part.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+
+// Whose rate a request counts against: where it comes from. Pure.
+
+/** An IPv6 customer has a whole /64: its first four groups. IPv4 in IPv6 is IPv4. */
+const placeOfIp = (ip: string): string => {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (isIP(ip) !== 6) return ip;
+  const [head = '', tail] = (ip.split('%')[0] ?? '').toLowerCase().split('::');
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
+  const [before, after] = [groups(head), groups(tail ?? '')];
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  const all = [...before, ...Array.from({ length: zeros }, () => '0'), ...after];
+  return all
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+};
+
+/**
+ * `proxied`: a proxy stands before the server, and all requests come from its address. It adds whom it heard at the end of
+ * `X-Forwarded-For`. Whoever goes round it, or a proxy that lets the header through as it came, can say anything there, so nothing but
+ * the fairness between addresses may hang on it.
+ */
+export const addressOf = (
+  peer: string | undefined,
+  forwarded: string | string[] | undefined,
+  proxied: boolean,
+): string => {
+  const told = proxied ? [forwarded].flat().join(',').split(',').at(-1)?.trim() : undefined;
+  return placeOfIp(told !== undefined && isIP(told) !== 0 ? told : (peer ?? ''));
+};

@@ -1,22 +1,20 @@
 /** What the page may ask for, once it is known who asks. Runs are named by their whole key, proposals by their hash. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { decide, type DecideOptions } from '../client/decide.js';
-import { listRuns } from '../client/list-runs.js';
-import { proposalNeeds } from '../client/proposal-needs.js';
-import { proposalTexts } from '../client/proposal-texts.js';
-import { resolveRun, type ResolvedRun } from '../client/resolve-run.js';
-import { diffText, showRun } from '../client/show-run.js';
+import { decide, type DecideOptions } from '../client/runs/decide.js';
+import { listRuns } from '../client/runs/list.js';
+import { proposalNeeds, proposalTexts } from '../client/runs/proposal.js';
+import { resolveRun, type ResolvedRun } from '../client/runs/resolve.js';
+import { diffText, showRun } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
 import { readSealedDiff } from '../edits/index.js';
 import { ANSWER_MEANS, type Answer } from '../shared/decisions.js';
 import { BOUNDS } from '../shared/limits.js';
 import { fail } from '../shared/problems.js';
-import type { SealedProposal } from '../shared/protocol.js';
-import { isStepKey, type StepKey } from '../shared/refs.js';
-import { listFeed, runFeed } from './feeds.js';
+import type { SealedProposal } from '../shared/proposal-activities.js';
+import { isStepKey, type StepKey } from '../shared/ids.js';
+import { listFeed, runFeed, type Feeds } from './feeds.js';
 import { readJson, refuse, send, sendJson } from './http.js';
-import type { Feeds } from './live.js';
 
 export interface RouteContext {
   readonly request: IncomingMessage;

@@ -2,21 +2,48 @@
  * The review page's server: our own files, and the client functions as JSON. It answers under its own names only, to its own page only,
  * and to those only who were let in; see docs/review-page.md.
  */
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { fail, problem, ProblemError } from '../shared/problems.js';
 import type { Emend } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
-import { fail, problem, ProblemError } from '../shared/problems.js';
-import { addressOf } from './address.js';
-import type { Assets } from './assets.js';
-import { bracketed, cookieOf, isLoopback, placeOf, refusalOf, type Place } from './guard.js';
-import { problemOf, readJson, refuse, send, sendJson, sendProblem } from './http.js';
-import { createFeeds } from './live.js';
-import { addressBound } from './rate.js';
+import {
+  addressOf,
+  bracketed,
+  cookieOf,
+  isLoopback,
+  placeOf,
+  refusalOf,
+  type Place,
+  problemOf,
+  readJson,
+  refuse,
+  send,
+  sendJson,
+  sendProblem,
+} from './http.js';
+import { createFeeds } from './feeds.js';
+import { addressBound, createSessions } from './sessions.js';
 import { answerRoute } from './routes.js';
-import { createSessions } from './sessions.js';
+
+const WEB_STRANGERS_BURST = 100; // bound: Of those who are not let in: from one address, and from all together.
+const WEB_STRANGERS_PER_SECOND = 20; // bound
+const WEB_ALL_STRANGERS_BURST = 1_000; // bound
+const WEB_ALL_STRANGERS_PER_SECOND = 200; // bound
+// bound: Wrong tokens, and secrets. At the second bound a secret of 16 random characters is not found in the age of the earth.
+export const WEB_LOGINS_BURST = 10;
+const WEB_LOGINS_PER_SECOND = 0.1; // bound
+const WEB_ALL_LOGINS_BURST = 100; // bound
+const WEB_ALL_LOGINS_PER_SECOND = 2; // bound
+const WEB_ADDRESSES = 10_000; // bound: Addresses whose rates are remembered; the one that was silent the longest is forgotten first.
+const WEB_SECRET_CHARS = 16; // bound
+const WEB_CLOSE_MS = 5_000; // bound: What is being asked of Temporal when the page's server ends is waited for at most so long.
 
 export interface WebOptions {
   readonly host: string;
@@ -56,14 +83,14 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   const sessions = createSessions(secret);
   const feeds = createFeeds(onError);
   const logins = addressBound({
-    each: { burst: BOUNDS.webLogins_burst, perSecond: BOUNDS.webLogins_perSecond },
-    all: { burst: BOUNDS.webAllLogins_burst, perSecond: BOUNDS.webAllLogins_perSecond },
-    addresses: BOUNDS.webAddresses,
+    each: { burst: WEB_LOGINS_BURST, perSecond: WEB_LOGINS_PER_SECOND },
+    all: { burst: WEB_ALL_LOGINS_BURST, perSecond: WEB_ALL_LOGINS_PER_SECOND },
+    addresses: WEB_ADDRESSES,
   });
   const strangers = addressBound({
-    each: { burst: BOUNDS.webStrangers_burst, perSecond: BOUNDS.webStrangers_perSecond },
-    all: { burst: BOUNDS.webAllStrangers_burst, perSecond: BOUNDS.webAllStrangers_perSecond },
-    addresses: BOUNDS.webAddresses,
+    each: { burst: WEB_STRANGERS_BURST, perSecond: WEB_STRANGERS_PER_SECOND },
+    all: { burst: WEB_ALL_STRANGERS_BURST, perSecond: WEB_ALL_STRANGERS_PER_SECOND },
+    addresses: WEB_ADDRESSES,
   });
   const from = ({ socket, headers }: IncomingMessage): string =>
     addressOf(socket.remoteAddress, headers['x-forwarded-for'], publicUrl !== null);
@@ -153,7 +180,7 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
       const given = new AbortController();
       await Promise.race([
         Promise.all([...underWay, feeds.close()]),
-        sleep(BOUNDS.webClose_ms, undefined, { signal: given.signal }).catch(() => undefined),
+        sleep(WEB_CLOSE_MS, undefined, { signal: given.signal }).catch(() => undefined),
       ]);
       given.abort();
     },
@@ -173,8 +200,8 @@ const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
       `Whoever reaches ${publicUrl ?? host} could change files and run commands here, so a secret is needed.`,
       'Set EMEND_WEB_SECRET to a long random text (`openssl rand -hex 32`), and put a proxy with TLS before it; or leave out --host.',
     );
-  else if (secret.length < BOUNDS.webSecret_chars)
-    fail('usage', `EMEND_WEB_SECRET has ${secret.length} characters; at least ${BOUNDS.webSecret_chars} are needed.`);
+  else if (secret.length < WEB_SECRET_CHARS)
+    fail('usage', `EMEND_WEB_SECRET has ${secret.length} characters; at least ${WEB_SECRET_CHARS} are needed.`);
   if ((host === '0.0.0.0' || host === '::') && publicUrl === null)
     fail(
       'usage',
@@ -221,4 +248,50 @@ const sendAsset = (request: IncomingMessage, response: ServerResponse, assets: A
     vary: 'accept-encoding',
     ...(brotli === null ? {} : { 'content-encoding': 'br' }),
   });
+};
+
+// The built page, read once at the start: what is not in this list of files cannot be asked for.
+
+export interface Asset {
+  readonly type: string;
+  readonly body: Buffer;
+  /** Null: too small to gain by it. */
+  readonly brotli: Buffer | null;
+  /** Its name holds a hash of its content. */
+  readonly immutable: boolean;
+}
+export type Assets = ReadonlyMap<string, Asset>;
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+const WORTH_bytes = 1_024;
+
+/** `dist/web`, from dist/src/web as from src/web. */
+const builtPage = (): string =>
+  fileURLToPath(new URL(import.meta.url.includes('/dist/') ? '../../web/' : '../../dist/web/', import.meta.url));
+
+/** By path, `/` being the page itself. Throws ProblemError `internal` where it was not built. */
+export const loadAssets = async (dir: string = builtPage()): Promise<Assets> => {
+  const entries = await readdir(dir, { recursive: true, encoding: 'utf8' }).catch(() =>
+    fail(
+      'internal',
+      `The review page is not at ${dir}.`,
+      'In a checkout run `npm run build`; otherwise install again.',
+    ),
+  );
+  const assets = new Map<string, Asset>();
+  for (const name of entries) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    const body = await readFile(join(dir, name));
+    const at = `/${name.replaceAll('\\', '/')}`;
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
+    const brotli = body.length < WORTH_bytes ? null : brotliCompressSync(body, { params });
+    assets.set(at === '/index.html' ? '/' : at, { type, body, brotli, immutable: at.startsWith('/assets/') });
+  }
+  return assets;
 };

@@ -5,7 +5,57 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BOUNDS } from '../shared/limits.js';
-import { rateBound, type RateBound } from './rate.js';
+
+export const WEB_SESSIONS = 100; // bound
+const WEB_REQUESTS_BURST = 400; // bound
+const WEB_REQUESTS_PER_SECOND = 100; // bound
+
+/** A bound on how fast something may come: `burst` at once, then `perSecond`. */
+export interface RateBound {
+  take(): boolean;
+}
+
+export const rateBound = (burst: number, perSecond: number, now: () => number = () => performance.now()): RateBound => {
+  let left = burst;
+  let at = now();
+  return {
+    take: () => {
+      const time = now();
+      left = Math.min(burst, left + ((time - at) / 1000) * perSecond);
+      at = time;
+      if (left < 1) return false;
+      left -= 1;
+      return true;
+    },
+  };
+};
+
+export interface Rate {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+/**
+ * A bound for each address and one for all together. One that is over its own uses up nothing of the others': it shuts out nobody else.
+ * At most `addresses` are remembered, so many addresses together are bounded by `all`.
+ */
+export const addressBound = (
+  { each, all, addresses }: { readonly each: Rate; readonly all: Rate; readonly addresses: number },
+  now?: () => number,
+): { take(address: string): boolean } => {
+  const overall = rateBound(all.burst, all.perSecond, now);
+  const bounds = new Map<string, RateBound>();
+  return {
+    take: (address) => {
+      const own = bounds.get(address) ?? rateBound(each.burst, each.perSecond, now);
+      bounds.delete(address);
+      bounds.set(address, own);
+      const [oldest] = bounds.keys();
+      if (bounds.size > addresses && oldest !== undefined) bounds.delete(oldest);
+      return own.take() && overall.take();
+    },
+  };
+};
 
 export interface Session {
   /** Who decides: kept with every decision. */
@@ -48,9 +98,9 @@ export const createSessions = (secret: string | null, now: () => number = Date.n
   const open = (person: string): OpenedSession => {
     for (const [id, kept] of sessions) if (kept.endsAt < now()) sessions.delete(id);
     const [oldest] = sessions.keys();
-    if (sessions.size >= BOUNDS.webSessions && oldest !== undefined) sessions.delete(oldest);
+    if (sessions.size >= WEB_SESSIONS && oldest !== undefined) sessions.delete(oldest);
     const opened = { cookie: fresh(), key: fresh() };
-    const rate = rateBound(BOUNDS.webRequests_burst, BOUNDS.webRequests_perSecond);
+    const rate = rateBound(WEB_REQUESTS_BURST, WEB_REQUESTS_PER_SECOND);
     sessions.set(idOf(opened.cookie), { person, rate, key: digest(opened.key), endsAt: now() + BOUNDS.webSession_ms });
     return opened;
   };

@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../src/activities/index.js';
-import { createEditRunner } from '../../src/activities/edit-runner.js';
-import type { ActivityDependencies } from '../../src/activities/dependencies.js';
-import { preflight } from '../../src/activities/preflight.js';
-import type { SealInput, VerifyInput } from '../../src/shared/protocol.js';
-import { resolveTimings } from '../../src/temporal/timings.js';
-import { createArchive } from '../../src/workspace/archive.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { createRecordStore } from '../../src/workspace/records.js';
+import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
+import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import { preflight } from '../../src/activities/step/preflight.js';
+import type { SealInput, VerifyInput } from '../../src/shared/proposal-activities.js';
+import { resolveTimings } from '../../src/temporal/settings.js';
+import { createArchive } from '../../src/stores/directory/archive.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { createRecordStore } from '../../src/stores/directory/records.js';
 import { testIf } from '../support/skipped.js';
-import { commandTurn } from '../../src/workspace/turns.js';
+import { commandTurn } from '../../src/system/turns.js';
 
 const STEP = 'ef'.repeat(16);
 const FILES = Array.from({ length: 12 }, (_, n) => `f${n}.txt`);
@@ -123,7 +123,7 @@ test('a turn that does not come in time: `busy` to a workflow that knows it, els
   expect(await run(host().seal, { ...input, retriesBusy: true })).toMatchObject({ outcome: 'sealed' });
 });
 
-const entry = new URL(`file://${join(process.cwd(), 'dist/src/activities/edit-thread.js')}`);
+const entry = new URL(`file://${join(process.cwd(), 'dist/src/activities/frame/edit-thread.js')}`);
 const built = existsSync(entry) && existsSync('/proc/self/task');
 testIf(built, 'not built: node scripts/build.js')(
   'large edits: no more threads at once than there are cores',

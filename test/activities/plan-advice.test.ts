@@ -2,16 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { debugPhase } from '../../src/activities/plan/debug-phase.js';
-import { proposeReplan } from '../../src/activities/plan/propose-replan.js';
-import { scorePhase } from '../../src/activities/plan/score-phase.js';
-import type { ActivityDependencies } from '../../src/activities/dependencies.js';
-import { putRefusal } from '../../src/activities/refusals.js';
-import { parseConfig } from '../../src/job/config.js';
-import { resolveLimits } from '../../src/job/limits.js';
-import { createArchive } from '../../src/workspace/archive.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import type { BlobStore } from '../../src/workspace/types.js';
+import { debugPhase, scorePhase } from '../../src/activities/plan/plan-call.js';
+import { proposeReplan } from '../../src/activities/plan/replan.js';
+import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import { putRefusal } from '../../src/activities/step/refusals.js';
+import { parseConfig } from '../../src/documents/job/config.js';
+import { resolveLimits } from '../../src/documents/job/limits.js';
+import { createArchive } from '../../src/stores/directory/archive.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import type { BlobStore } from '../../src/stores/ports.js';
 import type { Rehearsal } from '../../src/model/rehearsal/server.js';
 import { journalAt, rule, withDir, withRehearsal } from '../model/support.js';
 

@@ -1,8 +1,8 @@
 /** What a phase is expected to take: if nothing fails, and where its tests fail each time until a person is asked. */
 import { expect, test } from '@jest/globals';
 import { mostOfPhase } from '../../src/activities/plan/estimate.js';
-import { parseConfig } from '../../src/job/config.js';
-import { resolveLimits } from '../../src/job/limits.js';
+import { parseConfig } from '../../src/documents/job/config.js';
+import { resolveLimits } from '../../src/documents/job/limits.js';
 
 const ASKED = { calls: 2, input_tokens: 4_000, output_tokens: 1_000, usd: 0.1 };
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { fallbackOf } from '../../src/activities/plan/fallback.js';
+import { fallbackOf } from '../../src/activities/plan/phase-job.js';
 
 let workspace = '';
 beforeEach(() => {

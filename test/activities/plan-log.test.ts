@@ -12,14 +12,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { rotatingFile, withPlanLog } from '../../src/activities/plan/plan-log.js';
-import { statsOf } from '../../src/plan/stats.js';
+import { rotatingFile, withPlanLog, PLAN_LOG_TAIL_BYTES } from '../../src/activities/plan/plan-log.js';
+import { statsOf } from '../../src/documents/plan/report.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
-import { isOfKind } from '../../src/shared/plan/event-kinds.js';
-import { STORE_BOUNDS } from '../../src/shared/bounds.js';
-import { createArchive } from '../../src/workspace/archive.js';
-import { eventEntries } from '../../src/workspace/archive-entries.js';
-import type { Archive } from '../../src/workspace/types.js';
+import { isOfKind } from '../../src/shared/event-text.js';
+import { createArchive, eventEntries } from '../../src/stores/directory/archive.js';
+import type { Archive } from '../../src/stores/ports.js';
 
 let dir: string;
 beforeEach(() => {
@@ -138,7 +136,7 @@ describe('a worker that restarts', () => {
 
   test('looks at the end of a long log only', async () => {
     mkdirSync(join(dir, 'logs'));
-    writeFileSync(log(), `${'x'.repeat(STORE_BOUNDS.planLogTail_bytes)}\n`);
+    writeFileSync(log(), `${'x'.repeat(PLAN_LOG_TAIL_BYTES)}\n`);
     await worker().append(KEY, entries);
     await worker().append(KEY, entries);
     expect(lines()).toHaveLength(10);

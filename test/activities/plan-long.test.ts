@@ -4,17 +4,18 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
-import { createArchive } from '../../src/workspace/archive.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { createRecordStore } from '../../src/workspace/records.js';
-import type { ReadPlanInput, ReadPlanResult } from '../../src/shared/plan/activities.js';
-import { nextPlanMove } from '../../src/shared/plan/moves.js';
-import { progressOfPlan } from '../../src/shared/plan/progress.js';
-import { reducePlan } from '../../src/shared/plan/reducer.js';
-import { initialPlan, withPhase } from '../../src/shared/plan/state.js';
-import type { PlanInput, ReadyPlan } from '../../src/shared/plan/types.js';
+import { createArchive } from '../../src/stores/directory/archive.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { createRecordStore } from '../../src/stores/directory/records.js';
+import type { ReadPlanInput, ReadPlanResult } from '../../src/shared/plan-activities.js';
+import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { progressOfPlan } from '../../src/workflows/plan/views.js';
+import { reducePlan } from '../../src/workflows/plan/reduce.js';
+import { initialPlan, withPhase } from '../../src/workflows/plan/state.js';
+import type { PlanInput } from '../../src/shared/run.js';
+import type { ReadyPlan } from '../../src/shared/plan.js';
 
 const PHASES = 300;
 

@@ -1,6 +1,6 @@
 /** What a phase's commit leaves undone, on a real repository: by its message and by the files that are there. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { undoneOf } from '../../src/activities/plan/undone.js';
+import { undoneOf } from '../../src/activities/plan/mark-phase.js';
 import { Blobs, isolateGit, Repo } from '../workspace/git-fixture.js';
 
 isolateGit();

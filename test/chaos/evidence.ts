@@ -1,9 +1,9 @@
 /** What is found when all is over, as plain data: the invariants are judged on it alone, so that each can be tried on planted findings. */
 import type { StepUsage } from '../../src/shared/usage.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
-import type { LedgerRow, StepResult } from '../../src/shared/protocol.js';
+import type { LedgerRow, StepResult } from '../../src/shared/run.js';
 import type { StepEvent } from '../../src/shared/events.js';
-import type { LeaseHolder } from '../../src/workspace/types.js';
+import type { LeaseHolder } from '../../src/workspace/ports.js';
 import type { End, PlanEnd } from './kind.js';
 import type { PlannedPhase } from './plans.js';
 import type { Given, Save } from './world.js';

@@ -2,10 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { createApplyEngine } from '../../src/workspace/apply.js';
-import { isOpen, openRecord } from '../../src/workspace/apply-record.js';
-import { homePaths } from '../../src/workspace/home.js';
-import { realSys } from '../../src/workspace/sys.js';
+import { createApplyEngine } from '../../src/workspace/apply/engine.js';
+import { isOpen, openRecord } from '../../src/workspace/apply/record.js';
+import { homePaths } from '../../src/stores/home.js';
+import { realSys } from '../../src/system/sys.js';
 import type { FoundCommit, FoundRecord, FoundRequest, FoundWorkspace } from './evidence.js';
 import type { World } from './world.js';
 

@@ -2,7 +2,7 @@
  * The generated work: for each fault a carrier, that is, a job with files of its own and the model's answers to it. Every line of every
  * file names its file and number, so that whatever is found later in a file says where it came from.
  */
-import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
+import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 import type { PlanDocument } from './plans.js';
 
 export type RehearsalRule = RehearsalScript['rules'][number];

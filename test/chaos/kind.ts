@@ -1,5 +1,5 @@
 /** What a kind of fault is: the job that it wants, and what it does to it. */
-import type { ResolvedRun } from '../../src/client/resolve-run.js';
+import type { ResolvedRun } from '../../src/client/runs/resolve.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
 import type { Carrier, Traits } from './jobs.js';
 import type { Random } from './random.js';

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startWorker } from '../../dist/worker.js';
-import { resolveHome } from '../../dist/src/workspace/home.js';
-import { realSys } from '../../dist/src/workspace/sys.js';
+import { resolveHome } from '../../dist/src/stores/home.js';
+import { realSys } from '../../dist/src/system/sys.js';
 
 const dir = process.env.CHAOS_TRAPS;
 const LOOK_MS = 20;

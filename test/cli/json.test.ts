@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
-import { hostId } from '../../src/workspace/home.js';
+import { hostId } from '../../src/stores/home.js';
 import { COMMANDS, faultsOf, printedFaults } from '../support/json-schema.js';
 import type { Situation } from './exit-table.js';
 import { fakeIo } from './io.js';
@@ -15,7 +15,7 @@ import { played } from './situations.js';
 const temp = () => mkdtemp(join(tmpdir(), 'emend-json-'));
 const PLAN = '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
 
-test('docs/reference/json.schema.json is what the types of src/cli/json.ts say', async () => {
+test('docs/reference/json.schema.json is what the types of src/cli/json-types.ts say', async () => {
   await promisify(execFile)(process.execPath, ['scripts/json-schema.js', '--check']);
 }, 120_000);
 

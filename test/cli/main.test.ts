@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { wantsColor } from '../../src/cli/io.js';
-import { hostId, resolveHome } from '../../src/workspace/home.js';
+import { hostId, resolveHome } from '../../src/stores/home.js';
 import { main } from '../../src/cli/main.js';
 import { buildProgram } from '../../src/cli/program.js';
-import { decisionSettings, runLimits } from '../../src/cli/settings.js';
+import { decisionSettings, runLimits } from '../../src/cli/session.js';
 import { problemOf } from '../client/fake.js';
 import { fakeIo } from './io.js';
 

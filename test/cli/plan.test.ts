@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
-import { EVERYTHING } from '../plan/support.js';
+import { EVERYTHING } from '../documents/plan/support.js';
 import { fakeIo } from './io.js';
 
 const folderWith = (files: Readonly<Record<string, string | Uint8Array>>): string => {

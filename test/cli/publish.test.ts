@@ -7,8 +7,8 @@ import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { publish } from '../../src/cli/headless/publish.js';
-import type { StepResult } from '../../src/shared/protocol.js';
+import { publish } from '../../src/cli/headless/approve.js';
+import type { StepResult } from '../../src/shared/run.js';
 import { describeIf, testIf } from '../support/skipped.js';
 import { fakeIo } from './io.js';
 

@@ -1,13 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { commandFor, decisionLines, findingText } from '../../src/cli/render/decision.js';
-import { printDiff } from '../../src/cli/render/diff.js';
-import { eventText, isWorthALine } from '../../src/cli/render/event.js';
-import { LiveBlock, progressLines } from '../../src/cli/render/progress.js';
-import { folded, line, plain, table } from '../../src/cli/render/text.js';
-import { resultLines, viewLines } from '../../src/cli/render/view.js';
-import type { ShownRun } from '../../src/client/phases-waiting.js';
+import { printDiff, eventText, isWorthALine, folded, line, plain, table } from '../../src/cli/render/text.js';
+import { LiveBlock, progressLines } from '../../src/cli/live.js';
+import { resultLines, viewLines } from '../../src/cli/render/run.js';
+import type { ShownRun } from '../../src/client/runs/show.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../src/shared/decisions.js';
-import type { LedgerRow, StepResult } from '../../src/shared/protocol.js';
+import type { LedgerRow, StepResult } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { statusOf } from '../client/fake.js';
 import { fakeIo } from './io.js';

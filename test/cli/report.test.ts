@@ -1,15 +1,13 @@
 /** Reports and statistics from archives, without a run: what is told, and that nothing in it is markup. */
 import { describe, expect, test } from '@jest/globals';
 import { reportDocument } from '../../src/cli/report/document.js';
-import { renderHtml } from '../../src/cli/report/html.js';
-import { renderMarkdown } from '../../src/cli/report/markdown.js';
-import { archivedRun } from '../../src/client/archived.js';
-import { phaseCosts } from '../../src/client/phase-costs.js';
-import { reportFacts } from '../../src/client/report-facts.js';
-import { runStats } from '../../src/client/run-stats.js';
+import { renderHtml, renderMarkdown } from '../../src/cli/report/render.js';
+import { archivedRun } from '../../src/client/archive/run.js';
+import { phaseCosts, runStats } from '../../src/client/archive/stats.js';
+import { reportFacts } from '../../src/client/archive/report.js';
 import type { EventBody } from '../../src/shared/events.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import type { ArchiveEntry } from '../../src/workspace/types.js';
+import type { ArchiveEntry } from '../../src/stores/ports.js';
 
 const EVIL = '<script>alert(1)</script>';
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString();

@@ -10,9 +10,11 @@ import * as opening from '../../src/client/open.js';
 import type { OpenOptions } from '../../src/client/open.js';
 import type { ClosedRun, Emend, RunRef } from '../../src/client/types.js';
 import { EXIT, problem, type ExitCode, type ProblemCode } from '../../src/shared/problems.js';
-import { QUERIES, type SealedProposal, type StepOutcome, type StepStatus } from '../../src/shared/protocol.js';
+import { QUERIES } from '../../src/shared/names.js';
+import type { SealedProposal } from '../../src/shared/proposal-activities.js';
+import type { StepOutcome, StepStatus } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import { hostId } from '../../src/workspace/home.js';
+import { hostId } from '../../src/stores/home.js';
 import { FakeServer, tempDir } from '../client/fake.js';
 import type { Situation } from './exit-table.js';
 import { fakeIo, type FakeIo } from './io.js';
@@ -22,6 +24,7 @@ const there: { server: FakeServer | null } = { server: null };
 const served = (): FakeServer | null => there.server;
 const { openEmend } = opening;
 jest.unstable_mockModule('../../src/client/open.js', () => ({
+  ...opening,
   openEmend: async (options: OpenOptions): Promise<Emend> => {
     const server = served();
     if (server === null) return openEmend(options);

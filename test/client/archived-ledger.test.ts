@@ -1,6 +1,6 @@
 /** The archive's ledger, told from events alone, knows the files that a decision left out. */
 import { expect, test } from '@jest/globals';
-import { ledgerOfEvents } from '../../src/client/archived-status.js';
+import { ledgerOfEvents } from '../../src/client/archive/status.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { play, type Saying, type Words } from '../shared/step-driver.js';
 

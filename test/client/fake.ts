@@ -2,12 +2,13 @@
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { resolveTimings } from '../../src/temporal/timings.js';
-import { createArchive } from '../../src/workspace/archive.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { storePaths } from '../../src/workspace/store.js';
+import { resolveTimings } from '../../src/temporal/settings.js';
+import { createArchive } from '../../src/stores/directory/archive.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { storePaths } from '../../src/stores/location.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
-import { queueNames, QUERIES, type LedgerRow, type StepStatus } from '../../src/shared/protocol.js';
+import { queueNames, QUERIES } from '../../src/shared/names.js';
+import type { LedgerRow, StepStatus } from '../../src/shared/run.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { NO_USAGE } from '../../src/shared/usage.js';

@@ -3,7 +3,7 @@ import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decide, resolveRun, runDiff, showRun } from '../../src/client/index.js';
-import { doctor } from '../../src/temporal/doctor.js';
+import { examine } from '../../src/cli/commands/doctor.js';
 import { whole } from '../e2e/support.js';
 import { eventually, transactionsOf, twoHomes, type TwoHomes } from './support.js';
 
@@ -139,7 +139,7 @@ describe('emend doctor', () => {
     async () => {
       const s = (open = await twoHomes(FILES, RULES));
       await Promise.all([s.worker(), s.otherWorker()]);
-      const check = async (name: string) => (await doctor(s.env)).find((each) => each.name === name);
+      const check = async (name: string) => (await examine(s.env)).find((each) => each.name === name);
       await eventually('all queues are polled', async () => (await check('worker'))?.ok === true);
       expect((await check('EMEND_STORE'))?.found).toMatch(new RegExp(`^${s.store} \\(id [0-9a-f]{8}\\)$`));
       const apart = join(s.home, '..', 'apart');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openEmend } from '../../src/client/index.js';
-import { doctor } from '../../src/temporal/doctor.js';
+import { examine } from '../../src/cli/commands/doctor.js';
 import { scene, whole } from '../e2e/support.js';
 import { certificates, control, type Certificates } from './support.js';
 
@@ -46,7 +46,7 @@ test(
       expect((await s.settle(run, 90)).status.decision?.reason).toBe('approval');
       await s.answer(run, 'approve');
       expect((await s.end(run, 90)).outcome).toBe('applied');
-      const checks = await doctor(s.env);
+      const checks = await examine(s.env);
       expect(checks.filter(({ name, ok }) => !ok && ['Temporal server', 'worker'].includes(name))).toEqual([]);
     } finally {
       await s.close();

@@ -1,10 +1,10 @@
 /** Applies or rolls back what a JSON file says, with a fault; prints the counted calls and the outcome. */
 import { readFileSync } from 'node:fs';
-import { createApplyEngine } from '../../src/workspace/apply.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { storePaths } from '../../src/workspace/store.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { ApplyRequest } from '../../src/workspace/types.js';
+import { createApplyEngine } from '../../src/workspace/apply/engine.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { storePaths } from '../../src/stores/location.js';
+import { realSys } from '../../src/system/sys.js';
+import type { ApplyRequest } from '../../src/workspace/ports.js';
 import { errnoError, shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 export interface ChildTask {

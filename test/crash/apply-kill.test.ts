@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { realSys } from '../../src/workspace/sys.js';
+import { realSys } from '../../src/system/sys.js';
 import { shimSys, type SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
 import { sampled } from '../support/seeded.js';

@@ -2,7 +2,7 @@
 import { patch } from '../../src/cli/commands/patch.js';
 import { undo } from '../../src/cli/commands/undo.js';
 import { processIo } from '../../src/cli/io.js';
-import { realSys } from '../../src/workspace/sys.js';
+import { realSys } from '../../src/system/sys.js';
 import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 const [work = '', workspace = '', answer = '', plan = ''] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 /** `emend plan expand|collapse` in a process of its own that a counted system call kills; prints the calls that it made. */
-import { changePlan } from '../../src/cli/commands/plan-change.js';
+import { changePlan } from '../../src/cli/commands/plan-edit.js';
 import { processIo } from '../../src/cli/io.js';
-import { realSys } from '../../src/workspace/sys.js';
+import { realSys } from '../../src/system/sys.js';
 import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 const [verb = '', kind = '', path = '', number = '', plan = ''] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
-import { EVERYTHING } from '../plan/support.js';
+import { EVERYTHING } from '../documents/plan/support.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';

@@ -1,8 +1,8 @@
 /** Puts under a shared key and takes a shared lease, together with others; prints what it got. */
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { hostId } from '../../src/workspace/home.js';
-import { createLeaseKeeper } from '../../src/workspace/lease.js';
-import { createRecordStore } from '../../src/workspace/records.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { hostId } from '../../src/stores/home.js';
+import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createRecordStore } from '../../src/stores/directory/records.js';
 
 export interface ChildAnswer {
   readonly puts: readonly { readonly value: { readonly by: string }; readonly created: boolean }[];

@@ -395,7 +395,7 @@ const MACHINE: Record<string, Bad> = {
 };
 
 describe('a job that cannot be run', () => {
-  // What the reader of jobs says is tested without processes (test/job, test/client/job-file.test.ts); here a sample goes the whole way.
+  // What the reader of jobs says is tested without processes (test/job, test/workspace/documents/read-job.test.ts); here a sample goes the whole way.
   const ALWAYS = ['job file absent', 'not Markdown', 'several problems at once', 'target outside, through a link'];
   const names = sampled('bad jobs', Object.keys(JOBS), 3, ALWAYS);
   test.each(names.map((name) => [name, JOBS[name]!] as const))('%s', (_name, bad) => expectRefusal(bad));

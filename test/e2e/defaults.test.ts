@@ -1,7 +1,7 @@
 /** With the times that people run with: a worker dies in the middle of a model call, another takes over. */
 import { afterEach, expect } from '@jest/globals';
 import { TIMINGS } from '../../src/shared/limits.js';
-import { timingVariable } from '../../src/temporal/timings.js';
+import { timingVariable } from '../../src/temporal/settings.js';
 import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { parseJob } from '../../src/job/job.js';
+import { parseJob } from '../../src/documents/job/job.js';
 import { git, runDemo } from './demo-support.js';
 
 let scratch = '';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { ClosedRun, ResolvedRun } from '../../src/client/index.js';
-import { createApplyEngine } from '../../src/workspace/apply.js';
-import type { LeaseHolder } from '../../src/workspace/types.js';
+import { createApplyEngine } from '../../src/workspace/apply/engine.js';
+import type { LeaseHolder } from '../../src/workspace/ports.js';
 import type { Scene } from './support.js';
 
 /** As anybody with the Temporal API (or its UI) reaches a run. */

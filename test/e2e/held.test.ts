@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
-import { createLeaseKeeper } from '../../src/workspace/lease.js';
+import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
 import { closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
 import { alive } from '../support/alive.js';
 import { printedFaults } from '../support/json-schema.js';

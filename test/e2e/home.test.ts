@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
-import type { StepStatus } from '../../src/shared/protocol.js';
+import type { StepStatus } from '../../src/shared/run.js';
 import { emendCommand, eventually, withHandle } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 

@@ -4,10 +4,11 @@
  * paid for.
  */
 import { afterEach, expect, test } from '@jest/globals';
-import { BOUNDS, LIMITS } from '../../src/shared/limits.js';
+import { LIMITS } from '../../src/shared/limits.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import { commandOf, TODAY } from './builds.js';
 import { scene, whole, type Scene } from './support.js';
+import { DETAILS_CHARS } from '../../src/workflows/frame/details.js';
 
 const MOST: number = LIMITS.maxFilesPerStep.max;
 const FILES = Number(
@@ -90,7 +91,7 @@ test(
       expect(paused.proposal?.files).toHaveLength(count);
       const told = await measured(s, paused.workflowId!);
       expect(told.details_bytes).toBeGreaterThan(500);
-      expect(told.details_bytes).toBeLessThanOrEqual(BOUNDS.details_chars);
+      expect(told.details_bytes).toBeLessThanOrEqual(DETAILS_CHARS);
       return { run, workflowId: paused.workflowId! };
     };
 

@@ -11,11 +11,11 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { SERVER_BOUNDS } from '../../src/shared/bounds.js';
-import { BOUNDS } from '../../src/shared/limits.js';
 import { clipped, unseenFocus } from './page-narrow.js';
 import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
 import { scene, whole, type Scene } from './support.js';
+import { NEW_RUNS_LOOK_MS } from '../../src/client/runs/watch-list.js';
+import { WEB_LOGINS_BURST } from '../../src/web/server.js';
 
 jest.setTimeout(180_000);
 
@@ -166,7 +166,7 @@ inBrowser()('the review page', () => {
     await page.getByText('There is a shared secret').click();
     await page.getByLabel('Your name').fill('Eve');
     // Two tries were taken by Grace; so many more are heard, then none for a while, the right one included.
-    for (const left of Array.from({ length: BOUNDS.webLogins_burst }).keys()) await enter(page, `guess ${left}`);
+    for (const left of Array.from({ length: WEB_LOGINS_BURST }).keys()) await enter(page, `guess ${left}`);
     await page.getByRole('alert').getByText('Too many tries').waitFor();
     await enter(page, SECRET);
     await page.getByRole('alert').getByText('Too many tries').waitFor();
@@ -321,9 +321,9 @@ inBrowser()('the review page', () => {
     symlinkSync(`${archive}-2`, `${archive}-new`);
     renameSync(`${archive}-new`, archive);
     // Each open run is looked at as it begins to be followed.
-    await page.waitForTimeout(SERVER_BOUNDS.newRunsLook_ms);
+    await page.waitForTimeout(NEW_RUNS_LOOK_MS);
     const before = queries;
-    await page.waitForTimeout(2 * SERVER_BOUNDS.newRunsLook_ms);
+    await page.waitForTimeout(2 * NEW_RUNS_LOOK_MS);
     expect(queries).toBe(before);
     expect(await page.getByRole('link', { name: /Change other.js/ }).count()).toBe(0);
     await waiting('other.js');

@@ -4,8 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import type { Emend } from '../../src/client/index.js';
-import { loadAssets } from '../../src/web/assets.js';
-import { startWeb, type WebServer } from '../../src/web/server.js';
+import { loadAssets, startWeb, type WebServer } from '../../src/web/server.js';
 import { describeIf } from '../support/skipped.js';
 
 const PLACES = [

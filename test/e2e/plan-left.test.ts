@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
 import { lastCheckpointed, planOfPath, resolveRun, runOfPlan, showRun } from '../../src/client/index.js';
-import { settleWorktrees } from '../../src/client/ended-worktrees.js';
+import { settleWorktrees } from '../../src/client/ended/runs.js';
 import { printedFaults } from '../support/json-schema.js';
 import { check } from './check-history.js';
 import { closedOf, emendCommand, eventually, withHandle } from './ends.js';

@@ -1,6 +1,6 @@
 /** A plan of small files for end-to-end tests, the rehearsed answers to it, and how it is started. */
 import { planOfPath, resolveRun, startPlan, type ResolvedRun } from '../../src/client/index.js';
-import type { PlanOptions } from '../../src/shared/plan/types.js';
+import type { PlanOptions } from '../../src/shared/run.js';
 import { whole, type Scene } from './support.js';
 
 export interface DemoPhase {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolveRun } from '../../src/client/index.js';
-import { DOCUMENTED } from '../plan/support.js';
+import { DOCUMENTED } from '../documents/plan/support.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
 import { answerFor, planText, startDemo, TWO_WAVES, type DemoPhase } from './plan-support.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { archivedRun } from '../../src/client/archived.js';
+import { archivedRun } from '../../src/client/archive/run.js';
 import { listRuns, resolveRun, showRun, tellPlan, planOfPath } from '../../src/client/index.js';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';

@@ -1,6 +1,6 @@
 /** A file too large for one answer is edited in regions; a model that is shown windows asks for lines. */
 import { afterEach, expect, test } from '@jest/globals';
-import { UNDONE_ASKED, UNDONE_ASKED_OF_A_PART } from '../../src/shared/plan/undone-words.js';
+import { UNDONE_ASKED, UNDONE_ASKED_OF_A_PART } from '../../src/model/prompts/edit.js';
 import { check } from './check-history.js';
 import { scene, structured, type Scene } from './support.js';
 

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResolvedRun } from '../../src/client/index.js';
-import { createLeaseKeeper } from '../../src/workspace/lease.js';
+import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
 import { eventually, leaseOf, pidsIn } from './ends.js';
 import { numbered, scene, whole, type Scene, type WorkerProcess } from './support.js';
 

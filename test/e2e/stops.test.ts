@@ -3,7 +3,7 @@
  * SIGCONT: the woken process changes nothing any more, and ends no lease but its own. EMEND_WHOLE=1 runs every named point.
  */
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { createLeaseKeeper } from '../../src/workspace/lease.js';
+import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { endedLate, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
 import { leaseOf } from './ends.js';

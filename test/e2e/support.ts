@@ -22,7 +22,7 @@ import {
 } from '../../src/client/index.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import { homesOf, noteShares } from './homes.js';
-import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
+import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 
 /** Time-outs and leases of seconds, as crash tests want them. */
 const FAST: Record<string, string> = {

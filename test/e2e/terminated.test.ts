@@ -5,7 +5,7 @@
  */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, resolveRun, runEvents, showRun } from '../../src/client/index.js';
-import { endHold, settleHolds } from '../../src/client/leases.js';
+import { endHold, settleHolds } from '../../src/client/ended/locks.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { closedOf, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf, type At, type State } from './states.js';

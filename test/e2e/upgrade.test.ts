@@ -7,7 +7,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { resolveRun } from '../../src/client/index.js';
-import type { StepResult } from '../../src/shared/protocol.js';
+import type { StepResult } from '../../src/shared/run.js';
 import { sampled } from '../support/seeded.js';
 import { buildWorker, commandOf, endBuildWorkers, TODAY, unpacked } from './builds.js';
 import { scene, whole, type Scene } from './support.js';

@@ -5,7 +5,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { WORKFLOWS } from '../../src/shared/protocol.js';
+import { WORKFLOWS } from '../../src/shared/names.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { buildWorker, endBuildWorkers, TODAY } from './builds.js';
 import { scene, whole, type Scene } from './support.js';

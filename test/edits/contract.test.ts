@@ -1,6 +1,6 @@
 /** One suite for every format: the same edit said in any of them gives the same bytes, in every kind of file. */
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer } from '../../src/edits/outcome.js';
+import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
 import { type AnswerFormat, DIALECTS, FORMATS } from '../../src/shared/formats.js';
 import { type LineEdit, SAY } from './formats.js';

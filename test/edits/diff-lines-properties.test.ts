@@ -2,17 +2,14 @@
 import { expect, jest, test } from '@jest/globals';
 import { diffArrays } from 'diff';
 import fc from 'fast-check';
-import { ByteText } from '../../src/edits/byte-text.js';
-import { combinedDiff } from '../../src/edits/diff.js';
-import { lineOrigins } from '../../src/edits/diff-lines.js';
-import { applyAnswer } from '../../src/edits/outcome.js';
-import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
+import { ByteText } from '../../src/edits/text/byte-text.js';
+import { combinedDiff } from '../../src/edits/proposal/write-diff.js';
+import { lineOrigins, DIFF_EDITS, DIFF_WHOLE_LINES, DIFF_WINDOW_LINES } from '../../src/edits/text/line-diff.js';
+import { applyAnswer } from '../../src/edits/apply-answer.js';
 import { fuzz } from '../support/fuzz.js';
 
 /** Made smaller, a case has no longer too many differences: the one that fails is told as it is. */
 const AS_DRAWN = { endOnFailure: true };
-
-const { diffEdits, diffWhole_lines, diffWindow_lines } = EDIT_BOUNDS;
 
 interface Sides {
   readonly base: string[];
@@ -27,12 +24,12 @@ const edits = fc.constantFrom(20, 150, 200, 250).chain((keepMost) =>
   }),
 );
 /** Edits until there are just too many for one diff; among them a stretch that has nothing in common: there the windows end, and anchors go on. */
-const sides = (kinds: number, baseLines = 2 * diffWindow_lines): fc.Arbitrary<Sides> =>
+const sides = (kinds: number, baseLines = 2 * DIFF_WINDOW_LINES): fc.Arbitrary<Sides> =>
   fc
     .record({
       edits,
       foreign: fc.constantFrom(0, 0, 150, 450),
-      foreignAt: fc.integer({ min: 0, max: 2 * diffWindow_lines }),
+      foreignAt: fc.integer({ min: 0, max: 2 * DIFF_WINDOW_LINES }),
     })
     .map(({ edits: drawn, foreign, foreignAt }) => {
       const made: Sides = { base: [], result: [] };
@@ -45,7 +42,7 @@ const sides = (kinds: number, baseLines = 2 * diffWindow_lines): fc.Arbitrary<Si
         differences += gone + come;
       };
       let isForeignDone = false;
-      for (let n = 0; differences <= diffEdits || base.length <= baseLines; n += 1) {
+      for (let n = 0; differences <= DIFF_EDITS || base.length <= baseLines; n += 1) {
         const { keep, gone, come } = drawn[n % drawn.length] ?? { keep: 1, gone: 1, come: 1 };
         for (let i = 0; i <= keep; i += 1) {
           const text = line(base.length);
@@ -110,7 +107,7 @@ test('lines that repeat: sound, and nearly as much is kept', () => {
 test('sides so long that windows come first: as strings and as bytes the same, sound, and nearly as much is kept', () => {
   fc.assert(
     fc.property(
-      fc.constantFrom(0, 5, 50).chain((kinds) => sides(kinds, diffWhole_lines)),
+      fc.constantFrom(0, 5, 50).chain((kinds) => sides(kinds, DIFF_WHOLE_LINES)),
       (s) => {
         const origins = [...lineOrigins(s.base, s.result)];
         expectSound(s, origins);
@@ -129,15 +126,15 @@ test('sides so long that windows come first: as strings and as bytes the same, s
 });
 
 test('between anchors no line is compared again and again, however long the sides are alike', () => {
-  const foreign = (side: string): string[] => Array.from({ length: 2 * diffWindow_lines }, (_, i) => `${side} ${i}`);
-  const alike = Array.from({ length: diffWhole_lines }, (_, i) => `a line of both sides, the one with number ${i}`);
+  const foreign = (side: string): string[] => Array.from({ length: 2 * DIFF_WINDOW_LINES }, (_, i) => `${side} ${i}`);
+  const alike = Array.from({ length: DIFF_WHOLE_LINES }, (_, i) => `a line of both sides, the one with number ${i}`);
   const sidesOf = (side: string): ByteText =>
     ByteText.of(text([...foreign(side), ...alike, ...foreign(side)]), 0, 'utf8');
   const [base, result] = [sidesOf('old'), sidesOf('new')];
   const compared = [jest.spyOn(ByteText.prototype, 'isLine'), jest.spyOn(Buffer.prototype, 'compare')];
   try {
     const kept = [...lineOrigins(base, result)].filter((origin) => origin >= 0);
-    expect(kept).toEqual(alike.map((_, i) => 2 * diffWindow_lines + i));
+    expect(kept).toEqual(alike.map((_, i) => 2 * DIFF_WINDOW_LINES + i));
     const calls = compared.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
     expect(calls).toBeLessThan(2 * base.length);
   } finally {

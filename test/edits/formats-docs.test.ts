@@ -80,7 +80,8 @@ describe('docs/formats.md', () => {
 
   test('names every rung, and every code that the engine or a scenario says', () => {
     const codes = new Set<string>();
-    for (const file of readdirSync('src/edits').filter((name) => name.endsWith('.ts')))
+    const files = readdirSync('src/edits', { recursive: true, encoding: 'utf8' });
+    for (const file of files.filter((name) => name.endsWith('.ts')))
       for (const [, code] of readFileSync(`src/edits/${file}`, 'utf8').matchAll(
         /(?:\bcode: |\b(?:refuse|refusal|invalid|fault|bad)\(\s*)'([a-z]+(?:_[a-z]+)*)'/g,
       ))

@@ -12,6 +12,8 @@ import { DIALECTS, FORMATS, type AnswerFormat } from '../../src/shared/formats.j
 import { BOUNDS } from '../../src/shared/limits.js';
 import { sampled } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
+import { MAX_ANSWER_LINES } from '../../src/edits/answer-size.js';
+import { REASONS_TOLD } from '../../src/edits/apply-answer.js';
 
 const ALL: readonly AnswerFormat[] = [...FORMATS, ...DIALECTS];
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -116,7 +118,7 @@ describe('answers beyond all bounds', () => {
   test.each(['whole-file', 'unified-diff', 'search-blocks'] as const)(
     '%s: as many lines as are read at all',
     (format) => {
-      const most = BOUNDS.maxAnswer_lines;
+      const most = MAX_ANSWER_LINES;
       expect(judge(format, '\n'.repeat(most + 1))).toMatchObject({
         outcome: 'invalid',
         reasons: [{ code: 'answer_too_large' }],
@@ -131,7 +133,7 @@ describe('answers beyond all bounds', () => {
     const answer = `{"operations":[${operation.repeat(9_999)}${operation.slice(0, -1)}]}`;
     const outcome = judge('structured-edit', answer);
     expect(outcome).toMatchObject({ outcome: 'refused' });
-    expect(outcome.outcome === 'edited' ? 0 : outcome.reasons.length).toBe(BOUNDS.reasonsTold);
+    expect(outcome.outcome === 'edited' ? 0 : outcome.reasons.length).toBe(REASONS_TOLD);
   });
 
   test.each(ALL)('%s: a million edits are refused by their number or the length of the answer', (format) => {

@@ -1,7 +1,139 @@
+/** Which lines of a file are shown that does not fit: every line here weighs 10, so budgets count lines. */
 import { describe, expect, test } from '@jest/globals';
-import { lineCheck, listing, mergeRanges } from '../../src/edits/listing.js';
-import { windowedListing } from '../../src/edits/listing-windows.js';
-import { splitLines } from '../../src/edits/text.js';
+import {
+  windowedListing,
+  lineCheck,
+  listing,
+  mergeRanges,
+  WINDOW_WORD_LINES,
+  WINDOW_HEAD_LINES,
+  WINDOW_TAIL_LINES,
+  WINDOW_WORDS,
+  WINDOW_PLACES,
+} from '../../src/edits/listing.js';
+import { splitLines } from '../../src/edits/text/codec.js';
+
+const COUNT = 1_000;
+const WEIGHT = 10;
+const PLAIN = 'xxxxxx';
+
+/** 1,000 lines of 6 characters with `special` ones (by number) among them; `lines`: the budget. The ranges that are seen. */
+const seen = (hints: string, lines: number, special: Readonly<Record<number, string>> = {}): string => {
+  const all = Array.from({ length: COUNT }, (_, i) => (special[i + 1] ?? PLAIN).padEnd(6).slice(0, 6));
+  const shown = windowedListing(splitLines(`${all.join('\n')}\n`), lines * WEIGHT, hints, WEIGHT - 6);
+  return shown.seen?.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(' ') ?? 'all';
+};
+const HEAD = `1-${WINDOW_HEAD_LINES}`;
+const TAIL = `${COUNT - WINDOW_TAIL_LINES + 1}-${COUNT}`;
+const WIDE = 200;
+
+test('whole where it fits, to the character', () => {
+  expect(seen('', COUNT)).toBe('all');
+  expect(seen('', COUNT - 0.1)).not.toBe('all');
+  expect(windowedListing(splitLines(''), 0)).toEqual({ listing: '' });
+});
+
+test('head and tail, as far as the budget goes', () => {
+  expect(seen('', WIDE)).toBe(`${HEAD} ${TAIL}`);
+  expect(seen('', 45)).toBe(`${HEAD} 971-975`);
+  expect(seen('', 7)).toBe('1-7');
+  expect(seen('', 6.9)).toBe('1-6');
+});
+
+describe('lines that the instructions name', () => {
+  test.each([
+    ['see line 500.', '480-520'],
+    ['Line 500', '480-520'],
+    ['line  500', '480-520'],
+    ['lines 500-510', '480-530'],
+    ['lines 500 - 510', '480-530'],
+    ['lines 500–510', '480-530'],
+    ['lines 500to510', '480-530'],
+    ['lines 500 through  510', '480-530'],
+    ['LINES 500 AND 510', '480-530'],
+    ['lines 510-400', '490-530'],
+    ['src/a.ts:500', '480-520'],
+    ['line 500 and b.py:550', '480-520 530-570'],
+    ['line 990', '970-1000'],
+    ['line 5000', ''],
+    ['line500', ''],
+    ['deadline 500', ''],
+    ['a.ts:500th', ''],
+    ['500', ''],
+  ])('%s', (hints, window) => {
+    const tail = window.endsWith('1000') ? window : `${window} ${TAIL}`.trim();
+    expect(seen(hints, WIDE)).toBe(`${HEAD} ${tail}`);
+  });
+
+  test('come first, then what is round them up to 70 %, then the head', () => {
+    expect(seen('line 500', 10)).toBe('1-3 480-485 500');
+    expect(seen('line 500 and line 600', 10)).toBe('1-3 480-484 500 600');
+    // More than fit: nothing else is shown.
+    expect(seen('line 500, line 600, line 700', 2)).toBe('500 600');
+  });
+
+  test('a hundred of them at most', () => {
+    const named = Array.from({ length: 101 }, (_, i) => `line ${100 + i * 2}`).join(', ');
+    const shown = seen(named, 101).split(' ');
+    expect(shown).toContain('298');
+    expect(shown).not.toContain('300');
+  });
+});
+
+describe('words of the instructions', () => {
+  const [from, to] = [300 - WINDOW_WORD_LINES, 300 + WINDOW_WORD_LINES];
+  const found = (hints: string, line: string): boolean =>
+    seen(hints, WIDE, { 300: line }) === `${HEAD} ${from}-${to} ${TAIL}`;
+  test.each([
+    ['in `q w` it', 'a q w b'],
+    ['in `=>` it', 'a => b'],
+    ['the a_b1 one', 'a_b1'],
+    ['the A_b one', 'A_b'],
+    ['the aB2 one', 'aB2'],
+    ['the abB one', 'abB'],
+    ['the AbC one', 'AbC'],
+    ['the A1bC2 one', 'A1bC2'],
+    ['the plain one', 'plain;'],
+    ['the PLAIN one', 'PLAIN'],
+  ])('%s', (hints, line) => {
+    expect(found(hints, line)).toBe(true);
+    expect(found(hints, 'other;')).toBe(false);
+  });
+  test.each([
+    ['in `q` it', 'q'],
+    ['four', 'four'],
+    ['the Ab one', 'Ab'],
+    ['the AB one', 'AB'],
+    ['the 1_b one', '1_b'],
+  ])('%s is no word to look for', (hints, line) => {
+    expect(found(hints, line)).toBe(false);
+  });
+
+  const everywhere = (word: string, times: number): Record<number, string> =>
+    Object.fromEntries(Array.from({ length: times }, (_, i) => [100 + i * 60, word]));
+  test('a word that stands in too many lines shows none of them', () => {
+    const most = WINDOW_PLACES;
+    expect(seen('plain', 2_000 / WEIGHT, everywhere('plain', most))).toContain('88-112');
+    expect(seen('plain', 2_000 / WEIGHT, everywhere('plain', most + 1))).toBe(`${HEAD} ${TAIL}`);
+  });
+  test('those of rarer words come first', () => {
+    const special = { ...everywhere('plain', 3), 900: 'rarer' };
+    expect(seen('plain, rarer', 30, special)).toBe('1-9 888-908');
+  });
+  test('so many words are looked for', () => {
+    const words = Array.from({ length: WINDOW_WORDS }, (_, i) => `word_${i}_`);
+    const hints = (more: string): string => [...words.slice(1), more].join(' ');
+    expect(seen(hints('last_1'), WIDE, { 300: 'last_1' })).toContain(`${from}-${to}`);
+    expect(seen(`${words[0] ?? ''} ${hints('last_1')}`, WIDE, { 300: 'last_1' })).not.toContain(`${from}-${to}`);
+  });
+});
+
+test('lines that look like definitions fill what is left', () => {
+  const special = { 500: 'class', 502: ' class', 600: 'def a', 700: 'lesson' };
+  const definitions = seen('', WIDE, Object.fromEntries(Object.entries(special).map(([at, text]) => [at, `${text} `])));
+  expect(definitions).toBe(`${HEAD} 500 502 600 ${TAIL}`);
+  expect(seen('', 71, special)).toBe(`${HEAD} 500 ${TAIL}`);
+});
 
 describe('lineCheck', () => {
   test('never changes: prompts and answers in journals quote it', () => {

@@ -5,7 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createHash } from 'node:crypto';
-import { applyAnswer } from '../../src/edits/outcome.js';
+import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { lineCheck } from '../../src/edits/listing.js';
 import { type AnswerFormat, type RungSettings, DIALECTS, FORMATS } from '../../src/shared/formats.js';

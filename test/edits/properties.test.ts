@@ -4,7 +4,7 @@
  */
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { applyAnswer } from '../../src/edits/outcome.js';
+import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import type { Format } from '../../src/shared/formats.js';
 import { fuzz } from '../support/fuzz.js';

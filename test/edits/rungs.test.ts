@@ -1,10 +1,10 @@
 /** Each rung, as `emend.yaml` switches it: on, it is used and shown; off, the answer is refused; unsaid, it has its default. */
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer } from '../../src/edits/outcome.js';
+import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
-import { parseConfig } from '../../src/job/config.js';
+import { parseConfig } from '../../src/documents/job/config.js';
 import { type AnswerFormat, type Rung, RUNGS } from '../../src/shared/formats.js';
-import { EDIT_BOUNDS } from '../../src/shared/bounds.js';
+import { LOOSE_STRINGS } from '../../src/edits/formats/string-replace/index.js';
 
 interface Sample {
   readonly format: AnswerFormat;
@@ -170,7 +170,7 @@ describe.each(SAMPLES)('%s', (rung, sample) => {
 
 describe('rungs of string-replace', () => {
   test('are looked for so often in an answer, then it is refused', () => {
-    const count = EDIT_BOUNDS.looseStrings + 1;
+    const count = LOOSE_STRINGS + 1;
     const lines = Array.from({ length: count }, (_, i) => `line${i}.`);
     const edits = lines.map((line) => ({ old_string: `${line}\n`, new_string: `${line}${line}\n` }));
     const answer = JSON.stringify({ file_path: 'f', edits, complete: true });

@@ -4,11 +4,11 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { applyAnswer } from '../../src/edits/outcome.js';
-import type { Syntax } from '../../src/edits/syntax.js';
+import { applyAnswer } from '../../src/edits/apply-answer.js';
+import type { Syntax } from '../../src/edits/syntax-port.js';
 import { LANGUAGES } from '../../src/syntax/languages.js';
 import { loadSyntax } from '../../src/syntax/load.js';
-import { applySplices, invertSplices } from '../../src/edits/splices.js';
+import { applySplices, invertSplices } from '../../src/edits/text/splices.js';
 import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
 
 interface ScenarioFile {

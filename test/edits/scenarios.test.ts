@@ -1,6 +1,6 @@
 /** Every folder of test/scenarios: data only, whole objects compared. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { Syntax } from '../../src/edits/syntax.js';
+import type { Syntax } from '../../src/edits/syntax-port.js';
 import { loadAllSyntax, runScenario, scenarioNames } from './scenario-run.js';
 
 describe('scenarios', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { lineOrigins } from '../../src/edits/diff-lines.js';
-import { searchReplace } from '../../src/edits/search-replace.js';
+import { lineOrigins } from '../../src/edits/text/line-diff.js';
+import { searchReplace } from '../../src/edits/formats/search-replace/index.js';
 import type { Reading } from '../../src/edits/types.js';
 import { fuzz } from '../support/fuzz.js';
 import { contextOf, summary, trueEdit, type TrueEdit } from './locate-support.js';

@@ -1,6 +1,6 @@
 /** Guarantee 1: no truncated answer is ever applied, wherever it is cut. */
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer } from '../../src/edits/outcome.js';
+import { applyAnswer } from '../../src/edits/apply-answer.js';
 import { FORMATS } from '../../src/shared/formats.js';
 import { recordedAnswers } from './answers.js';
 

@@ -15,9 +15,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { settle } from '../../src/edits/settle.js';
-import { decodeFile } from '../../src/edits/text.js';
-import { unifiedDiff } from '../../src/edits/unified-diff.js';
+import { settle } from '../../src/edits/text/to-splices.js';
+import { decodeFile } from '../../src/edits/text/codec.js';
+import { unifiedDiff } from '../../src/edits/formats/unified-diff/index.js';
 import { contextOf, whyNot } from './locate-support.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,9 +1,9 @@
-import type { FilePlan } from '../../src/edits/changes.js';
+import type { FilePlan } from '../../src/edits/text/changes.js';
 import { describe, expect, test } from '@jest/globals';
 import { createTwoFilesPatch } from 'diff';
 import fc from 'fast-check';
 import type { Reading } from '../../src/edits/types.js';
-import { unifiedDiff } from '../../src/edits/unified-diff.js';
+import { unifiedDiff } from '../../src/edits/formats/unified-diff/index.js';
 import { fuzz } from '../support/fuzz.js';
 import { contextOf, summary, trueEdit, type TrueEdit } from './locate-support.js';
 

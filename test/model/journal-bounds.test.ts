@@ -4,9 +4,9 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { createDiskJournal } from '../../src/model/journal.js';
-import { slotKey } from '../../src/model/slot-key.js';
-import type { ModelPort, StreamEvent } from '../../src/model/types.js';
+import { createDiskJournal } from '../../src/model/journal/index.js';
+import { slotKey } from '../../src/model/journal/key.js';
+import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
 import { askFor, journalAt, keyParts, withDir } from './support.js';
 
 const START: StreamEvent = {

@@ -1,9 +1,9 @@
 /** Asks for one slot in a process of its own, with a fault; prints the outcome as JSON. */
 import { readFileSync } from 'node:fs';
-import { createAnthropicModel } from '../../src/model/anthropic.js';
-import { createDiskJournal } from '../../src/model/journal.js';
-import type { ModelRequest, SlotKeyParts } from '../../src/model/types.js';
-import { realSys } from '../../src/workspace/sys.js';
+import { createAnthropicModel } from '../../src/model/anthropic/client.js';
+import { createDiskJournal } from '../../src/model/journal/index.js';
+import type { ModelRequest, SlotKeyParts } from '../../src/model/ports.js';
+import { realSys } from '../../src/system/sys.js';
 import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 export interface AskTask {

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { createDiskJournal } from '../../src/model/journal.js';
-import { slotKey } from '../../src/model/slot-key.js';
-import type { ModelPort, StreamEvent } from '../../src/model/types.js';
-import { realSys } from '../../src/workspace/sys.js';
+import { createDiskJournal } from '../../src/model/journal/index.js';
+import { slotKey } from '../../src/model/journal/key.js';
+import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
+import { realSys } from '../../src/system/sys.js';
 import { FAULTS, SHORT_WRITES, atEachCall, type StoreWork } from '../support/store-faults.js';
 import { askFor, keyParts } from './support.js';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sampled } from '../support/seeded.js';
 import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
-import type { SlotOutcome } from '../../src/model/types.js';
+import type { SlotOutcome } from '../../src/model/ports.js';
 import type { AskTask } from './journal-child.js';
 import { askFor, eventually, journalAt, keyParts, NONCE, request, rule, withDir, withRehearsal } from './support.js';
 

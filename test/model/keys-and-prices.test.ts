@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { nonceFor } from '../../src/model/nonce.js';
+import { nonceFor, slotKey } from '../../src/model/journal/key.js';
 import { priceBy } from '../../src/model/price.js';
-import { route } from '../../src/model/route.js';
-import { slotKey } from '../../src/model/slot-key.js';
-import type { SlotKeyParts } from '../../src/model/types.js';
+import { route } from '../../src/documents/job/models.js';
+import type { SlotKeyParts } from '../../src/model/ports.js';
 import { addUsage, NO_USAGE, sumUsage } from '../../src/shared/usage.js';
 import { keyParts } from './support.js';
 

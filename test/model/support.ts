@@ -2,11 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAnthropicModel } from '../../src/model/anthropic.js';
-import { createDiskJournal, type DiskJournalOptions } from '../../src/model/journal.js';
+import { createAnthropicModel } from '../../src/model/anthropic/client.js';
+import { createDiskJournal, type DiskJournalOptions } from '../../src/model/journal/index.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
-import type { RehearsalScript } from '../../src/model/rehearsal/schema.js';
-import type { JournalAsk, ModelRequest, SlotKeyParts } from '../../src/model/types.js';
+import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
+import type { JournalAsk, ModelRequest, SlotKeyParts } from '../../src/model/ports.js';
 
 type Rule = RehearsalScript['rules'][number];
 

@@ -1,6 +1,6 @@
 /** Ends before the end: abort at every stage, activities that fail for good, hosts and blobs that are gone. */
 import { describe, expect, test } from '@jest/globals';
-import { nextMove } from '../../src/shared/moves.js';
+import { nextMove } from '../../src/workflows/step/effects.js';
 import { inOrder, play, StepDriver, type Case, type Saying, type Words } from './step-driver.js';
 
 const TESTED = { test: { commands: ['npm test'], found: null } };

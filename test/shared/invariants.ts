@@ -1,8 +1,8 @@
 /** What holds at every fold and move of every step, whatever the fakes and the people do. The driver checks it throughout. */
 import type { StepUsage } from '../../src/shared/usage.js';
-import { pathsToApply, type Move } from '../../src/shared/moves.js';
-import type { Fact } from '../../src/shared/reducer.js';
-import type { StepState } from '../../src/shared/state.js';
+import { pathsToApply, type Move } from '../../src/workflows/step/effects.js';
+import type { Fact } from '../../src/workflows/step/reduce.js';
+import type { StepState } from '../../src/workflows/step/state.js';
 
 const holds = (condition: boolean, what: string): void => {
   if (!condition) throw new Error(`invariant broken: ${what}`);

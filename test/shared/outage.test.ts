@@ -1,7 +1,7 @@
 /** A model that is down: one call at a time, longer and longer waits, one question; a person may have the next try at once. */
 import { describe, expect, test } from '@jest/globals';
-import { judge } from '../../src/shared/judge.js';
-import { detailsOf, ledgerOf, statusOf } from '../../src/shared/views.js';
+import { judge } from '../../src/shared/validate-decision.js';
+import { detailsOf, ledgerOf, statusOf } from '../../src/workflows/step/views.js';
 import { inOrder, play, StepDriver, type Case } from './step-driver.js';
 
 const files = ['a.ts', 'b.ts', 'c.ts'];

@@ -1,15 +1,16 @@
 /** Budgets over a whole plan, by its own moves and reducer: the estimate before it begins, each limit reached, what a phase may use. */
 import { describe, expect, test } from '@jest/globals';
 import { LIMITS, TIMINGS, type LimitName, type Limits, type Timings } from '../../src/shared/limits.js';
-import { eventWords } from '../../src/shared/event-words.js';
-import { budgetsLeft } from '../../src/shared/plan/budget.js';
-import { checkpointOf } from '../../src/shared/plan/checkpoint.js';
-import { nextPlanMove } from '../../src/shared/plan/moves.js';
-import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
-import { initialPlan } from '../../src/shared/plan/state.js';
-import type { PhaseReading, PlanInput, PlanState, ReadyPlan } from '../../src/shared/plan/types.js';
-import { resultOfPlan } from '../../src/shared/plan/views.js';
-import { queueNames, type StepResult } from '../../src/shared/protocol.js';
+import { eventWords } from '../../src/shared/event-text.js';
+import { budgetsLeft } from '../../src/workflows/plan/budget.js';
+import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
+import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
+import { initialPlan, type PlanState } from '../../src/workflows/plan/state.js';
+import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
+import type { PlanInput, StepResult } from '../../src/shared/run.js';
+import { resultOfPlan } from '../../src/workflows/plan/views.js';
+import { queueNames } from '../../src/shared/names.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 

@@ -3,16 +3,17 @@
  * whatever the model proposes, every path comes to a limit; the calls are counted.
  */
 import { describe, expect, test } from '@jest/globals';
-import { judgePhase } from '../../src/activities/plan/judge-phase.js';
+import { judgePhase } from '../../src/activities/plan/replan.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import type { ApplyReplanResult } from '../../src/shared/plan/advice.js';
-import { nextPlanMove } from '../../src/shared/plan/moves.js';
-import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
-import { failedSince } from '../../src/shared/plan/revising.js';
-import { worktreeName } from '../../src/shared/plan/side-by-side.js';
-import { initialPlan, isDone, phaseOf } from '../../src/shared/plan/state.js';
-import type { PhaseReading, PlanInput, PlanState, ReadyPlan, Revising } from '../../src/shared/plan/types.js';
-import { queueNames, type StepResult } from '../../src/shared/protocol.js';
+import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
+import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
+import { failedSince } from '../../src/workflows/plan/revising.js';
+import { worktreeName } from '../../src/workflows/plan/worktrees.js';
+import { initialPlan, isDone, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
+import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
+import type { PlanInput, StepResult } from '../../src/shared/run.js';
+import { queueNames } from '../../src/shared/names.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 

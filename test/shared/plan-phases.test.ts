@@ -1,13 +1,14 @@
 /** What becomes of a plan where a phase's run is cancelled, a host or a worktree is gone, or a mark cannot be written: the rules alone. */
 import { describe, expect, test } from '@jest/globals';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import { nextPlanMove } from '../../src/shared/plan/moves.js';
-import { progressOfPlan } from '../../src/shared/plan/progress.js';
-import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
-import { lacksWorktree, worktreeName } from '../../src/shared/plan/side-by-side.js';
-import { initialPlan, phaseOf } from '../../src/shared/plan/state.js';
-import type { PlanInput, PlanState, ReadyPlan } from '../../src/shared/plan/types.js';
-import { queueNames, type StepResult } from '../../src/shared/protocol.js';
+import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { progressOfPlan } from '../../src/workflows/plan/views.js';
+import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
+import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
+import { initialPlan, phaseOf, type PlanState } from '../../src/workflows/plan/state.js';
+import type { PlanInput, StepResult } from '../../src/shared/run.js';
+import type { ReadyPlan } from '../../src/shared/plan.js';
+import { queueNames } from '../../src/shared/names.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 

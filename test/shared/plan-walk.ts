@@ -3,29 +3,24 @@
  * wish. Where the row ends everything works and every question gets its first answer, so a walk can be followed to its end from anywhere.
  */
 import type { Answer, PauseReason } from '../../src/shared/decisions.js';
-import { judge } from '../../src/shared/judge.js';
+import { judge } from '../../src/shared/validate-decision.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import type { ReadPlanResult } from '../../src/shared/plan/activities.js';
-import type { ApplyReplanResult, JudgePhaseResult } from '../../src/shared/plan/advice.js';
-import { checkpointOf } from '../../src/shared/plan/checkpoint.js';
-import { nextPlanMove, type PlanMove } from '../../src/shared/plan/moves.js';
-import { reducePlan, type PlanFact } from '../../src/shared/plan/reducer.js';
-import { worktreeName } from '../../src/shared/plan/side-by-side.js';
-import { initialPlan, phaseOf } from '../../src/shared/plan/state.js';
-import type {
-  PhaseReading,
-  PlanInput,
-  PlanOptions,
-  PlanState,
-  ReadyPlan,
-  Revising,
-} from '../../src/shared/plan/types.js';
-import { detailsOfPlan, statusOfPlan } from '../../src/shared/plan/views.js';
-import { queueNames, type StepResult, type VerifyResult } from '../../src/shared/protocol.js';
+import type { ReadPlanResult } from '../../src/shared/plan-activities.js';
+import type { ApplyReplanResult, JudgePhaseResult } from '../../src/shared/replan-activities.js';
+import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
+import { nextPlanMove, type PlanMove } from '../../src/workflows/plan/effects.js';
+import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
+import { worktreeName } from '../../src/workflows/plan/worktrees.js';
+import { initialPlan, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
+import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
+import type { PlanInput, PlanOptions, StepResult } from '../../src/shared/run.js';
+import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
+import { queueNames } from '../../src/shared/names.js';
+import type { VerifyResult } from '../../src/shared/proposal-activities.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
-/** Why an activity of a plan can fail for good (src/workflows/failures.ts). */
+/** Why an activity of a plan can fail for good (src/workflows/frame/failures.ts). */
 export const FAILURES = [
   'engine_failed',
   'model_unavailable',

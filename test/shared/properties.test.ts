@@ -5,9 +5,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { WHOLE_ANSWERS, type DecisionRequest } from '../../src/shared/decisions.js';
-import { readRequest, readShortSignal } from '../../src/shared/signals.js';
-import { judge } from '../../src/shared/judge.js';
-import { detailsOf, statusOf } from '../../src/shared/views.js';
+import { readRequest, readShortSignal } from '../../src/workflows/frame/read-signal.js';
+import { judge } from '../../src/shared/validate-decision.js';
+import { detailsOf, statusOf } from '../../src/workflows/step/views.js';
 import { fuzz } from '../support/fuzz.js';
 import { StepDriver } from './step-driver.js';
 import type { Wanted } from './world.js';

@@ -2,14 +2,15 @@
  * The workflow's loop without Temporal: `nextMove` says what comes next, a word of the case says what came of it, `reduce` folds
  * it in. A case is data: words per activity, decisions in order, and the moves that must follow. Invariants are checked at every fold.
  */
-import { waitsForHost } from '../../src/shared/decision-state.js';
-import { judge, outcomeOf } from '../../src/shared/judge.js';
+import { waitsForHost } from '../../src/workflows/frame/decision-state.js';
+import { judge, outcomeOf } from '../../src/shared/validate-decision.js';
 import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import { nextMove, type Chunk, type Move } from '../../src/shared/moves.js';
-import { queueNames, type EditStepInput } from '../../src/shared/protocol.js';
-import { reduce, type Fact } from '../../src/shared/reducer.js';
-import { initialState, type StepState } from '../../src/shared/state.js';
+import { nextMove, type Chunk, type Move } from '../../src/workflows/step/effects.js';
+import { queueNames } from '../../src/shared/names.js';
+import type { EditStepInput } from '../../src/shared/run.js';
+import { reduce, type Fact } from '../../src/workflows/step/reduce.js';
+import { initialState, type StepState } from '../../src/workflows/step/state.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { checkFold, checkMove } from './invariants.js';
 import { blob, downOf, USAGE, World, type Wanted } from './world.js';

@@ -6,23 +6,21 @@ import { createHash } from 'node:crypto';
 import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
 import type { ModelDown } from '../../src/shared/outage.js';
 import { NO_USAGE, type StepUsage } from '../../src/shared/usage.js';
-import { leftOut, pathsToApply, pinnedFiles } from '../../src/shared/moves.js';
+import { leftOut, pathsToApply, pinnedFiles } from '../../src/workflows/step/effects.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
   ApplyResult,
   CommitResult,
   HeldLease,
-  PreflightResult,
-  ProposeInput,
-  ProposeResult,
   RebaseResult,
   RollbackResult,
   SealedProposal,
   SealResult,
   VerifyResult,
-} from '../../src/shared/protocol.js';
-import type { BlobRef } from '../../src/shared/refs.js';
-import type { ReadyPreflight, StepState } from '../../src/shared/state.js';
+} from '../../src/shared/proposal-activities.js';
+import type { PreflightResult, ProposeInput, ProposeResult } from '../../src/shared/step-activities.js';
+import type { BlobRef } from '../../src/shared/ids.js';
+import type { ReadyPreflight, StepState } from '../../src/workflows/step/state.js';
 
 export const blob = (text: string): BlobRef => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 export const USAGE: StepUsage = {

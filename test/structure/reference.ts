@@ -10,7 +10,7 @@ import { ACTIVITIES, type ActivitySpec, type Amount } from '../../src/shared/act
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { EXIT, EXIT_MEANS } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
-import { resolveTimings } from '../../src/temporal/timings.js';
+import { resolveTimings } from '../../src/temporal/settings.js';
 import { EXIT_TABLE, SERVED, SITUATIONS, type ExitRow } from '../cli/exit-table.js';
 import { fakeIo } from '../cli/io.js';
 import { ONLY_RESULTS, QUIET_TABLE } from '../cli/quiet-table.js';
@@ -104,7 +104,7 @@ export const reference = (): string => {
     '`emend events RUN --json` prints one a line, each with `seq` (rises by one) and `at` (ms since the epoch). Of a job:\n',
     table(['type', 'fields'], eventRows('src/shared/events.ts', 'EventBody')),
     '\nOf a plan:\n',
-    table(['type', 'fields'], eventRows('src/shared/plan/events.ts', 'PlanEventBody')),
+    table(['type', 'fields'], eventRows('src/shared/events.ts', 'PlanEventBody')),
     '\n## Reasons of decisions, and their answers\n',
     'What each means: [decision-points.md](decision-points.md). What usually helps: [troubleshooting.md](troubleshooting.md).\n',
     table(['reason', 'answers'], reasons),

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createActivities } from '../../src/activities/index.js';
-import type { ActivityDependencies } from '../../src/activities/dependencies.js';
+import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
 import { ACTIVITIES } from '../../src/shared/activities.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { PROBLEMS } from '../../src/shared/problems.js';
-import { resolveTimings } from '../../src/temporal/timings.js';
+import { resolveTimings } from '../../src/temporal/settings.js';
 
 const root = process.cwd();
 const folders: string[] = [];
@@ -58,20 +58,23 @@ const EMPTY = 'export const x = 1;\n';
 const uses = (path: string): string => `import { x } from '${path}';\nexport const y = x;\n`;
 /** For each rule one file that breaks it, and only it. */
 const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = {
-  'shared-alone': { bad: 'src/shared/bad.ts', text: uses('../edits/x.js') },
+  'shared-alone': { bad: 'src/shared/bad.ts', text: uses('../edits/index.js') },
   'edits-pure': { bad: 'src/edits/bad.ts', text: uses('../workspace/x.js') },
-  'syntax-port': { bad: 'src/syntax/bad.ts', text: uses('../job/x.js') },
-  'job-pure': { bad: 'src/job/bad.ts', text: uses('../edits/x.js') },
-  'plan-pure': { bad: 'src/plan/bad.ts', text: uses('../workspace/x.js') },
-  'plan-files-port': { bad: 'src/plan-files/bad.ts', text: uses('../model/x.js') },
-  'model-port': { bad: 'src/model/bad.ts', text: uses('../job/x.js') },
+  'syntax-port': { bad: 'src/syntax/bad.ts', text: uses('../documents/x.js') },
+  'documents-pure': { bad: 'src/documents/bad.ts', text: uses('../edits/index.js') },
+  'system-floor': { bad: 'src/system/bad.ts', text: uses('../stores/x.js') },
+  'stores-port': { bad: 'src/stores/bad.ts', text: uses('../workspace/x.js') },
+  'model-port': { bad: 'src/model/bad.ts', text: uses('../documents/x.js') },
   'workspace-port': { bad: 'src/workspace/bad.ts', text: uses('../model/x.js') },
   'activities-arrows': { bad: 'src/activities/bad.ts', text: uses('../temporal/x.js') },
   'temporal-port': { bad: 'src/temporal/bad.ts', text: uses('../client/x.js') },
-  'client-arrows': { bad: 'src/client/bad.ts', text: uses('../syntax/x.js') },
+  'client-arrows': { bad: 'src/client/bad.ts', text: uses('../syntax/index.js') },
   'web-arrows': { bad: 'src/web/bad.ts', text: uses('../workspace/x.js') },
   'page-as-types': { bad: 'src/web/page/bad.ts', text: uses('../../client/x.js') },
-  'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/x.js') },
+  'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/index.js') },
+  'step-and-plan-apart': { bad: 'src/workflows/plan/bad.ts', text: uses('../step/x.js') },
+  'through-the-door': { bad: 'src/cli/bad.ts', text: uses('../edits/x.js') },
+  'inner-doors': { bad: 'src/cli/bad.ts', text: uses('../workspace/git/x.js') },
   'replay-reads-no-constants': { bad: 'src/shared/bad.ts', text: uses('./limits.js') },
   'sandbox-no-builtins': {
     bad: 'src/shared/bad.ts',
@@ -81,22 +84,12 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
     bad: 'src/edits/bad.ts',
     text: "import { readFileSync } from 'node:fs';\nexport const y = readFileSync;\n",
   },
-  'activities-as-types': { bad: 'src/workflows/bad.ts', text: uses('../activities/x.js') },
   'no-circular': { bad: 'src/edits/bad.ts', text: uses('./back.js') },
 };
-const FOLDERS = [
-  'shared',
-  'edits',
-  'syntax',
-  'job',
-  'plan',
-  'model',
-  'workspace',
-  'activities',
-  'temporal',
-  'client',
-  'web',
-  'workflows',
+const GOOD = [
+  ...['shared/x', 'shared/limits', 'edits/x', 'edits/index', 'syntax/x', 'syntax/index', 'documents/x', 'system/x'],
+  ...['stores/x', 'model/x', 'workspace/x', 'workspace/git/x', 'activities/x', 'temporal/x', 'client/x', 'web/x'],
+  ...['workflows/x', 'workflows/step/x', 'cli/x'],
 ];
 
 describe('dependency rules', () => {
@@ -106,14 +99,8 @@ describe('dependency rules', () => {
 
   // Starting the tool takes longer than cruising: rules whose bad files do not touch each other share a tree.
   test('every rule fires on its bad file, and nothing fires on good ones', () => {
-    const good = Object.fromEntries(FOLDERS.map((folder) => [`src/${folder}/x.ts`, EMPTY]));
-    good['src/shared/limits.ts'] = EMPTY;
-    expect(
-      violations({
-        ...good,
-        'src/workflows/good.ts': "import type { x } from '../activities/x.js';\nexport type Y = typeof x;\n",
-      }),
-    ).toEqual([]);
+    const good = Object.fromEntries(GOOD.map((path) => [`src/${path}.ts`, EMPTY]));
+    expect(violations({ ...good, 'src/cli/good.ts': uses('../edits/index.js') })).toEqual([]);
 
     const bad = Object.fromEntries(
       Object.entries(BROKEN).map(([name, { bad: path, text }]) => [path.replace('bad.ts', `${name}.ts`), text]),
@@ -140,12 +127,8 @@ describe('dependency rules', () => {
 describe('sources', () => {
   /** Longer than a reader should have to hold in mind at once; each has its reason. */
   const LONG: Record<string, string> = {
-    'src/shared/protocol.ts':
-      'every name, type and limit that crosses the boundary, in one place (docs/architecture.md)',
-    'src/workflows/edit-step.ts': 'the protocol as one text',
-    'src/workflows/plan.ts': 'the protocol as one text',
-    'src/shared/decide.ts': 'one table of answers',
-    'src/shared/bounds.ts': 'every inner bound, in one place',
+    'src/workflows/step/workflow.ts': 'the protocol as one text',
+    'src/workflows/plan/workflow.ts': 'the protocol as one text',
   };
   const MOST = 300;
 
@@ -159,65 +142,63 @@ describe('sources', () => {
 
   /** Numbers that bound nothing: what others have fixed, weights and units. The page's own sizes stand beside what they draw. */
   const NO_BOUNDS: Record<string, string> = {
-    'src/shared/versions.ts': 'the version of what is stored',
-    'src/shared/first-rules.ts': 'bounds as they once were, for histories',
-    'src/model/prompt/shown-files.ts': 'weights of an estimate',
-    'src/model/prompt/tokens.ts': 'weights of an estimate',
-    'src/activities/edit-work.ts': 'a weight of an estimate',
-    'src/activities/estimate.ts': 'weights of an estimate',
+    'src/shared/problems.ts': 'the version of what is stored',
+    'src/shared/rules.ts': 'bounds as they once were, for histories',
+    'src/model/prompts/files.ts': 'weights of an estimate',
+    'src/model/tokens.ts': 'weights of an estimate',
+    'src/activities/frame/edit-work.ts': 'a weight of an estimate',
+    'src/activities/step/estimate.ts': 'weights of an estimate',
     'src/activities/plan/estimate.ts': 'weights of an estimate',
-    'src/activities/plan/worktree.ts': 'the decimal system',
-    'src/activities/sealing.ts': 'digits of a name',
-    'src/client/resolve-run.ts': 'digits of a name',
-    'src/temporal/worker-identity.ts': 'digits of a name',
+    'src/activities/plan/phases.ts': 'the decimal system',
+    'src/activities/step/proposal.ts': 'digits of a name',
+    'src/client/runs/resolve.ts': 'digits of a name',
+    'src/worker/run-workers.ts': 'digits of a name',
     'worker.ts': 'digits of a name',
-    'src/plan/auto.ts': 'what a small phase is',
-    'src/plan/complexity.ts': 'weights of a score',
-    'src/plan/second-score.ts': 'points of a score',
-    'src/plan/triggers.ts': 'how many failures are a pattern',
+    'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
+    'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
-    'src/cli/review-page.ts': 'a usual port',
-    'src/temporal/archives.ts': 'the formats tar and zip',
+    'src/cli/commands/serve.ts': 'a usual port',
+    'src/temporal/cli-fetch.ts': 'the formats tar and zip',
     'src/temporal/search-attributes.ts': "Temporal's number for a type",
-    'src/client/temporal-gateway.ts': "Temporal's number for a type",
-    'src/workspace/apply-process.ts': 'the format of /proc',
+    'src/client/gateway.ts': "Temporal's number for a type",
+    'src/system/process.ts': 'the format of /proc',
     'src/cli/commands/gc.ts': 'a day',
-    'src/cli/report/plot.ts': 'the size of a picture',
-    'src/web/assets.ts': 'from which size a file is worth its compression',
-    'src/edits/byte-text.ts': 'characters, and what an index of 32 bits holds',
-    'src/edits/byte-finder.ts': 'characters',
-    'src/edits/diff-hunks.ts': 'lines of context, as everywhere',
+    'src/cli/report/document.ts': 'the size of a picture',
+    'src/web/server.ts': 'from which size a file is worth its compression',
+    'src/edits/text/byte-text.ts': 'characters, and what an index of 32 bits holds',
+    'src/edits/text/byte-finder.ts': 'characters',
+    'src/edits/proposal/write-diff.ts': 'lines of context, as everywhere',
     'src/edits/listing.ts': 'three digits of a line check',
   };
-  const NUMBER = /^(export )?const [A-Z][A-Za-z0-9_]* = [0-9_]+( [*]{1,2} [0-9_]+)*;/m;
+  const NUMBER = /^(export )?const [A-Z][A-Za-z0-9_]* = [0-9_]+( [*]{1,2} [0-9_]+)*;(?! \/\/ bound)/m;
 
-  test('every bound is named in src/shared/limits.ts or bounds.ts', () => {
+  test('every number at the head of a file is marked as a bound, or bounds nothing', () => {
     const apart = ['src/shared/limits.ts', 'src/shared/bounds.ts'];
     const found = [...sources('src').filter((path) => !path.startsWith('src/web/page/')), 'worker.ts', 'client.ts']
       .filter((path) => !apart.includes(path))
-      .filter((path) => NUMBER.test(read(path)));
+      .filter((path) => NUMBER.test(read(path).replace(/^\/\/ bound: .*\n.*$/gm, '')));
     expect(found.filter((path) => NO_BOUNDS[path] === undefined)).toEqual([]);
     // A reason that is no longer needed goes.
     expect(Object.keys(NO_BOUNDS).filter((path) => !found.includes(path))).toEqual([]);
     expect(NUMBER.test('const a = 1;\nconst MAX_TRIES = 5;\n')).toBe(true);
+    expect(NUMBER.test('const MAX_TRIES = 5; // bound: tries\n')).toBe(false);
   });
 
   /** Files of Emend's own, or of nobody else's making, that are opened without `readGiven`. */
   const OPENED: Record<string, string> = {
-    'src/workspace/given-file.ts': 'the function itself',
-    'src/workspace/sys.ts': 'the system calls of the stores; readEntry opens as readGiven does',
-    'src/cli/patch/read-answer.ts': 'a named pipe is welcome: `emend patch <(command)`; bounded where it is read',
-    'src/cli/review/note.ts': 'a file of ours that an editor has written',
-    'src/cli/version.ts': "the package's own package.json",
+    'src/system/given-file.ts': 'the function itself',
+    'src/system/sys.ts': 'the system calls of the stores; readEntry opens as readGiven does',
+    'src/cli/commands/patch.ts': 'a named pipe is welcome: `emend patch <(command)`; bounded where it is read',
+    'src/cli/review/ask.ts': 'a file of ours that an editor has written',
+    'src/system/version.ts': "the package's own package.json",
     'src/activities/plan/plan-log.ts': "the home's own",
-    'src/client/garbage-files.ts': "the store's own",
-    'src/model/running-calls.ts': "the store's own",
+    'src/client/gc/steps.ts': "the store's own",
+    'src/model/journal/calls.ts': "the store's own",
     'src/temporal/cli-binary.ts': "the home's own",
     'src/temporal/cli-fetch.ts': "the home's own",
-    'src/temporal/dev-database.ts': "the home's own",
-    'src/temporal/dev-record.ts': "the home's own",
     'src/temporal/dev-server.ts': "the home's own",
-    'src/web/assets.ts': 'the built page',
+    'src/temporal/dev-record.ts': "the home's own",
+    'src/web/server.ts': 'the built page',
     'worker.ts': 'the workflow bundle',
   };
   const OPENS =
@@ -231,15 +212,15 @@ describe('sources', () => {
     expect(OPENS.test("import { mkdir, readFile } from 'node:fs/promises';\n")).toBe(true);
   });
 
-  test('git is started by src/workspace/git.ts alone, where it has its time limit and nobody to ask', () => {
+  test('git is started by src/workspace/git/git.ts alone, where it has its time limit and nobody to ask', () => {
     const starts = /\b(spawn|spawnSync|execFile|execFileSync|exec|execSync|execa|promisify\(execFile\))\(\s*['"`]git\b/;
     const named = /(?:file: ?|captureProcess\(\s*|tool\(\s*)'git'/;
     const all = [...sources('src'), 'worker.ts', 'client.ts'];
     const found = all.filter((path) => starts.test(read(path)) || named.test(read(path)));
-    expect(found).toEqual(['src/workspace/git.ts']);
+    expect(found).toEqual(['src/workspace/git/git.ts']);
     expect(all.filter((path) => /\bcaptureProcess\b/.test(read(path))).sort()).toEqual([
-      'src/workspace/git.ts',
-      'src/workspace/process-output.ts',
+      'src/system/capture.ts',
+      'src/workspace/git/git.ts',
     ]);
   });
 

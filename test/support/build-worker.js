@@ -12,11 +12,13 @@ import { Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 
 const { env } = process;
-const from = (path) => import(join(process.argv[2], 'dist', path));
+const built = (path) => join(process.argv[2], 'dist', path);
+/** The first of these modules that the build has: today's place, and the one of 0.1.0. */
+const from = (...paths) => import(built(paths.find((path) => existsSync(built(path))) ?? paths[0]));
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
 
 const planKill = async (call, nth) => {
-  const { realSys } = await from('src/workspace/sys.js');
+  const { realSys } = await from('src/system/sys.js', 'src/workspace/sys.js');
   const real = realSys[call].bind(realSys);
   let seen = 0;
   realSys[call] = async (...args) => {
@@ -57,11 +59,12 @@ const startParts = async (home) => {
   Runtime.install({ shutdownSignals: [] });
   const { diskDependencies, queuesOf } = await from('worker.js');
   const { archiveSink, createActivities } = await from('src/activities/index.js');
-  const { connectWorker } = await from('src/temporal/worker-connection.js');
+  const { connectWorker } = await from('src/worker/run-workers.js', 'src/temporal/worker-connection.js');
   const { boundFailures } = await from('src/temporal/failures.js');
   // Builds before EMEND_STORE had no store apart from the home, and asked nobody about the runs that hold a workspace.
-  const stores = existsSync(join(process.argv[2], 'dist/src/workspace/store.js'));
-  const store = stores ? await (await from('src/workspace/store.js')).resolveStore(env, home) : undefined;
+  const places = ['src/stores/location.js', 'src/workspace/store.js'];
+  const stores = places.some((path) => existsSync(built(path)));
+  const store = stores ? await (await from(...places)).resolveStore(env, home) : undefined;
   const standingOf = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
   const dependencies = { ...(await diskDependencies({ env, home, logger }, store)), standingOf };
   const { blobs } = dependencies;
@@ -96,7 +99,7 @@ const startParts = async (home) => {
 };
 
 if (env.KILL !== undefined) await planKill(...env.KILL.split(':'));
-const { resolveHome } = await from('src/workspace/home.js');
+const { resolveHome } = await from('src/stores/home.js', 'src/workspace/home.js');
 const home = await resolveHome(env);
 const worker =
   env.PARTS === undefined

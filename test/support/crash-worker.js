@@ -9,8 +9,8 @@ import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startWorker } from '../../dist/worker.js';
-import { resolveHome } from '../../dist/src/workspace/home.js';
-import { realSys } from '../../dist/src/workspace/sys.js';
+import { resolveHome } from '../../dist/src/stores/home.js';
+import { realSys } from '../../dist/src/system/sys.js';
 import { faultAt, isFaultPoint } from './fault-points.js';
 
 /**

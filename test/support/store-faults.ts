@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
-import { realSys, type Sys } from '../../src/workspace/sys.js';
+import { realSys, type Sys } from '../../src/system/sys.js';
 import { sampled } from './seeded.js';
 import { errnoError, shimSys, type ShimPlan, type SysCall } from './sys-shim.js';
 

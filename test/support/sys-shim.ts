@@ -1,6 +1,6 @@
 /** A Sys that counts its calls and, at one of them, kills its own process, throws, tears the write, or lets a person act. */
 import { appendFileSync } from 'node:fs';
-import type { Sys } from '../../src/workspace/sys.js';
+import type { Sys } from '../../src/system/sys.js';
 
 export type SysCall = keyof Sys;
 

@@ -1,15 +1,15 @@
 /** What no tree is made of is said by name, and findings across files of one result. */
 import { describe, expect, test } from '@jest/globals';
-import { guardFindings } from '../../src/edits/guards.js';
-import { BOUNDS } from '../../src/shared/limits.js';
-import { loadSyntax } from '../../src/syntax/load.js';
+import { guardFindings } from '../../src/edits/guards/index.js';
+import { loadSyntax, SYNTAX_FILE_CHARS } from '../../src/syntax/load.js';
+import { SYNTAX_DEPTH } from '../../src/syntax/outline.js';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
 describe('bounds', () => {
   test('a file over the limit is told so, and guards say in a note that they did not look', async () => {
     const syntax = await loadSyntax(['a.ts']);
-    const text = `// ${'x'.repeat(BOUNDS.syntaxFile_chars)}\n`;
+    const text = `// ${'x'.repeat(SYNTAX_FILE_CHARS)}\n`;
     expect(syntax.outline('a.ts', text.split('\n'))).toMatchObject({ kind: 'unread', code: 'syntax_too_large' });
     const found = guardFindings([{ path: 'a.ts', base: bytes(text), result: bytes(`${text}x\n`) }], {
       syntax,
@@ -20,7 +20,7 @@ describe('bounds', () => {
 
   test('too deep for a tree walk, a language that is not known, a grammar that was not loaded', async () => {
     const syntax = await loadSyntax(['a.ts']);
-    const deep = `${'namespace N {\n'.repeat(BOUNDS.syntaxDepth + 2)}${'}\n'.repeat(BOUNDS.syntaxDepth + 2)}`;
+    const deep = `${'namespace N {\n'.repeat(SYNTAX_DEPTH + 2)}${'}\n'.repeat(SYNTAX_DEPTH + 2)}`;
     expect(syntax.outline('a.ts', deep.split('\n'))).toMatchObject({ code: 'syntax_too_large' });
     expect(syntax.outline('a.txt', [])).toMatchObject({ code: 'language_unknown' });
     expect(syntax.outline('a.py', [])).toMatchObject({ code: 'syntax_unavailable' });

@@ -5,13 +5,13 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
-import { SEARCH_ATTRIBUTES } from '../../src/shared/protocol.js';
+import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
-import { doctor } from '../../src/temporal/doctor.js';
+import { examine } from '../../src/cli/commands/doctor.js';
 import { awaitUsable, ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
-import { connectWorker } from '../../src/temporal/worker-connection.js';
+import { connectWorker } from '../../src/worker/run-workers.js';
 import { alive } from '../support/alive.js';
 import { bareEnvironment, newHome, serverOptions, startServer } from './support/server.js';
 
@@ -252,7 +252,7 @@ describe('what needs a server', () => {
     // Else a server at the usual port, which this machine's user may run, would be found.
     const nobody = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const env = { ...bareEnvironment(place.home), ...nobody, EMEND_TEMPORAL_CLI: '/nonexistent/temporal' };
-    const sick = new Map((await doctor(env)).map((check) => [check.name, check]));
+    const sick = new Map((await examine(env)).map((check) => [check.name, check]));
     expect([...sick.values()].filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([
       'Temporal CLI',
       'Temporal server',
@@ -264,7 +264,7 @@ describe('what needs a server', () => {
 
     const server = await keep(startServer(place.home, 'memory'));
     const key = 'sk-ant-do-not-show';
-    const well = await doctor({
+    const well = await examine({
       ...bareEnvironment(place.home),
       ANTHROPIC_API_KEY: key,
       ANTHROPIC_BASE_URL: `http://me:${key}@localhost:1`,

@@ -7,8 +7,8 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { TIMINGS, type TimingName } from '../../src/shared/limits.js';
 import { PINNED_CLI } from '../../src/temporal/cli-fetch.js';
-import { MINIMUM_CLI } from '../../src/temporal/cli-version.js';
-import { timingVariable } from '../../src/temporal/timings.js';
+import { MINIMUM_CLI } from '../../src/temporal/cli-binary.js';
+import { timingVariable } from '../../src/temporal/settings.js';
 
 interface Service {
   readonly image?: string;

@@ -14,11 +14,12 @@ import { BOUNDS } from '../../src/shared/limits.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
 import { boundFailures } from '../../src/temporal/failures.js';
-import { connectWorker, type WorkerConnection } from '../../src/temporal/worker-connection.js';
+import { connectWorker, type WorkerConnection } from '../../src/worker/run-workers.js';
 import { longOnly } from '../support/skipped.js';
 import { createActivities } from './support/activities.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
+import { MAX_PAYLOAD_BYTES } from '../../src/temporal/payloads.js';
 
 const MiB = 1024 * 1024;
 const quiet = new DefaultLogger('ERROR');
@@ -82,7 +83,7 @@ describe('payloads on a real server', () => {
   });
 
   test('a result over the maximum fails once, without retry, and says why', async () => {
-    const { runs, error } = await execute('largeText', [BOUNDS.maxPayload_bytes + 1]);
+    const { runs, error } = await execute('largeText', [MAX_PAYLOAD_BYTES + 1]);
     expect(runs.makeText).toBe(1);
     expect((error as WorkflowFailedError).cause).toMatchObject({
       cause: { type: 'limit_reached', nonRetryable: true },

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { ProblemError } from '../../src/shared/problems.js';
-import { BlobPayloadCodec, asFailure, asProblem } from '../../src/temporal/payloads.js';
+import { BlobPayloadCodec, asFailure, asProblem, MAX_PAYLOAD_BYTES } from '../../src/temporal/payloads.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 
 const payload = (bytes: number, fill = 'x'): Payload => ({
@@ -63,7 +63,7 @@ describe('BlobPayloadCodec', () => {
 
   test('over the maximum: refused before anything is stored', async () => {
     const blobs = memoryBlobs();
-    const huge = payload(BOUNDS.maxPayload_bytes + 1);
+    const huge = payload(MAX_PAYLOAD_BYTES + 1);
     await expect(new BlobPayloadCodec(blobs, asProblem).encode([huge])).rejects.toMatchObject({
       problem: { code: 'limit_reached' },
     });

@@ -10,7 +10,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
 import { createActivities } from '../../src/activities/index.js';
-import { resolveStore } from '../../src/workspace/store.js';
+import { resolveStore } from '../../src/stores/location.js';
 import { diskDependencies } from '../../worker.js';
 import { KEPT, unpackPlace, type Place } from '../support/kept-inputs.js';
 

@@ -1,11 +1,10 @@
 /** How the page reads a diff: against diffs that the edit engine draws. */
 import { describe, expect, test } from '@jest/globals';
-import { combinedDiff } from '../../src/edits/diff.js';
+import { combinedDiff } from '../../src/edits/proposal/write-diff.js';
 import { coloured } from '../../src/web/page/diff/colours.js';
-import { parseDiff, type DiffFile } from '../../src/web/page/model/parse-diff.js';
+import { parseDiff, type DiffFile, stretchesOf } from '../../src/web/page/model/diff.js';
 import { pairsOf, rowsOf, type Row } from '../../src/web/page/model/rows.js';
-import { searchRows } from '../../src/web/page/model/walk.js';
-import { stretchesOf } from '../../src/web/page/model/within-line.js';
+import { searchRows } from '../../src/web/page/model/navigation.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const lines = (n: number): string => Array.from({ length: n }, (_, i) => `line ${i + 1}\n`).join('');

@@ -1,7 +1,7 @@
 /** Verdicts by hunk on the page: over diffs that the edit engine draws. */
 import { describe, expect, test } from '@jest/globals';
 import { changeNeeds, combinedDiff, readSealedDiff, wordsOf } from '../../src/edits/index.js';
-import { parseDiff } from '../../src/web/page/model/parse-diff.js';
+import { parseDiff } from '../../src/web/page/model/diff.js';
 import {
   hasParts,
   hunkNeeds,
@@ -10,7 +10,7 @@ import {
   selectionOf,
   verdictOf,
   type HunkVerdict,
-} from '../../src/web/page/model/parts.js';
+} from '../../src/web/page/model/verdicts.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const BASE = Array.from({ length: 40 }, (_, i) => `// line ${i + 1}\n`).join('');

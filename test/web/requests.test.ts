@@ -1,7 +1,7 @@
 /** What a review sends. */
 import { describe, expect, test } from '@jest/globals';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
-import { missingIn, requestsOf, type Verdict } from '../../src/web/page/model/requests.js';
+import { missingIn, requestsOf, type Verdict } from '../../src/web/page/model/verdicts.js';
 
 const decision = (paths: readonly string[], answered: Record<string, 'approve'> = {}): DecisionPoint => ({
   id: '1-abc-def',

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
-import { FIRST_RULES } from '../../src/shared/first-rules.js';
+import { FIRST_RULES } from '../../src/shared/rules.js';
 import { BUNDLE, replayAll, type Told } from '../support/replay.js';
 
 const dir = join(process.cwd(), 'test/histories');
@@ -42,7 +42,7 @@ const LIVE = [
   ['limits', 'LIMITS'],
   ['limits', 'TIMINGS'],
   ['limits', 'BOUNDS'],
-  ...['STORE', 'SERVER', 'MODEL', 'SHOWN', 'EDIT'].map((of) => ['bounds', `${of}_BOUNDS`] as const),
+  ...['STORE', 'MODEL', 'SHOWN', 'EDIT'].map((of) => ['bounds', `${of}_BOUNDS`] as const),
   ['decisions', 'ANSWERS_BY_REASON'],
   ['decisions', 'WHOLE_ANSWERS'],
   ['activities', 'ACTIVITIES'],
@@ -65,9 +65,9 @@ test('where the input has rules nothing else is read, in a plan and in its later
     const input = JSON.parse(Buffer.from(payload!.data, 'base64').toString()) as object;
     payload!.data = Buffer.from(JSON.stringify({ rules: FIRST_RULES, ...input })).toString('base64');
   }
-  expect(await replayAll(given, altered([...LIVE, ['first-rules', 'FIRST_RULES']]))).toEqual(plain);
+  expect(await replayAll(given, altered([...LIVE, ['rules', 'FIRST_RULES']]))).toEqual(plain);
 }, 60_000);
 
 test('the first rules are read where the input has none: with other ones histories do not replay', async () => {
-  await expect(replayAll(kept(), altered([['first-rules', 'FIRST_RULES']]))).rejects.toThrow(/determinism/i);
+  await expect(replayAll(kept(), altered([['rules', 'FIRST_RULES']]))).rejects.toThrow(/determinism/i);
 }, 60_000);

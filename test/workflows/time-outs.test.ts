@@ -1,12 +1,20 @@
 /** What is started in an activity has a limit of its own that ends first: every limit that is named, against the activities in which it runs. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import type { ActivityName } from '../../src/shared/activities.js';
-import { EDIT_BOUNDS, MODEL_BOUNDS, SERVER_BOUNDS, STORE_BOUNDS } from '../../src/shared/bounds.js';
+import { EDIT_BOUNDS, MODEL_BOUNDS, STORE_BOUNDS } from '../../src/shared/bounds.js';
 import { BOUNDS, LIMITS, TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { currentRules } from '../../src/shared/rules.js';
-import { resolveTimings, timingVariable } from '../../src/temporal/timings.js';
-import { timeFor, withTimeLimit } from '../../src/workspace/time-left.js';
-import { optionsOf } from '../../src/workflows/activities.js';
+import { resolveTimings, timingVariable } from '../../src/temporal/settings.js';
+import { timeFor, withTimeLimit } from '../../src/system/turns.js';
+import { optionsOf } from '../../src/workflows/frame/activities.js';
+import { GIT_MS } from '../../src/workspace/git/git.js';
+import { UNDONE_WAIT_MS } from '../../src/workspace/git/commit-branch.js';
+import { SHOW_QUERY_MS } from '../../src/client/runs/show.js';
+import { CALL_MS } from '../../src/client/gateway.js';
+import { TALLY_WAIT_MS } from '../../src/activities/step/count-usage.js';
+import { EDIT_TIME_MS } from '../../src/activities/frame/edit-worker.js';
+import { SYNTAX_PARSE_MS } from '../../src/syntax/load.js';
 
 const DEFAULTS = resolveTimings({});
 const SOME_FILES = 7;
@@ -15,7 +23,8 @@ const wholeOf = (activity: ActivityName, timings: Timings, timeout_s: number): n
   return Number(optionsOf(activity, run, { files: SOME_FILES, timeout_s }).startToCloseTimeout);
 };
 
-const { hook_s, format_s, worktreeAdd_s, git_ms, attemptPatience_ms, undoneWait_ms } = STORE_BOUNDS;
+const [hook_s, format_s, worktreeAdd_s] = [STORE_BOUNDS.hook_s, STORE_BOUNDS.format_s, STORE_BOUNDS.worktreeAdd_s];
+const [git_ms, attemptPatience_ms, undoneWait_ms] = [GIT_MS, STORE_BOUNDS.attemptPatience_ms, UNDONE_WAIT_MS];
 /** Per activity: its start to close, and what may run in it, one after the other, in ms. */
 const activities = (timings: Timings, test_s: number): Record<string, readonly [number, Record<string, number>]> => {
   const whole = (activity: ActivityName): number => wholeOf(activity, timings, test_s);
@@ -39,11 +48,11 @@ const activities = (timings: Timings, test_s: number): Record<string, readonly [
     ...(timings === DEFAULTS
       ? {
           ...named(['apply', 'rollback', 'mergePhase'], { ...own, attemptPatience_ms, undoneWait_ms }),
-          ...named(['preflight', 'rebase'], { ...own, editTime_ms: BOUNDS.editTime_ms }),
+          ...named(['preflight', 'rebase'], { ...own, editTime_ms: EDIT_TIME_MS }),
           ...named(['pick', 'brief', 'propose', 'scorePhase', 'debugPhase', 'proposeReplan'], {
             streamIdle_ms: timings.streamIdle_ms,
             ...turn,
-            editTime_ms: BOUNDS.editTime_ms,
+            editTime_ms: EDIT_TIME_MS,
           }),
         }
       : {}),
@@ -71,8 +80,8 @@ test('heartbeats, attempts and totals are longer than what they are of', () => {
   expect(t.heartbeat_ms).toBeLessThan(t.heartbeatTimeout_ms);
   expect(t.hostHeartbeatTimeout_ms).toBeLessThan(t.hostActivityTimeout_ms);
   expect(t.modelCallTimeout_ms).toBeLessThan(t.modelCallTotal_ms);
-  expect(BOUNDS.tallyWait_ms).toBeLessThan(BOUNDS.tallyTotal_ms);
-  expect(BOUNDS.syntaxParse_ms).toBeLessThan(BOUNDS.editTime_ms);
+  expect(TALLY_WAIT_MS).toBeLessThan(BOUNDS.tallyTotal_ms);
+  expect(SYNTAX_PARSE_MS).toBeLessThan(EDIT_TIME_MS);
 });
 
 test('where an activity has less time than that, what is started in it has what is left', async () => {
@@ -103,16 +112,30 @@ const OTHERS: Record<string, readonly string[]> = {
     'runningPoll_ms',
   ],
   'the end of what was ended, kept back of each activity': ['killGrace_ms', 'activityEnd_ms', 'drain_ms'],
-  'ages of files': ['foreignScratch_ms', 'checkpointFresh_ms', 'day_ms', 'gcMinAge_ms'],
+  'ages of files': ['foreignScratch_ms', 'checkpointFresh_ms', 'day_ms'],
   'compared with their own wholes': ['tallyWait_ms', 'tallyTotal_ms', 'syntaxParse_ms'],
-  'commands of the command line': ['localWait_ms', 'localPoll_ms'],
+  'the end of another process, asked for on the command line': ['endPoll_ms', 'killed_ms'],
 };
+/** Those of several files stand in shared, those of one at its head, in capitals. The page and talks with a server hold up no activity. */
+const ROOMS = ['activities', 'edits', 'model', 'workspace', 'stores', 'syntax', 'system', 'documents'];
+const BESIDE =
+  /^(?:\/\/ bound: .*\n(?:export )?const ([A-Z_]+_M?S) =|(?:export )?const ([A-Z_]+_M?S) = .*\/\/ bound)/gm;
+const named = [
+  ...[STORE_BOUNDS, MODEL_BOUNDS, EDIT_BOUNDS, BOUNDS].flatMap((each) => Object.keys(each)),
+  ...ROOMS.flatMap((room) =>
+    readdirSync(`src/${room}`, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => [...readFileSync(`src/${room}/${path}`, 'utf8').matchAll(BESIDE)])
+      .map(([, above, beside]) => above ?? beside ?? ''),
+  ),
+];
+const alike = (name: string): string => name.replaceAll('_', '').toLowerCase();
 test('every named limit of time is compared, or has a reason', () => {
-  const named = [STORE_BOUNDS, MODEL_BOUNDS, EDIT_BOUNDS, BOUNDS].flatMap((each) => Object.keys(each));
-  const known = [...INNER, ...Object.values(OTHERS).flat()];
-  expect(named.filter((name) => /_(s|ms)$/.test(name) && !name.startsWith('web') && !known.includes(name))).toEqual([]);
-  expect(known.filter((name) => !named.includes(name))).toEqual([]);
+  const known = [...INNER, ...Object.values(OTHERS).flat()].map(alike);
+  expect(
+    named.filter((name) => /_m?s$/i.test(name) && !name.startsWith('web') && !known.includes(alike(name))),
+  ).toEqual([]);
+  expect(known.filter((name) => !named.map(alike).includes(name))).toEqual([]);
   // Waits for a server answer in seconds; nothing of them holds an activity longer.
-  for (const ms of [SERVER_BOUNDS.call_ms, SERVER_BOUNDS.showQuery_ms])
-    expect(ms).toBeLessThan(DEFAULTS.hostActivityTimeout_ms);
+  for (const ms of [CALL_MS, SHOW_QUERY_MS]) expect(ms).toBeLessThan(DEFAULTS.hostActivityTimeout_ms);
 });

@@ -2,8 +2,8 @@
 import * as fs from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { ApplyOutcome } from '../../src/workspace/types.js';
+import { realSys } from '../../src/system/sys.js';
+import type { ApplyOutcome } from '../../src/workspace/ports.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import { errnoError, shimSys, type ShimPlan } from '../support/sys-shim.js';
 import { testIf } from '../support/skipped.js';

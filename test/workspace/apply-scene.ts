@@ -4,12 +4,13 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from '@jest/globals';
-import { createApplyEngine, type ApplyEngineOptions } from '../../src/workspace/apply.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { proposalIdOf, refOf } from '../../src/workspace/hash.js';
-import { storePaths } from '../../src/workspace/store.js';
-import { realSys } from '../../src/workspace/sys.js';
-import type { ApplyEngine, ApplyRequest, Proposal, ProposalFile } from '../../src/workspace/types.js';
+import { createApplyEngine, type ApplyEngineOptions } from '../../src/workspace/apply/engine.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { proposalIdOf, type Proposal, type ProposalFile } from '../../src/workspace/proposal.js';
+import { refOf } from '../../src/system/hash.js';
+import { storePaths } from '../../src/stores/location.js';
+import { realSys } from '../../src/system/sys.js';
+import type { ApplyEngine, ApplyRequest } from '../../src/workspace/ports.js';
 
 export interface SceneFile {
   readonly path: string;

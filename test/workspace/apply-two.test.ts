@@ -2,9 +2,9 @@
 import * as fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { type ProcessIdentity, ownProcess } from '../../src/workspace/apply-process.js';
-import { realSys, type Sys } from '../../src/workspace/sys.js';
-import type { ApplyEngine } from '../../src/workspace/types.js';
+import { type ProcessIdentity, ownProcess } from '../../src/system/process.js';
+import { realSys, type Sys } from '../../src/system/sys.js';
+import type { ApplyEngine } from '../../src/workspace/ports.js';
 import { drawn, randomFrom, sampled, seed, spread, WHOLE } from '../support/seeded.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot, type Scene } from './apply-scene.js';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { createCommitter } from '../../src/workspace/commit.js';
-import type { CommitOutcome, CommitRequest } from '../../src/workspace/types.js';
+import { createCommitter } from '../../src/workspace/git/commit.js';
+import type { CommitOutcome, CommitRequest } from '../../src/workspace/ports.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
 
 isolateGit();

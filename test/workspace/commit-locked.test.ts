@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createCommitter } from '../../src/workspace/commit.js';
-import type { CommitOutcome } from '../../src/workspace/types.js';
+import { createCommitter } from '../../src/workspace/git/commit.js';
+import type { CommitOutcome } from '../../src/workspace/ports.js';
 import { Blobs, isolateGit, Repo, requestFor } from './git-fixture.js';
 
 isolateGit();

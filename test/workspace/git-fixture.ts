@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-
 import { execa } from 'execa';
-
-import type { BlobRef } from '../../src/shared/refs.js';
-import type { BlobStore, CommitRequest, ProposalFile } from '../../src/workspace/types.js';
+import type { BlobRef } from '../../src/shared/ids.js';
+import type { BlobStore } from '../../src/stores/ports.js';
+import type { CommitRequest } from '../../src/workspace/ports.js';
+import type { ProposalFile } from '../../src/workspace/proposal.js';
 
 /** Nobody's own git configuration takes part. Call once per test file, before anything runs git. */
 export function isolateGit(): void {

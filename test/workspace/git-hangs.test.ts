@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { git, repositoryOf } from '../../src/workspace/git.js';
-import { withTimeLimit } from '../../src/workspace/time-left.js';
+import { git, repositoryOf } from '../../src/workspace/git/git.js';
+import { withTimeLimit } from '../../src/system/turns.js';
 
 const { PATH } = process.env;
 let dir: string;

@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createApplyEngine } from '../../src/workspace/apply.js';
-import { createArchive } from '../../src/workspace/archive.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { realSys, type Sys } from '../../src/workspace/sys.js';
+import { createApplyEngine } from '../../src/workspace/apply/engine.js';
+import { createArchive } from '../../src/stores/directory/archive.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { realSys, type Sys } from '../../src/system/sys.js';
 
 const RUNS = 150;
 

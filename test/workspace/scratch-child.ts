@@ -1,5 +1,5 @@
 /** A commit in a process of its own, whose TMPDIR it works in. Prints what came of it. */
-import { createCommitter } from '../../src/workspace/commit.js';
+import { createCommitter } from '../../src/workspace/git/commit.js';
 import { Blobs, requestFor, Repo } from './git-fixture.js';
 
 const [dir = ''] = process.argv.slice(2);

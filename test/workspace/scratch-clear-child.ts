@@ -1,8 +1,8 @@
 /** What `emend recover` and `emend gc` clear up, in a process of its own with its TMPDIR. */
-import { removeGarbage } from '../../src/client/garbage.js';
+import { removeGarbage } from '../../src/client/gc/index.js';
 import { recover } from '../../src/cli/commands/recover.js';
 import { processIo } from '../../src/cli/io.js';
-import { hostId, resolveHome } from '../../src/workspace/home.js';
+import { hostId, resolveHome } from '../../src/stores/home.js';
 
 const [work = ''] = process.argv.slice(2);
 if (work === 'recover') {

@@ -3,18 +3,16 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-
 import { main } from '../../src/cli/main.js';
-import { createApplyEngine } from '../../src/workspace/apply.js';
-import { recordName } from '../../src/workspace/apply-record.js';
-import { createCommitter } from '../../src/workspace/commit.js';
-import { proposalIdOf } from '../../src/workspace/hash.js';
-import { mergeInto } from '../../src/workspace/merge.js';
-import { takeBack } from '../../src/workspace/take-back.js';
-import type { ApplyEngine, ApplyRequest, CommitOutcome, ProposalFile } from '../../src/workspace/types.js';
-import { createWorktreeKeeper } from '../../src/workspace/worktrees.js';
+import { createApplyEngine } from '../../src/workspace/apply/engine.js';
+import { recordName } from '../../src/workspace/apply/record.js';
+import { createCommitter } from '../../src/workspace/git/commit.js';
+import { proposalIdOf, type ProposalFile } from '../../src/workspace/proposal.js';
+import { mergeInto } from '../../src/workspace/landing/merge.js';
+import { takeBack } from '../../src/workspace/landing/revert-commits.js';
+import type { ApplyEngine, ApplyRequest, CommitOutcome } from '../../src/workspace/ports.js';
+import { createWorktreeKeeper } from '../../src/workspace/git/worktrees.js';
 import { fakeIo } from '../cli/io.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
 

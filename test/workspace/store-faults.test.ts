@@ -4,12 +4,12 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
-import { createArchive } from '../../src/workspace/archive.js';
-import { createBlobStore } from '../../src/workspace/blob-store.js';
-import { refOf } from '../../src/workspace/hash.js';
-import { createLeaseKeeper } from '../../src/workspace/lease.js';
-import { createRecordStore } from '../../src/workspace/records.js';
-import type { ArchiveEntry } from '../../src/workspace/types.js';
+import { createArchive } from '../../src/stores/directory/archive.js';
+import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { refOf } from '../../src/system/hash.js';
+import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createRecordStore } from '../../src/stores/directory/records.js';
+import type { ArchiveEntry } from '../../src/stores/ports.js';
 import { FAULTS, SHORT_WRITES, atEachCall, noLinks, type StoreWork } from '../support/store-faults.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -1,18 +1,41 @@
 /** What a phase is expected to take if nothing fails: its edit calls, and what comes before them. */
-import type { PhaseEstimate } from '../../shared/plan.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { chooseFormat, complexity, harderOf, splitDecision } from '../../job/format-choice.js';
-import { fitLimits, formatsOf, modelEntry } from '../../job/models.js';
-import type { ProjectConfig } from '../../job/types.js';
-import { route } from '../../model/route.js';
+import {
+  type Complexity,
+  chooseFormat,
+  complexity,
+  harderOf,
+  splitDecision,
+  fitLimits,
+  formatsOf,
+  modelEntry,
+  route,
+  type ProjectConfig,
+} from '../../documents/job/index.js';
+import type { PhaseEstimate, PhaseCategory } from '../../shared/plan.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
-import type { PhaseCategory } from '../../shared/plan/types.js';
 import { addUsage, NO_USAGE } from '../../shared/usage.js';
-import { levelOf } from './effort.js';
-import { estimateEdits, priceOf, tokensOfBytes } from '../estimate.js';
-import { readGiven } from '../../workspace/given-file.js';
+import { estimateEdits, priceOf, tokensOfBytes } from '../step/estimate.js';
+import { readGiven } from '../../system/given-file.js';
+
+// bound: So many attempts in a row fail at most before a phase is replanned (src/documents/plan/triggers.ts).
+export const PHASE_ATTEMPTS = 3;
+
+// What the score of a phase asks for: a model, by the routes of `emend.yaml`, and words in the prompt (docs/decisions/0072). Pure.
+
+/** For `routes`; the steps at which the words begin. */
+export const levelOf = (score: number): Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');
+
+/** How hard to think; '' for nothing. */
+export function effortWords(score: number): string {
+  if (score <= 5) return '';
+  if (score <= 7) return 'Think before you answer.';
+  return score <= 9
+    ? 'Think hard before you answer.'
+    : 'Think harder than usual before you answer: this phase is complex.';
+}
 
 /** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
 const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
@@ -51,7 +74,7 @@ export async function estimatePhase(
 }
 
 /**
- * Where its tests fail each time: as many attempts, debugging reports and replans as the tiers allow (src/plan/tiers.ts) until the
+ * Where its tests fail each time: as many attempts, debugging reports and replans as the tiers allow (src/documents/plan/triggers.ts) until the
  * limit of its replans asks a person. Phases that a replan adds are not known yet, and not counted.
  */
 export function mostOfPhase(
@@ -64,8 +87,7 @@ export function mostOfPhase(
   const failure_tokens = tokensOfBytes(MODEL_BOUNDS.phaseFailure_chars);
   const { model } = route({ ...config, limits }, { category: null, complexity: 'high', jobModel: null });
   const advice = {
-    input_tokens:
-      SMALL_CALL.input_tokens + tokensOfBytes(Buffer.byteLength(text)) + MODEL_BOUNDS.phaseAttempts * failure_tokens,
+    input_tokens: SMALL_CALL.input_tokens + tokensOfBytes(Buffer.byteLength(text)) + PHASE_ATTEMPTS * failure_tokens,
     output_tokens: Math.min(limits.outputBudget_tokens ?? Infinity, MODEL_BOUNDS.adviceOutput_tokens),
   };
   const asked = { calls: 1, ...advice, usd: priceOf(config, model, advice) };
@@ -74,7 +96,7 @@ export function mostOfPhase(
   const rounds = replanLimit + 1;
   const parts = [
     { ...NO_USAGE, ...first },
-    ...Array.from({ length: MODEL_BOUNDS.phaseAttempts * rounds - 1 }, () => again),
+    ...Array.from({ length: PHASE_ATTEMPTS * rounds - 1 }, () => again),
     // A report in each round, a replan between rounds.
     ...Array.from({ length: (rounds + replanLimit) * MODEL_BOUNDS.adviceCalls }, () => ({ ...NO_USAGE, ...asked })),
   ];

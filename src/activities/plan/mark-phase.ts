@@ -1,16 +1,55 @@
 /** Step 5: what became of a phase is written into the plan's documents and the partial summary. */
-import { readPlan as readFiles } from '../../plan-files/read.js';
-import { markPhase as markTree } from '../../plan/mark.js';
-import { summaryFile, withSummary } from '../../plan/summary.js';
-import type { MarkPhaseInput, MarkPhaseResult } from '../../shared/plan/activities.js';
-import type { ActivityScope } from '../boundary.js';
-import type { ActivityDependencies } from '../dependencies.js';
-import { undoneWords } from '../../shared/plan/undone-words.js';
-import type { UndoneTask } from '../../plan/undone.js';
-import { readTextFile } from '../preflight-files.js';
-import { inWorkspace } from './plan-paths.js';
-import { undoneOf } from './undone.js';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readPlan as readFiles, inWorkspace } from '../../workspace/documents/index.js';
+import {
+  markPhase as markTree,
+  summaryFile,
+  withSummary,
+  type UndoneTask,
+  filesToMake,
+  readUndone,
+  undoneTasks,
+} from '../../documents/plan/index.js';
+import type { MarkPhaseInput, MarkPhaseResult, PhaseTexts } from '../../shared/plan-activities.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { undoneWords } from '../../shared/event-text.js';
+import { readTextFile, getJson } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
+import { checkFilePath } from '../../documents/source/schemas.js';
+import { git, valueOf } from '../../workspace/git/index.js';
+import { isSource } from './phase-job.js';
+
+// What a phase's commit leaves undone: by what its message says, by the files that are there, and by those that were skipped.
+
+/** Empty where the phase has no commit: then a person said that it is done. */
+export async function undoneOf(
+  { blobs }: Pick<ActivityDependencies, 'blobs'>,
+  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
+): Promise<readonly UndoneTask[]> {
+  const { workspace, phase, commit, texts, skipped = [] } = input;
+  if (commit === null || texts === undefined) return [];
+  const read = await getJson<PhaseTexts>(blobs, texts, 'phase texts');
+  const tasks = read.phases[phase.id]?.tasks ?? [];
+  if (tasks.length === 0) return [];
+  const message = valueOf(
+    await git(['log', '-1', '--format=%B', commit, '--'], { cwd: workspace, reading: true }),
+  ).text;
+  const missing = new Set<string>();
+  for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
+    if (await isMissing(workspace, path)) missing.add(path);
+  return undoneTasks(tasks, readUndone(message), (path) => missing.has(path), skipped);
+}
+
+/** A source file's path that leads nowhere, from the top or from whichever folder. */
+async function isMissing(workspace: string, path: string): Promise<boolean> {
+  const checked = checkFilePath(path);
+  if (!checked.ok || !isSource(path) || /[*?[\]<>{}]/.test(path)) return false;
+  if ((await stat(join(workspace, checked.path)).catch(() => null)) !== null) return false;
+  const args = ['ls-files', '-z', '--', `:(glob)**/${checked.path}`];
+  return valueOf(await git(args, { cwd: workspace, reading: true, noLiteral: true })).text === '';
+}
 
 export const markPhase =
   (dependencies: ActivityDependencies) =>

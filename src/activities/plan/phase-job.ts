@@ -1,22 +1,52 @@
 /** Makes a phase's job: what the phase asks for, as the Markdown job of an edit step. Recorded under (stepKey, phase, run). */
-import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkFilePath } from '../../job/paths.js';
-import { readPlan as readFiles } from '../../plan-files/read.js';
-import { UNDONE_ASKED } from '../../shared/plan/undone-words.js';
-import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan/activities.js';
-import type { PhaseCategory } from '../../shared/plan/types.js';
-import { isRefusal, ProblemError } from '../../shared/problems.js';
-import { phaseKey } from '../../shared/refs.js';
-import { checkVersion } from '../../shared/versions.js';
-import type { ActivityScope } from '../boundary.js';
-import type { ActivityDependencies } from '../dependencies.js';
-import { approvalKey } from '../preflight-tests.js';
-import { getJson, getText, putText } from '../snapshot.js';
-import { effortWords, levelOf } from './effort.js';
-import { fallbackOf } from './fallback.js';
-import { pathsOfPlan } from './plan-paths.js';
+import { parseConfig, resolveLimits } from '../../documents/job/index.js';
+import { FORMATS, type Format } from '../../shared/formats.js';
+import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan-activities.js';
+import { readTextFile, getJson, getText, putText } from '../step/snapshot.js';
+import { editsOf, type PhaseToEstimate, effortWords, levelOf } from './estimate.js';
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
+import { checkFilePath } from '../../documents/source/schemas.js';
+import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
+import { UNDONE_ASKED } from '../../model/prompts/index.js';
+import type { PhaseCategory } from '../../shared/plan.js';
+import { isRefusal, ProblemError, checkVersion } from '../../shared/problems.js';
+import { phaseKey } from '../../shared/ids.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { approvalKey } from '../step/verify.js';
+
+// After a failed attempt a phase is asked for in another way: by the model that `emend.yaml` names for that (`plan: { fallbackModel }`), else
+// in another format. A file that is too long for a whole answer is never asked for as one. Null: there is no other way.
+
+export type Fallback =
+  { readonly key: 'model'; readonly value: string } | { readonly key: 'format'; readonly value: Format };
+
+export async function fallbackOf(
+  { workspace, overrides, phase, score }: Pick<PhaseJobInput, 'workspace' | 'overrides' | 'phase' | 'score'>,
+  files: PhaseToEstimate['files'],
+): Promise<Fallback | null> {
+  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+  // Its own run refuses a configuration that cannot be read, and says why.
+  if (!config.ok) return null;
+  const limits = resolveLimits(config.value, { limits: {} }, overrides);
+  const edits = await editsOf(workspace, config.value, limits, { files, category: phase.category, score });
+  const other = config.value.plan?.fallbackModel;
+  if (other !== undefined && other !== edits.model) return { key: 'model', value: other };
+  // A new file has one sensible format; of files that a model picks nothing is known.
+  const largest = edits.files.filter(({ isNew }) => !isNew).sort((a, b) => b.bytes - a.bytes)[0];
+  if (!edits.named || largest === undefined) return null;
+  const start = FORMATS.indexOf(largest.format);
+  const used = new Set(edits.files.map(({ format }) => format));
+  const next = [...FORMATS.slice(start), ...FORMATS.slice(0, start)].find(
+    (format) =>
+      edits.on[format] &&
+      !used.has(format) &&
+      (format !== 'whole-file' || edits.files.every(({ bucket }) => bucket === 'A')),
+  );
+  return next === undefined ? null : { key: 'format', value: next };
+}
 
 export const makePhaseJob =
   (dependencies: ActivityDependencies) =>

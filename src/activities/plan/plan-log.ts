@@ -6,10 +6,86 @@ import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, r
 import { dirname } from 'node:path';
 import { pino } from 'pino';
 import type { StepEvent } from '../../shared/events.js';
-import type { StepKey } from '../../shared/refs.js';
-import type { Archive, ArchiveEntry } from '../../workspace/types.js';
-import { planLine, textOfLine, type LogLine } from './log-line.js';
-import { STORE_BOUNDS } from '../../shared/bounds.js';
+import type { StepKey } from '../../shared/ids.js';
+import type { Archive, ArchiveEntry } from '../../stores/ports.js';
+
+// bound: Events of a plan's log that this process remembers, so that a retried activity does not log them again.
+const REMEMBERED_LOG_LINES = 10_000;
+// bound: The end of that log, in which a retry after a worker's restart looks for its lines: several hundred of them.
+export const PLAN_LOG_TAIL_BYTES = 65_536;
+
+// Events of plans as lines of the plan log, which grep and log readers take apart: `[2026-01-02 03:04:05] KIND: name=value ...`. Pure.
+
+export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
+export interface LogLine {
+  readonly kind: string;
+  readonly fields: LogFields;
+}
+
+/** Null: the event is no line of this log. */
+function planLine(event: StepEvent): LogLine | null {
+  const line = (kind: string, fields: LogFields): LogLine => ({ kind, fields });
+  switch (event.type) {
+    case 'complexity_checked': {
+      const { phase, score, threshold, method, above, expanded } = event;
+      const recommendation = above.length > 0 && !expanded ? 'expand' : 'keep';
+      return line('COMPLEXITY_CHECK', {
+        phase,
+        score,
+        threshold,
+        agent_invoked: method !== 'threshold',
+        recommendation,
+      });
+    }
+    case 'score_discrepancy':
+      return line('COMPLEXITY_DISCREPANCY', {
+        phase: event.phase,
+        threshold_score: event.threshold,
+        agent_score: event.agent,
+      });
+    case 'replan_triggered': {
+      const { phase, trigger, replans, limit, status } = event;
+      return line('REPLAN_TRIGGER', { phase, trigger, replan_count: `${replans}/${limit}`, status });
+    }
+    case 'replanned': {
+      const { phase, action, oldStructure, newStructure } = event;
+      return line('REPLAN_SUCCESS', { phase, action, old_structure: oldStructure, new_structure: newStructure });
+    }
+    case 'replan_failed':
+      return line('REPLAN_FAILURE', { phase: event.phase, trigger: event.trigger, reason: event.why });
+    case 'phase_failed': {
+      const { phase, run, kind, consecutive } = event;
+      return line('TEST_FAILURE', {
+        phase,
+        iteration: run,
+        error_type: kind ?? 'unknown',
+        consecutive_failures: consecutive,
+      });
+    }
+    case 'loop_stopped': {
+      const { phase, replans, limit, why } = event;
+      const forced = why.startsWith('forced');
+      const what = forced
+        ? { status: 'forced_override', action: 'replan' }
+        : { status: 'limit_reached', action: 'escalate' };
+      return line('LOOP_PREVENTION', { phase, replan_count: `${replans}/${limit}`, ...what });
+    }
+    case 'scope_drift':
+      return line('SCOPE_DRIFT', { by: event.by, description: event.text });
+    default:
+      return null;
+  }
+}
+
+/** Values with blanks stand in quotes; nothing in them ends the line. */
+function textOfLine(at: number, { kind, fields }: LogLine): string {
+  const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+  const shown = Object.entries(fields).map(([name, value]) => {
+    const text = String(value).replace(/\p{Cc}/gu, ' ');
+    return `${name}=${/[\s"=]/.test(text) ? JSON.stringify(text) : text}`;
+  });
+  return `[${time}] ${kind}: ${shown.join(' ')}\n`;
+}
 
 export interface LogSize {
   readonly max_bytes: number;
@@ -53,7 +129,7 @@ function lastLines(path: string): ReadonlySet<string> {
       const file = openSync(name, 'r');
       try {
         const size = statSync(name).size;
-        const bytes = Buffer.alloc(Math.min(size, STORE_BOUNDS.planLogTail_bytes));
+        const bytes = Buffer.alloc(Math.min(size, PLAN_LOG_TAIL_BYTES));
         const read = readSync(file, bytes, 0, bytes.length, size - bytes.length);
         for (const line of bytes.toString('utf8', 0, read).split('\n')) lines.add(`${line}\n`);
       } finally {
@@ -107,7 +183,7 @@ export function withPlanLog(archive: Archive, path: string): Archive {
       for (const { key, at, line } of dueOf(stepKey, entries)) {
         // Looked up anew for each: one call may hold an entry twice.
         if (seen.has(key)) continue;
-        if (seen.size >= STORE_BOUNDS.rememberedLogLines) seen.clear();
+        if (seen.size >= REMEMBERED_LOG_LINES) seen.clear();
         seen.add(key);
         if (!before.has(key)) logger.info({ at, fields: line.fields }, line.kind);
       }

@@ -1,31 +1,34 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
-import type { PhaseId, PhaseMarker } from '../../shared/plan.js';
-import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { parseConfig } from '../../job/config.js';
-import { resolveLimits } from '../../job/limits.js';
-import type { ProjectConfig } from '../../job/types.js';
-import { readPlan as readFiles, type ReadPlan } from '../../plan-files/read.js';
-import { reportOf, tasksOf, type PhaseReport } from '../../plan/report.js';
-import { isExpanded, levelOf, textOf, type PartNode } from '../../plan/tree.js';
-import { waitsFor } from '../../plan/waves.js';
-import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan/activities.js';
-import type { PhaseCategory, PhaseReading, ReadyPlan } from '../../shared/plan/types.js';
-import { fail, isRefusal, ProblemError, ProblemsError } from '../../shared/problems.js';
+import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, ReadyPlan } from '../../shared/plan.js';
+import { parseConfig, resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
+import { readPlan as readFiles, type ReadPlan, pathsOfPlan } from '../../workspace/documents/index.js';
+import {
+  reportOf,
+  tasksOf,
+  type PhaseReport,
+  isExpanded,
+  levelOf,
+  textOf,
+  type PartNode,
+  waitsFor,
+  wantsSecondScore,
+} from '../../documents/plan/index.js';
+import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
+import { fail, isRefusal, ProblemError, ProblemsError, checkVersion } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
-import { checkVersion } from '../../shared/versions.js';
-import { dirtyPaths } from '../../workspace/files.js';
-import { repositoryOf } from '../../workspace/git.js';
-import { canonicalJson, sha256 } from '../../workspace/hash.js';
-import type { ActivityDependencies } from '../dependencies.js';
-import { readTextFile } from '../preflight-files.js';
-import { testPlan } from '../preflight-tests.js';
-import { putJson } from '../snapshot.js';
-import { wantsSecondScore } from '../../plan/second-score.js';
-import type { PlanSettings } from './advice.js';
+import { dirtyPaths } from '../../workspace/files/index.js';
+import { repositoryOf } from '../../workspace/git/index.js';
+import { canonicalJson, sha256 } from '../../system/hash.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { readTextFile, putJson } from '../step/snapshot.js';
+import { testPlan } from '../step/verify.js';
+import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
 import { filesOf } from './phase-job.js';
-import { checkpointOfRun, leftBehind } from './left.js';
-import { pathsOfPlan } from './plan-paths.js';
+import { checkpointOfRun, leftBehind } from './resume.js';
+
+// bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
+const LOST_MARKS = 3;
 
 export const readPlan =
   (dependencies: ActivityDependencies) =>
@@ -122,7 +125,7 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     declared: report.declared,
     waves: report.waves.map(({ subWaves }) => subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? ''))),
     thresholds: plan.thresholds.values,
-    lostMarks: STORE_BOUNDS.lostMarks,
+    lostMarks: LOST_MARKS,
     limits,
     approval: input.approval ?? config.value.approval,
     test,

@@ -5,19 +5,17 @@
 import { rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { ProblemError } from '../../shared/problems.js';
-import { shownKey, type BlobRef, type StepKey } from '../../shared/refs.js';
-import { checkVersion } from '../../shared/versions.js';
-import { recordName } from '../../workspace/apply-record.js';
-import { NEW_FILE_MODE } from '../../workspace/files.js';
-import { proposalIdOf } from '../../workspace/hash.js';
-import { orNull } from '../../workspace/sys-put.js';
-import type { ApplyRequest, LeaseHolder, Proposal, ProposalFile } from '../../workspace/types.js';
-import type { ActivityScope } from '../boundary.js';
-import type { ActivityDependencies } from '../dependencies.js';
-import { projectConfig } from '../project-config.js';
-import { getJson, putJson } from '../snapshot.js';
-import { applyOrTakeOver } from '../take-over.js';
+import { ProblemError, checkVersion } from '../../shared/problems.js';
+import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
+import { recordName } from '../../workspace/apply/index.js';
+import { NEW_FILE_MODE } from '../../workspace/files/index.js';
+import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import { orNull } from '../../system/durable.js';
+import type { ApplyRequest, LeaseHolder } from '../../workspace/ports.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { projectConfig, getJson, putJson } from '../step/snapshot.js';
+import { applyOrTakeOver } from '../step/apply.js';
 
 /** ◆ What one try is to write; null: nothing is to be changed. `data`: what else the change came to. */
 interface WriteRecord {

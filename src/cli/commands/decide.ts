@@ -1,19 +1,23 @@
-import { decide as sendDecision, openDecision, type DecideOptions, type DecideResult } from '../../client/decide.js';
-import { shownKey } from '../../shared/refs.js';
-import { resolveRun, type ResolvedRun } from '../../client/resolve-run.js';
-import { diffText, showRun } from '../../client/show-run.js';
+import {
+  decide as sendDecision,
+  openDecision,
+  type DecideOptions,
+  type DecideResult,
+} from '../../client/runs/decide.js';
+import { shownKey } from '../../shared/ids.js';
+import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
+import { diffText, showRun } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import { ANSWER_MEANS, type Answer } from '../../shared/decisions.js';
-import { nearestWord } from '../../job/words.js';
+import { nearestWord } from '../../documents/source/check.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
 import { plain } from '../render/text.js';
-import { decisionSettings } from '../settings.js';
-import { hunkSelection } from '../review/hunk-flags.js';
-import { shellWord } from '../../workspace/shell-word.js';
-import { withEmend } from '../with-emend.js';
+import { decisionSettings, withEmend } from '../session.js';
+import { hunkSelection } from '../review/text.js';
+import { shellWord } from '../../system/environment.js';
 
 export interface DecideFlags {
   readonly decision?: string;

@@ -1,8 +1,161 @@
-import { EXIT, type ExitCode } from '../../shared/problems.js';
-import { doctor as examine } from '../../temporal/doctor.js';
+import { EXIT, type ExitCode, ProblemError } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
+import { queueNames, queuePrefix } from '../../shared/names.js';
+import { hostId, resolveHome } from '../../stores/home.js';
+import { resolveStore } from '../../stores/location.js';
+import { gitLine } from '../../workspace/git/index.js';
+import type { Environment } from '../../system/environment.js';
+import { findTemporalCli } from '../../temporal/cli-binary.js';
+import { connectClient, type ClientConnection } from '../../temporal/connection.js';
+import { resolveTimings } from '../../temporal/settings.js';
+import { ofOtherStores } from '../../worker/index.js';
+import type { Check } from '../json-types.js';
+
+type Finding = Omit<Check, 'name'>;
+const good = (found: string): Finding => ({ ok: true, found, mend: null });
+const bad = (found: string, mend: string): Finding => ({ ok: false, found, mend });
+
+const MINIMUM_NODE = [20, 3] as const;
+/** Temporal's numbers for the two kinds of task queue (`temporal.api.enums.v1.TaskQueueType`). */
+const QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
+
+/** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME. Never throws. */
+export const examine = async (env: Environment): Promise<readonly Check[]> => {
+  const home = await resolveHome(env).catch((error: unknown) => error);
+  const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
+  const connection = isConnection(server) ? server : null;
+  try {
+    const working =
+      connection && typeof home === 'string'
+        ? workers(connection, env, home).catch((error: unknown) => explained(error))
+        : Promise.resolve(noServer());
+    const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
+      ['Node.js', nodeVersion],
+      ['git', () => gitVersion(env)],
+      ['EMEND_HOME', () => (typeof home === 'string' ? good(home) : explained(home))],
+      ['EMEND_STORE', () => (typeof home === 'string' ? store(env, home) : explained(home))],
+      ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
+      ['Temporal CLI', () => temporalCli(env)],
+      ['Temporal server', () => (connection ? reached(connection) : explained(server))],
+      ['worker', () => working],
+      ['model', async () => model(env, await working)],
+    ];
+    return await Promise.all(
+      checks.map(async ([name, check]) => {
+        const finding = await Promise.resolve()
+          .then(check)
+          .catch((error: unknown) => explained(error));
+        return { name, ...finding };
+      }),
+    );
+  } finally {
+    await connection?.close();
+  }
+};
+
+const nodeVersion = (): Finding => {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [wantedMajor, wantedMinor] = MINIMUM_NODE;
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
+    ? good(process.version)
+    : bad(process.version, `Install Node.js ${MINIMUM_NODE.join('.')} or newer: https://nodejs.org`);
+};
+
+const gitVersion = async (env: Environment): Promise<Finding> => {
+  const asked = await gitLine(['--version'], { cwd: process.cwd(), environment: env });
+  return asked.ok
+    ? good(asked.value)
+    : bad('not found on PATH', 'Install git, for example: apt-get install git, or: brew install git');
+};
+
+/** Workers and clients that belong together show the same id here. */
+const store = async (env: Environment, home: string): Promise<Finding> => {
+  const { dir, id, apart } = await resolveStore(env, home);
+  return good(`${apart ? dir : 'in EMEND_HOME'} (id ${id.slice(0, 8)})`);
+};
+
+const temporalCli = async (env: Environment): Promise<Finding> => {
+  const cli = await findTemporalCli({ env, fetch: false });
+  return good(`${cli.version} at ${cli.path} (${cli.from})`);
+};
+
+const connect = (env: Environment, home: string): Promise<ClientConnection> =>
+  connectClient({ env, home, connect_ms: resolveTimings(env).connect_ms });
+
+const isConnection = (value: unknown): value is ClientConnection =>
+  typeof value === 'object' && value !== null && 'connection' in value;
+
+const reached = ({ address, namespace, uiUrl }: ClientConnection): Finding =>
+  good(`${address}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`);
+
+const noServer = (): Finding => bad('not asked: no server', 'emend dev');
+
+/** Every run needs somebody at all three queues. */
+const workers = async (
+  { connection, namespace }: ClientConnection,
+  env: Environment,
+  home: string,
+): Promise<Finding> => {
+  const { id } = await resolveStore(env, home);
+  const { workflow, model: modelCalls, host } = queueNames(queuePrefix(env), await hostId(home));
+  const queues = [
+    { name: workflow, taskQueueType: QUEUE_TYPE.workflow },
+    { name: modelCalls, taskQueueType: QUEUE_TYPE.activity },
+    { name: host, taskQueueType: QUEUE_TYPE.activity },
+  ];
+  const polled = await Promise.all(
+    queues.map(async ({ name, taskQueueType }) => {
+      const request = { namespace, taskQueue: { name }, taskQueueType };
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum lies in a package that we do not depend on
+      const { pollers } = await connection.workflowService.describeTaskQueue(request);
+      const others = ofOtherStores(
+        pollers.map(({ identity }) => identity ?? ''),
+        id,
+      );
+      return { name, polled: pollers.length > 0, others };
+    }),
+  );
+  const silent = polled.filter((queue) => !queue.polled).map((queue) => queue.name);
+  if (silent.length > 0)
+    return bad(`nobody polls ${silent.join(', ')}`, 'emend dev (server and worker), or: emend worker');
+  const [stranger] = polled.flatMap((queue) => queue.others);
+  return stranger === undefined
+    ? good(`polls ${queues.map((queue) => queue.name).join(', ')}`)
+    : bad(
+        `${stranger} polls too, but works with another store than ${id.slice(0, 8)}`,
+        'Give all workers of these queues the same EMEND_STORE, or this group an EMEND_QUEUE of its own.',
+      );
+};
+
+/** Only whether they are set: a key is never shown, not even in part. */
+const model = (env: Environment, worker: Finding): Finding => {
+  const baseUrl = env.ANTHROPIC_BASE_URL ?? '';
+  const key = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'].find((name) => (env[name] ?? '') !== '');
+  // It is the worker that asks, with what is set in its own terminal.
+  if (key === undefined && baseUrl === '')
+    return worker.ok
+      ? good('no key in this terminal: the worker asks with the one in its own')
+      : bad('no key and no base URL', 'export ANTHROPIC_API_KEY=…');
+  return good(
+    `${key === undefined ? 'no key' : `${key} is set`}, ${baseUrl === '' ? 'api.anthropic.com' : hostOf(baseUrl)}`,
+  );
+};
+
+/** A base URL may carry a user and password. */
+const hostOf = (url: string): string => {
+  try {
+    return new URL(url).host;
+  } catch {
+    return 'ANTHROPIC_BASE_URL is not a URL';
+  }
+};
+
+const explained = (error: unknown): Finding =>
+  error instanceof ProblemError
+    ? bad(error.message, error.problem.next ?? 'See the message.')
+    : bad(error instanceof Error ? error.message : String(error), 'See the message.');
 
 /** Exit code 7 where something is missing: what a run needs is not there. */
 export const doctor = async (io: Io, options: { readonly json?: true }): Promise<ExitCode> => {

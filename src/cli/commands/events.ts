@@ -1,16 +1,16 @@
-import { reading } from '../../client/reading.js';
-import { resolveRun, type ResolvedRun } from '../../client/resolve-run.js';
-import { runEvents } from '../../client/show-run.js';
+import { reading } from '../../client/open.js';
+import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
+import { runEvents } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
-import { watchRun } from '../../client/watch-run.js';
+import { watchRun } from '../../client/runs/watch.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
-import { showLiveText } from '../live-text.js';
-import { isOfKind, type EventKind } from '../../shared/plan/event-kinds.js';
-import { eventText } from '../render/event.js';
-import { withEmend } from '../with-emend.js';
+import { showLiveText } from '../live.js';
+import { isOfKind, type EventKind } from '../../shared/event-text.js';
+import { eventText } from '../render/text.js';
+import { withEmend } from '../session.js';
 
 interface EventsFlags {
   readonly follow?: true;

@@ -1,10 +1,11 @@
-import { findGarbage, removeGarbage, type Garbage } from '../../client/garbage.js';
-import { BOUNDS } from '../../shared/limits.js';
+import { findGarbage, removeGarbage, type Garbage } from '../../client/gc/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { count, plain } from '../render/text.js';
-import { withEmend } from '../with-emend.js';
+import { withEmend } from '../session.js';
+
+const GC_MIN_AGE_MS = 3_600_000; // bound: `emend gc` takes nothing younger: whoever wrote it may be about to name it.
 
 interface GcFlags {
   readonly dryRun?: true;
@@ -24,7 +25,7 @@ const daysOf = (flag: string, text: string): number => {
 
 export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
   // Whoever writes a blob names it soon after, but not at once.
-  const olderThan_ms = Math.max(daysOf('--older-than', flags.olderThan) * DAY_MS, BOUNDS.gcMinAge_ms);
+  const olderThan_ms = Math.max(daysOf('--older-than', flags.olderThan) * DAY_MS, GC_MIN_AGE_MS);
   const archives = flags.archivesOlderThan;
   const archivesOlderThan_ms = archives === undefined ? null : daysOf('--archives-older-than', archives) * DAY_MS;
   return withEmend(io, async (emend) => {

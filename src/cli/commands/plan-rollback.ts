@@ -1,24 +1,19 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
 import { join, relative, sep } from 'node:path';
-import { runOfPlan, type PlanFile } from '../../client/plan-runs.js';
-import { planOfPath } from '../../client/start-plan.js';
-import { readPlan, type ReadPlan } from '../../plan-files/read.js';
-import { unmarkPhase } from '../../plan/mark.js';
-import { reportOf, type PhaseReport } from '../../plan/report.js';
-import { summaryFile, withSummary } from '../../plan/summary.js';
+import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
+import { readPlan, type ReadPlan } from '../../workspace/documents/index.js';
+import { unmarkPhase, reportOf, type PhaseReport, summaryFile, withSummary } from '../../documents/plan/index.js';
 import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.js';
-import { shownKey } from '../../shared/refs.js';
-import { dirtyPaths } from '../../workspace/files.js';
-import { planCommits } from '../../workspace/plan-commits.js';
-import { takeBack, type TakenBack } from '../../workspace/take-back.js';
+import { shownKey } from '../../shared/ids.js';
+import { dirtyPaths } from '../../workspace/files/index.js';
+import { planCommits, takeBack, type TakenBack } from '../../workspace/landing/revert-commits.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { failBusy } from '../patch/busy.js';
-import { openLocal } from '../patch/open-local.js';
+import { failBusy, openLocal } from '../local/open.js';
 import { plain } from '../render/text.js';
-import { transactionLines } from '../render/transactions.js';
-import { withEmend } from '../with-emend.js';
-import { readGivenText, UNREADABLE } from '../../workspace/given-file.js';
+import { transactionLines } from '../render/run.js';
+import { withEmend } from '../session.js';
+import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 
 export const rollback = async (
   io: Io,

@@ -1,22 +1,20 @@
 /** `emend recover`: finishes or reverts what a crash left open; with a server it also finds workspaces that ended runs still hold. */
-import { settleWorktrees, type EndedWorktree } from '../../client/ended-worktrees.js';
-import { endHold, holdAgain, settleHolds, type Holds, type StaleHold } from '../../client/leases.js';
-import { resolveRun } from '../../client/resolve-run.js';
+import { settleWorktrees, type EndedWorktree } from '../../client/ended/runs.js';
+import { endHold, holdAgain, settleHolds, type Holds, type StaleHold } from '../../client/ended/locks.js';
+import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import { shownKey } from '../../shared/refs.js';
-import { createApplyEngine } from '../../workspace/apply.js';
-import { hostId } from '../../workspace/home.js';
-import { endDeadHolds } from '../../workspace/local-holder.js';
-import { clearScratch } from '../../workspace/scratch.js';
-import type { RecoveredTransaction } from '../../workspace/types.js';
+import { shownKey } from '../../shared/ids.js';
+import { createApplyEngine, endDeadHolds } from '../../workspace/apply/index.js';
+import { hostId } from '../../stores/home.js';
+import { clearScratch } from '../../system/scratch.js';
+import type { RecoveredTransaction } from '../../workspace/ports.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { heldLines, releasedLines, worktreeLine } from '../render/holds.js';
+import { heldLines, releasedLines, worktreeLine, transactionLines } from '../render/run.js';
 import { count, plain } from '../render/text.js';
-import { transactionLines } from '../render/transactions.js';
-import { withEmend } from '../with-emend.js';
+import { withEmend } from '../session.js';
 
 interface RecoverFlags {
   readonly undo?: string;

@@ -1,25 +1,23 @@
 /** `emend report`: from the archive of this machine, so that it works for runs that no server knows any more. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { paidUsage } from '../../client/paid.js';
-import { phaseCosts } from '../../client/phase-costs.js';
-import { reportFacts, type ReportFacts } from '../../client/report-facts.js';
-import { reading } from '../../client/reading.js';
-import { refreshRun, resolveRun } from '../../client/resolve-run.js';
-import { runDiff } from '../../client/show-run.js';
+import { paidUsage, phaseCosts } from '../../client/archive/stats.js';
+import { reportFacts, type ReportFacts } from '../../client/archive/report.js';
+import { reading } from '../../client/open.js';
+import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
+import { runDiff } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
-import { SHOWN_BOUNDS } from '../../shared/bounds.js';
 import { EXIT, ProblemError, type ExitCode } from '../../shared/problems.js';
-import type { BlobRef } from '../../shared/refs.js';
-import { redact } from '../../workspace/runner-env.js';
-import type { Io } from '../io.js';
+import type { BlobRef } from '../../shared/ids.js';
+import { redact } from '../../system/environment.js';
+import { type Io, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
-import { asides, type QuietFlag } from '../quiet.js';
 import { plain } from '../render/text.js';
 import { type ReportMore, reportDocument } from '../report/document.js';
-import { renderHtml } from '../report/html.js';
-import { renderMarkdown } from '../report/markdown.js';
-import { withEmend } from '../with-emend.js';
+import { renderHtml, renderMarkdown } from '../report/render.js';
+import { withEmend } from '../session.js';
+
+const REPORT_OUTPUT_CHARS = 20_000; // bound: Of a test's output in a report its end.
 
 export interface ReportFlags extends QuietFlag {
   readonly html?: true;
@@ -71,7 +69,7 @@ const outputOf = async ({ blobs }: Emend, ref: BlobRef | null): Promise<string |
   if (ref === null) return null;
   const bytes = await blobs.get(ref).catch(missing);
   const text = bytes === null ? null : new TextDecoder().decode(bytes);
-  return text === null || text.length <= SHOWN_BOUNDS.reportOutput_chars
+  return text === null || text.length <= REPORT_OUTPUT_CHARS
     ? text
-    : `(the first ${text.length - SHOWN_BOUNDS.reportOutput_chars} characters are left out)\n${text.slice(-SHOWN_BOUNDS.reportOutput_chars)}`;
+    : `(the first ${text.length - REPORT_OUTPUT_CHARS} characters are left out)\n${text.slice(-REPORT_OUTPUT_CHARS)}`;
 };

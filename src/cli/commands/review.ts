@@ -1,21 +1,20 @@
 /** `emend review`: goes through a proposal hunk by hunk; other decisions are asked as `emend run` does. */
-import { listRuns } from '../../client/list-runs.js';
-import { needRuns } from '../../client/need-runs.js';
-import { refreshRun, resolveRun, type ResolvedRun } from '../../client/resolve-run.js';
-import { showRun, type RunView } from '../../client/show-run.js';
-import type { Emend } from '../../client/types.js';
-import { watchRun } from '../../client/watch-run.js';
-import { SHOWN_BOUNDS } from '../../shared/bounds.js';
+import { listRuns } from '../../client/runs/list.js';
+import { needRuns, type Emend } from '../../client/types.js';
+import { refreshRun, resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
+import { showRun, type RunView } from '../../client/runs/show.js';
+import { watchRun } from '../../client/runs/watch.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import { shownKey } from '../../shared/refs.js';
+import { shownKey } from '../../shared/ids.js';
 import { askDecision } from '../ask-decision.js';
-import type { Io } from '../io.js';
-import { asides, type Asides, type QuietFlag } from '../quiet.js';
+import { type Io, asides, type Asides, type QuietFlag } from '../io.js';
 import { commandLines, decisionLines } from '../render/decision.js';
 import { plain } from '../render/text.js';
-import { askReview } from '../review/ask-review.js';
-import { loadReview } from '../review/load.js';
-import { withEmend } from '../with-emend.js';
+import { askReview } from '../review/ask.js';
+import { loadReview } from '../review/text.js';
+import { withEmend } from '../session.js';
+
+const REVIEW_SEAL_MS = 60_000; // bound: A selection is sealed in a moment; this long `emend review` waits to show it.
 
 export const review = (io: Io, run: string | undefined, flags: QuietFlag): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
@@ -116,7 +115,7 @@ const interrupted = (io: Io, shown: string, aside: Asides): ExitCode => {
 
 /** True once another decision is open; false where the run ended, or none came in time. */
 const nextDecision = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> => {
-  const until = AbortSignal.any([signal, AbortSignal.timeout(SHOWN_BOUNDS.reviewSeal_ms)]);
+  const until = AbortSignal.any([signal, AbortSignal.timeout(REVIEW_SEAL_MS)]);
   const seen = { opened: false };
   await watchRun(
     emend,

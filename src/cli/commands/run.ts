@@ -1,27 +1,31 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
-import { readJobFile, type JobFile } from '../../client/job-file.js';
-import { startStep, type StartedStep } from '../../client/start-step.js';
+import { readJobFile, type JobFile } from '../../workspace/documents/index.js';
+import { startStep, type StartedStep } from '../../client/runs/start.js';
 import type { Emend } from '../../client/types.js';
 import { fail, type ExitCode } from '../../shared/problems.js';
-import { begun } from '../begun.js';
-import { exitOfFollowed } from '../exit-codes.js';
+import { begun } from '../follow-plan.js';
+import { exitOfFollowed, explain } from '../errors.js';
 import { followRun, type Followed } from '../follow-run.js';
-import type { Io } from '../io.js';
-import { printJson, type RunOutcome } from '../json.js';
-import { asides, type QuietFlag } from '../quiet.js';
+import { type Io, asides, type QuietFlag } from '../io.js';
+import { printJson } from '../json.js';
+import type { RunOutcome } from '../json-types.js';
 import { decisionLines } from '../render/decision.js';
 import { plain } from '../render/text.js';
-import { resultLines } from '../render/view.js';
-import { withRunning } from '../start-missing.js';
-import { explain } from '../explain.js';
-import { annotationLine, ofProblem, wantsAnnotations } from '../headless/annotations.js';
-import { annotate } from '../headless/annotate-run.js';
-import { notify, notifyCommand } from '../headless/notify.js';
-import { approveBy, readPolicy } from '../headless/policy.js';
-import { checkBranch, publish, type Publishing } from '../headless/publish.js';
-import type { Policy } from '../../job/policy.js';
-import { runLimits } from '../settings.js';
-import { UNWRITTEN } from '../templates.js';
+import { resultLines } from '../render/run.js';
+import { withRunning } from '../services.js';
+import { annotationLine, ofProblem, wantsAnnotations, annotate } from '../headless/annotations.js';
+import {
+  notify,
+  notifyCommand,
+  approveBy,
+  readPolicy,
+  checkBranch,
+  publish,
+  type Publishing,
+} from '../headless/approve.js';
+import type { Policy } from '../../documents/job/index.js';
+import { runLimits } from '../session.js';
+import { UNWRITTEN } from './init.js';
 
 export interface RunFlags extends QuietFlag {
   readonly dev?: true;

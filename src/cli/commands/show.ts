@@ -1,12 +1,17 @@
-import { shownKey } from '../../shared/refs.js';
-import { reading } from '../../client/reading.js';
-import { resolveRun } from '../../client/resolve-run.js';
-import { showWithPhases } from '../../client/phases-waiting.js';
+import { shownKey } from '../../shared/ids.js';
+import { reading } from '../../client/open.js';
+import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
+import { runDiff, showWithPhases } from '../../client/runs/show.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
-import { foldOf, type Io } from '../io.js';
+import { type Io, asides, type QuietFlag, foldOf } from '../io.js';
 import { printJson } from '../json.js';
-import { viewLines } from '../render/view.js';
-import { withEmend } from '../with-emend.js';
+import { findingText } from '../render/decision.js';
+import { printDiff, line, table } from '../render/text.js';
+import { withEmend } from '../session.js';
+import { ARCHIVES, settleHolds } from '../../client/ended/locks.js';
+import { listRuns, type ListedRun } from '../../client/runs/list.js';
+import { createApplyEngine } from '../../workspace/apply/index.js';
+import { heldLines, releasedLines, transactionLines, viewLines } from '../render/run.js';
 
 export const show = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
   withEmend(io, async (opened) => {
@@ -15,3 +20,62 @@ export const show = (io: Io, run: string, options: { readonly json?: true }): Pr
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
     return EXIT.done;
   });
+
+const workspaceOf = ({ live, archived }: ResolvedRun, otherwise: string): string =>
+  live?.memo?.workspace ?? archived.started?.workspace ?? otherwise;
+
+export const diff = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
+  withEmend(io, async (opened) => {
+    const { resolved, found } = await reading(opened, async (emend) => {
+      const it = await resolveRun(emend, run);
+      return { resolved: it, found: await runDiff(emend, it) };
+    });
+    if (options.json === true) printJson(io, 'diff', found);
+    else if (found === null)
+      io.err(
+        `Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`,
+      );
+    else {
+      // Beside the diff, which goes out byte for byte.
+      for (const finding of found.proposal.findings) io.err(findingText(finding));
+      await printDiff(io, found.diff, workspaceOf(resolved, io.cwd));
+    }
+    return EXIT.done;
+  });
+
+export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
+    const kept = await emend.archive.list();
+    const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+    const transactions = await engine.recover(kept.slice(0, ARCHIVES.recover));
+    const holds = await settleHolds(emend, ARCHIVES.list, kept);
+    const found = await listRuns(emend, kept);
+    if (options.json === true) {
+      printJson(io, 'list', { ...found, transactions, holds: holds.held, released: holds.released });
+      return EXIT.done;
+    }
+    for (const text of transactionLines(transactions)) io.err(text);
+    for (const text of holds.released.flatMap(releasedLines)) io.err(text);
+    const aside = asides(io, options);
+    // That open runs are missing or unknown is no hint: the list is less than it seems.
+    if (found.note !== null)
+      io.err(
+        `${found.note} Open runs may show as unknown${aside.after('; `emend dev` starts a server and a worker')}.`,
+      );
+    if (found.runs.length === 0) io.out(`No runs yet.${aside.after(' Start one with: emend run JOB.md')}`);
+    else
+      for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)]))
+        io.out(text.slice(0, Math.max(io.columns, 80)));
+    for (const text of holds.held.flatMap(heldLines)) io.out(text);
+    if (found.left_off > 0) io.out(`and ${found.left_off} older runs in the archive`);
+    return EXIT.done;
+  });
+
+const rowOf = (run: ListedRun): readonly string[] => [
+  shownKey(run.stepKey),
+  run.state,
+  (run.startedAt ?? '').slice(0, 16).replace('T', ' '),
+  line(run.jobPath, 40),
+  line(run.decision === null ? run.doing : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`, 60),
+];

@@ -1,21 +1,44 @@
 /** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
-import { archivedRun } from '../../client/archived.js';
-import { reportFacts } from '../../client/report-facts.js';
-import { runStats, type RunStats } from '../../client/run-stats.js';
-import { reading } from '../../client/reading.js';
-import { resolveRun } from '../../client/resolve-run.js';
+import { archivedRun } from '../../client/archive/run.js';
+import { reportFacts } from '../../client/archive/report.js';
+import {
+  runStats,
+  type RunStats,
+  phaseCosts,
+  type PhaseCost,
+  paidUsage,
+  METRIC_NAMES,
+} from '../../client/archive/stats.js';
+import { reading } from '../../client/open.js';
+import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
-import { runEvents } from '../../client/show-run.js';
-import { phaseCosts, type PhaseCost } from '../../client/phase-costs.js';
-import { paidUsage } from '../../client/paid.js';
-import { statsOf, type PlanStats, type Ratio } from '../../plan/stats.js';
+import { runEvents } from '../../client/runs/show.js';
+import { statsOf, type PlanStats, type Ratio } from '../../documents/plan/index.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { statsLines } from '../render/run-stats.js';
-import { table } from '../render/text.js';
-import { withEmend } from '../with-emend.js';
+import { table, count, plain } from '../render/text.js';
+import { withEmend } from '../session.js';
+import { tokensIn } from '../../shared/usage.js';
+
+// Statistics over runs, on a terminal. Pure.
+
+const statsLines = ({ runs, counts, usage, medianAnswer_s }: RunStats): readonly string[] => [
+  count(runs, 'run'),
+  ...table(
+    METRIC_NAMES.flatMap((name) => {
+      const words = Object.entries(counts[name]).map(([word, n]) => `${plain(word)} ${n}`);
+      return words.length === 0 ? [] : [[`  ${name}`, words.join(', ')]];
+    }),
+  ),
+  ...table([
+    ['  model calls', String(usage.calls)],
+    ['  tokens', `${tokensIn(usage).toLocaleString('en-US')} in, ${usage.output_tokens.toLocaleString('en-US')} out`],
+    ['  money', usage.usd === null ? 'not known' : `$${usage.usd.toFixed(4)}`],
+    ...(medianAnswer_s === null ? [] : [['  answered after', `${Math.round(medianAnswer_s)} s (median)`]]),
+  ]),
+];
 
 export interface StatsFlags {
   readonly since?: string;

@@ -1,17 +1,16 @@
 /** `emend undo`: puts back the last change of a workspace, as long as nobody touched its files since. */
-import { noteRecovery } from '../../client/leases.js';
+import { noteRecovery } from '../../client/ended/locks.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
-import { shownKey } from '../../shared/refs.js';
-import { lastChange, type LastChange } from '../../workspace/last-change.js';
-import { isLocal } from '../../workspace/local-holder.js';
-import { realSys } from '../../workspace/sys.js';
-import type { FileConflict } from '../../workspace/types.js';
+import { shownKey } from '../../shared/ids.js';
+import { lastChange, type LastChange, isLocal } from '../../workspace/apply/index.js';
+import { realSys } from '../../system/sys.js';
+import type { FileConflict } from '../../workspace/ports.js';
 import type { Io } from '../io.js';
-import { printJson, type UndoReport } from '../json.js';
-import { failBusy } from '../patch/busy.js';
-import { localWorkspace, openLocal, type Local } from '../patch/open-local.js';
+import { printJson } from '../json.js';
+import type { UndoReport } from '../json-types.js';
+import { failBusy, localWorkspace, openLocal, type Local } from '../local/open.js';
 import { count, plain } from '../render/text.js';
-import { transactionLines } from '../render/transactions.js';
+import { transactionLines } from '../render/run.js';
 
 interface UndoFlags {
   readonly workspace?: string;

@@ -1,20 +1,18 @@
 /** `emend watch`: a line for each change of a run, or of all open runs, until it ends or somebody goes away. Changes nothing. */
-import type { RunList } from '../../client/list-runs.js';
-import { needRuns } from '../../client/need-runs.js';
-import { resolveRun } from '../../client/resolve-run.js';
-import type { RunView } from '../../client/show-run.js';
-import type { Emend } from '../../client/types.js';
-import { watchList } from '../../client/watch-list.js';
-import { watchRun } from '../../client/watch-run.js';
+import type { RunList } from '../../client/runs/list.js';
+import { needRuns, type Emend } from '../../client/types.js';
+import { resolveRun } from '../../client/runs/resolve.js';
+import type { RunView } from '../../client/runs/show.js';
+import { watchList } from '../../client/runs/watch-list.js';
+import { watchRun } from '../../client/runs/watch.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
-import { shownKey } from '../../shared/refs.js';
-import { exitOfClosed } from '../exit-codes.js';
-import { notify, notifyCommand } from '../headless/notify.js';
-import type { Io } from '../io.js';
+import { shownKey } from '../../shared/ids.js';
+import { exitOfClosed } from '../errors.js';
+import { notify, notifyCommand } from '../headless/approve.js';
+import { type Io, asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
-import { asides, type QuietFlag } from '../quiet.js';
 import { line } from '../render/text.js';
-import { withEmend } from '../with-emend.js';
+import { withEmend } from '../session.js';
 
 export interface WatchFlags extends QuietFlag {
   readonly json?: true;

@@ -1,9 +1,15 @@
-/**
- * Annotations for GitHub Actions: workflow commands (`::error file=…,line=…::…`) on stderr, which the runner reads as it reads stdout.
- * https://docs.github.com/actions/using-workflows/workflow-commands-for-github-actions
- */
+/** What a run in GitHub Actions shows beside the files: findings of its proposal, what it waits for, how it failed. */
+import { type ResolvedRun, refreshRun } from '../../client/runs/resolve.js';
+import { showRun } from '../../client/runs/show.js';
+import type { Emend } from '../../client/types.js';
+import { shownKey } from '../../shared/ids.js';
+import type { Followed } from '../follow-run.js';
+import type { Io } from '../io.js';
 import type { Finding } from '../../shared/formats.js';
 import type { Problem } from '../../shared/problems.js';
+
+// Annotations for GitHub Actions: workflow commands (`::error file=…,line=…::…`) on stderr, which the runner reads as it reads stdout.
+// https://docs.github.com/actions/using-workflows/workflow-commands-for-github-actions
 
 type Level = 'error' | 'warning' | 'notice';
 export interface Annotation {
@@ -46,8 +52,35 @@ export const ofProblem = ({ code, message }: Problem): Annotation => {
     : { level: 'error', title: `emend: ${code}`, message: rest ?? message, file, line: Number(line) };
 };
 
-export const ofWaiting = (reason: string, decision: string, why: readonly string[]): Annotation => ({
+const ofWaiting = (reason: string, decision: string, why: readonly string[]): Annotation => ({
   level: 'error',
   title: `emend: waits for a person (${reason})`,
   message: [`decision ${decision}`, ...why].join('\n'),
 });
+
+export const annotate = async (io: Io, emend: Emend, run: ResolvedRun, followed: Followed): Promise<void> => {
+  const { proposal } = await showRun(emend, await refreshRun(emend, run));
+  const lines = [...(proposal?.findings ?? []).map(ofFinding), ...endOf(followed, shownKey(run.stepKey))];
+  for (const each of lines) io.err(annotationLine(each));
+};
+
+const endOf = (followed: Followed, shown: string): readonly Annotation[] => {
+  switch (followed.kind) {
+    case 'waiting': {
+      const { decision } = followed.status;
+      return decision === null
+        ? []
+        : [ofWaiting(decision.reason, decision.id, [decision.message, ...followed.why, `emend review ${shown}`])];
+    }
+    case 'closed': {
+      const { result, status, message } = followed.closed;
+      if (result === null)
+        return [{ level: 'error', title: `emend: ${status.toLowerCase()}`, message: message ?? status }];
+      return result.problem === null ? [] : [ofProblem(result.problem)];
+    }
+    case 'no_worker':
+      return [{ level: 'error', title: 'emend: no worker', message: followed.note }];
+    case 'interrupted':
+      return [];
+  }
+};

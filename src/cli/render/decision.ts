@@ -1,9 +1,10 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
 import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../shared/decisions.js';
 import type { Finding } from '../../shared/formats.js';
-import type { SealedProposal } from '../../shared/protocol.js';
+import type { SealedProposal } from '../../shared/proposal-activities.js';
 import { count, folded, line, plain, table } from './text.js';
-import { SHOWN_BOUNDS } from '../../shared/bounds.js';
+
+const DECISION_FILES = 15; // bound: Files listed with a decision.
 
 const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'abort'];
 /** What an answer needs beside its name. */
@@ -35,7 +36,7 @@ const proposalLines = (proposal: SealedProposal, width: number): readonly string
   const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
   const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
   const rows = proposal.files
-    .slice(0, SHOWN_BOUNDS.decisionFiles)
+    .slice(0, DECISION_FILES)
     .map((file) => [
       `  ${plain(file.path)}`,
       `+${file.added} -${file.removed}`,
@@ -84,7 +85,7 @@ export const decisionHead = (
 /** One line a file; what all files share was said by the decision's own message. */
 const fileLines = (files: DecisionPoint['files'], { message }: DecisionPoint, width: number): readonly string[] => [
   ...files
-    .slice(0, SHOWN_BOUNDS.decisionFiles)
+    .slice(0, DECISION_FILES)
     .map((file) =>
       line(`  ${file.path}${file.message === message || file.message === '' ? '' : `: ${file.message}`}`, width),
     ),
@@ -105,4 +106,4 @@ export const commandLines = (run: string, decision: DecisionPoint, fold = Infini
 };
 
 const more = (files: number): readonly string[] =>
-  files > SHOWN_BOUNDS.decisionFiles ? [`  and ${files - SHOWN_BOUNDS.decisionFiles} more`] : [];
+  files > DECISION_FILES ? [`  and ${files - DECISION_FILES} more`] : [];

@@ -1,12 +1,11 @@
 /** What `emend patch` says. With --check the diff alone goes to stdout, so that it can be piped. */
-import type { Io } from '../io.js';
+import type { Io, Asides } from '../io.js';
 import { renderReasons, type Reason, type UsedRung } from '../../edits/index.js';
 import { RUNGS } from '../../shared/formats.js';
-import { printJson, type PatchReport } from '../json.js';
-import type { Asides } from '../quiet.js';
-import type { PatchedFile } from '../patch/seal-answer.js';
-import { printDiff } from './diff.js';
-import { count, plain, table } from './text.js';
+import { printJson } from '../json.js';
+import type { PatchReport } from '../json-types.js';
+import type { PatchedFile } from '../local/patch.js';
+import { printDiff, count, plain, table } from './text.js';
 
 export const printPatch = async (
   io: Io,

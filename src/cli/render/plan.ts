@@ -1,5 +1,5 @@
 /** Plans on a terminal. */
-import type { PartReport, PhaseReport, PlanReport } from '../../plan/report.js';
+import type { PartReport, PhaseReport, PlanReport } from '../../documents/plan/index.js';
 import { count, plain, table } from './text.js';
 
 const titleOf = ({ number, title, level, phases, expandedPhases }: PlanReport): string =>

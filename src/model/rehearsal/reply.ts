@@ -1,8 +1,114 @@
 /** Rule and request -> what to send: an error status, or an answer with its stop reason and usage. */
-import { fillAnswer } from './fill.js';
-import { bytesPerToken, tokensIn, type AskedRequest } from './request.js';
-import type { Fault } from './schema.js';
-import type { ReadyRule } from './script.js';
+import { z } from 'zod';
+import type { ReadyRule, ReadyScript, Fault } from './script.js';
+
+// Placeholders of a scripted answer, filled from the request:
+// `{{nonce}}`      the last run of 20 hex digits in the last user message
+// `{{line:1200}}`  `1200:k3f`, as the listing of the user's messages shows line 1200
+
+const NONCE = /\b[0-9a-f]{20}\b/g;
+
+/** A nonce that is certainly not the request's. */
+const wrong = (nonce: string): string => `${nonce.startsWith('0') ? 'f' : '0'}${nonce.slice(1)}`;
+
+type Filled = { readonly text: string } | { readonly failure: string };
+
+/** A placeholder that the request gives nothing (or not one thing) for is a mistake of the script, told as such. */
+const fillAnswer = (answer: string, request: AskedRequest, nonceFault: 'wrong' | 'missing' | null): Filled => {
+  const users = request.texts.filter((t) => t.role === 'user').map((t) => t.text);
+  const failures: string[] = [];
+  const text = answer.replaceAll(/\{\{(nonce|line:(\d+))\}\}/g, (whole, _what, line: string | undefined) => {
+    if (line !== undefined) {
+      const checks = new Set(
+        users.flatMap((user) => [...user.matchAll(new RegExp(`^${line}:([0-9a-z]{3})\\|`, 'gm'))].map((m) => m[1])),
+      );
+      const [check] = checks;
+      if (checks.size === 1) return `${line}:${String(check)}`;
+      failures.push(
+        checks.size === 0 ? `line ${line} is in no listing of the request` : `line ${line} is listed more than once`,
+      );
+      return whole;
+    }
+    if (nonceFault === 'missing') return '';
+    const nonce = users.at(-1)?.match(NONCE)?.at(-1);
+    if (nonce === undefined) failures.push('the last message holds no nonce');
+    return nonce === undefined ? whole : nonceFault === 'wrong' ? wrong(nonce) : nonce;
+  });
+  const [failure] = failures;
+  return failure === undefined ? { text } : { failure };
+};
+
+// A request of the Messages API as the rehearsal sees it: its texts by role.
+
+const content = z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]);
+const bodySchema = z.looseObject({
+  model: z.string().min(1),
+  max_tokens: z.int().min(1),
+  stream: z.boolean().optional(),
+  system: content.optional(),
+  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content })).min(1),
+});
+
+export interface AskedRequest {
+  readonly model: string;
+  readonly maxTokens: number;
+  readonly stream: boolean;
+  readonly texts: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly text: string }[];
+}
+
+/** A sentence where the body is no request. */
+export const readRequest = (body: string): AskedRequest | string => {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return 'the body is not JSON';
+  }
+  const checked = bodySchema.safeParse(value);
+  if (!checked.success) {
+    const issue = checked.error.issues[0];
+    return `${issue?.path.map(String).join('.') ?? 'body'}: ${issue?.message ?? 'not as expected'}`;
+  }
+  const { model, max_tokens, stream, system, messages } = checked.data;
+  if (messages.at(-1)?.role !== 'user') return "messages: the last one must be the user's";
+  const texts = messages.map(({ role, content: said }) => ({ role, text: textOf(said) }));
+  return {
+    model,
+    maxTokens: max_tokens,
+    stream: stream ?? false,
+    texts: system === undefined ? texts : [{ role: 'system' as const, text: textOf(system) }, ...texts],
+  };
+};
+
+const textOf = (said: z.infer<typeof content>): string =>
+  typeof said === 'string' ? said : said.map((block) => block.text ?? '').join('\n');
+
+/** About four bytes a token. */
+const bytesPerToken = 4;
+const tokensIn = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+
+/** The end of the prompt that a context of so many tokens holds; the beginning is lost, as with servers that say nothing of it. */
+export const cutPrompt = (request: AskedRequest, context_tokens: number): AskedRequest => {
+  let left_bytes = context_tokens * bytesPerToken;
+  const kept = [...request.texts].reverse().flatMap(({ role, text }) => {
+    const bytes = Buffer.from(text, 'utf8');
+    const from = Math.max(0, bytes.length - left_bytes);
+    left_bytes -= bytes.length - from;
+    // A character that is cut in two is lost whole.
+    return from >= bytes.length
+      ? []
+      : [
+          {
+            role,
+            text: bytes
+              .subarray(from)
+              .toString('utf8')
+              .replace(/^\uFFFD+/, ''),
+          },
+        ];
+  });
+  return { ...request, texts: kept.reverse() };
+};
 
 export interface StatusReply {
   readonly kind: 'status';
@@ -103,4 +209,37 @@ const cut = (text: string, most_bytes: number): string => {
   let end = Math.min(most_bytes, bytes.length);
   while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.subarray(0, end).toString('utf8');
+};
+
+// Which rule answers a request: the first in the script's order that matches and is neither used up nor waiting for its turn.
+
+/** Keeps count over the life of a server. */
+export const createChooser = (script: ReadyScript): ((request: AskedRequest) => ReadyRule | null) => {
+  const seen = new Map<ReadyRule, number>();
+  const used = new Map<ReadyRule, number>();
+  const up = (counts: Map<ReadyRule, number>, rule: ReadyRule): number => {
+    const next = (counts.get(rule) ?? 0) + 1;
+    counts.set(rule, next);
+    return next;
+  };
+  return (request) => {
+    for (const rule of script.rules) {
+      if (!fits(rule, request)) continue;
+      const { nth, times } = rule.match;
+      if (nth !== undefined && up(seen, rule) !== nth) continue;
+      if (times !== undefined && (used.get(rule) ?? 0) >= times) continue;
+      up(used, rule);
+      return rule;
+    }
+    return script.fallback;
+  };
+};
+
+const fits = ({ match: { contains, regex, role } }: ReadyRule, request: AskedRequest): boolean => {
+  const text = request.texts
+    .filter((t) => role === undefined || t.role === role)
+    .map((t) => t.text)
+    .join('\n');
+  const wanted = contains === undefined ? [] : [contains].flat();
+  return wanted.every((part) => text.includes(part)) && (regex === undefined || new RegExp(regex, 'mu').test(text));
 };

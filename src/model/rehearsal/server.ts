@@ -9,11 +9,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fail } from '../../shared/problems.js';
-import { createChooser } from './choose.js';
-import { handle, sendStatus, type Context } from './handle.js';
-import { createRequestLog, type RehearsedRequest } from './log.js';
-import type { RehearsalScript } from './schema.js';
-import { checkScript, readScript } from './script.js';
+import { createChooser } from './reply.js';
+import { handle, sendStatus, type Context, createRequestLog, type RehearsedRequest } from './handle.js';
+import { type RehearsalScript, checkScript, readScript } from './script.js';
 
 export interface Rehearsal {
   /** For ANTHROPIC_BASE_URL. */

@@ -1,6 +1,6 @@
 /** What several views share: where we are, what is live, which keys do what. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { openStream, type Link } from './stream.js';
+import { openStream, type Link } from './api.js';
 
 export type Place = { readonly page: 'runs' } | { readonly page: 'run' | 'review'; readonly stepKey: string };
 
@@ -81,4 +81,11 @@ export const useKeys = (keys: Keys): void => {
       removeEventListener('keydown', pressed);
     };
   }, []);
+};
+
+/** Once the server says that we are not let in any more, the door is shown. */
+export const useOut = ({ link }: Live, onOut: () => void): void => {
+  useEffect(() => {
+    if (link === 'out') onOut();
+  }, [link]);
 };

@@ -4,10 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { isLetIn, login, Refused } from './api.js';
 import { usePlace } from './hooks.js';
 import './style.css';
-import { Door } from './views/door.js';
-import { RunPages } from './views/run-pages.js';
+import { Door, Shell } from './views/shell.js';
+import { RunPages } from './views/run-page.js';
 import { RunsPage } from './views/runs-page.js';
-import { Shell } from './views/shell.js';
 
 type Entry = { readonly state: 'asking' | 'in' } | { readonly state: 'out'; readonly why: string | null };
 

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { showRun } from '../../../src/client/show-run.js';
-import { planOfPath, tellPlan } from '../../../src/client/start-plan.js';
-import { phaseKey } from '../../../src/shared/refs.js';
+import { showRun } from '../../../src/client/runs/show.js';
+import { planOfPath, tellPlan } from '../../../src/client/runs/start-plan.js';
+import { phaseKey } from '../../../src/shared/ids.js';
 import { begin } from '../carry.js';
 import type { Carrier, Traits } from '../jobs.js';
 import type { Acts, Kind, Scene } from '../kind.js';

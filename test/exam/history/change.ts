@@ -2,9 +2,9 @@
  * From the two sides of a commit's file to what a true answer has to say, or why no answer can say it. Judged by the bytes alone,
  * before the engine is asked for anything.
  */
-import type { Text } from '../../../src/edits/split-lines.js';
-import { lineOrigins } from '../../../src/edits/diff-lines.js';
-import { type Codec, decodeFile, eolKind, splitLines } from '../../../src/edits/text.js';
+import type { Text } from '../../../src/edits/text/lines.js';
+import { lineOrigins } from '../../../src/edits/text/line-diff.js';
+import { type Codec, decodeFile, eolKind, splitLines } from '../../../src/edits/text/codec.js';
 import type { LineEdit, TrueChange } from '../../edits/true-change.js';
 import type { FileChange } from './git.js';
 import { maxLines } from './limits.js';

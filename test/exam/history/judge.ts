@@ -1,5 +1,5 @@
 /** Asks the engine for one true answer in one format and holds the outcome against the commit's bytes. */
-import { applyAnswer } from '../../../src/edits/outcome.js';
+import { applyAnswer } from '../../../src/edits/apply-answer.js';
 import type { AnswerOutcome, ApplyOptions, Edited, OfferedFile } from '../../../src/edits/types.js';
 import { type AnswerFormat, DIALECTS } from '../../../src/shared/formats.js';
 import { sayChange, type TrueChange } from '../../edits/formats.js';

@@ -4,12 +4,12 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { doWork } from '../../../src/activities/edit-work.js';
+import { doWork } from '../../../src/activities/frame/edit-work.js';
 import type { AnswerOutcome, ApplyAnswerInput, OfferedFile, StopReason } from '../../../src/edits/types.js';
-import type { AnswerRecord, SlotRecord } from '../../../src/model/slot-files.js';
-import { estimateRequestTokens } from '../../../src/model/prompt/tokens.js';
+import type { AnswerRecord, SlotRecord } from '../../../src/model/journal/records.js';
+import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import type { Format } from '../../../src/shared/formats.js';
-import { storePaths } from '../../../src/workspace/store.js';
+import { storePaths } from '../../../src/stores/location.js';
 import { sha256, type Task } from './task.js';
 
 /** What today's engine makes of an answer. `null`: no edit (a brief, a choice of files), or of a region. */

@@ -1,5 +1,5 @@
 /** What the same true edit, each task's reference solution, costs to say in each format: counted, no model is asked. */
-import { estimateTokens } from '../../../src/model/prompt/tokens.js';
+import { estimateTokens } from '../../../src/model/tokens.js';
 import { FORMATS, type Format } from '../../../src/shared/formats.js';
 import { sayChange } from '../../edits/formats.js';
 import { changeOf } from '../history/change.js';

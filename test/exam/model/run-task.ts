@@ -13,10 +13,10 @@ import {
   type ResolvedRun,
   type StepEvent,
 } from '../../../src/client/index.js';
-import { callsOfStep, usageOfEnded } from '../../../src/model/step-calls.js';
+import { callsOfStep, usageOfEnded } from '../../../src/model/journal/calls.js';
 import type { Format } from '../../../src/shared/formats.js';
-import { storePaths } from '../../../src/workspace/store.js';
-import { realSys } from '../../../src/workspace/sys.js';
+import { storePaths } from '../../../src/stores/location.js';
+import { realSys } from '../../../src/system/sys.js';
 import { answersOf, type KeptAnswer, type Verdict } from './answers.js';
 import { abort_ms, maxApprovals, poll_ms } from './limits.js';
 import { changedOutside, check, type Checked, filesOf, makeScratch } from './scratch.js';

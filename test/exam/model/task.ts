@@ -11,8 +11,8 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { parseJob } from '../../../src/job/job.js';
-import type { Job } from '../../../src/job/types.js';
+import { parseJob } from '../../../src/documents/job/job.js';
+import type { Job } from '../../../src/documents/job/types.js';
 import { maxTaskFile_bytes } from './limits.js';
 
 const change = z.union([

@@ -1,11 +1,11 @@
 /** A server that cuts prompts and says nothing of it is found out; one that caches the prompt, or counts nothing, is not suspected. */
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, test } from '@jest/globals';
-import { buildEditRequest } from '../../../src/model/prompt/edit.js';
-import { estimateRequestTokens, promptCut } from '../../../src/model/prompt/tokens.js';
-import type { RehearsalScript } from '../../../src/model/rehearsal/schema.js';
+import { buildEditRequest } from '../../../src/model/prompts/edit.js';
+import { estimateRequestTokens, promptCut } from '../../../src/model/tokens.js';
+import type { RehearsalScript } from '../../../src/model/rehearsal/script.js';
 import { startRehearsal } from '../../../src/model/rehearsal/server.js';
-import { editInput, NONCE, textOf } from '../prompt/support.js';
+import { editInput, NONCE, textOf } from '../prompts/support.js';
 
 const lines = Array.from({ length: 400 }, (_, i) => `const value${i} = compute(${i}, "some text");\n`).join('');
 const request = buildEditRequest(

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, test } from '@jest/globals';
 import { startRehearsal } from '../../../src/model/rehearsal/server.js';
-import type { RehearsalScript } from '../../../src/model/rehearsal/schema.js';
+import type { RehearsalScript } from '../../../src/model/rehearsal/script.js';
 import { NONCE, rule, withDir } from '../support.js';
 
 const using = async <T>(

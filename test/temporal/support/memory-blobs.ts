@@ -1,8 +1,8 @@
 /** A blob store in memory that can be told to fail, and that counts. */
 import { createHash } from 'node:crypto';
 import { fail } from '../../../src/shared/problems.js';
-import type { BlobRef } from '../../../src/shared/refs.js';
-import type { BlobStore } from '../../../src/workspace/types.js';
+import type { BlobRef } from '../../../src/shared/ids.js';
+import type { BlobStore } from '../../../src/stores/ports.js';
 
 export interface MemoryBlobs extends BlobStore {
   readonly kept: Map<BlobRef, Uint8Array>;

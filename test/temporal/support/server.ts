@@ -3,8 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporalCli } from '../../../src/temporal/cli-binary.js';
-import { startDevServer, type DevServer, type DevServerOptions } from '../../../src/temporal/dev-server.js';
-import { freePort } from '../../../src/temporal/ports.js';
+import { startDevServer, type DevServer, type DevServerOptions, freePort } from '../../../src/temporal/dev-server.js';
 
 export const newHome = async (): Promise<{ home: string; remove: () => Promise<void> }> => {
   // A blank in the path: every command line must stand it.

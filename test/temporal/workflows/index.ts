@@ -1,6 +1,6 @@
 /** The smallest workflows that show what a payload, a failure and a pause do on a real server. */
 import { condition, defineQuery, defineSignal, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
-import { answerQuery } from '../../../src/workflows/names.js';
+import { answerQuery } from '../../../src/workflows/frame/names.js';
 import type { Activities } from '../support/activities.js';
 
 const { makeText, textLength, failWith, echo, beatOnce, failSaying } = proxyActivities<Activities>({

@@ -1,5 +1,141 @@
-/** Syntax colours laid over the stretches of a line. Pure. */
-import type { Stretch } from '../model/within-line.js';
+/** Which grammar colours which file. Each is loaded when a file needs it; without one a file stays plain. */
+import type { Parser } from '@lezer/common';
+import { highlightTree, tagHighlighter, tags } from '@lezer/highlight';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import type { Stretch, DiffFile, DiffLine, Hunk } from '../model/diff.js';
+
+type Load = () => Promise<Parser>;
+
+const script =
+  (dialect: string): Load =>
+  async () =>
+    (await import('@lezer/javascript')).parser.configure({ dialect });
+const html: Load = async () => (await import('@lezer/html')).parser;
+const css: Load = async () => (await import('@lezer/css')).parser;
+const cpp: Load = async () => (await import('@lezer/cpp')).parser;
+const yaml: Load = async () => (await import('@lezer/yaml')).parser;
+
+const BY_ENDING: Readonly<Record<string, Load>> = {
+  js: script('jsx'),
+  mjs: script('jsx'),
+  cjs: script('jsx'),
+  jsx: script('jsx'),
+  ts: script('ts'),
+  mts: script('ts'),
+  cts: script('ts'),
+  tsx: script('jsx ts'),
+  json: async () => (await import('@lezer/json')).parser,
+  py: async () => (await import('@lezer/python')).parser,
+  rs: async () => (await import('@lezer/rust')).parser,
+  go: async () => (await import('@lezer/go')).parser,
+  java: async () => (await import('@lezer/java')).parser,
+  c: cpp,
+  h: cpp,
+  cc: cpp,
+  cpp,
+  hpp: cpp,
+  css,
+  html,
+  htm: html,
+  vue: html,
+  yaml,
+  yml: yaml,
+};
+
+/** Null: no grammar for this file. */
+const grammarOf = (path: string): { readonly name: string; readonly load: Load } | null => {
+  const name = /\.([A-Za-z]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+  const load = Object.hasOwn(BY_ENDING, name) ? BY_ENDING[name] : undefined;
+  return load === undefined ? null : { name, load };
+};
+
+// Syntax colours of the lines of a diff: each side of a hunk is parsed as a text of its own, which these grammars take (they are made
+// for text that is not whole). Only hunks that are drawn are parsed.
+
+/** A larger hunk stays plain: it would be parsed while somebody scrolls. */
+const HUNK_chars = 200_000;
+
+const COLOURS = tagHighlighter([
+  { tag: [tags.keyword, tags.modifier, tags.operatorKeyword, tags.self, tags.bool, tags.null], class: 'k-keyword' },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp, tags.attributeValue], class: 'k-string' },
+  { tag: [tags.comment, tags.lineComment, tags.blockComment, tags.docComment], class: 'k-comment' },
+  { tag: [tags.number, tags.literal, tags.color, tags.unit], class: 'k-number' },
+  { tag: [tags.typeName, tags.className, tags.namespace, tags.tagName], class: 'k-type' },
+  {
+    tag: [tags.definition(tags.variableName), tags.function(tags.variableName), tags.propertyName, tags.attributeName],
+    class: 'k-name',
+  },
+]);
+
+type Lines = ReadonlyMap<DiffLine, readonly Token[]>;
+
+const sideTokens = (parser: Parser, lines: readonly DiffLine[], into: Map<DiffLine, Token[]>): void => {
+  const text = lines.map((line) => line.text).join('\n');
+  let at = 0;
+  let start = 0;
+  highlightTree(parser.parse(text), COLOURS, (from, to, colour) => {
+    // Tokens come in order; one that goes over line ends is cut at them.
+    while (at < lines.length && start + (lines[at]?.text.length ?? 0) < from)
+      start += (lines[at++]?.text.length ?? 0) + 1;
+    for (let i = at, begin = start; i < lines.length && begin < to; i++) {
+      const line = lines[i];
+      if (line === undefined) return;
+      const end = begin + line.text.length;
+      const token = { from: Math.max(0, from - begin), to: Math.min(to, end) - begin, colour };
+      if (token.to > token.from) into.set(line, [...(into.get(line) ?? []), token]);
+      begin = end + 1;
+    }
+  });
+};
+
+const hunkTokens = (parser: Parser, hunk: Hunk): Lines => {
+  const found = new Map<DiffLine, Token[]>();
+  const chars = hunk.lines.reduce((sum, line) => sum + line.text.length, 0);
+  if (chars > HUNK_chars) return found;
+  sideTokens(
+    parser,
+    hunk.lines.filter((line) => line.sign === '-'),
+    found,
+  );
+  const after = hunk.lines.filter((line) => line.sign !== '-');
+  sideTokens(parser, after, found);
+  return found;
+};
+
+export type Tokens = (file: DiffFile, hunk: number, line: DiffLine) => readonly Token[] | null;
+
+export const useTokens = (files: readonly DiffFile[]): Tokens => {
+  const [parsers, setParsers] = useState<ReadonlyMap<string, Parser>>(new Map());
+  const [done] = useState(() => new WeakMap<Hunk, Lines>());
+  useEffect(() => {
+    const wanted = new Map(
+      files
+        .flatMap((file) => (file.hunks.length === 0 ? [] : [grammarOf(file.path)]))
+        .flatMap((g) => (g === null ? [] : [[g.name, g.load] as const])),
+    );
+    for (const [name, load] of wanted)
+      // A grammar that does not come leaves its files plain.
+      load().then(
+        (parser) => {
+          setParsers((had) => new Map([...had, [name, parser]]));
+        },
+        () => undefined,
+      );
+  }, [files]);
+  return useCallback(
+    (file, index, line) => {
+      const hunk = file.hunks[index];
+      const parser = parsers.get(grammarOf(file.path)?.name ?? '');
+      if (hunk === undefined || parser === undefined) return null;
+      const lines = done.get(hunk) ?? hunkTokens(parser, hunk);
+      done.set(hunk, lines);
+      return lines.get(line) ?? null;
+    },
+    [parsers],
+  );
+};
+
+// Syntax colours laid over the stretches of a line. Pure.
 
 /** `[from, to)` of the line has this colour. */
 export interface Token {

@@ -1,51 +1,10 @@
 /** The combined diff as one long list. */
 import { useCallback, useEffect, useImperativeHandle, useRef } from 'preact/hooks';
-import type { RefObject } from 'preact';
-import type { SealedProposal } from '../../../shared/protocol.js';
-import type { DiffFile, DiffLine } from '../model/parse-diff.js';
+import type { DiffFile, DiffLine } from '../model/diff.js';
 import { spotKey, type Row, type Spot } from '../model/rows.js';
-import type { HunkNeed, HunkVerdict, Said } from '../model/parts.js';
-import type { Verdict } from '../model/requests.js';
-import { CommentBox } from './comment-box.js';
-import { FileHead } from './file-head.js';
-import { HunkHead } from './hunk-head.js';
+import { CommentBox, FileHead, HunkHead, type DiffViewProps } from './heads.js';
 import { LineText } from './line-text.js';
-import type { Tokens } from './tokens.js';
 import { useVirtual } from './virtual.js';
-
-export interface DiffHandle {
-  /** Brings a row to the upper edge. */
-  readonly show: (index: number) => void;
-}
-export interface DiffViewProps {
-  readonly rows: readonly Row[];
-  readonly files: readonly DiffFile[];
-  readonly proposal: SealedProposal;
-  readonly handle: RefObject<DiffHandle | null>;
-  /** Row with the line cursor. */
-  readonly cursor: string | null;
-  readonly search: string;
-  readonly folded: ReadonlySet<string>;
-  readonly verdicts: ReadonlyMap<string, Verdict>;
-  /** Answers that the run has already. */
-  readonly answered: Readonly<Record<string, string>>;
-  readonly canAnswer: boolean;
-  /** What was said of the hunks of a file; null: it is taken whole or not at all. */
-  readonly parts: (file: DiffFile) => Said | null;
-  readonly needs: readonly HunkNeed[];
-  readonly comments: ReadonlyMap<string, string>;
-  readonly editing: string | null;
-  readonly tokens: Tokens;
-  /** The file at the upper edge has changed. */
-  readonly onAt: (row: number) => void;
-  readonly onVerdict: (path: string, verdict: Verdict | null) => void;
-  readonly onHunk: (file: DiffFile, hunk: number, said: HunkVerdict | null) => void;
-  readonly onFold: (path: string) => void;
-  readonly onUnfold: (path: string, gap: number) => void;
-  readonly onSpot: (spot: Spot, quoted: string) => void;
-  readonly onComment: (spot: Spot, text: string | null) => void;
-  readonly onPointed: (row: Row) => void;
-}
 
 const LINE_px = 20;
 const GUESS: Record<Row['kind'], number> = {

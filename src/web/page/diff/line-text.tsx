@@ -1,7 +1,6 @@
 /** The text of a line: what changed within it marked, its words coloured, and never more of it than a screen can take. */
 import { useState } from 'preact/hooks';
-import type { DiffLine } from '../model/parse-diff.js';
-import { stretchesOf, type Stretch } from '../model/within-line.js';
+import { type DiffLine, stretchesOf, type Stretch } from '../model/diff.js';
 import { coloured, type Token } from './colours.js';
 
 /** Of a longer line this much is drawn; the rest on request. */

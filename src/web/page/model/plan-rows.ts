@@ -1,6 +1,6 @@
 /** A plan's phases by wave, and how much of its limits is used. Pure. */
 import type { PlanProgress } from '../../../shared/plan.js';
-import type { StepStatus } from '../../../shared/protocol.js';
+import type { StepStatus } from '../../../shared/run.js';
 import { count } from '../../../shared/text.js';
 
 export type Phase = PlanProgress['phases'][number];

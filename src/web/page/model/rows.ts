@@ -1,6 +1,6 @@
 /** The diff as rows of one long list, of which only those in sight are drawn. Pure. */
 import type { Finding } from '../../../shared/formats.js';
-import type { DiffFile, DiffLine, Hunk } from './parse-diff.js';
+import type { DiffFile, DiffLine, Hunk } from './diff.js';
 
 export type Layout = 'unified' | 'split';
 /** A place in a file that a comment or finding is about: a line of the result, or one that goes away. */

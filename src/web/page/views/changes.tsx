@@ -1,21 +1,18 @@
 /** The diff with its tools: files beside it, keys, verdicts, comments, and what is to be sent below. */
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { RunView } from '../../../client/show-run.js';
-import type { SealedProposal } from '../../../shared/protocol.js';
-import { DiffView, type DiffHandle } from '../diff/diff-view.js';
-import { useTokens } from '../diff/tokens.js';
+import type { RunView } from '../../../client/runs/show.js';
+import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import { DiffView } from '../diff/diff-view.js';
+import type { DiffHandle } from '../diff/heads.js';
+import { useTokens } from '../diff/colours.js';
 import { useKeys } from '../hooks.js';
-import type { DiffFile } from '../model/parse-diff.js';
-import type { HunkVerdict } from '../model/parts.js';
-import { openPaths, type Verdict } from '../model/requests.js';
-import { lineOf, nextRow, searchRows, spoken } from '../model/walk.js';
+import type { DiffFile } from '../model/diff.js';
+import { type HunkVerdict, openPaths, type Verdict } from '../model/verdicts.js';
+import { lineOf, nextRow, searchRows, spoken } from '../model/navigation.js';
 import { rowsOf, spotKey, type Layout, type Row, type Spot } from '../model/rows.js';
 import { FileList } from './file-list.js';
-import { SendBar } from './send-bar.js';
-import { SendDialog } from './send-dialog.js';
-import { useParts } from './use-parts.js';
-import { useReview } from './use-review.js';
-import { useUnfolded } from './use-unfolded.js';
+import { SendBar, SendDialog } from './send.js';
+import { useParts, useReview, useUnfolded } from './use-review.js';
 
 interface ChangesProps {
   readonly view: RunView;

@@ -1,12 +1,12 @@
 /** A decision point with exactly the answers that it accepts, and what each of them needs. */
 import { useRef, useState } from 'preact/hooks';
-import type { RunView } from '../../../client/show-run.js';
+import type { RunView } from '../../../client/runs/show.js';
 import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../../shared/decisions.js';
 import { LIMITS } from '../../../shared/limits.js';
-import type { SealedProposal } from '../../../shared/protocol.js';
+import type { SealedProposal } from '../../../shared/proposal-activities.js';
 import { decide, Refused } from '../api.js';
-import { openPaths } from '../model/requests.js';
-import { timeText } from './words.js';
+import { openPaths } from '../model/verdicts.js';
+import { timeText } from './parts.js';
 
 /** What an answer does, without the flags of the command line. */
 const MEANS: Partial<Record<Answer, string>> = {

@@ -1,8 +1,8 @@
 /** The files of a proposal, with verdicts and findings; a click leads there. */
 import { useState } from 'preact/hooks';
-import type { SealedProposal } from '../../../shared/protocol.js';
-import type { DiffFile } from '../model/parse-diff.js';
-import type { Verdict } from '../model/requests.js';
+import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { DiffFile } from '../model/diff.js';
+import type { Verdict } from '../model/verdicts.js';
 
 interface FileListProps {
   readonly files: readonly DiffFile[];

@@ -1,11 +1,10 @@
 /** A plan: its phases by wave, how hard each was reckoned, what became of it; replans with their reasons; what of its limits is used. */
 import type { PlanProgress } from '../../../shared/plan.js';
 import type { StepEvent } from '../../../shared/events.js';
-import { isOfKind } from '../../../shared/plan/event-kinds.js';
-import type { StepStatus } from '../../../shared/protocol.js';
+import { isOfKind } from '../../../shared/event-text.js';
+import type { StepStatus } from '../../../shared/run.js';
 import { scoreWords, usedOf, wavesOf, type Phase, type Wave } from '../model/plan-rows.js';
-import { EventList } from './event-list.js';
-import { shownKey } from './words.js';
+import { EventList, shownKey } from './parts.js';
 
 interface PlanPartsProps {
   readonly plan: PlanProgress;

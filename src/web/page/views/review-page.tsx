@@ -1,13 +1,13 @@
 /** The review: the combined diff, what was found in it, and verdicts by file. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { RunView } from '../../../client/show-run.js';
+import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
-import type { SealedProposal } from '../../../shared/protocol.js';
+import type { SealedProposal } from '../../../shared/proposal-activities.js';
 import { getText, Refused } from '../api.js';
-import { parseDiff, type DiffFile } from '../model/parse-diff.js';
+import { parseDiff, type DiffFile } from '../model/diff.js';
 import { Changes } from './changes.js';
-import { count, shownKey, StateMark } from './words.js';
+import { count, shownKey, StateMark } from './parts.js';
 
 interface ReviewPageProps {
   readonly view: RunView;

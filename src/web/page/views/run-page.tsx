@@ -1,13 +1,16 @@
 /** What a run does and did: state, decision, files, attempts, events, and what it cost. */
 import type { ComponentChildren } from 'preact';
-import type { RunView } from '../../../client/show-run.js';
+import { useEffect, useState } from 'preact/hooks';
+import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
-import { formatText, sizeText } from '../../../shared/ledger-words.js';
-import type { LedgerRow, StepResult } from '../../../shared/protocol.js';
+import { formatText, sizeText } from '../../../shared/event-text.js';
+import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
-import { EventList } from './event-list.js';
+import { EventList, count, shownKey, StateMark, usageText, LinkMark } from './parts.js';
 import { PlanParts } from './plan-parts.js';
-import { count, shownKey, StateMark, usageText } from './words.js';
+import type { RunMessage } from '../../feeds.js';
+import { type Place, useStream, useOut } from '../hooks.js';
+import { ReviewPage } from './review-page.js';
 
 interface RunPageProps {
   readonly view: RunView;
@@ -15,7 +18,7 @@ interface RunPageProps {
   readonly mark: ComponentChildren;
 }
 
-export const RunPage = ({ view, events, mark }: RunPageProps) => {
+const RunPage = ({ view, events, mark }: RunPageProps) => {
   const { status, ledger, proposal } = view;
   const { decision } = status;
   const refused = events.filter((event) => event.type === 'answer_refused' || event.type === 'truncation_detected');
@@ -197,3 +200,42 @@ const Result = ({ result }: { readonly result: StepResult }) => (
     )}
   </section>
 );
+
+// A run, live: its page, or the review of its proposal.
+
+interface RunPagesProps {
+  readonly place: Exclude<Place, { readonly page: 'runs' }>;
+  readonly onOut: () => void;
+}
+
+export const RunPages = ({ place, onOut }: RunPagesProps) => {
+  const [view, setView] = useState<RunView | null>(null);
+  const [events, setEvents] = useState<readonly StepEvent[]>([]);
+  const live = useStream(`/api/runs/${place.stepKey}/live`, (data) => {
+    const message = data as RunMessage;
+    setView(message.view);
+    setEvents((had) => [...had.filter((event) => event.seq <= message.from), ...message.events]);
+  });
+  useOut(live, onOut);
+  const title = view?.status.title ?? 'Run';
+  useEffect(() => {
+    document.title = `${title} - Emend`;
+    return () => {
+      document.title = 'Emend';
+    };
+  }, [title]);
+  if (view === null)
+    return (
+      <>
+        <h1>Run</h1>
+        <LinkMark live={live} note={null} />
+        <p class="quiet">Looking …</p>
+      </>
+    );
+  const mark = <LinkMark live={live} note={view.note} />;
+  return place.page === 'review' ? (
+    <ReviewPage view={view} events={events} mark={mark} />
+  ) : (
+    <RunPage view={view} events={events} mark={mark} />
+  );
+};

@@ -1,10 +1,9 @@
 /** All runs: what waits for a person first, then what runs, then what has ended. */
 import { useRef, useState } from 'preact/hooks';
-import type { ListedRun, RunList } from '../../../client/list-runs.js';
+import type { ListedRun, RunList } from '../../../client/runs/list.js';
 import type { ListMessage } from '../../feeds.js';
-import { useKeys, useStream } from '../hooks.js';
-import { LinkMark, shownKey, StateMark, timeText } from './words.js';
-import { useOut } from './use-out.js';
+import { useKeys, useStream, useOut } from '../hooks.js';
+import { LinkMark, shownKey, StateMark, timeText } from './parts.js';
 
 const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
   ['Waits for you', (run) => run.decision !== null],

@@ -1,9 +1,25 @@
 /** What a person has said of a proposal so far; kept in the browser, by the proposal's hash, until it is sent. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ChangeNeed } from '../../../edits/proposal/index.js';
+import type { RunView } from '../../../client/runs/show.js';
+import type { DecisionPoint, Selection } from '../../../shared/decisions.js';
+import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import { getJson } from '../api.js';
+import type { DiffFile } from '../model/diff.js';
+import {
+  hasParts,
+  hunkNeeds,
+  missedNeeds,
+  saidOf,
+  selectionOf,
+  type HunkNeed,
+  type Said,
+  verdictOf,
+  type HunkVerdict,
+  type Comment,
+  type Verdict,
+} from '../model/verdicts.js';
 import { spotKey, type Spot } from '../model/rows.js';
-import type { DiffFile } from '../model/parse-diff.js';
-import { saidOf, verdictOf, type HunkVerdict, type Said } from '../model/parts.js';
-import type { Comment, Verdict } from '../model/requests.js';
 
 interface Kept {
   readonly verdicts: readonly (readonly [string, Verdict])[];
@@ -87,4 +103,73 @@ export const useReview = (proposalId: string): Review => {
       setKept(NOTHING);
     },
   };
+};
+
+// Taking part of a proposal: which files allow it, what was said of their hunks, and which hunk needs which.
+
+export interface Parts {
+  /** Of the hunks of a file; null: it is taken whole or not at all. */
+  readonly of: (file: DiffFile) => Said | null;
+  readonly needs: readonly HunkNeed[];
+  readonly selection: Selection;
+  /** What is taken and needs what is left out, in words. */
+  readonly missed: readonly string[];
+}
+
+export const useParts = (
+  { stepKey }: Pick<RunView, 'stepKey'>,
+  proposal: SealedProposal,
+  files: readonly DiffFile[],
+  approval: DecisionPoint | null,
+  { verdicts, hunks }: Review,
+): Parts => {
+  const [raw, setRaw] = useState<readonly ChangeNeed[]>([]);
+  const wanted = approval?.accepts.includes('select') === true;
+  useEffect(() => {
+    // A warning only: without an answer the review goes on.
+    if (wanted)
+      getJson<readonly ChangeNeed[]>(`/api/runs/${stepKey}/needs/${proposal.id}`).then(setRaw, () => undefined);
+  }, [stepKey, proposal.id, wanted]);
+  const needs = useMemo(() => hunkNeeds(files, raw), [files, raw]);
+  return useMemo(() => {
+    const said = (file: DiffFile): Said => saidOf(file, verdicts.get(file.path), hunks.get(file.path));
+    const byPath = new Map(files.map((file) => [file.path, file]));
+    return {
+      of: (file) => (wanted && hasParts(file, proposal) ? said(file) : null),
+      needs,
+      selection: selectionOf(files, verdicts, hunks),
+      missed: missedNeeds(needs, (path) => {
+        const file = byPath.get(path);
+        return file === undefined ? new Map() : said(file);
+      }),
+    };
+  }, [files, proposal, wanted, needs, verdicts, hunks]);
+};
+
+// Unchanged parts of files that a person wants to see, too: the file is read when the first of its parts is unfolded.
+
+export interface Unfolded {
+  readonly texts: ReadonlyMap<string, readonly string[]>;
+  readonly unfolded: ReadonlySet<string>;
+  readonly unfold: (path: string, gap: number) => void;
+}
+
+const linesOf = (text: string): readonly string[] => {
+  const lines = text.split('\n');
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
+};
+
+export const useUnfolded = (stepKey: string, proposalId: string): Unfolded => {
+  const [texts, setTexts] = useState<ReadonlyMap<string, readonly string[]>>(new Map());
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const unfold = async (path: string, gap: number): Promise<void> => {
+    if (!texts.has(path)) {
+      const at = `/api/runs/${stepKey}/file/${proposalId}?path=${encodeURIComponent(path)}`;
+      const { after } = await getJson<{ readonly after: string | null }>(at);
+      if (after === null) return;
+      setTexts((had) => new Map([...had, [path, linesOf(after)]]));
+    }
+    setUnfolded((had) => new Set([...had, `${path}:${gap}`]));
+  };
+  return { texts, unfolded, unfold: (path, gap) => void unfold(path, gap).catch(() => undefined) };
 };

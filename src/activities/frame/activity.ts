@@ -1,0 +1,186 @@
+/**
+ * The one wrapper round all activities: reads the version, beats, appends to the archive, and turns what was thrown into a failure
+ * that Temporal retries or not. Expected outcomes never come here: they are values.
+ */
+import { setMaxListeners } from 'node:events';
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
+import { ModelError } from '../../model/errors.js';
+import { ACTIVITIES, type ActivityName, type ActivitySpec } from '../../shared/activities.js';
+import { BOUNDS, type Timings } from '../../shared/limits.js';
+import { PROBLEMS, ProblemError, type Problem, type ProblemCode, checkVersion, fail } from '../../shared/problems.js';
+import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
+import { eventEntries } from '../../stores/index.js';
+import { NoTurn, withTimeLimit } from '../../system/turns.js';
+import type { StillOurs } from '../../workspace/ports.js';
+import type { ActivityDependencies } from './ports.js';
+
+// A stopped process (SIGSTOP, a suspended machine) is given up after its heartbeat time-out and another attempt takes its place. When it
+// wakes up, nobody tells it in time; but it can see by the clocks that it stood still.
+
+export interface Pulse {
+  /** To be called at every heartbeat. */
+  beat(): void;
+  readonly stillOurs: StillOurs;
+}
+interface Clock {
+  /** Goes on while a process is stopped, not while the machine sleeps. */
+  readonly running_ms: () => number;
+  /** Goes on while the machine sleeps. */
+  readonly wall_ms: () => number;
+}
+/** Of this process: how often its attempts saw it stand still so long that they were given up, and when they saw it last. */
+export const stoodStill = { times: 0, last_ms: -Infinity };
+
+const CLOCK: Clock = { running_ms: () => performance.now(), wall_ms: () => Date.now() };
+
+/** `timeout_ms`: the attempt's heartbeat time-out; null: it has none and is never given up for its silence. */
+export function startPulse(timeout_ms: number | null, clock: Clock = CLOCK): Pulse {
+  // Of whoever stood still this long it is certain. The server may have given up somewhat earlier, as beats reach it with a delay:
+  // for that moment there are lease numbers and marks.
+  const limit_ms = timeout_ms ?? Infinity;
+  let running = clock.running_ms();
+  let wall = clock.wall_ms();
+  let longest_ms = 0;
+  let told = false;
+  const look = (): void => {
+    const still_ms = Math.max(clock.running_ms() - running, clock.wall_ms() - wall);
+    longest_ms = Math.max(longest_ms, still_ms);
+    if (still_ms <= limit_ms || told) return;
+    told = true;
+    stoodStill.times += 1;
+    stoodStill.last_ms = performance.now();
+  };
+  return {
+    beat: () => {
+      look();
+      running = clock.running_ms();
+      wall = clock.wall_ms();
+      told = false;
+    },
+    stillOurs: () => {
+      look();
+      if (longest_ms > limit_ms)
+        fail('busy', `This attempt stood still for ${Math.round(longest_ms)} ms: another may have taken its place.`);
+    },
+  };
+}
+
+/** What an activity's own code gets beside its input. */
+export interface ActivityScope {
+  /** Aborted when the activity is cancelled or the worker stops. */
+  readonly signal: AbortSignal;
+  /** Throws where the process stood still so long that this attempt has been given up: it must not write any more. */
+  readonly stillOurs: StillOurs;
+  /** The workflow that the activity belongs to: who holds a lease that is taken here. */
+  readonly owner: { readonly workflowId: string; readonly namespace: string };
+}
+export type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
+
+/** A full or read-only disk may be mended meanwhile, a home mounted again; everything else that a problem says stays as it is. */
+const MAY_PASS: readonly ProblemCode[] = ['disk', 'git_failed', 'home_unusable', 'store_unusable'];
+const retried = ({ code }: Problem): boolean => PROBLEMS[code].retryable || MAY_PASS.includes(code);
+
+const cut = (text: string): string =>
+  text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
+
+/** What went wrong and what to do: a decision point shows no more than this. */
+export const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
+
+function asFailure(error: unknown): unknown {
+  if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
+  if (error instanceof ModelError) {
+    return ApplicationFailure.create({
+      type: error.problem.code,
+      message: cut(sentence(error.problem)),
+      nonRetryable: !error.retryable,
+      category: ApplicationFailureCategory.BENIGN,
+      ...(error.retryAfter_ms === undefined ? {} : { nextRetryDelay: error.retryAfter_ms }),
+    });
+  }
+  if (error instanceof ProblemError) {
+    return ApplicationFailure.create({
+      type: error.problem.code,
+      message: cut(sentence(error.problem)),
+      nonRetryable: !retried(error.problem),
+      category: ApplicationFailureCategory.BENIGN,
+    });
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return ApplicationFailure.create({
+    type: 'internal',
+    message: cut(message),
+    ...(error instanceof Error ? { cause: error } : {}),
+  });
+}
+
+/** The result as the archive keeps it: without what only the next activity needs. */
+const summaryOf = (result: unknown): unknown => {
+  const text = JSON.stringify(result);
+  return text.length <= BOUNDS.inlinePayload_bytes ? result : { cut: text.slice(0, 1000), bytes: text.length };
+};
+
+/** The file that a chunk is for: a report says what each cost. */
+const fileOf = (input: object): { readonly file?: string } =>
+  'file' in input && typeof input.file === 'string' ? { file: input.file } : {};
+
+/** Only activities whose workflow knows it. */
+type NotYetOf<I> = 'retriesBusy' extends keyof I ? NotYet : never;
+
+function beat_ms(name: ActivityName, timings: Timings): number {
+  const { timeouts, heartbeat }: ActivitySpec = ACTIVITIES[name];
+  // A third of the time-out: two beats may be lost before the activity is taken for dead.
+  const third_ms = Math.max(50, Math.floor(timings[timeouts.heartbeatTimeout] / 3));
+  return heartbeat === undefined ? third_ms : Math.min(timings[heartbeat], third_ms);
+}
+
+export function activity<I extends ActivityBase, O>(
+  name: ActivityName,
+  dependencies: ActivityDependencies,
+  work: Work<I, O>,
+): (input: I) => Promise<O | NotYetOf<I>> {
+  const every_ms = beat_ms(name, dependencies.timings);
+  return async (input) => {
+    const context = Context.current();
+    const { workflowExecution, namespace, activityId, attempt } = context.info;
+    const runId = workflowExecution?.runId ?? 'none';
+    const owner = { workflowId: workflowExecution?.workflowId ?? '', namespace };
+    // Each file's work may wait for its turn with it.
+    setMaxListeners(0, context.cancellationSignal);
+    const pulse = startPulse(context.info.heartbeatTimeoutMs ?? null);
+    const timer = setInterval(() => {
+      pulse.beat();
+      context.heartbeat();
+    }, every_ms);
+    try {
+      // Of an input newer than this worker nothing can be said; the person upgrades and retries.
+      checkVersion(input, `The input of ${name}`);
+      await dependencies.checkHome();
+      await dependencies.archive.append(input.stepKey, eventEntries(input.log, runId));
+      // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
+      if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
+      const run = () => work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
+      const result = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
+      // What the result names must lie in the home that is there for the next activity.
+      await dependencies.checkHome();
+      await dependencies.archive.append(input.stepKey, [
+        {
+          v: 1,
+          id: `activity-${runId}-${activityId}`,
+          at: new Date().toISOString(),
+          kind: 'activity',
+          data: { name, attempt, ...fileOf(input), result: summaryOf(result) },
+        },
+      ]);
+      return result;
+    } catch (error) {
+      // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
+      if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
+      if (error instanceof NoTurn && 'retriesBusy' in input) return { v: 1, outcome: 'busy' } as NotYetOf<I>;
+      dependencies.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err: error }, 'activity failed');
+      throw asFailure(error);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}

@@ -1,0 +1,226 @@
+/** The CPU work of an edit step, as values that cross into a thread of its own (frame/edit-worker.ts) and back. Pure. */
+import {
+  decodeFile,
+  applyAnswer,
+  combinedDiff,
+  countChanged,
+  describeFile,
+  guardFindings,
+  numberedChanges,
+  type ChangedLines,
+  type DiffFile,
+  type FileDescription,
+  type GuardedFile,
+  type GuardOptions,
+  type LineIndex,
+  type Text,
+  type ConflictRegion,
+  type LineRegion,
+  type Region,
+  type Outline,
+  type Syntax,
+  type AnswerOutcome,
+  type ApplyAnswerInput,
+} from '../../edits/index.js';
+import { indexOf, rebase3, splitRegion } from '../../edits/internal.js';
+import {
+  type OpenRequest,
+  briefPrompt,
+  type BriefPromptInput,
+  editPrompt,
+  type EditPrompt,
+  type EditPromptInput,
+} from '../../model/prompts/index.js';
+import type { Finding } from '../../shared/formats.js';
+import { languageOf, loadSyntax } from '../../syntax/index.js';
+
+const CONFLICT_PLACES = 3; // bound: An unclean merge tells so many places, so many lines of each side, so much of each line.
+const CONFLICT_LINES = 3; // bound
+const CONFLICT_LINE_CHARS = 80; // bound
+const REGION_LINES = 100; // bound
+
+// An unclean merge in words: each place with what both sides say there, as far as it fits a message.
+
+/** `now`: the file as it is; `proposed`: as the proposal wants it. */
+export const conflictWords = (regions: readonly ConflictRegion[], now: Uint8Array, proposed: Uint8Array): string => {
+  const [ours, theirs] = [indexOfBytes(now), indexOfBytes(proposed)];
+  const places = regions
+    .slice(0, CONFLICT_PLACES)
+    .map(
+      (region) =>
+        `lines ${linesIn(region.ours)} of the file now and lines ${linesIn(region.theirs)} of the proposal change the same place ` +
+        `(now: ${said(ours, region.ours)}; proposal: ${said(theirs, region.theirs)})`,
+    );
+  const more = regions.length - places.length;
+  return [...places, ...(more > 0 ? [`and ${more} more places`] : [])].join('; ');
+};
+
+const linesIn = ({ first, count }: LineRegion): string => `${first} to ${first + Math.max(0, count - 1)}`;
+
+const indexOfBytes = (bytes: Uint8Array): LineIndex | null => {
+  const decoded = decodeFile(bytes);
+  return decoded.ok ? indexOf(decoded.text) : null;
+};
+
+const said = (index: LineIndex | null, { first, count }: LineRegion): string => {
+  if (index === null) return 'no text';
+  if (count === 0) return 'nothing';
+  const shown = index.range(first - 1, first - 1 + Math.min(count, CONFLICT_LINES));
+  const texts = shown.map((line) => JSON.stringify(line.slice(0, CONFLICT_LINE_CHARS)));
+  return [...texts, ...(count > shown.length ? [`and ${count - shown.length} more`] : [])].join(', ');
+};
+
+/** Kind of work -> its input and result. Both survive a structured clone: bytes, maps, plain data, no functions. */
+export interface EditWork {
+  readonly answer: { readonly input: ApplyAnswerInput; readonly result: AnswerOutcome };
+  readonly guards: { readonly input: GuardInput; readonly result: readonly Finding[] };
+  readonly merge: { readonly input: MergeInput; readonly result: Merged };
+  /** Definitions of one file, by its path's language. */
+  readonly outline: { readonly input: FileBytes; readonly result: Outline };
+  /** A file, or a region of it, cut into regions; one: it cannot be cut. */
+  readonly regions: { readonly input: RegionsInput; readonly result: readonly Region[] };
+  /** What a snapshot says of a file. */
+  readonly describe: { readonly input: FileBytes; readonly result: FileDescription };
+  /** The request for an edit: files listed, whole or in windows. */
+  readonly prompt: { readonly input: PromptInput; readonly result: EditPrompt };
+  readonly brief: { readonly input: BriefInput; readonly result: OpenRequest };
+  readonly diff: { readonly input: readonly DiffFile[]; readonly result: DrawnDiff };
+}
+export interface GuardInput extends Pick<GuardOptions, 'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'> {
+  readonly files: readonly GuardedFile[];
+}
+export interface MergeInput {
+  readonly base: Uint8Array;
+  /** The file as it is now. */
+  readonly ours: Uint8Array;
+  /** The proposal's result. */
+  readonly theirs: Uint8Array;
+}
+/** `why`: the places where both sides differ. */
+export type Merged =
+  { readonly outcome: 'clean'; readonly bytes: Uint8Array } | { readonly outcome: 'conflict'; readonly why: string };
+export interface FileBytes {
+  readonly path: string;
+  /** Null: there is no such file yet. */
+  readonly bytes: Uint8Array | null;
+  readonly encoding: string | null;
+}
+export interface RegionsInput {
+  readonly file: FileBytes;
+  /** Null: all of its lines. */
+  readonly range: Region | null;
+  readonly parts: number;
+}
+/** A prompt's input, its files as bytes: a text is made of them where the work is done. */
+export type PromptInput = Omit<EditPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
+export type BriefInput = Omit<BriefPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
+export interface DrawnDiff {
+  /** One git-style diff over all files. */
+  readonly text: string;
+  /** Lines added and removed, in the order of the input; `changes`: how many can be chosen one by one, where that can be done. */
+  readonly changed: readonly (ChangedLines & { readonly changes?: number })[];
+}
+export type EditWorkKind = keyof EditWork;
+type Doers = {
+  readonly [K in EditWorkKind]: (input: EditWork[K]['input'], syntax: Syntax) => EditWork[K]['result'];
+};
+
+const drawDiff = (files: readonly DiffFile[]): DrawnDiff => {
+  const text = combinedDiff(files);
+  const numbered = numberedChanges(text);
+  const changed = files.map((file) => {
+    const changes = numbered.get(file.path)?.length;
+    return { ...countChanged([file]), ...(changes === undefined ? {} : { changes }) };
+  });
+  return { text, changed };
+};
+
+const NO_BYTES = new Uint8Array(0);
+
+const textOf = ({ bytes, encoding }: FileBytes): Text | null => {
+  const decoded = bytes === null ? null : decodeFile(bytes, encoding ?? undefined);
+  return decoded?.ok === true ? decoded.text : null;
+};
+const textsOf = (files: readonly FileBytes[]) => files.map((file) => ({ path: file.path, text: textOf(file) }));
+
+const outlineOf = (file: FileBytes, syntax: Syntax): Outline => syntax.outline(file.path, textOf(file)?.lines ?? []);
+
+const cutIn = ({ file, range, parts }: RegionsInput, syntax: Syntax): readonly Region[] => {
+  const text = textOf(file);
+  const lines = text === null ? null : indexOf(text);
+  const [from, to] = range ?? [1, lines?.length ?? 0];
+  if (lines === null || to - from + 1 < 2 * REGION_LINES) return [[from, to]];
+  const outline = outlineOf(file, syntax);
+  const starts = outline.kind === 'read' ? outline.symbols.map((symbol) => symbol.lead + 1) : [];
+  const isBlank = (line: number): boolean => lines.line(line - 1)?.trim() === '';
+  return splitRegion([from, to], parts, REGION_LINES, starts, isBlank);
+};
+
+const mergeInWords = ({ base, ours, theirs }: MergeInput): Merged => {
+  const merged = rebase3(base, ours, theirs);
+  return merged.outcome === 'clean'
+    ? merged
+    : { outcome: 'conflict', why: conflictWords(merged.regions, ours, theirs) };
+};
+
+const DO: Doers = {
+  answer: (input, syntax) => applyAnswer({ ...input, options: { ...input.options, syntax } }),
+  guards: ({ files, ...options }, syntax) => guardFindings(files, { ...options, syntax }),
+  merge: mergeInWords,
+  diff: drawDiff,
+  outline: outlineOf,
+  regions: cutIn,
+  describe: ({ bytes, encoding }) => describeFile(bytes ?? NO_BYTES, encoding ?? undefined),
+  prompt: ({ files, ...rest }) => editPrompt({ ...rest, files: textsOf(files) }),
+  brief: ({ files, ...rest }) => briefPrompt({ ...rest, files: textsOf(files) }),
+};
+
+/** Grammars are loaded before the work begins: nothing else of it touches a file. */
+export const doWork = async <K extends EditWorkKind>(
+  kind: K,
+  input: EditWork[K]['input'],
+): Promise<EditWork[K]['result']> => DO[kind](input, await loadSyntax(pathsOf(kind, input)));
+
+/** The paths whose syntax the work may ask for. */
+const pathsOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): readonly string[] => {
+  if (kind === 'answer') return [...(input as EditWork['answer']['input']).files.keys()];
+  if (kind === 'outline') return [(input as FileBytes).path];
+  if (kind === 'regions') return [(input as RegionsInput).file.path];
+  return kind === 'guards' ? (input as GuardInput).files.map(({ path }) => path) : [];
+};
+
+/** A syntax tree costs about this many times what else is done with a text. */
+const TREE_COST = 4;
+/** Finding line ends and listing windows cost parts of it, even where every line is empty. */
+const DESCRIBE_COST = 1 / 16;
+const PROMPT_COST = 1 / 2;
+
+/** What the work costs for each byte that it goes over. */
+export const costOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
+  if (kind === 'describe') return DESCRIBE_COST;
+  if (kind === 'prompt' || kind === 'brief') return PROMPT_COST;
+  return pathsOf(kind, input).some((path) => languageOf(path) !== null) ? TREE_COST : 1;
+};
+
+const promptSize = (input: PromptInput | BriefInput): number => {
+  const files = input.files.reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0);
+  const beside = [...input.rules, ...('context' in input ? input.context : [])];
+  return beside.reduce((sum, { content }) => sum + content.length, files);
+};
+
+/** About how many bytes the work goes over: what decides between doing it here and in a thread. */
+export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
+  if (kind === 'answer') {
+    const { answer, files } = input as EditWork['answer']['input'];
+    return [...files.values()].reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), answer.length);
+  }
+  if (kind === 'merge') {
+    const { base, ours, theirs } = input as MergeInput;
+    return base.byteLength + ours.byteLength + theirs.byteLength;
+  }
+  if (kind === 'outline' || kind === 'describe') return (input as FileBytes).bytes?.byteLength ?? 0;
+  if (kind === 'regions') return (input as RegionsInput).file.bytes?.byteLength ?? 0;
+  if (kind === 'prompt' || kind === 'brief') return promptSize(input as PromptInput | BriefInput);
+  const files = kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);
+  return files.reduce((sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0), 0);
+};

@@ -1,0 +1,137 @@
+/** One wanted answer through the journal: what pick, brief and propose share. */
+import { priceBy } from '../../model/price.js';
+import type { BuiltRequest } from '../../model/prompts/index.js';
+import { promptCut, estimateRequestTokens } from '../../model/tokens.js';
+import type { ModelAnswer, Role, SlotKeyParts } from '../../model/ports.js';
+import { ModelError, type ModelErrorKind } from '../../model/errors.js';
+import { BOUNDS, LIMITS, type Limits, type Timings } from '../../shared/limits.js';
+import type { ModelDown } from '../../shared/outage.js';
+import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
+import type { BlobRef, StepKey } from '../../shared/ids.js';
+import { sentence, type ActivityScope, stoodStill } from './activity.js';
+import type { ActivityDependencies } from './ports.js';
+import type { ProjectConfig } from '../../documents/job/index.js';
+
+const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
+
+export type Call =
+  | { readonly outcome: 'answered'; readonly answer: ModelAnswer; readonly nonce: string; readonly usage: StepUsage }
+  | { readonly outcome: 'prompt_cut' | 'call_lost'; readonly message: string; readonly usage: StepUsage }
+  | Unavailable;
+interface Unavailable {
+  readonly outcome: 'model_unavailable';
+  readonly message: string;
+  readonly down: ModelDown;
+  readonly usage: StepUsage;
+}
+
+/** Failures that another request, or none, would not have met; all others are an outage of the model. */
+const OF_THE_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad_request', 'context', 'too_large']);
+
+/** ◆ A value, not a failure: the workflow waits, and asks for nothing else meanwhile. */
+function unavailable(error: unknown, { modelOutage_s }: Partial<Limits>, timings: Timings): Unavailable {
+  if (!(error instanceof ModelError) || error.kind === 'cancelled') throw error;
+  const { kind, retryable, retryAfter_ms = 0, mayBePaid, problem } = error;
+  if (!retryable && OF_THE_REQUEST.has(kind)) throw error;
+  const message = sentence(problem).slice(0, BOUNDS.reason_chars);
+  const wait = {
+    first_ms: timings.outageWait_ms,
+    most_ms: timings.outageMaxWait_ms,
+    // A snapshot from before this limit has none.
+    total_ms: (modelOutage_s ?? LIMITS.modelOutage_s.default ?? 0) * 1000,
+    retryAfter_ms,
+  };
+  // A machine that woke up finds its network again some seconds later.
+  const woke = performance.now() - stoodStill.last_ms < WAKE_MS;
+  const down = { message, wait: retryable ? wait : null, unreached: kind === 'network' && !woke, mayBePaid };
+  // A call that may be paid for is counted by the journal.
+  return { outcome: 'model_unavailable', message, down, usage: NO_USAGE };
+}
+
+/** What of a call that was not answered the workflow goes by. */
+export const downOf = (call: Call): { readonly down?: ModelDown } =>
+  call.outcome === 'model_unavailable' ? { down: call.down } : {};
+
+export interface CallWanted {
+  readonly role: Role;
+  readonly file: string;
+  /** Lines of the file that the call is for, `401-800`; absent: all. */
+  readonly region?: string;
+  readonly draw: number;
+  readonly bases: readonly string[];
+  readonly format: string;
+  readonly model: string;
+  readonly outputBudget_tokens: number;
+  readonly notes: BlobRef | null;
+  readonly refusal: BlobRef | null;
+  /** Called only for a new slot: later attempts send the stored request, whatever a deploy changed. */
+  readonly build: () => Promise<BuiltRequest>;
+}
+
+/** What a call goes by: a step's snapshot, or the settings of a plan. */
+export interface CallContext {
+  readonly stepKey: StepKey;
+  readonly instructions: BlobRef;
+  readonly config: Pick<ProjectConfig, 'models'>;
+  readonly limits: Limits;
+}
+
+export const keyOf = (
+  snapshot: Pick<CallContext, 'stepKey' | 'instructions'>,
+  wanted: Omit<CallWanted, 'build'>,
+): SlotKeyParts => ({
+  stepKey: snapshot.stepKey,
+  role: wanted.role,
+  file: wanted.file,
+  region: wanted.region ?? '*',
+  draw: wanted.draw,
+  bases: wanted.bases,
+  format: wanted.format,
+  model: wanted.model,
+  outputBudget_tokens: wanted.outputBudget_tokens,
+  instructions: snapshot.instructions,
+  notes: wanted.notes,
+  refusal: wanted.refusal,
+});
+
+export async function callModel(
+  dependencies: ActivityDependencies,
+  snapshot: CallContext,
+  wanted: CallWanted,
+  scope: Pick<ActivityScope, 'signal'>,
+): Promise<Call> {
+  const key = keyOf(snapshot, wanted);
+  const { limits }: { readonly limits: Partial<Limits> } = snapshot;
+  const slot = await dependencies.journal
+    .ask({
+      key,
+      makeRequest: async (nonce) => {
+        const built = await wanted.build();
+        const word = nonce(built.haystack);
+        return { request: built.request(word), nonce: word };
+      },
+      maxUnknownCalls: limits.maxUnknownCalls ?? 2,
+      stoodStill: () => stoodStill.times,
+      ...(limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: limits.maxAnswer_bytes }),
+      // A snapshot from before this limit has none.
+      ...(typeof limits.maxCallLog_bytes === 'number' ? { maxCallLog_bytes: limits.maxCallLog_bytes } : {}),
+      price: priceBy(snapshot.config.models),
+      signal: scope.signal,
+    })
+    .catch((error: unknown) => unavailable(error, limits, dependencies.timings));
+  if (slot.outcome === 'model_unavailable') return slot;
+  if (slot.outcome === 'call_lost') {
+    const message = `${slot.usage.unknownCalls} calls for ${wanted.file} were cut off before their answer was on disk (maxUnknownCalls)`;
+    return { outcome: 'call_lost', message, usage: slot.usage };
+  }
+  const { answer, nonce, usage, request } = slot;
+  const estimate = estimateRequestTokens(request);
+  if (promptCut(estimate, answer.usage)) {
+    const read = answer.usage.input_tokens + answer.usage.cacheRead_tokens + answer.usage.cacheWrite_tokens;
+    const message =
+      `the server read ${read} input tokens of about ${estimate}: it cut the prompt; ` +
+      `raise the server's context size (num_ctx for Ollama) or lower inputBudget_tokens`;
+    return { outcome: 'prompt_cut', message, usage };
+  }
+  return { outcome: 'answered', answer, nonce, usage };
+}

@@ -1,0 +1,120 @@
+/** Worktrees of phases that run side by side, and the merges of their branches (src/workspace/git/worktrees.ts, merge.ts). */
+import type {
+  AwaitPhaseInput,
+  AwaitPhaseResult,
+  CheckpointInput,
+  CheckpointResult,
+  MergePhaseInput,
+  MergePhaseResult,
+  PrepareWorktreeInput,
+  PrepareWorktreeResult,
+  RemoveWorktreeInput,
+  RemoveWorktreeResult,
+} from '../../shared/plan-activities.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { fail, ProblemError } from '../../shared/problems.js';
+import { shownKey } from '../../shared/ids.js';
+import { repositoryOf, createWorktreeKeeper, type WorktreeKeeper } from '../../workspace/git/index.js';
+import { mergeInto } from '../../workspace/landing/merge.js';
+import { projectConfig } from '../step/snapshot.js';
+
+const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
+
+const keeperOf = ({ home, engine }: ActivityDependencies): WorktreeKeeper =>
+  createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) });
+
+/** Made from HEAD as it is then; a retry finds the one that was begun. */
+export const prepareWorktree =
+  (dependencies: ActivityDependencies) =>
+  async (input: PrepareWorktreeInput, { signal, stillOurs }: ActivityScope): Promise<PrepareWorktreeResult> => {
+    const { stepKey, workspace, name, base: before, timeout_s, maxOutput_bytes } = input;
+    const keeper = keeperOf(dependencies);
+    const base =
+      before ?? (await repositoryOf(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
+    const again = before !== undefined;
+    const made = await keeper.make({ plan: stepKey, name, workspace, base, again }, { signal, stillOurs });
+    // An attempt that stood still says nothing of the worktree.
+    if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
+    if (!made.ok) return { v: 1, outcome: 'failed', why: made.problem.message };
+    const command = (await projectConfig(workspace)).worktree?.setup;
+    const ready = { v: 1, outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
+    if (command === undefined) return ready;
+    stillOurs();
+    const how = {
+      command,
+      timeout_s,
+      turn_ms: dependencies.timings.commandTurn_ms,
+      maxOutput_bytes,
+      env: { ...dependencies.env },
+      signal,
+    };
+    const set = await keeper.setUp(made.value, how);
+    if (set.outcome === 'ready') return ready;
+    return { v: 1, outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
+  };
+
+export const removeWorktree =
+  (dependencies: ActivityDependencies) =>
+  async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
+    const removed = await keeperOf(dependencies).remove(stepKey, name);
+    const { dropped = null, kept = null } = removed ?? {};
+    return { v: 1, dropped, ...(kept === null ? {} : { kept }) };
+  };
+
+const DIGIT = 10;
+
+export const mergePhase =
+  (dependencies: ActivityDependencies) =>
+  async (input: MergePhaseInput, { stillOurs }: ActivityScope): Promise<MergePhaseResult> => {
+    const { engine, blobs } = dependencies;
+    const { workspace, phase, commit, planPath, workflowId, namespace } = input;
+    const { sign } = await projectConfig(workspace);
+    for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
+      const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
+      const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
+      const request = { stepKey, workspace, theirs: commit, message, holder: { workflowId, namespace }, sign };
+      const merged = await mergeInto({ engine, blobs }, request, stillOurs);
+      switch (merged.outcome) {
+        case 'merged':
+          return { v: 1, outcome: 'merged', commit: merged.commit };
+        case 'nothing':
+          return { v: 1, outcome: 'merged', commit: null };
+        case 'busy':
+          return { v: 1, outcome: 'busy', holder: shownKey(merged.holder.stepKey) };
+        case 'conflict':
+          return { v: 1, outcome: 'conflict', files: merged.files.map(({ path }) => path) };
+        case 'dirty':
+          return { v: 1, outcome: 'failed', why: merged.files.map(({ path, why }) => `${path}: ${why}`).join('; ') };
+        case 'failed':
+          // An attempt that stood still is no failure of the merge, and a lock may be gone: the next one tries again.
+          if (merged.problem.code === 'busy') throw new ProblemError(merged.problem);
+          return { v: 1, outcome: 'failed', why: merged.problem.message };
+        // Somebody moved the branch meanwhile: a merge of its own into what is there now.
+        case 'moved':
+      }
+    }
+    return { v: 1, outcome: 'failed', why: 'the branch was moved by others again and again' };
+  };
+
+// Step 6: the checkpoint, a file in the archive that is written once under its number.
+
+export const saveCheckpoint =
+  ({ archive }: ActivityDependencies) =>
+  async ({ stepKey, number, checkpoint }: CheckpointInput): Promise<CheckpointResult> => {
+    const { path } = await archive.keep(
+      stepKey,
+      `checkpoint-${String(number).padStart(CHECKPOINT_DIGITS, '0')}`,
+      checkpoint,
+    );
+    return { v: 1, path };
+  };
+
+// Waits for a phase's run that was started by an earlier run of the plan's workflow.
+
+export const awaitPhase =
+  ({ endOf, timings }: ActivityDependencies) =>
+  async ({ child }: AwaitPhaseInput, { signal }: ActivityScope): Promise<AwaitPhaseResult> =>
+    // Well within the activity's own time; it is asked again while the run is open.
+    endOf(child, timings.hostActivityTimeout_ms / 2, signal);

@@ -1,0 +1,219 @@
+/** A call that a plan makes for itself: asked for through the journal, asked once more where the answer cannot be used. */
+import { type ZodType, z } from 'zod';
+import { type ProjectConfig, route } from '../../documents/job/index.js';
+import {
+  readJsonAnswer,
+  type FailureShown,
+  buildDebugRequest,
+  buildScoreRequest,
+  type BuiltRequest,
+} from '../../model/prompts/index.js';
+import { readRefusal } from '../step/refusals.js';
+import type { Role } from '../../model/ports.js';
+import type {
+  AdviceFailure,
+  DebugPhaseInput,
+  DebugPhaseResult,
+  ScorePhaseInput,
+  ScorePhaseResult,
+} from '../../shared/replan-activities.js';
+import type { Limits } from '../../shared/limits.js';
+import type { ModelDown } from '../../shared/outage.js';
+import type { BlobRef, StepKey } from '../../shared/ids.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { callModel, downOf } from '../frame/model-call.js';
+import { getJson, putText } from '../step/snapshot.js';
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
+import type { PhaseTexts } from '../../shared/plan-activities.js';
+import { ModelError } from '../../model/errors.js';
+import { reconcile, secondScoreSchema } from '../../documents/plan/index.js';
+
+const DEBUG_CHARS = 4_000; // bound: Each text of a debugging report,
+const DEBUG_ITEMS = 20; // bound: and its items.
+
+/** What the first reading resolved, for calls of the plan itself. */
+export interface PlanSettings {
+  readonly v: 1;
+  readonly config: ProjectConfig;
+  readonly limits: Limits;
+}
+
+export interface Advice<T> {
+  readonly stepKey: StepKey;
+  readonly settings: BlobRef;
+  readonly role: Extract<Role, 'score' | 'debug' | 'replan'>;
+  /** Id of the phase: part of the slot key. */
+  readonly phase: string;
+  readonly draw: number;
+  /** What the question is about; together with `notes` it names the slot. */
+  readonly about: string;
+  readonly notes: string;
+  readonly complexity: 'low' | 'medium' | 'high';
+  build(
+    model: string,
+    outputBudget_tokens: number,
+    refusal: { readonly why: string; readonly answer: string } | null,
+  ): BuiltRequest;
+  check(value: unknown): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+}
+export type Advised<T> =
+  | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
+  | { readonly ok: false; readonly message: string; readonly usage: StepUsage; readonly down?: ModelDown };
+
+/** An answer against its schema; `what` stands for an issue without words. */
+const checkedBy =
+  <T>(schema: ZodType<T>, what: string): Advice<T>['check'] =>
+  (value) => {
+    const checked = schema.safeParse(value);
+    if (checked.success) return { ok: true, value: checked.data };
+    const [issue] = checked.error.issues;
+    return { ok: false, why: `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? what}` };
+  };
+
+export async function advise<T>(
+  dependencies: ActivityDependencies,
+  wanted: Advice<T>,
+  scope: Pick<ActivityScope, 'signal'>,
+): Promise<Advised<T>> {
+  const { blobs } = dependencies;
+  const { config, limits } = await getJson<PlanSettings>(blobs, wanted.settings, 'settings of the plan');
+  const routed = route({ ...config, limits }, { category: null, complexity: wanted.complexity, jobModel: null });
+  const outputBudget_tokens = Math.min(routed.outputBudget_tokens, MODEL_BOUNDS.adviceOutput_tokens);
+  const context = { stepKey: wanted.stepKey, instructions: await putText(blobs, wanted.about), config, limits };
+  const notes = await putText(blobs, wanted.notes);
+  let usage = NO_USAGE;
+  let refusal: { readonly why: string; readonly answer: string } | null = null;
+  for (let asked = 0; asked < MODEL_BOUNDS.adviceCalls; asked += 1) {
+    const last: typeof refusal = refusal;
+    const call = await callModel(
+      dependencies,
+      context,
+      {
+        ...{
+          role: wanted.role,
+          file: wanted.phase,
+          draw: wanted.draw * MODEL_BOUNDS.adviceCalls + asked,
+          bases: [],
+          format: 'json',
+        },
+        ...{ model: routed.model, outputBudget_tokens, notes },
+        refusal: last === null ? null : await putText(blobs, JSON.stringify(last)),
+        build: () => Promise.resolve(wanted.build(routed.model, outputBudget_tokens, last)),
+      },
+      scope,
+    );
+    usage = addUsage(usage, call.usage);
+    if (call.outcome !== 'answered') return { ok: false, message: call.message, usage, ...downOf(call) };
+    const { answer, nonce } = call;
+    const requireMarker = config.requireCompleteSentinel;
+    const reading = readJsonAnswer({ text: answer.text, stopReason: answer.stopReason, nonce, requireMarker });
+    if (reading.outcome === 'declined') return { ok: false, message: reading.message, usage };
+    const checked =
+      reading.outcome === 'complete' ? wanted.check(reading.value) : { ok: false as const, why: reading.message };
+    if (checked.ok) return { ok: true, value: checked.value, usage };
+    refusal = { why: checked.why, answer: answer.text.replaceAll(nonce, '') };
+  }
+  return { ok: false, message: `no usable answer in ${MODEL_BOUNDS.adviceCalls} calls: ${refusal?.why ?? ''}`, usage };
+}
+
+/** Failed verifications with their outputs, as prompts show them. */
+export async function failuresShown(
+  { blobs }: ActivityDependencies,
+  failures: readonly AdviceFailure[],
+): Promise<readonly FailureShown[]> {
+  const shown: FailureShown[] = [];
+  for (const { run, kind, summary, output } of failures)
+    shown.push({
+      ...{ run, summary, kind: kind ?? 'unknown' },
+      output: output === null ? '' : (await readRefusal(blobs, output)).reasons,
+    });
+  return shown;
+}
+
+// A second score of a phase, from its text alone. Without one in time, or with one that cannot be used, the first score stands.
+
+export const scorePhase =
+  (dependencies: ActivityDependencies) =>
+  async (input: ScorePhaseInput, scope: ActivityScope): Promise<ScorePhaseResult> => {
+    const { blobs, timings } = dependencies;
+    const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
+    const phase = { ...input.phase, text: texts.phases[input.phase.id]?.text ?? '' };
+    const late = AbortSignal.timeout(timings.secondScore_ms);
+    const without = (message: string, usage: StepUsage): ScorePhaseResult => {
+      const { score, method, reasoning, discrepancy } = reconcile(input.first, null);
+      return { v: 1, score, method, reasoning, discrepancy, message, usage };
+    };
+    try {
+      const advised = await advise(
+        dependencies,
+        {
+          ...{ stepKey: input.stepKey, settings: input.settings, role: 'score', phase: phase.id, draw: input.draw },
+          ...{ about: `${phase.name}\n\n${phase.text}`, notes: '', complexity: 'low' },
+          build: (model, outputBudget_tokens, refusal) =>
+            buildScoreRequest({ model, outputBudget_tokens, refusal, phase }),
+          check: checkedBy(secondScoreSchema, 'a score'),
+        },
+        { signal: AbortSignal.any([scope.signal, late]) },
+      );
+      if (!advised.ok) return without(advised.message, advised.usage);
+      return { v: 1, ...reconcile(input.first, advised.value), message: null, usage: advised.usage };
+    } catch (error) {
+      // A score is no reason to wait for a model; being stopped is told on, for the next attempt to go on.
+      if (scope.signal.aborted || (!late.aborted && !(error instanceof ModelError))) throw error;
+      const why = late.aborted ? `no answer in ${timings.secondScore_ms} ms` : (error as ModelError).problem.message;
+      return without(why, late.aborted ? { ...NO_USAGE, unknownCalls: 1 } : NO_USAGE);
+    }
+  };
+
+// A report on why the tests of a phase fail: a file of the archive that the next attempt reads. Without one the attempt goes without.
+
+const text = z.string({ error: 'a text' }).transform((value) =>
+  value
+    .replace(/\p{Cc}(?<![\n\t])/gu, ' ')
+    .trim()
+    .slice(0, DEBUG_CHARS),
+);
+const list = z.array(text, { error: 'a list of texts' }).transform((items) => items.slice(0, DEBUG_ITEMS));
+const schema = z.object({
+  cause: text.refine((value) => value !== '', { error: 'a cause' }),
+  evidence: list.default([]),
+  fix: list.default([]),
+  files: list.default([]),
+});
+type Report = z.infer<typeof schema>;
+
+export const debugPhase =
+  (dependencies: ActivityDependencies) =>
+  async (input: DebugPhaseInput, scope: ActivityScope): Promise<DebugPhaseResult> => {
+    const { blobs, archive } = dependencies;
+    const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
+    const phase = { ...input.phase, text: texts.phases[input.phase.id]?.text ?? '' };
+    const failures = await failuresShown(dependencies, input.failures);
+    const advised = await advise<Report>(
+      dependencies,
+      {
+        ...{ stepKey: input.stepKey, settings: input.settings, role: 'debug', phase: phase.id, draw: input.draw },
+        ...{ about: `${phase.name}\n\n${phase.text}`, notes: JSON.stringify(failures), complexity: 'high' },
+        build: (model, outputBudget_tokens, refusal) =>
+          buildDebugRequest({ model, outputBudget_tokens, refusal, phase, failures }),
+        check: checkedBy(schema, 'a report'),
+      },
+      scope,
+    );
+    if (!advised.ok) {
+      const { message, usage, down } = advised;
+      return { v: 1, report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
+    }
+    const words = reportText(advised.value);
+    const name = `debug-${phase.id}-${input.draw}`;
+    const { path } = await archive.keep(input.stepKey, name, { v: 1, phase: input.phase, ...advised.value });
+    return { v: 1, report: await putText(blobs, words), path, message: null, usage: advised.usage };
+  };
+
+function reportText({ cause, evidence, fix, files }: Report): string {
+  const items = (title: string, lines: readonly string[]): string =>
+    lines.length === 0 ? '' : `\n\n${title}:\n${lines.map((line) => `- ${line}`).join('\n')}`;
+  return `Cause: ${cause}${items('Evidence', evidence)}${items('What to do', fix)}${items('Files', files)}`;
+}

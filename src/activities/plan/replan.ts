@@ -1,0 +1,182 @@
+/** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
+import { readPlan as readFiles, inWorkspace } from '../../workspace/documents/index.js';
+import {
+  treeOf,
+  findPhase,
+  mainFile,
+  applyReplan as applyToTree,
+  replanSchema,
+  type Replan,
+  checkReplan,
+  measured,
+  withRevision,
+  type Revision,
+  type ReplanAction,
+  tierOf,
+  outcomeOf,
+} from '../../documents/plan/index.js';
+import type {
+  ApplyReplanInput,
+  ApplyReplanResult,
+  JudgePhaseInput,
+  JudgePhaseResult,
+  ProposeReplanInput,
+  ProposeReplanResult,
+} from '../../shared/replan-activities.js';
+import { fail, ProblemError } from '../../shared/problems.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { getText, getJson, putJson } from '../step/snapshot.js';
+import { writePlan, type PlanTexts } from './write-plan.js';
+import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
+import type { PhaseTexts } from '../../shared/plan-activities.js';
+import { advise, failuresShown } from './plan-call.js';
+
+export const judgePhase =
+  () =>
+  (input: JudgePhaseInput): Promise<JudgePhaseResult> => {
+    const { failures, trigger, thresholds } = input;
+    const tier = trigger === 'test_failure_pattern' ? tierOf(failures) : null;
+    const called = outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
+    const replans = called.outcome === 'replan' || called.outcome === 'limit';
+    return Promise.resolve({
+      v: 1,
+      // Failures in several phases call for a replan, whatever the tier of this one is.
+      tier: tier === null ? null : replans ? 'replan' : tier.tier,
+      outcome: called.outcome,
+      actions: called.outcome === 'replan' ? called.actions : [],
+      forced: called.outcome === 'replan' && called.forced,
+      why: !replans && tier !== null ? tier.why : called.why,
+      suggestions: failures.at(-1)?.suggestions ?? [],
+    });
+  };
+
+// Asks a model for a replan of a phase and checks its answer. What it proposes is carried out by another activity.
+
+export const proposeReplan =
+  (dependencies: ActivityDependencies) =>
+  async (input: ProposeReplanInput, scope: ActivityScope): Promise<ProposeReplanResult> => {
+    const { blobs } = dependencies;
+    const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
+    const asked = texts.phases[input.phase.id];
+    const phase = { ...input.phase, text: asked?.text ?? '' };
+    const tasks = asked?.tasks ?? [];
+    const failures = await failuresShown(dependencies, input.failures);
+    const report = input.report === null ? '' : await getText(blobs, input.report);
+    const context: RevisionContext = {
+      trigger: input.trigger,
+      phase: phase.number,
+      complexity_score: input.score,
+      task_count: tasks.length,
+      test_failures: failures.length,
+      user_description: input.words,
+    };
+    // A phase with stages is not split (docs/decisions/0073): an answer that would be refused is not asked for.
+    const actions = (input.actions as readonly ReplanAction[]).filter(
+      (action) => action !== 'split_phase' || asked?.stages !== true,
+    );
+    const { outline } = input;
+    const advised = await advise<Replan>(
+      dependencies,
+      {
+        ...{ stepKey: input.stepKey, settings: input.settings, role: 'replan', phase: phase.id, draw: input.draw },
+        ...{ about: `${phase.name}\n\n${phase.text}`, complexity: 'high' },
+        notes: JSON.stringify({ context, actions, outline, failures, report }),
+        build: (model, outputBudget_tokens, refusal) =>
+          buildReplanRequest({
+            ...{ model, outputBudget_tokens, refusal, phase, context, actions, tasks, outline, failures, report },
+          }),
+        check: (value) => {
+          const checked = checkReplan(value, actions, phase.number);
+          return checked.ok ? { ok: true, value: checked.replan } : checked;
+        },
+      },
+      scope,
+    );
+    if (!advised.ok) {
+      const { message, usage, down } = advised;
+      return { v: 1, outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
+    }
+    const { action, why } = advised.value;
+    const replan = await putJson(blobs, { v: 1, ...advised.value });
+    return { v: 1, outcome: 'proposed', replan, action, why, usage: advised.usage };
+  };
+
+// Carries a replan out on the plan's documents: worked out and validated before anything is written, then all files or none, with the
+// entry in the revision history, in a commit of its own.
+
+type Measures = Pick<Revision, 'oldStructure' | 'newStructure' | 'complexityBefore' | 'complexityAfter'>;
+
+export const applyReplan =
+  (dependencies: ActivityDependencies) =>
+  async (input: ApplyReplanInput, scope: ActivityScope): Promise<ApplyReplanResult> => {
+    const { workspace, workflowId, namespace, phase, planPath } = input;
+    const action = input.action as ReplanAction;
+    try {
+      const written = await writePlan(
+        dependencies,
+        {
+          ...{ workspace, workflowId, namespace, name: 'replan' },
+          stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
+          message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
+        },
+        () => changed(dependencies, input),
+        scope,
+      );
+      if (written.outcome !== 'written') return { v: 1, ...written };
+      return { v: 1, outcome: 'replanned', action, ...(written.data as Measures), commit: written.commit };
+    } catch (error) {
+      if (error instanceof ProblemError && error.problem.code === 'plan_invalid')
+        return { v: 1, outcome: 'refused', why: error.problem.message };
+      throw error;
+    }
+  };
+
+/** Throws ProblemError `plan_invalid` where the documents do not take it. */
+async function changed(dependencies: ActivityDependencies, input: ApplyReplanInput): Promise<PlanTexts> {
+  const { workspace, planPath, phase, trigger, forced, why } = input;
+  const read = await readFiles(workspace, planPath);
+  const { tree } = read;
+  const values = read.thresholds.values;
+  const [broken] = tree.faults;
+  if (broken !== undefined) return fail('plan_invalid', `${broken.file}:${broken.line}: ${broken.message}`);
+  const node = findPhase(tree, phase);
+  if (node === null)
+    return fail('plan_invalid', `${planPath}: there is no Phase ${phase.number} (${phase.name}) any more`);
+  const { number } = node.part.heading;
+  const replan = { ...(await replanOf(dependencies, input)), phase: number };
+  const change = applyToTree(tree, replan, values);
+  if (!change.ok) {
+    const [fault] = change.faults;
+    return fail(
+      'plan_invalid',
+      `${fault?.file ?? planPath}:${fault?.line ?? 1}: ${fault?.message ?? 'the replan does not fit'}`,
+    );
+  }
+  const data: Measures = measured(tree, treeOf(change), number, replan.action, values);
+  const files = new Map(change.files);
+  const main = mainFile(change.place);
+  const revision: Revision = {
+    ...data,
+    phase: number,
+    trigger,
+    action: replan.action,
+    forced,
+    why: replan.why === '' ? why : replan.why,
+  };
+  files.set(main, withRevision(files.get(main) ?? '', revision, input.at));
+  const after = treeOf({ place: change.place, files });
+  const [fault] = after.faults;
+  if (fault !== undefined || after.phases.length !== treeOf(change).phases.length)
+    return fail('plan_invalid', `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`);
+  const inside = (texts: ReadonlyMap<string, string>): Map<string, string> =>
+    new Map([...texts].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
+  return { before: inside(tree.files), after: inside(files), data };
+}
+
+async function replanOf({ blobs }: ActivityDependencies, input: ApplyReplanInput): Promise<Replan> {
+  const { replan, action, why, phase } = input;
+  const value: unknown =
+    replan === null ? { action, phase: phase.number, why } : JSON.parse(await getText(blobs, replan));
+  return replanSchema.parse(value);
+}

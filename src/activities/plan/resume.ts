@@ -1,0 +1,100 @@
+/** Looks up what earlier runs of a plan left: the newest checkpoint in the archive, commits in the log whose mark is missing. */
+
+import { leftOf, type Landed } from '../../documents/plan/index.js';
+import type { ReadPlanInput, ReadPlanResult } from '../../shared/plan-activities.js';
+import type { PlanCheckpoint, LeftPlan, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan.js';
+import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
+import { planOf } from '../../shared/ids.js';
+import { usageOfEnded } from '../../model/journal/calls.js';
+import { isKnown } from '../../shared/problems.js';
+import { holdsCommit, planCommits, type PlanCommit } from '../../workspace/landing/revert-commits.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+
+const PLAN_READINGS = 10_000; // bound: readings of one run that are looked for its last,
+
+/** Of a later Emend's checkpoint nothing can be said: then there is none. */
+export const checkpointOfRun = async (
+  { archive }: Pick<ActivityDependencies, 'archive'>,
+  run: string | null | undefined,
+): Promise<PlanCheckpoint | null> => {
+  const last = run == null ? null : await archive.lastKept(run, 'checkpoint-');
+  return isKnown(last) ? (last as PlanCheckpoint) : null;
+};
+
+export const leftBehind = async (
+  dependencies: ActivityDependencies,
+  { workspace, planPath }: Pick<ReadPlanInput, 'workspace' | 'planPath'>,
+  checkpoint: PlanCheckpoint | null,
+  { phases, hash, limits }: Pick<ReadyPlan, 'phases' | 'hash' | 'limits'>,
+): Promise<LeftPlan | null> => {
+  if (phases.every(({ marker }) => marker === 'completed' || marker === 'skipped')) return null;
+  const commits = await planCommits(workspace, planPath);
+  const last = checkpoint?.last_commit ?? null;
+  return leftOf({
+    ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: Date.now() },
+    spent: checkpoint === null ? null : await spentBy(dependencies, checkpoint),
+    holdsLast: last === null || (await holdsCommit(workspace, last)),
+    landed: await landedOf(dependencies, commits, phases),
+  });
+};
+
+/** By the journal, which knows calls that ended after the checkpoint, or with a phase that was cut off. Null: an earlier Emend's. */
+async function spentBy(
+  { archive, journal }: ActivityDependencies,
+  { step_key, spent }: PlanCheckpoint,
+): Promise<PlanSpent | null> {
+  if (spent === undefined) return null;
+  const { own, before } = spent;
+  const runs = (await archive.list()).filter((stepKey) => planOf(stepKey) === step_key);
+  const calls = await Promise.all(runs.map((stepKey) => journal.calls(stepKey)));
+  const paid = usageOfEnded(calls.flat());
+  return {
+    usage: addUsage(before?.usage ?? NO_USAGE, paid.calls < own.usage.calls ? own.usage : paid),
+    time_ms: (before?.time_ms ?? 0) + own.time_ms,
+  };
+}
+
+/** For each phase without a marker the newest commit that carried it out. */
+async function landedOf(
+  dependencies: ActivityDependencies,
+  commits: readonly PlanCommit[],
+  phases: readonly PhaseReading[],
+): Promise<readonly Landed[]> {
+  const landed = new Map<string, Landed>();
+  const readings = new Map<string, ReadyPlan | null>();
+  for (const each of commits) {
+    // A change that a person kept though its tests fail is not done; one that was taken back is not there.
+    if (each.kind !== 'phase' || each.reverted || each.subject.startsWith('[INCOMPLETE]')) continue;
+    if (!readings.has(each.plan)) readings.set(each.plan, await lastReading(dependencies, each.plan));
+    const before = readings.get(each.plan)?.phases.find(({ id }) => id === each.phase);
+    const name = before?.name ?? each.subject.replace(/^Phase \d+: /, '');
+    const unmarked = phases.filter(({ id, marker }) => marker === null && !landed.has(id));
+    const phase = unmarked.find(({ text }) => text === before?.text) ?? unmarked.find((one) => one.name === name);
+    if (phase === undefined) continue;
+    const mark = commits.find(
+      ({ kind, plan, phase: of }) => kind === 'mark' && plan === each.plan && of === each.phase,
+    );
+    const same = phase.text === before?.text;
+    // What was done, marked and then written anew under the same name is another phase.
+    if (!same && mark !== undefined) continue;
+    const which = `Phase ${phase.number} (${phase.name})`;
+    const gone = `${which} was marked as done by ${mark?.commit.slice(0, 12) ?? ''}, and is not marked any more`;
+    const other = `${which} is committed as ${each.commit.slice(0, 12)}, and may read otherwise now`;
+    landed.set(phase.id, {
+      ...{ id: phase.id, commit: each.commit, doubt: mark !== undefined ? gone : same ? null : other },
+      tests: each.body.includes('No tests were run') ? 'no_tests' : 'pass',
+    });
+  }
+  return [...landed.values()];
+}
+
+/** How the run read the plan last: what the phase asked for when it was carried out. Null: its records are gone. */
+async function lastReading({ records }: ActivityDependencies, plan: string): Promise<ReadyPlan | null> {
+  let last: ReadyPlan | null = null;
+  for (let reading = 1; reading <= PLAN_READINGS; reading++) {
+    const kept = await records.get(`steps/${plan}/plan-${reading}`);
+    if (kept === null || kept === undefined) return last;
+    if (isKnown(kept) && (kept as ReadPlanResult).outcome === 'ready') last = kept as ReadyPlan;
+  }
+  return last;
+}

@@ -1,0 +1,179 @@
+/** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
+import type {
+  ApplyInput,
+  ApplyResult,
+  HeldLease,
+  ConflictFile,
+  RollbackInput,
+  RollbackResult,
+} from '../../shared/proposal-activities.js';
+import { shownKey, type BlobRef } from '../../shared/ids.js';
+import type { ApplyRequest, LeaseHolder, ApplyOutcome, StillOurs } from '../../workspace/ports.js';
+import { type Proposal, proposalIdOf } from '../../workspace/proposal.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { getJson } from './snapshot.js';
+
+// bound: Leases of ended runs taken over by one application; each further one means that another ended run was quicker.
+const TAKE_OVERS = 3;
+
+// Applying to a workspace that an ended run may still hold: its lease is taken over where it stands for nothing any more.
+
+interface Applied {
+  readonly outcome: ApplyOutcome;
+  /** What a person can do about a holder that has ended; null: it is waited for. */
+  readonly advice: string | null;
+}
+
+export const applyOrTakeOver = async (
+  dependencies: Pick<ActivityDependencies, 'engine' | 'standingOf' | 'logger'>,
+  request: ApplyRequest,
+  stillOurs: StillOurs,
+): Promise<Applied> => {
+  const { engine, logger } = dependencies;
+  for (let takeOvers = 0; ; takeOvers++) {
+    const outcome = await engine.apply(request, stillOurs);
+    if (outcome.outcome !== 'busy') return { outcome, advice: null };
+    const found = await holderOf(dependencies, request.workspace, outcome.holder);
+    if (!found.free || takeOvers === TAKE_OVERS) return { outcome, advice: found.free ? null : found.advice };
+    logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lease');
+  }
+};
+
+const holderOf = async (
+  { engine, standingOf }: Pick<ActivityDependencies, 'engine' | 'standingOf'>,
+  workspace: string,
+  holder: LeaseHolder,
+): Promise<
+  { readonly free: true; readonly because: string } | { readonly free: false; readonly advice: string | null }
+> => {
+  const run = shownKey(holder.stepKey);
+  const recover = `\`emend recover --undo ${run}\` puts the files back, \`emend recover --keep ${run}\` keeps them`;
+  const standing = await standingOf(holder);
+  if (standing.state === 'open') return { free: false, advice: null };
+  if (standing.state === 'unknown')
+    return {
+      free: false,
+      advice:
+        standing.why === 'not_known'
+          ? `run ${run}, which the server does not know, holds the workspace: ${recover}`
+          : null,
+    };
+  if (standing.elsewhere)
+    return {
+      free: false,
+      advice: `run ${run} has ended (${standing.how}) and holds the workspace from another EMEND_HOME: \`emend recover\` with that one knows what it applied`,
+    };
+  const end = await engine.endLease(workspace, holder, standing.finished);
+  switch (end.outcome) {
+    case 'ended':
+      return { free: true, because: `${standing.how}, ${end.because}` };
+    case 'not_held':
+      return { free: true, because: 'it was released meanwhile' };
+    case 'kept':
+      return {
+        free: false,
+        advice: `run ${run} has ended (${standing.how}) with ${counted(end.files)} applied and not committed: ${recover}`,
+      };
+    case 'at_work':
+      return {
+        free: false,
+        advice: `run ${run} has ended (${standing.how}), but a process is still at work on its files`,
+      };
+    case 'unrecovered':
+      return {
+        free: false,
+        advice: `run ${run} has ended (${standing.how}) half-way, and could not be recovered: \`emend recover\` says why`,
+      };
+  }
+};
+
+const counted = (files: readonly string[]): string => (files.length === 1 ? '1 file' : `${files.length} files`);
+
+interface Applying {
+  readonly stepKey: string;
+  readonly workspace: string;
+  readonly proposal: BlobRef;
+  readonly decision: number;
+  readonly files: readonly string[] | null;
+  readonly workflowId: string;
+  readonly namespace: string;
+}
+
+/** The engine's request for (part of) a sealed proposal; the same for apply and rollback. */
+async function requestOf({ blobs }: ActivityDependencies, input: Applying): Promise<ApplyRequest> {
+  const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
+  return {
+    stepKey: input.stepKey,
+    workspace: input.workspace,
+    proposalId: proposalIdOf(proposal),
+    proposal,
+    decision: input.decision,
+    files: input.files ?? proposal.files.map((file) => file.path),
+    holder: { workflowId: input.workflowId, namespace: input.namespace },
+  };
+}
+
+const held = ({ number, head, headRef, takenAt }: LeaseHolder): HeldLease => ({ number, head, headRef, takenAt });
+
+export const apply =
+  (dependencies: ActivityDependencies) =>
+  async (input: ApplyInput, { stillOurs }: ActivityScope): Promise<ApplyResult> => {
+    const { engine } = dependencies;
+    const request = await requestOf(dependencies, input);
+    const { outcome, advice } = await applyOrTakeOver(dependencies, request, stillOurs);
+    // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
+    stillOurs();
+    const release = ({ number }: LeaseHolder): Promise<void> =>
+      engine.releaseLease(input.workspace, input.stepKey, number);
+    switch (outcome.outcome) {
+      case 'applied':
+        if (input.releaseAfter) await release(outcome.lease);
+        return { v: 1, outcome: 'applied', files: outcome.files, lease: held(outcome.lease) };
+      case 'busy':
+        return {
+          v: 1,
+          outcome: 'busy',
+          holder: shownKey(outcome.holder.stepKey),
+          since: outcome.holder.takenAt,
+          ...(advice === null ? {} : { advice }),
+        };
+      case 'base_changed':
+        return { v: 1, outcome: 'base_changed', conflicts: outcome.conflicts };
+      case 'conflict':
+        // Nothing of ours is on disk, or nothing follows that wants the workspace for itself.
+        if (input.releaseAfter || outcome.files.length === 0) await release(outcome.lease);
+        return {
+          v: 1,
+          outcome: 'conflict',
+          conflicts: outcome.conflicts,
+          files: outcome.files,
+          lease: held(outcome.lease),
+        };
+      case 'failed':
+        return { v: 1, outcome: 'failed', problem: outcome.problem };
+    }
+  };
+
+// Puts the files of this step's applications back, newest first; only those that are at our result. Ends the lease.
+
+export const rollback =
+  (dependencies: ActivityDependencies) =>
+  async (input: RollbackInput, { stillOurs }: ActivityScope): Promise<RollbackResult> => {
+    const files: string[] = [];
+    const kept: ConflictFile[] = [];
+    let commit: string | null = null;
+    for (const application of [...input.applications].reverse()) {
+      const request = await requestOf(dependencies, { ...input, ...application });
+      const outcome = await dependencies.engine.rollback(request, stillOurs);
+      if (outcome.outcome === 'committed') {
+        commit = outcome.commit;
+        break;
+      }
+      files.push(...outcome.files);
+      kept.push(...outcome.kept);
+    }
+    stillOurs();
+    await dependencies.engine.releaseLease(input.workspace, input.stepKey, input.lease);
+    return { v: 1, files: [...new Set(files)], kept, ...(commit === null ? {} : { commit }) };
+  };

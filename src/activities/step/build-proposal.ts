@@ -1,0 +1,145 @@
+/** Combine the accepted results, run guards and the configured formatter, seal them under one hash, draw the combined diff. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Finding } from '../../shared/formats.js';
+import { namesBeside } from '../../workspace/files/index.js';
+import type { Proposal } from '../../workspace/proposal.js';
+import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { diffInput } from './prompt-inputs.js';
+import { guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { undoneInAll } from '../../documents/plan/index.js';
+import { fail } from '../../shared/problems.js';
+import type { SealInput, SealResult } from '../../shared/proposal-activities.js';
+import { runCommand } from '../../workspace/commands/index.js';
+import { commandTurn, eachInTurn } from '../../system/turns.js';
+import { withScratch } from '../../system/scratch.js';
+import type { ActivityScope } from '../frame/activity.js';
+import { changedByHand, stagedFiles } from './manual-files.js';
+import { pinnedChanges, sealProposal, type Sealing } from './proposal.js';
+import { putRefusal } from './refusals.js';
+import { readGiven } from '../../system/given-file.js';
+
+// Guards look at the bytes that are to be sealed, whatever made them: an answer, a formatter, a merge with what a person saved.
+
+export interface Judged {
+  readonly snapshot: Snapshot;
+  readonly changes: readonly FileChange[];
+  readonly moves: Proposal['moves'];
+}
+
+export async function judge(
+  { blobs, edits }: Pick<ActivityDependencies, 'blobs' | 'edits'>,
+  { snapshot, changes, moves }: Judged,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
+  const movedAway = moves.map(({ from }) => from);
+  const guarded = changes.filter((change) => !movedAway.includes(change.path));
+  const files = await Promise.all(
+    guarded.map(async (change) => {
+      const encoding = encodings.get(change.path) ?? null;
+      return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
+    }),
+  );
+  const movedTo = moves.map(({ to }) => to);
+  const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
+  const beside = await namesBeside(snapshot.workspace, made);
+  return edits.run('guards', { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
+}
+
+export const seal =
+  (dependencies: ActivityDependencies) =>
+  async (input: SealInput, scope: ActivityScope): Promise<SealResult> => {
+    const { blobs } = dependencies;
+    const snapshot = await getSnapshot(blobs, input.snapshot);
+    const latest = latestByPath(await acceptedResults(blobs, input.accepted));
+    const out = new Set([...input.exclude, ...input.manual]);
+    const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
+    const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
+    const pinned = await pinnedChanges(blobs, input.pinned ?? []);
+    const formatted = await eachInTurn(
+      changes,
+      async (change) => pinned.changes.get(change.path) ?? format(dependencies, snapshot, change, scope),
+    );
+    const staged = await stagedFiles(blobs, input.staged);
+    const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
+
+    const results = [...new Set(kept.map(({ result }) => result))];
+    const moves = results.flatMap((result) => result.moves);
+    // The formatter may have changed the bytes since the answer was judged.
+    const found = await judge(dependencies, { snapshot, changes: formatted, moves }, scope.signal);
+    const judged = [...pinned.findings, ...found.map((finding) => ofPersons(finding, pinned.inPart))];
+    const refused = judged.filter((finding) => finding.severity === 'refuse');
+    if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(dependencies, refused) };
+    const sealing: Sealing = {
+      stepKey: input.stepKey,
+      files: [
+        ...formatted.map((change) => ({ ...change, by: 'model' as const })),
+        ...byHand.flatMap((change) => (change === null ? [] : [change])),
+      ],
+      moves: moves.filter(({ from, to }) => !out.has(from) && !out.has(to)),
+      findings: judged,
+      rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
+      protected: snapshot.config.protected,
+      undone: undoneInAll(
+        [...new Set([...latest.values()].map(({ result }) => result))]
+          .filter(({ asked = true }) => asked)
+          .map(({ undone = [] }) => undone),
+      ),
+    };
+    const proposal = await sealProposal(dependencies, sealing, scope.signal);
+    return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
+  };
+
+/** What would refuse an answer of the model is shown where a person chose: asking the model again would not mend it. */
+const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>
+  finding.severity === 'refuse' && inPart.has(finding.path) ? { ...finding, severity: 'ask' } : finding;
+
+async function refusals({ blobs }: ActivityDependencies, findings: readonly Finding[]) {
+  const paths = [...new Set(findings.map((finding) => finding.path))];
+  return Promise.all(
+    paths.map(async (path) => {
+      const message = findings
+        .filter((finding) => finding.path === path)
+        .map((finding) => `${finding.guard}: ${finding.message}`)
+        .join('\n');
+      return {
+        path,
+        message: message.slice(0, 800),
+        refusal: await putRefusal(blobs, { kind: 'refused', reasons: message, answer: '' }),
+      };
+    }),
+  );
+}
+
+/** The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own file. */
+async function format(
+  { blobs, env, timings }: ActivityDependencies,
+  snapshot: Snapshot,
+  change: FileChange,
+  scope: ActivityScope,
+): Promise<FileChange> {
+  const command = snapshot.config.formatCommand;
+  if (command === null || change.result === null) return change;
+  const { result } = change;
+  return withScratch('format', async (scratch) => {
+    const file = join(scratch, change.path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, await blobs.get(result.ref));
+    const formatting = {
+      // The path is an argument of the shell's, never a part of the command's text.
+      command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
+      cwd: snapshot.workspace,
+      env: { ...env, FORMAT_FILE: file },
+      timeout_s: STORE_BOUNDS.format_s,
+      maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
+      signal: scope.signal,
+    };
+    const turn = { wait_ms: timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal: scope.signal };
+    const ran = await commandTurn(turn, () => runCommand(formatting));
+    if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${change.path}: ${ran.output.slice(0, 500)}`);
+    return { ...change, result: { ...result, ref: await blobs.put(await readGiven(file)) } };
+  });
+}

@@ -1,0 +1,128 @@
+/** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
+import { undoneText } from '../../documents/plan/index.js';
+import { fail, ProblemError, checkVersion, isKnownOrFirst } from '../../shared/problems.js';
+import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
+import { recordName } from '../../workspace/apply/index.js';
+import { repositoryOf } from '../../workspace/git/index.js';
+import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import type { CommitOutcome, LeaseHolder, StagedFile } from '../../workspace/ports.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { fileNow } from './manual-files.js';
+import { getJson, getSnapshot, putJson } from './snapshot.js';
+
+export const commit =
+  (dependencies: ActivityDependencies) =>
+  async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
+    const { blobs } = dependencies;
+    const { config } = await getSnapshot(blobs, input.snapshot);
+    const { files, moves, records, undone } = await appliedFiles(dependencies, input);
+    const hold = await holdOf(dependencies, input, scope);
+    try {
+      const outcome = await dependencies.commit(
+        {
+          stepKey: input.stepKey,
+          workspace: input.workspace,
+          files,
+          moves,
+          message: undone === '' ? input.message : `${input.message}\n\n${undone}`,
+          lease: hold.lease,
+          date: input.lease.takenAt,
+          hooks: config.hooks,
+          sign: config.sign,
+          records,
+          mayMove: async () => {
+            scope.stillOurs();
+            return (await dependencies.engine.readLease(input.workspace))?.number === hold.lease.number;
+          },
+        },
+        scope.signal,
+      );
+      // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
+      scope.stillOurs();
+      if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
+      if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
+      const staged = await keepStaged(dependencies, input.workspace, outcome.staged);
+      return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
+    } finally {
+      await hold.end();
+    }
+  };
+
+/** Beside what was staged: the files as they are now, so that the seal can tell a hook that left them alone from one that did not. */
+async function keepStaged({ blobs }: ActivityDependencies, workspace: string, staged: readonly StagedFile[]) {
+  const files: StagedByHook['files'][number][] = [];
+  for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, workspace, file.path) });
+  return files.length === 0 ? {} : { staged: await putJson(blobs, { v: 1, files } satisfies StagedByHook) };
+}
+
+function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>): CommitResult {
+  switch (outcome.outcome) {
+    case 'committed':
+      return { v: 1, outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
+    case 'nothing':
+      return { v: 1, outcome: 'nothing' };
+    case 'conflict':
+      return { v: 1, outcome: 'conflict', reason: 'conflict', why: outcome.why };
+    case 'failed':
+      // A hook that the worker's stop cut short has not failed, and a lock may be gone: the next attempt tries again.
+      if (outcome.problem.code === 'aborted' || outcome.problem.code === 'busy')
+        throw new ProblemError(outcome.problem);
+      return { v: 1, outcome: 'failed', problem: outcome.problem };
+  }
+}
+
+/** First base and last result of every file over all applications of the step. */
+async function appliedFiles({ blobs }: ActivityDependencies, input: CommitInput) {
+  const files = new Map<string, ProposalFile>();
+  const moves: Proposal['moves'][number][] = [];
+  const records: string[] = [];
+  let undone = '';
+  for (const application of input.applications) {
+    const proposal = await getJson<Proposal>(blobs, application.proposal, 'proposal');
+    const applied = new Set(application.files);
+    undone = undoneText(proposal.undone ?? []);
+    records.push(recordName(input.stepKey, proposalIdOf(proposal), application.decision));
+    for (const file of proposal.files) {
+      if (!applied.has(file.path)) continue;
+      const first = files.get(file.path);
+      files.set(file.path, first === undefined ? file : { ...file, base: first.base });
+    }
+    moves.push(...proposal.moves.filter(({ from, to }) => applied.has(from) && applied.has(to)));
+  }
+  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), moves, records, undone };
+}
+
+interface Hold {
+  /** The parent is HEAD as it was when the lease was taken, or, after `rebase` at a commit conflict, as it was at the first such attempt. */
+  readonly lease: LeaseHolder;
+  /** Ends the step's lease. */
+  readonly release: () => Promise<void>;
+  /** Ends what this attempt itself took. */
+  readonly end: () => Promise<void>;
+}
+
+async function holdOf(
+  { engine, records }: ActivityDependencies,
+  input: CommitInput,
+  { stillOurs, owner }: ActivityScope,
+): Promise<Hold> {
+  const { workspace, stepKey } = input;
+  const release = (number: number) => (): Promise<void> => engine.releaseLease(workspace, stepKey, number);
+  const lease: LeaseHolder = { v: 1, stepKey, ...owner, ...input.lease };
+  if (input.ontoCurrent === null) return { lease, release: release(lease.number), end: () => Promise.resolve() };
+  // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
+  const held = await engine.holdLease(workspace, stepKey, owner, stillOurs);
+  if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
+  // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
+  const { head: onto, headRef: branch } =
+    (await repositoryOf(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
+  const now = { v: 1, head: onto, headRef: branch };
+  const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;
+  const { value } = await records.putIfAbsent(key, now);
+  if (!isKnownOrFirst(value)) checkVersion(value, `The record ${key}`);
+  const { head, headRef } = value;
+  const { number } = held.lease;
+  const end = held.taken ? release(number) : () => Promise.resolve();
+  return { lease: { ...lease, head, headRef, number }, release: release(number), end };
+}

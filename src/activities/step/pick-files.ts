@@ -1,0 +1,68 @@
+/** Where a job names no file and hints at none: one model call that picks them from the file list. */
+import { inputBudget, modelEntry, route } from '../../documents/job/index.js';
+import { buildPickRequest, readPick } from '../../model/prompts/index.js';
+import type { PickInput, PickResult } from '../../shared/step-activities.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { callModel, downOf } from '../frame/model-call.js';
+import { references } from './prompt-inputs.js';
+import { currentSnapshot } from './snapshot.js';
+
+export const pick =
+  (dependencies: ActivityDependencies) =>
+  async (input: PickInput, scope: ActivityScope): Promise<PickResult> => {
+    const snapshot = await currentSnapshot(dependencies.blobs, input);
+    const { outputBudget_tokens } = route(
+      { ...snapshot.config, limits: snapshot.limits },
+      { category: snapshot.category, complexity: 'low', jobModel: snapshot.model },
+    );
+    const files = snapshot.fileList;
+    const call = await callModel(
+      dependencies,
+      snapshot,
+      {
+        role: 'pick',
+        file: '*',
+        draw: input.draw,
+        bases: [],
+        format: 'paths',
+        model: snapshot.model,
+        outputBudget_tokens,
+        notes: null,
+        refusal: null,
+        build: async () => {
+          const shown = await references(dependencies.blobs, snapshot);
+          const entry = modelEntry(snapshot.config, snapshot.model);
+          const budget = inputBudget(snapshot.limits, entry, outputBudget_tokens);
+          return buildPickRequest({
+            ...shown,
+            model: snapshot.model,
+            outputBudget_tokens,
+            inputBudget_tokens: budget,
+            files,
+          });
+        },
+      },
+      scope,
+    );
+    if (call.outcome !== 'answered')
+      return {
+        ...{ v: 1, outcome: 'failed', reason: call.outcome, message: call.message, usage: call.usage },
+        ...downOf(call),
+      };
+    const { answer, nonce, usage } = call;
+    const requireMarker = snapshot.config.requireCompleteSentinel;
+    const reading = readPick(
+      { text: answer.text, stopReason: answer.stopReason, nonce, requireMarker },
+      files,
+      snapshot.limits.maxFilesPerStep ?? files.length,
+    );
+    if (reading.outcome === 'picked') return { v: 1, outcome: 'picked', paths: reading.paths, usage };
+    const reasons = {
+      truncated: 'truncation',
+      unmarked: 'unmarked',
+      declined: 'declined',
+      invalid: 'attempts_exhausted',
+    } as const;
+    return { v: 1, outcome: 'failed', reason: reasons[reading.outcome], message: reading.message, usage };
+  };

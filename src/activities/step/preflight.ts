@@ -1,0 +1,277 @@
+/**
+ * Preflight: which files, which formats, which limits, what it may cost; all of it recorded before anything is paid for.
+ * ◆ The result is kept under (stepKey, snapshot number) and returned unchanged ever after, whatever files, config or code are by then.
+ */
+import {
+  chooseFormat,
+  complexity,
+  harderOf,
+  jobFormatPolicy,
+  splitDecision,
+  parseConfig,
+  parseJob,
+  resolveLimits,
+  totalChunks,
+  fitLimits,
+  formatsOf,
+  modelEntry,
+  mostOutput_tokens,
+  route,
+  type Job,
+  type ProjectConfig,
+} from '../../documents/job/index.js';
+import type { Limits } from '../../shared/limits.js';
+import { ProblemError, fail, isRefusal, problem, type Problem, checkVersion } from '../../shared/problems.js';
+import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/step-activities.js';
+import { listWorkspaceFiles } from '../../workspace/files/index.js';
+import { repositoryOf } from '../../workspace/git/index.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { estimateEdits, type Estimate } from './estimate.js';
+import {
+  readTextFile,
+  snapshotTarget,
+  textRefs,
+  edited,
+  getSnapshot,
+  getText,
+  putJson,
+  putText,
+  type Snapshot,
+  type SnapshotTarget,
+} from './snapshot.js';
+import { chooseTargets } from './targets.js';
+import { testPlan } from './verify.js';
+
+const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
+
+export const preflight =
+  (dependencies: ActivityDependencies) =>
+  async (input: PreflightInput, { signal }: Pick<ActivityScope, 'signal'>): Promise<PreflightResult> => {
+    const key = recordKey(input.stepKey, input.snapshotNumber);
+    const recorded = await dependencies.records.get(key);
+    if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
+    const computed = await compute(dependencies, input, signal).catch((error: unknown): PreflightResult => {
+      if (error instanceof ProblemError && isRefusal(error.problem))
+        return { v: 1, outcome: 'refused', problem: error.problem };
+      throw error;
+    });
+    // Nothing is built on a refusal, and what it names may be mended: a reset of the run looks again.
+    if (computed.outcome === 'refused') return computed;
+    return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
+  };
+
+const asResult = (recorded: unknown, key: string): PreflightResult => {
+  checkVersion(recorded, `The record ${key}`);
+  return recorded as PreflightResult;
+};
+
+/** Several problems are told in one: the first one's code, all their sentences. */
+const asOne = (problems: readonly Problem[]): Problem => {
+  const [first] = problems;
+  if (first === undefined) return problem('internal', 'refused without a reason');
+  return { ...first, message: problems.map((each) => each.message).join('\n') };
+};
+
+async function readJob(
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+): Promise<{ job: Job; config: ProjectConfig }> {
+  const job = parseJob(await getText(dependencies.blobs, input.job), input.jobPath);
+  if (!job.ok) throw new ProblemError(asOne(job.problems));
+  const config = parseConfig(await readTextFile(input.workspace, 'emend.yaml'), 'emend.yaml');
+  if (!config.ok) throw new ProblemError(asOne(config.problems));
+  return { job: job.value, config: config.value };
+}
+
+async function compute(
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+  signal: AbortSignal,
+): Promise<PreflightResult> {
+  const { blobs } = dependencies;
+  const { workspace } = input;
+  const { job, config } = await readJob(dependencies, input);
+  const asked = resolveLimits(config, job, input.overrides);
+  const { mode } = jobFormatPolicy(job);
+  const commitMessage = messageOf(job, config);
+  if (commitMessage !== null && (await repositoryOf(workspace)) === null)
+    fail('not_a_repository', `${input.jobPath}: commit is asked for, but ${workspace} is not in a git repository`);
+
+  const base = {
+    v: 1 as const,
+    stepKey: input.stepKey,
+    workspace,
+    title: job.title,
+    instructions: await putText(blobs, job.instructions),
+    category: job.category,
+    mode,
+    config,
+    hints: [...config.hints, ...input.hints],
+    finalNewline: job.finalNewline,
+  };
+  const chosen = await chooseTargets({
+    workspace,
+    job,
+    jobPath: input.jobPath,
+    picked: input.picked,
+    limits: asked,
+    commits: commitMessage !== null,
+    // What a person saved since the first look is why there is another one: the commit takes the proposal's hunks alone.
+    mustBeClean: commitMessage !== null && input.snapshotNumber === 1,
+  });
+  if (chosen.outcome === 'pick') {
+    const { model } = route(
+      { ...config, limits: asked },
+      { category: job.category, complexity: 'low', jobModel: job.model },
+    );
+    const limits = fitLimits(asked, modelEntry(config, model));
+    const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
+    const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
+    return { v: 1, outcome: 'pick', snapshot: await putJson(blobs, snapshot) };
+  }
+
+  const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
+  let listed: Promise<readonly string[]> | null = null;
+  const siblings = () => (listed ??= listWorkspaceFiles(workspace).then(({ files }) => files));
+  const sized = await Promise.all(
+    wanted.map((path) =>
+      snapshotTarget({
+        ...{ dependencies, workspace, path, config, limits: asked, siblings, signal },
+        deletes: chosen.deleted.includes(path),
+      }),
+    ),
+  );
+  const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
+  const level = complexity(edited([...sized, ...kept]));
+  const routedAs = harderOf(level, job.complexity);
+  const routed = route(
+    { ...config, limits: asked },
+    { category: job.category, complexity: routedAs, jobModel: job.model },
+  );
+  const { model } = routed;
+  const entry = modelEntry(config, model);
+  const limits = fitLimits(asked, entry);
+  const outputBudget_tokens = Math.min(routed.outputBudget_tokens, mostOutput_tokens(entry));
+  const formats = formatsOf(config, model);
+  const targets = sized.map((file): SnapshotTarget => {
+    const { format, bucket } = chooseFormat({
+      lines: file.lines,
+      bytes: file.bytes,
+      isNew: file.base === null,
+      job,
+      config: { formats },
+      limits,
+    });
+    return { ...file, format, bucket, outputBudget_tokens };
+  });
+  const asking = edited(targets);
+  const split = splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
+  const snapshot: Snapshot = {
+    ...base,
+    model,
+    complexity: level,
+    routedAs,
+    limits,
+    context: await textRefs({
+      dependencies,
+      workspace,
+      paths: job.contextFiles,
+      limits,
+      jobPath: input.jobPath,
+      signal,
+    }),
+    rules: await textRefs({
+      dependencies,
+      workspace,
+      paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
+      limits,
+      jobPath: null,
+      signal,
+    }),
+    targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
+    fileList: [],
+  };
+  const estimate = estimateEdits(
+    config,
+    model,
+    asking.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
+    split.shouldSplit,
+  );
+  return {
+    v: 1,
+    outcome: 'ready',
+    snapshot: await putJson(blobs, snapshot),
+    limits,
+    approval: input.approval ?? job.approval ?? config.approval,
+    requireMarker: config.requireCompleteSentinel,
+    targets: targets.map((target) => ({
+      path: target.path,
+      isNew: target.base === null,
+      format: target.format,
+      bucket: target.bucket,
+      lines: target.lines,
+      bytes: target.bytes,
+      outputBudget_tokens: target.outputBudget_tokens,
+      ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
+    })),
+    shouldSplit: split.shouldSplit,
+    splitReason: split.reason,
+    complexity: level,
+    whole:
+      split.shouldSplit || asking.length < 2
+        ? null
+        : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },
+    // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
+    briefWanted: split.shouldSplit && asking.length > 1 && mode !== 'sequential',
+    test: await testsOf(dependencies, input, job, config),
+    commitMessage,
+    estimate,
+    overEstimate: overEstimate(estimate, limits, asking.length),
+    warnings: config.requireCompleteSentinel
+      ? []
+      : [
+          'requireCompleteSentinel is false: answers without their completeness marker are used, and guarantee 1 does not hold',
+        ],
+  };
+}
+
+const messageOf = (job: Job, config: ProjectConfig): string | null => {
+  const wanted = job.commit ?? config.commit ?? false;
+  if (wanted === false) return null;
+  return typeof wanted === 'string' ? wanted : job.title;
+};
+
+const testsOf = (
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+  job: Job,
+  config: ProjectConfig,
+): Promise<TestPlan> => testPlan(dependencies, input.workspace, job.test ?? config.test ?? []);
+
+/** Targets of the snapshot before, which keep their base when only some get a new one. */
+async function earlierTargets(
+  dependencies: ActivityDependencies,
+  input: PreflightInput,
+): Promise<readonly SnapshotTarget[]> {
+  for (let number = input.snapshotNumber - 1; number > 0; number--) {
+    const earlier = (await dependencies.records.get(recordKey(input.stepKey, number))) as
+      PreflightResult | null | undefined;
+    if (earlier?.outcome === 'ready') return (await getSnapshot(dependencies.blobs, earlier.snapshot)).targets;
+  }
+  return [];
+}
+
+function overEstimate(estimate: Estimate, limits: Limits, files: number): string[] {
+  const over: string[] = [];
+  const chunks = totalChunks(limits, files);
+  if (estimate.chunks > chunks) over.push(`${estimate.chunks} edit calls are planned; maxTotalChunks is ${chunks}`);
+  if (limits.budget_calls !== null && estimate.chunks > limits.budget_calls)
+    over.push(`${estimate.chunks} edit calls are planned; budget_calls is ${limits.budget_calls}`);
+  const tokens = estimate.input_tokens + estimate.output_tokens;
+  if (limits.budget_tokens !== null && tokens > limits.budget_tokens)
+    over.push(`about ${tokens} tokens are expected; budget_tokens is ${limits.budget_tokens}`);
+  if (limits.budget_usd !== null && estimate.usd !== null && estimate.usd > limits.budget_usd)
+    over.push(`about ${estimate.usd.toFixed(4)} US dollars are expected; budget_usd is ${limits.budget_usd}`);
+  return over;
+}

@@ -1,0 +1,181 @@
+/** Seals files under one hash: what a reviewer sees is what is applied. */
+import ignore from 'ignore';
+import {
+  changeNeeds,
+  changesByPath,
+  readSealedDiff,
+  selectChanges,
+  wordsOf,
+  type DiffSection,
+} from '../../edits/index.js';
+import type { Finding } from '../../shared/formats.js';
+import type { PinnedFiles, SealedFile, SealedProposal } from '../../shared/proposal-activities.js';
+import type { BlobStore } from '../../stores/ports.js';
+import { type Proposal, type ProposalFile, proposalIdOf } from '../../workspace/proposal.js';
+import type { FileChange, Accepted } from './accepted.js';
+import { getJson, putJson, putText } from './snapshot.js';
+import type { SaidUndone } from '../../documents/plan/index.js';
+import type { StepKey } from '../../shared/ids.js';
+import { canonicalJson, sha256 } from '../../system/hash.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { diffInput } from './prompt-inputs.js';
+
+const LEFT_OUT_CHANGES = 20; // bound: Numbers of changes that were left out, in a finding.
+const SEALED_FINDINGS = 200; // bound: Findings of one proposal; more are counted.
+
+export interface Sealing {
+  readonly stepKey: StepKey;
+  readonly files: readonly ProposalFile[];
+  readonly moves: Proposal['moves'];
+  readonly findings: readonly Finding[];
+  readonly rungs: Accepted['rungs'];
+  /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
+  readonly protected: readonly string[];
+  /** Tasks of a plan's phase that the model left undone; absent: none. */
+  readonly undone?: readonly SaidUndone[];
+}
+
+/** Rungs that a step never approves by itself: off by default, or lines that nothing confirmed. */
+const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'indent', 'lookalikes', 'elision']);
+const KEY_DIGITS = 16;
+
+const isSame = (file: ProposalFile): boolean =>
+  file.base !== null &&
+  file.result !== null &&
+  file.base.ref === file.result.ref &&
+  file.base.mode === file.result.mode;
+
+/** Null: nothing would change. */
+export async function sealProposal(
+  { blobs, edits }: Pick<ActivityDependencies, 'blobs' | 'edits'>,
+  sealing: Sealing,
+  signal: AbortSignal,
+): Promise<SealedProposal | null> {
+  const files = sealing.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  if (files.length === 0) return null;
+  const { undone = [] } = sealing;
+  const left = undone.length === 0 ? {} : { undone };
+  const proposal: Proposal = { v: 1, stepKey: sealing.stepKey, files, moves: sealing.moves, ...left };
+  const inputs = await Promise.all(files.map((file) => diffInput(blobs, file)));
+  const movedTo = new Map(sealing.moves.map(({ from, to }) => [to, from]));
+  const drawn = await edits.run('diff', inputs, signal);
+  const sealed = files.map((file, index): SealedFile => {
+    const { added, removed, changes } = drawn.changed[index] ?? { added: 0, removed: 0 };
+    const change = changeOf(file, movedTo);
+    const inPart = changes !== undefined && change === 'edit' && file.by === 'model' ? { changes } : {};
+    return { path: file.path, change, by: file.by, added, removed, ...inPart, key: keyOf(file) };
+  });
+  const [ref, diff] = await Promise.all([putJson(blobs, proposal), putText(blobs, drawn.text)]);
+  return {
+    id: proposalIdOf(proposal),
+    ref,
+    diff,
+    files: sealed,
+    findings: sealing.findings.slice(0, SEALED_FINDINGS),
+    rungs: [
+      ...new Set(sealing.rungs.map(({ rung, path, line }) => `${rung} ${path}${line === null ? '' : `:${line}`}`)),
+    ].slice(0, SEALED_FINDINGS),
+    mustAsk: mustAsk(sealing, sealed),
+  };
+}
+
+const keyOf = ({ base, result }: ProposalFile): string => sha256(canonicalJson({ base, result })).slice(0, KEY_DIGITS);
+
+function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): SealedFile['change'] {
+  if (movedTo.has(file.path)) return 'move';
+  if (file.result === null) return 'delete';
+  return file.base === null ? 'create' : 'edit';
+}
+
+function mustAsk({ findings, rungs, protected: patterns }: Sealing, files: readonly SealedFile[]): string[] {
+  const guarded = ignore().add([...patterns]);
+  const ours = files.filter((file) => file.by === 'model');
+  const gone = new Set(ours.filter((file) => file.change === 'delete').map((file) => file.path));
+  return [
+    ...ours.filter((file) => guarded.ignores(file.path)).map((file) => `protected path ${file.path}`),
+    ...[...gone].map((path) => `deletion of ${path}`),
+    ...findings
+      .filter(({ severity, guard, path }) => severity === 'ask' && !(guard === 'deletion' && gone.has(path)))
+      .map((finding) => `${finding.guard} in ${finding.path}`),
+    ...rungs.filter(({ rung }) => LOOSE.has(rung)).map(({ rung, path }) => `rung ${rung} in ${path}`),
+  ].slice(0, 20);
+}
+
+// Files that a seal takes from an earlier proposal, because a person chose among its changes.
+
+export interface PinnedChanges {
+  readonly changes: ReadonlyMap<string, FileChange>;
+  /** Paths of which only some changes were taken. */
+  readonly inPart: ReadonlySet<string>;
+  /** What was left out, and what is missed by what was taken. */
+  readonly findings: readonly Finding[];
+}
+
+/** Throws where the proposal does not hold what the pins name: the workflow made them from it. */
+export const pinnedChanges = async (blobs: BlobStore, groups: readonly PinnedFiles[]): Promise<PinnedChanges> => {
+  const changes = new Map<string, FileChange>();
+  const inPart = new Set<string>();
+  const findings: Finding[] = [];
+  for (const group of groups) {
+    const proposal = await getJson<Proposal>(blobs, group.proposal, 'proposal');
+    const sealed = new Map(proposal.files.map((file) => [file.path, file]));
+    const sections = readSealedDiff(new TextDecoder('utf-8', { ignoreBOM: true }).decode(await blobs.get(group.diff)));
+    const chosen = new Map(group.files.map((file) => [file.path, file.changes]));
+    for (const { path, changes: numbers } of group.files) {
+      const file = sealed.get(path);
+      if (file === undefined) throw new Error(`the proposal that ${path} was chosen from does not have it`);
+      changes.set(path, numbers === null ? file : await partOf(blobs, file, sections, numbers));
+      if (numbers !== null) inPart.add(path);
+    }
+    findings.push(...(await selectionFindings(blobs, sealed, sections, chosen)));
+  }
+  return { changes, inPart, findings };
+};
+
+const partOf = async (
+  blobs: BlobStore,
+  file: ProposalFile,
+  sections: readonly DiffSection[],
+  chosen: readonly number[],
+): Promise<FileChange> => {
+  const changes = changesByPath(sections).get(file.path);
+  if (changes === undefined || file.base === null || file.result === null)
+    throw new Error(`${file.path} cannot be taken in part`);
+  const [base, result] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
+  const part = selectChanges({ base, result, changes, chosen });
+  return { path: file.path, base: file.base, result: { ref: await blobs.put(part), mode: file.result.mode } };
+};
+
+const selectionFindings = async (
+  blobs: BlobStore,
+  sealed: ReadonlyMap<string, ProposalFile>,
+  sections: readonly DiffSection[],
+  chosen: ReadonlyMap<string, readonly number[] | null>,
+): Promise<readonly Finding[]> => {
+  const bases = new Map<string, ReadonlySet<string>>();
+  for (const { path, base } of sealed.values())
+    if (base !== null) bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
+  // A file that is not pinned was skipped, or is asked for again: nothing of it is sure to be there.
+  const isTaken = (path: string, n: number): boolean => {
+    const numbers = chosen.get(path);
+    return numbers === null || numbers?.includes(n) === true;
+  };
+  const missed = changeNeeds(sections, (path) => bases.get(path) ?? null).filter(
+    ({ user, needs }) => isTaken(user.path, user.n) && !isTaken(needs.path, needs.n),
+  );
+  const leftOut = sections.flatMap(({ path, hunks }): Finding[] => {
+    const numbers = chosen.get(path);
+    const all = hunks.flatMap((hunk) => hunk.changes);
+    if (numbers === null || numbers === undefined) return [];
+    const left = all.map(({ n }) => n).filter((n) => !numbers.includes(n));
+    const which = `${left.slice(0, LEFT_OUT_CHANGES).join(', ')}${left.length > LEFT_OUT_CHANGES ? '…' : ''}`;
+    const message = `${numbers.length} of ${all.length} changes were chosen; left out: ${which}`;
+    return [{ guard: 'selection', severity: 'ask', path, message }];
+  });
+  const needed = missed.map(({ user, name, needs }): Finding => {
+    const where = needs.path === user.path ? '' : ` of ${needs.path}`;
+    const message = `a change that was chosen uses ${name}, which only change ${needs.n}${where} brings, and that is left out`;
+    return { guard: 'selection', severity: 'ask', path: user.path, message };
+  });
+  return [...leftOut, ...needed];
+};

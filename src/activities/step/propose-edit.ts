@@ -1,0 +1,269 @@
+/**
+ * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
+ */
+import type { StepUsage } from '../../shared/usage.js';
+import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
+import { joinOperations } from '../../edits/internal.js';
+import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
+import { closeEditPrompt, nextRung } from '../../model/prompts/index.js';
+import { saidUndone } from '../../documents/plan/index.js';
+import { slotKey } from '../../model/journal/index.js';
+import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
+import { checkVersion, versionOf } from '../../shared/problems.js';
+import type { ActivityScope } from '../frame/activity.js';
+import { acceptedResults, goes, keep, removal, shownGone } from './accepted.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { callModel, keyOf, type CallWanted } from '../frame/model-call.js';
+import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
+import {
+  joined,
+  loadRegion,
+  type LoadedRegion,
+  loadWanted,
+  outlineOf,
+  outlineText,
+  regionAfter,
+  regionsNext,
+  undoneOfRegions,
+  wantedNext,
+} from './regions.js';
+import { putRefusal, readRefusal } from './refusals.js';
+import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
+import { languageOf } from '../../syntax/index.js';
+import { BOUNDS } from '../../shared/limits.js';
+
+// bound: Of the results accepted so far the newest this many are shown; the prompt bounds their bytes again.
+const ACCEPTED_SHOWN_RESULTS = 20;
+
+type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
+
+export const propose =
+  (dependencies: ActivityDependencies) =>
+  async (input: ProposeInput, scope: ActivityScope): Promise<ProposeResult> => {
+    const { blobs } = dependencies;
+    const snapshot = await currentSnapshot(blobs, input);
+    const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
+    const targets = await loadTargets(blobs, edited(chosen));
+    if (targets.length === 0) return goes(dependencies, input, deleted(chosen));
+    const region = await loadRegion(blobs, input);
+    const model = input.model ?? snapshot.model;
+    const wanted: Omit<CallWanted, 'build'> = {
+      role: 'edit',
+      file: input.file,
+      ...(region === null ? {} : { region: region.range.join('-') }),
+      draw: input.draw,
+      bases: targets.map((target) => target.sha),
+      format: input.format,
+      model,
+      outputBudget_tokens: Math.min(input.outputBudget_tokens, modelEntry(snapshot.config, model).maxOutput_tokens),
+      notes: input.note === null ? null : await putText(blobs, input.note),
+      refusal: input.refusal,
+    };
+    const seenKey = `seen/${slotKey(keyOf(snapshot, wanted))}`;
+    const build = async () => {
+      const built = await buildPrompt(dependencies, { snapshot, input, targets, wanted, region }, scope.signal);
+      // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
+      await dependencies.records.putIfAbsent(seenKey, { v: 1, seen: Object.fromEntries(built.seen) });
+      return built;
+    };
+    const call = await callModel(dependencies, snapshot, { ...wanted, build }, scope);
+    if (call.outcome !== 'answered') return { v: 1, ...call };
+
+    const seen = seenOf(await dependencies.records.get(seenKey), seenKey);
+    const { answer, nonce, usage } = call;
+    const fitting = {
+      rungs: snapshot.config.rungs,
+      ...(await guardSettings(blobs, snapshot)),
+      // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
+      base: new Map(targets.map(({ path, sha }) => [path, sha])),
+      ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
+      newFileEol: targets[0]?.newFileEol ?? '\n',
+    };
+    const { requireCompleteSentinel } = snapshot.config;
+    const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
+    const files = new Map(targets.map((target) => [target.path, offered(target, seen, region)]));
+    const judged = { format: input.format, answer: answer.text, files, options };
+    let outcome = await dependencies.edits.run('answer', judged, scope.signal);
+    if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
+      if (!region.isLast)
+        return { v: 1, usage, outcome: 'region_done', ...(await regionAfter(blobs, region, answer.text, nonce)) };
+      const all = {
+        format: input.format,
+        answer: joined(region, answer.text, nonce),
+        files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
+        options: { ...fitting, requireMarker: false },
+      };
+      outcome = await dependencies.edits.run('answer', all, scope.signal);
+    }
+    return toResult(dependencies, { snapshot, input, targets, outcome, wanted, region }, answer, usage, scope.signal);
+  };
+
+/** 0.1.0 wrote the ranges by path, without `v`. */
+const seenOf = (recorded: unknown, key: string): Seen => {
+  if (typeof versionOf(recorded) !== 'number') return (recorded ?? {}) as Seen;
+  checkVersion(recorded, `The record ${key}`);
+  return (recorded as { readonly seen: Seen }).seen;
+};
+
+const offered = (target: LoadedTarget, seen: Seen, region: LoadedRegion | null): OfferedFile => ({
+  bytes: target.content,
+  ...(target.base === null ? {} : { mode: target.base.mode }),
+  ...(target.encoding === null ? {} : { encoding: target.encoding }),
+  ...(seen[target.path] === undefined ? {} : { seen: seen[target.path] ?? [] }),
+  ...(region === null ? {} : { region: region.range }),
+});
+
+type Wanted = Omit<Judged, 'outcome'>;
+
+async function buildPrompt(
+  dependencies: ActivityDependencies,
+  { snapshot, input, targets, wanted, region }: Wanted,
+  signal: AbortSignal,
+) {
+  const { blobs } = dependencies;
+  const shown = await references(blobs, snapshot);
+  const results = await acceptedResults(blobs, input.accepted, ACCEPTED_SHOWN_RESULTS);
+  const listed = {
+    ...shown,
+    model: wanted.model,
+    format: input.format,
+    outputBudget_tokens: wanted.outputBudget_tokens,
+    inputBudget_tokens: inputBudget(
+      snapshot.limits,
+      modelEntry(snapshot.config, wanted.model),
+      wanted.outputBudget_tokens,
+    ),
+    files: targets.map(bytesOf),
+    brief: input.brief === null ? null : await getText(blobs, input.brief),
+    accepted: [
+      // What the files held that go, also where their turn has not come yet: what they defined may have to move.
+      ...(await diffsOf(dependencies, shownGone(snapshot).map(removal), signal)),
+      ...(await acceptedDiffs(
+        dependencies,
+        results,
+        [...targets, ...deleted(snapshot.targets)].map((target) => target.path),
+        signal,
+      )),
+    ],
+    note: input.note,
+    refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),
+    symbols: targets.some((target) => languageOf(target.path) !== null),
+    wantedLines: await loadWanted(blobs, input),
+    ...(region === null ? {} : { region: await shownRegion(dependencies, targets, region, signal) }),
+  };
+  const prompt = await dependencies.edits.run('prompt', listed, signal);
+  return closeEditPrompt(
+    prompt,
+    input.format,
+    targets.map((target) => target.path),
+  );
+}
+
+/** What a call for a region is shown of the rest of its file. */
+async function shownRegion(
+  dependencies: ActivityDependencies,
+  targets: readonly LoadedTarget[],
+  region: LoadedRegion,
+  signal: AbortSignal,
+) {
+  const [target] = targets;
+  if (target === undefined) throw new Error('a region without a file');
+  const { path } = target;
+  const made = {
+    format: 'structured-edit' as const,
+    answer: joinOperations(region.operations),
+    files: new Map([[path, offered(target, {}, null)]]),
+    options: { requireMarker: false, base: new Map([[path, target.sha]]) },
+  };
+  const outcome = region.operations.length === 0 ? null : await dependencies.edits.run('answer', made, signal);
+  const result = outcome?.outcome === 'edited' ? outcome.files.get(path) : undefined;
+  const file = { path, base: target.content, result: result instanceof Object ? result.bytes : target.content };
+  return {
+    path,
+    range: region.range,
+    index: region.part.index,
+    count: region.regions.length,
+    outline: outlineText(await outlineOf(dependencies, target, signal)),
+    diff: result === undefined ? '' : (await dependencies.edits.run('diff', [file], signal)).text,
+  };
+}
+
+interface Judged {
+  readonly snapshot: Snapshot;
+  readonly input: ProposeInput;
+  readonly targets: readonly LoadedTarget[];
+  readonly outcome: AnswerOutcome;
+  readonly wanted: Omit<CallWanted, 'build'>;
+  readonly region: LoadedRegion | null;
+}
+
+async function toResult(
+  dependencies: ActivityDependencies,
+  { snapshot, input, targets, outcome, wanted, region }: Judged,
+  answer: { readonly text: string; readonly stopReason: string | null },
+  usage: StepUsage,
+  signal: AbortSignal,
+): Promise<ProposeResult> {
+  const { blobs } = dependencies;
+  switch (outcome.outcome) {
+    case 'edited':
+    case 'unchanged': {
+      const gone = input.file === '*' ? deleted(snapshot.targets) : [];
+      const accepted = await keep(dependencies, input, targets, gone, {
+        result: outcome.outcome === 'edited' ? outcome : null,
+        undone: region === null ? saidUndone(answer.text) : undoneOfRegions(region, answer.text),
+      });
+      const paths = gone.map(({ path }) => path);
+      const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
+      return { v: 1, usage, outcome: outcome.outcome, accepted, changed };
+    }
+    case 'truncated': {
+      const limits = snapshot.limits;
+      const most = Math.min(
+        limits.maxOutputBudget_tokens ?? Infinity,
+        mostOutput_tokens(modelEntry(snapshot.config, wanted.model)),
+      );
+      const rung = nextRung({
+        format: input.format,
+        isNew: targets[0]?.base === null,
+        outputBudget_tokens: wanted.outputBudget_tokens,
+        maxOutputBudget_tokens: most,
+        wholeStep: input.file === '*' && targets.length > 1,
+        formats: formatsOf(snapshot.config, wanted.model),
+      });
+      const [only, ...others] = targets;
+      const mayCut = rung.kind === 'exhausted' && others.length === 0 && snapshot.config.formats['structured-edit'];
+      const cut =
+        only === undefined || !mayCut
+          ? null
+          : await regionsNext(dependencies, only, region, wanted.outputBudget_tokens, signal);
+      const next = cut ?? rung;
+      const reason = renderReasons(outcome.reasons);
+      return {
+        v: 1,
+        usage,
+        outcome: 'truncated',
+        reason,
+        stopReason: answer.stopReason,
+        partialLength: answer.text.length,
+        next,
+      };
+    }
+    case 'needs_lines': {
+      const next = outcome.needs === undefined ? null : await wantedNext(blobs, input, outcome.needs);
+      if (next !== null) return { v: 1, usage, outcome: 'needs_lines', ...next };
+      const reasons = `The answer asks for more lines, which it has done ${BOUNDS.needsLinesAsked} times already. Send the operations.`;
+      const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text });
+      return { v: 1, usage, outcome: 'refused', message: reasons, refusal };
+    }
+    case 'invalid':
+    case 'refused':
+    case 'unmarked': {
+      const reasons = renderReasons(outcome.reasons);
+      const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text });
+      return { v: 1, usage, outcome: outcome.outcome, message: reasons.slice(0, 800), refusal };
+    }
+    case 'declined':
+      return { v: 1, usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, 800) };
+  }
+}

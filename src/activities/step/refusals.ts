@@ -1,0 +1,45 @@
+/** What the next attempt is told: a refused answer, a rejected edit, or tests that failed. Kept as blobs; the slot key names them. */
+import type { BlobRef } from '../../shared/ids.js';
+import { checkVersion } from '../../shared/problems.js';
+import type { BlobStore } from '../../stores/ports.js';
+import { getText, putJson } from './snapshot.js';
+
+type Refusal =
+  | { readonly kind: 'refused'; readonly reasons: string; readonly answer: string }
+  | {
+      readonly kind: 'tests';
+      readonly output: string;
+      readonly summary: string;
+      /** What helps with failures of that kind; absent in refusals of earlier builds. */
+      readonly suggestions?: readonly string[];
+    };
+
+export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> =>
+  putJson(blobs, { v: 1, ...refusal });
+
+const isRefusal = (value: unknown, ref: BlobRef): value is Refusal => {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
+  checkVersion(value, `The refusal ${ref}`);
+  return true;
+};
+
+/** In the words that the prompt shows. A blob that is no refusal of ours is the diff that a person rejected. */
+export async function readRefusal(
+  blobs: BlobStore,
+  ref: BlobRef,
+): Promise<{ readonly reasons: string; readonly answer: string }> {
+  const text = await getText(blobs, ref);
+  let value: unknown = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // A diff.
+  }
+  if (!isRefusal(value, ref))
+    return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
+  if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
+  const advice = (value.suggestions ?? []).map((line) => `\n- ${line}`).join('');
+  const look = advice === '' ? '' : ` What may help:${advice}\n`;
+  const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back.${look} Their output:\n${value.output}`;
+  return { reasons, answer: '(the edit fitted; its effect was wrong)' };
+}

@@ -1,0 +1,152 @@
+/** A file that is edited in regions: which lines a call is for, what it is shown of the rest, and what follows it. */
+import type { Region, Json, Outline } from '../../edits/index.js';
+import { joinOperations, operationsOf } from '../../edits/internal.js';
+import { saidUndone, undoneInAll, type SaidUndone } from '../../documents/plan/index.js';
+import { BOUNDS } from '../../shared/limits.js';
+import type { LadderStep, LinesAsked, ProposeInput, RegionPart } from '../../shared/step-activities.js';
+import type { BlobStore } from '../../stores/ports.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { bytesOf, type LoadedTarget } from './prompt-inputs.js';
+import { getJson, putJson } from './snapshot.js';
+
+const OUTLINE_CHARS = 8 * 1024; // bound: Of the definitions of a file that is edited in regions this much is listed.
+// bound: A file that is edited in regions is cut into so many at first, and a region that is cut off again into two, none shorter than this.
+const REGIONS_FIRST = 4;
+
+/** Kept as a blob: the regions of one file, in its order. */
+interface RegionPlan {
+  readonly v: 1;
+  readonly regions: readonly Region[];
+}
+/** Kept as a blob: what the regions so far have said. */
+interface RegionWork {
+  readonly v: 1;
+  readonly operations: readonly Json[];
+  /** Of each region the tasks that its answer names as undone; absent in work of an earlier version, which did not look. */
+  readonly undone?: readonly (readonly SaidUndone[])[];
+}
+/** Kept as a blob: lines of a file that a model asked to be shown. */
+interface WantedLines {
+  readonly v: 1;
+  readonly path: string;
+  readonly ranges: readonly Region[];
+}
+
+export interface LoadedRegion {
+  readonly part: RegionPart;
+  readonly regions: readonly Region[];
+  readonly range: Region;
+  readonly isLast: boolean;
+  readonly operations: readonly Json[];
+  /** As `RegionWork` has it. */
+  readonly undone: readonly (readonly SaidUndone[])[];
+}
+
+/** Null: the call is for whole files. */
+export const loadRegion = async (blobs: BlobStore, { region: part }: ProposeInput): Promise<LoadedRegion | null> => {
+  if (part === undefined) return null;
+  const { regions } = await getJson<RegionPlan>(blobs, part.plan, 'regions');
+  const range = regions[part.index];
+  if (range === undefined) throw new Error(`the plan has no region ${part.index}`);
+  const work = part.work === null ? null : await getJson<RegionWork>(blobs, part.work, 'work of regions');
+  const isLast = part.index === regions.length - 1;
+  // A region of which nothing is known has named nothing.
+  const undone = work === null ? [] : (work.undone ?? [[]]);
+  return { part, regions, range, isLast, operations: work?.operations ?? [], undone };
+};
+
+/** What has been asked for, by path; empty where nothing was. */
+export const loadWanted = async (
+  blobs: BlobStore,
+  { lines }: ProposeInput,
+): Promise<ReadonlyMap<string, readonly Region[]>> => {
+  if (lines === undefined) return new Map();
+  const { path, ranges } = await getJson<WantedLines>(blobs, lines.ranges, 'wanted lines');
+  return new Map([[path, ranges]]);
+};
+
+/** The next call's lines, with what was asked for before; null: it has been asked often enough. */
+export async function wantedNext(
+  blobs: BlobStore,
+  input: ProposeInput,
+  needs: { readonly path: string; readonly ranges: readonly Region[] },
+): Promise<{ readonly lines: LinesAsked; readonly to: string } | null> {
+  const asked = input.lines?.asked ?? 0;
+  if (asked >= BOUNDS.needsLinesAsked) return null;
+  const before = (await loadWanted(blobs, input)).get(needs.path) ?? [];
+  const wanted: WantedLines = { v: 1, path: needs.path, ranges: [...before, ...needs.ranges] };
+  const told = needs.ranges.map(([from, to]) => `${from} to ${to}`).join(', ');
+  return {
+    lines: { ranges: await putJson(blobs, wanted), asked: asked + 1 },
+    to: `lines ${told} of ${needs.path}, which the model asked for`,
+  };
+}
+
+const regionWords = (regions: readonly Region[], index: number): string => {
+  const [from, to] = regions[index] ?? [0, 0];
+  return `region ${index + 1} of ${regions.length} (lines ${from} to ${to})`;
+};
+
+/** What the last region is judged by: everything that was said, as one answer. */
+export const joined = (region: LoadedRegion, answer: string, nonce: string): string =>
+  joinOperations([...region.operations, ...operationsOf(answer, nonce)]);
+
+/** What every region names as undone nobody has done. `answer`: the last one's. */
+export const undoneOfRegions = ({ undone }: LoadedRegion, answer: string): readonly SaidUndone[] =>
+  undoneInAll([...undone, saidUndone(answer)]);
+
+export async function regionAfter(
+  blobs: BlobStore,
+  { part, regions, operations, undone }: LoadedRegion,
+  answer: string,
+  nonce: string,
+): Promise<{ readonly region: RegionPart; readonly to: string }> {
+  const all = { operations: [...operations, ...operationsOf(answer, nonce)], undone: [...undone, saidUndone(answer)] };
+  const work: RegionWork = { v: 1, ...all };
+  const index = part.index + 1;
+  return { region: { plan: part.plan, index, work: await putJson(blobs, work) }, to: regionWords(regions, index) };
+}
+
+export const outlineOf = (
+  { edits }: ActivityDependencies,
+  target: LoadedTarget,
+  signal: AbortSignal,
+): Promise<Outline> => edits.run('outline', bytesOf(target), signal);
+
+/** In the place of `exhausted`: the file in regions, or the region in two. Null: it is too short for that. */
+export async function regionsNext(
+  dependencies: ActivityDependencies,
+  target: LoadedTarget,
+  region: LoadedRegion | null,
+  outputBudget_tokens: number,
+  signal: AbortSignal,
+): Promise<LadderStep | null> {
+  const parts = region === null ? REGIONS_FIRST : 2;
+  const wanted = { file: bytesOf(target), range: region?.range ?? null, parts };
+  const cut = await dependencies.edits.run('regions', wanted, signal);
+  if (cut.length < 2) return null;
+  const index = region?.part.index ?? 0;
+  const regions = region === null ? cut : region.regions.toSpliced(index, 1, ...cut);
+  const plan: RegionPlan = { v: 1, regions };
+  return {
+    kind: 'regions',
+    format: 'structured-edit',
+    outputBudget_tokens,
+    region: { plan: await putJson(dependencies.blobs, plan), index, work: region?.part.work ?? null },
+    to: regionWords(regions, index),
+  };
+}
+
+/** The file's definitions with their lines, as many as fit; '' where its language is not known. */
+export const outlineText = (outline: Outline): string => {
+  if (outline.kind === 'unread') return '';
+  let left = OUTLINE_CHARS;
+  const rows: string[] = [];
+  for (const { qualified, kind, lead, to } of outline.symbols) {
+    const row = `${lead + 1}-${to} ${kind} ${qualified}`;
+    left -= row.length + 1;
+    if (left < 0) return [...rows, '...'].join('\n');
+    rows.push(row);
+  }
+  return rows.join('\n');
+};

@@ -1,0 +1,185 @@
+/** The full snapshot that preflight takes and every later activity reads: a JSON blob, never in history. */
+import { join } from 'node:path';
+import { encodingOf, parseConfig, type ProjectConfig, type JobMode } from '../../documents/job/index.js';
+import type { Limits } from '../../shared/limits.js';
+import { ProblemError, fail, checkVersion } from '../../shared/problems.js';
+import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import { readGiven, readGivenText } from '../../system/given-file.js';
+import type { Bucket, Format, GuardSettings } from '../../shared/formats.js';
+import type { BlobRef, StepKey } from '../../shared/ids.js';
+import type { BlobStore } from '../../stores/ports.js';
+
+export interface SnapshotTarget {
+  readonly path: string;
+  /** Null: the file does not exist yet. */
+  readonly base: { readonly ref: BlobRef; readonly mode: number } | null;
+  /** sha-256 of the base, hex; `absent` for a new file. Part of the slot key. */
+  readonly sha: string;
+  readonly bytes: number;
+  readonly lines: number;
+  readonly encoding: string | null;
+  readonly format: Format;
+  readonly bucket: Bucket;
+  readonly outputBudget_tokens: number;
+  /** Line ending for a new file. */
+  readonly newFileEol: '\n' | '\r\n';
+  /** The job says that the file goes; absent: it is edited. */
+  readonly deletes?: true;
+}
+export interface TextRef {
+  readonly path: string;
+  readonly ref: BlobRef;
+}
+export interface Snapshot {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly title: string;
+  readonly instructions: BlobRef;
+  readonly category: string | null;
+  readonly mode: JobMode | null;
+  readonly model: string;
+  readonly complexity: 'low' | 'medium' | 'high';
+  /** What `routes` went by; absent: `complexity`. */
+  readonly routedAs?: 'low' | 'medium' | 'high';
+  readonly config: ProjectConfig;
+  readonly limits: Limits;
+  readonly hints: readonly string[];
+  readonly context: readonly TextRef[];
+  readonly rules: readonly TextRef[];
+  readonly finalNewline: boolean | null;
+  readonly targets: readonly SnapshotTarget[];
+  /** For `pick`: what the model may choose from; empty otherwise. */
+  readonly fileList: readonly string[];
+}
+
+/** Targets that a model is asked for. */
+export const edited = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: readonly T[]): readonly T[] =>
+  targets.filter(({ deletes }) => deletes !== true);
+/** Targets that the job says go. */
+export const deleted = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: readonly T[]): readonly T[] =>
+  targets.filter(({ deletes }) => deletes === true);
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export const putJson = (blobs: BlobStore, value: unknown): Promise<BlobRef> =>
+  blobs.put(encoder.encode(JSON.stringify(value)));
+export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> => blobs.put(encoder.encode(text));
+export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> => decoder.decode(await blobs.get(ref));
+
+/** Reads a versioned JSON blob of ours. */
+export async function getJson<T extends { readonly v: 1 }>(blobs: BlobStore, ref: BlobRef, what: string): Promise<T> {
+  const value: unknown = JSON.parse(await getText(blobs, ref));
+  checkVersion(value, `The ${what} ${ref}`);
+  return value as T;
+}
+
+export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> =>
+  getJson<Snapshot>(blobs, ref, 'snapshot');
+
+/** The snapshot with the limits that decisions changed since it was taken. */
+export const currentSnapshot = async (
+  blobs: BlobStore,
+  { snapshot, limits }: { readonly snapshot: BlobRef; readonly limits?: Partial<Limits> },
+): Promise<Snapshot> => {
+  const taken = await getSnapshot(blobs, snapshot);
+  return { ...taken, limits: { ...taken.limits, ...limits } };
+};
+
+/** What guards go by. A snapshot that was taken before there were settings has none. */
+export const guardSettings = async (
+  blobs: BlobStore,
+  { config, instructions }: Pick<Snapshot, 'config' | 'instructions'>,
+): Promise<{ readonly guards: GuardSettings; readonly asked: string }> => ({
+  guards: (config as Partial<ProjectConfig>).guards ?? {},
+  asked: await getText(blobs, instructions),
+});
+
+// Files as preflight keeps them: bytes in the blob store, facts in the snapshot.
+
+export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
+
+/** A text file of the workspace, or null where there is none. */
+export const readTextFile = (workspace: string, path: string): Promise<string | null> =>
+  readGivenText(join(workspace, path));
+
+export async function snapshotTarget(options: {
+  readonly dependencies: ActivityDependencies;
+  readonly workspace: string;
+  readonly path: string;
+  readonly config: ProjectConfig;
+  readonly limits: Limits;
+  /** The change removes the file: what it holds is kept, and need not be text. */
+  readonly deletes: boolean;
+  /** Existing files of the workspace, asked for only where a file is new: it ends its lines as those beside it do. */
+  readonly siblings: () => Promise<readonly string[]>;
+  readonly signal: AbortSignal;
+}): Promise<SizedTarget> {
+  const { dependencies, workspace, path, config, limits, deletes, signal } = options;
+  const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
+  if (!found.ok) {
+    if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
+    const newFileEol = await eolForNewFile(workspace, path, await options.siblings());
+    return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
+  }
+  const target = found.value;
+  const bytes = await readGiven(target.realPath);
+  const encoding = encodingOf(config, path);
+  const facts = await dependencies.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
+  if (facts.binary && !deletes)
+    fail('target_binary', `${path} is a binary file (it holds a NUL): it cannot be edited as text`);
+  const ref = await dependencies.blobs.put(bytes);
+  return {
+    // A symbolic link stays one: the file that it leads to is what is edited.
+    path: target.target,
+    base: { ref, mode: target.mode },
+    sha: ref.slice('sha256:'.length),
+    bytes: bytes.length,
+    lines: facts.lines,
+    encoding: encoding ?? null,
+    newFileEol: '\n',
+    ...(deletes ? { deletes } : {}),
+  };
+}
+
+/** Context and rules files. `jobPath` null: a missing file is left out; else it is a fault of the job. */
+export async function textRefs(options: {
+  readonly dependencies: ActivityDependencies;
+  readonly workspace: string;
+  readonly paths: readonly string[];
+  readonly limits: Limits;
+  readonly jobPath: string | null;
+  readonly signal: AbortSignal;
+}): Promise<readonly TextRef[]> {
+  const { dependencies, workspace, paths, limits, jobPath, signal } = options;
+  const refs: TextRef[] = [];
+  for (const path of new Set(paths)) {
+    const found = await inspectTarget(workspace, path, null);
+    if (!found.ok) {
+      if (jobPath === null && found.problem.code === 'target_missing') continue;
+      throw new ProblemError(
+        jobPath === null
+          ? found.problem
+          : { ...found.problem, message: `${jobPath}: context_files: ${found.problem.message}` },
+      );
+    }
+    const most = limits.maxContextFile_bytes ?? Infinity;
+    if (found.value.bytes > most)
+      fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
+    const bytes = await readGiven(found.value.realPath);
+    const { binary } = await dependencies.edits.run('describe', { path, bytes, encoding: null }, signal);
+    if (binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
+    refs.push({ path, ref: await dependencies.blobs.put(bytes) });
+  }
+  return refs;
+}
+
+// `emend.yaml` for activities that cannot do without it.
+
+/** Throws ProblemError `config_invalid` with all that is wrong in it. */
+export const projectConfig = async (workspace: string): Promise<ProjectConfig> => {
+  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+  return config.ok ? config.value : fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
+};

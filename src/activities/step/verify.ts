@@ -1,0 +1,117 @@
+/** Runs a person's commands on the applied files. No test found or run is `no_tests`, never `pass`. */
+import type { TestPlan } from '../../shared/step-activities.js';
+import { isKnown } from '../../shared/problems.js';
+import { discoverTestCommand, classifyFailure, runCommand } from '../../workspace/commands/index.js';
+import { canonicalJson, sha256 } from '../../system/hash.js';
+import type { ActivityDependencies } from '../frame/ports.js';
+import type { VerifyInput, VerifyResult } from '../../shared/proposal-activities.js';
+import { commandTurn } from '../../system/turns.js';
+import type { ActivityScope } from '../frame/activity.js';
+import { putRefusal } from './refusals.js';
+
+// Which commands verify a step. A found command is asked for once, and again when what defines it changes.
+
+/** Record under which a person's approval of a found command is remembered: workspace, command and the bytes that define it. */
+export async function approvalKey(workspace: string, command: string): Promise<string | null> {
+  const found = await discoverTestCommand(workspace);
+  if (found?.command !== command) return null;
+  return `test-commands/${sha256(canonicalJson({ workspace, ...found }))}`;
+}
+
+export async function testPlan(
+  { records }: ActivityDependencies,
+  workspace: string,
+  wanted: readonly string[] | 'auto',
+): Promise<TestPlan> {
+  if (wanted !== 'auto') return { commands: wanted, found: null };
+  const found = await discoverTestCommand(workspace);
+  if (found === null) return { commands: [], found: null };
+  const key = await approvalKey(workspace, found.command);
+  const approved = key === null ? null : await records.get(key);
+  // A later version's approval may mean something else: the person is asked again.
+  return !isKnown(approved) ? { commands: [], found: found.command } : { commands: [found.command], found: null };
+}
+
+/** Runners that exit 0 without having run anything say so. */
+const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/, /\b0 tests?,? 0 passed/i];
+
+/** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
+const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
+
+export const verify =
+  (dependencies: ActivityDependencies) =>
+  async (input: VerifyInput, scope: ActivityScope): Promise<VerifyResult> => {
+    await remember(dependencies, input);
+    const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
+      scope.stillOurs();
+      if (input.releaseOnPass) await dependencies.engine.releaseLease(input.workspace, input.stepKey, input.lease);
+      return { v: 1, ...result };
+    };
+    const nothing = { kind: null, transient: false, signature: null, output: null };
+    if (input.commands.length === 0)
+      return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
+
+    const turn = {
+      wait_ms: dependencies.timings.commandTurn_ms,
+      work_ms: input.timeout_s * 1000,
+      signal: scope.signal,
+    };
+    return commandTurn(turn, async () => {
+      let output = '';
+      let seconds = 0;
+      for (const command of input.commands) {
+        const ran = await runCommand({
+          command,
+          cwd: input.workspace,
+          env: { ...dependencies.env },
+          // The limit is that of all the commands.
+          timeout_s: Math.max(0, input.timeout_s - seconds),
+          maxOutput_bytes: input.maxOutput_bytes,
+          signal: scope.signal,
+        });
+        // Cancelled, or the worker stops: tests that were cut short have not failed. The wrapper says which of the two it was.
+        if (ran.aborted) throw new Error('the tests were stopped');
+        seconds += ran.seconds;
+        output += `$ ${command}\n${ran.output}\n`;
+        if (ran.exit === 0) continue;
+        const failure = classifyFailure(ran.output, { exit: ran.exit, signal: ran.signal, timedOut: ran.timedOut });
+        const how = ran.timedOut
+          ? `timed out after ${input.timeout_s} s`
+          : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`;
+        const summary = `${command}: ${how}; ${failure.kind}: ${failure.lines.slice(0, 3).join(' | ')}`.slice(0, 500);
+        return {
+          v: 1,
+          outcome: failure.kind === 'test_failure' || failure.transient ? 'fail_soft' : 'fail_hard',
+          kind: failure.kind,
+          transient: failure.transient,
+          signature: failure.signature,
+          summary,
+          suggestions: failure.suggestions,
+          output: await putRefusal(dependencies.blobs, {
+            kind: 'tests',
+            output,
+            summary,
+            suggestions: failure.suggestions,
+          }),
+          seconds,
+        };
+      }
+      const kept = await dependencies.blobs.put(new TextEncoder().encode(output));
+      const idle = RAN_NOTHING.some((pattern) => pattern.test(output));
+      const words = input.commands.join(' && ');
+      return passed({
+        ...nothing,
+        outcome: idle ? 'no_tests' : WARNED.test(output) ? 'pass_with_warnings' : 'pass',
+        summary: idle ? `${words}: ran no test` : `${words}: passed`,
+        output: kept,
+        seconds,
+      });
+    });
+  };
+
+/** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
+async function remember({ records }: ActivityDependencies, input: VerifyInput): Promise<void> {
+  if (input.remember === null) return;
+  const key = await approvalKey(input.workspace, input.remember);
+  if (key !== null) await records.putIfAbsent(key, { v: 1, command: input.remember, stepKey: input.stepKey });
+}

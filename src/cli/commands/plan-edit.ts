@@ -1,0 +1,138 @@
+/** `emend plan check|score|show`: what a plan says. No server, no model, nothing written. */
+import {
+  chosenBy,
+  treeOf,
+  type Change,
+  collapsePhase,
+  collapseStage,
+  expandPhase,
+  expandStage,
+  reportOf,
+  type PlanReport,
+  type PlanTree,
+} from '../../documents/plan/index.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import type { Io } from '../io.js';
+import { printJson } from '../json.js';
+import { readPlan, refuseFaults, type ReadPlan } from '../../workspace/documents/index.js';
+import { openLocal } from '../local/open.js';
+import { writePlan, refuseHalfDone } from './plan-files.js';
+import { plain } from '../render/text.js';
+import { transactionLines } from '../render/run.js';
+import { checkLines, scoreLines, showLines } from '../render/plan.js';
+
+interface ReadFlags {
+  readonly json?: true;
+}
+
+const command =
+  (lines: (report: PlanReport, io: Io) => readonly string[]) =>
+  async (io: Io, path: string, flags: ReadFlags): Promise<ExitCode> => {
+    await refuseHalfDone(io, path);
+    const plan = await readPlan(io.cwd, path);
+    const report = reportOf(plan.tree, plan.thresholds, plan.show);
+    refuseFaults(report.faults);
+    if (flags.json === true) printJson(io, 'plan check', report);
+    else for (const line of lines(report, io)) io.out(line);
+    return EXIT.done;
+  };
+
+export const check = command(checkLines);
+export const score = command(scoreLines);
+export const show = command(showLines);
+
+// `emend plan expand|collapse phase|stage PLAN [N] [--auto]`: no server, no model, one transaction, no commit.
+
+type Verb = 'expand' | 'collapse';
+type Kind = 'phase' | 'stage';
+interface ChangeFlags {
+  readonly auto?: true;
+  readonly json?: true;
+}
+interface Target {
+  readonly phase: number;
+  readonly stage: number | null;
+  readonly why: string | null;
+}
+
+export const changePlan = async (
+  io: Io,
+  verb: Verb,
+  kind: string,
+  path: string,
+  number: string | undefined,
+  flags: ChangeFlags,
+): Promise<ExitCode> => {
+  if (kind !== 'phase' && kind !== 'stage')
+    return fail(
+      'usage',
+      `expected phase or stage, received ${JSON.stringify(kind)}.`,
+      `See \`emend plan ${verb} --help\`.`,
+    );
+  if (number === undefined && flags.auto !== true) return fail('usage', `Which ${kind}? Give its number, or --auto.`);
+  // What a command that was killed left half done comes first: it may be this very plan.
+  const local = await openLocal(io, { existing: false, recover: true });
+  for (const line of transactionLines(local.recovered)) io.err(line);
+  const plan = await readPlan(io.cwd, path);
+  refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
+  const asked = number === undefined ? null : targetOf(kind, number, plan.phase);
+  const targets = flags.auto === true ? chosen(plan, verb, kind, asked) : asked === null ? [] : [asked];
+  let tree = plan.tree;
+  for (const target of targets) tree = changed(plan, tree, verb, target);
+  const files = await writePlan(local, plan, { ok: true, place: tree.place, files: tree.files });
+  const done = verb === 'expand' ? 'expanded' : 'collapsed';
+  if (flags.json === true) printJson(io, 'plan expand', { v: 1, verb, kind, parts: targets, files });
+  else {
+    for (const target of targets) io.out(`${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`);
+    for (const { path: file, change } of files) io.out(plain(`  ${change.padEnd(6)}  ${file}`));
+    if (targets.length === 0) io.out(`No ${kind} is to be ${done} by the rules.`);
+  }
+  return EXIT.done;
+};
+
+const nameOf = ({ phase, stage }: Target): string =>
+  stage === null ? `Phase ${phase}` : `Stage ${stage} of Phase ${phase}`;
+
+/** `2` for a phase; `2.1` for a stage, or `1` where the phase's own file was given. */
+const targetOf = (kind: Kind, written: string, phaseFile: number | null): Target => {
+  const [, first, second] = /^(\d{1,4})(?:\.(\d{1,4}))?$/.exec(written) ?? [];
+  if (kind === 'phase' && first !== undefined && second === undefined)
+    return { phase: Number(first), stage: null, why: null };
+  if (kind === 'stage' && first !== undefined && second !== undefined)
+    return { phase: Number(first), stage: Number(second), why: null };
+  if (kind === 'stage' && first !== undefined && phaseFile !== null)
+    return { phase: phaseFile, stage: Number(first), why: null };
+  const expected =
+    kind === 'phase'
+      ? 'the number of a phase'
+      : "PHASE.STAGE, as in 2.1, or a stage's number with the phase's file as PLAN";
+  return fail('usage', `expected ${expected}, received ${JSON.stringify(written)}.`);
+};
+
+/** What the rules choose, of that part where one is named. */
+const chosen = (
+  { tree, thresholds, phase }: ReadPlan,
+  verb: Verb,
+  kind: Kind,
+  asked: Target | null,
+): readonly Target[] =>
+  chosenBy(tree, verb, kind, thresholds.values).filter((each) =>
+    asked === null ? phase === null || each.phase === phase : each.phase === asked.phase && each.stage === asked.stage,
+  );
+
+/** Throws what is in the way, with file and line. */
+const changed = (plan: ReadPlan, tree: PlanTree, verb: Verb, { phase, stage }: Target): PlanTree => {
+  const change: Change =
+    verb === 'expand'
+      ? stage === null
+        ? expandPhase(tree, phase, plan.thresholds.values)
+        : expandStage(tree, phase, stage)
+      : stage === null
+        ? collapsePhase(tree, phase)
+        : collapseStage(tree, phase, stage);
+  if (change.ok) return treeOf(change);
+  refuseFaults(
+    change.faults.map((each) => ({ ...each, file: tree.files.has(each.file) ? plan.show(each.file) : each.file })),
+  );
+  return tree;
+};

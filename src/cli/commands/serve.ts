@@ -1,0 +1,180 @@
+import { resolve } from 'node:path';
+import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
+import type { DevServer } from '../../temporal/dev-server.js';
+import { resolveHome } from '../../stores/home.js';
+import type { WebServer } from '../../web/server.js';
+import { type Io, asides, type QuietFlag } from '../io.js';
+import { startOwnWorker, startServer, stopServices, warnWithoutModel, type RunningWorker } from '../services.js';
+import { hearInterrupt, serveUntilInterrupted } from '../session.js';
+import { startRehearsal } from '../../model/rehearsal/server.js';
+import { loginName } from '../../client/runs/decide.js';
+import { openEmend } from '../../client/open.js';
+import type { Emend } from '../../client/types.js';
+import { BOUNDS } from '../../shared/limits.js';
+
+// The review page as a service of a command: `emend web`, and `emend dev` beside server and worker.
+
+/** Tried first, so that a bookmark stays good; where it is taken, any free one. */
+const USUAL_PORT = 8260;
+
+export interface PageFlags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly publicUrl?: string;
+}
+
+/** Throws ProblemError `home_unusable`, `store_unusable`, `usage` for flags that make no sense, a port that is taken, or a place beyond loopback without a secret. */
+const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServer> => {
+  const [{ startWeb }, { loadAssets }] = await Promise.all([
+    import('../../web/server.js'),
+    import('../../web/server.js'),
+  ]);
+  const emend = reopening(io);
+  // A home that is not there or cannot be used is said now, not by the first page that is asked for.
+  await emend.source();
+  const start = async (port: number): Promise<WebServer> =>
+    startWeb({
+      host: flags.host ?? '127.0.0.1',
+      port,
+      secret: (io.env.EMEND_WEB_SECRET ?? '') === '' ? null : (io.env.EMEND_WEB_SECRET ?? null),
+      publicUrl: flags.publicUrl ?? null,
+      person: loginName(),
+      assets: await loadAssets(),
+      source: emend.source,
+      onAddress: (address) => {
+        io.out(`review page  ${address}`);
+      },
+      onError: (error) => {
+        io.err(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      },
+    });
+  const wanted = flags.port === undefined ? null : pagePort(flags.port);
+  const starting = wanted === null ? start(USUAL_PORT).catch(() => start(0)) : start(wanted);
+  const server = await starting.catch(async (error: unknown) => {
+    await emend.close();
+    throw error;
+  });
+  return {
+    ...server,
+    close: async () => {
+      await server.close();
+      await emend.close();
+    },
+  };
+};
+
+const pagePort = (text: string): number => {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) fail('usage', `--port must be a number from 0 to 65535, received ${text}.`);
+  return port;
+};
+
+/** Where no server answered, the next who asks may find one. */
+const reopening = (io: Io): { readonly source: () => Promise<Emend>; readonly close: () => Promise<void> } => {
+  let opened: Promise<Emend> | null = null;
+  let at = 0;
+  const open = (): Promise<Emend> => {
+    at = performance.now();
+    return openEmend({ env: io.env, existing: true });
+  };
+  return {
+    source: async () => {
+      opened ??= open();
+      const emend = await opened.catch((error: unknown) => {
+        opened = null;
+        throw error;
+      });
+      if (emend.runs !== null || performance.now() - at < BOUNDS.webAgain_ms) return emend;
+      const again = await open();
+      opened = Promise.resolve(again);
+      return again;
+    },
+    close: async () => {
+      await (await opened?.catch(() => null))?.close();
+    },
+  };
+};
+
+export interface DevFlags extends QuietFlag {
+  readonly port?: string;
+  readonly web: boolean;
+}
+
+export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
+  const { port, web } = flags;
+  const aside = asides(io, flags);
+  const home = await resolveHome(io.env);
+  // Heard while they start, too: a server whose starter was killed would stay behind.
+  const interrupt = hearInterrupt(io);
+  let server: DevServer | null = null;
+  let worker: RunningWorker | null = null;
+  let page: WebServer | null = null;
+  try {
+    server = await startServer(io.env, home, aside.err);
+    if (!interrupt.heard()) worker = await startOwnWorker(io, home, flags.quiet === true ? 'warnings' : 'stderr');
+    if (worker !== null) {
+      io.out(`Temporal UI  ${server.uiUrl}`);
+      io.out(`server       ${server.address}`);
+      io.out(`home         ${home}`);
+      if (web) page = await startPage(io, port === undefined ? {} : { port });
+      aside.out('Ctrl-C ends server and worker. Open runs stay where they are until the next `emend dev`.');
+      warnWithoutModel(io);
+      await Promise.race([interrupt.came, worker.done]);
+    }
+    aside.err('Ending…');
+  } finally {
+    // Whatever becomes of the page: the server must not be left behind.
+    await page?.close().catch(() => undefined);
+    interrupt.off();
+    await stopServices(io, worker, server);
+  }
+  return EXIT.done;
+};
+
+export const worker = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
+  await serveUntilInterrupted(io, async () => {
+    const running = await startOwnWorker(io, await resolveHome(io.env), flags.quiet === true ? 'warnings' : 'stderr');
+    warnWithoutModel(io);
+    asides(io, flags).err('Ctrl-C ends the worker; what it is doing may finish first.');
+    return running;
+  });
+  return EXIT.done;
+};
+
+export const web = async (io: Io, flags: PageFlags & QuietFlag): Promise<ExitCode> => {
+  await serveUntilInterrupted(io, async () => {
+    const page = await startPage(io, flags);
+    asides(io, flags).err(
+      'Each address is good for one browser, once; the next is printed when one was used. Ctrl-C ends the page.',
+    );
+    return { stop: () => page.close() };
+  });
+  return EXIT.done;
+};
+
+interface RehearseFlags extends QuietFlag {
+  readonly port?: string;
+  readonly record?: string;
+}
+
+export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Promise<ExitCode> => {
+  await serveUntilInterrupted(io, async () => {
+    const rehearsal = await startRehearsal(resolve(io.cwd, script), {
+      ...(flags.port === undefined ? {} : { port: rehearsalPort(flags.port) }),
+      ...(flags.record === undefined ? {} : { record: resolve(io.cwd, flags.record) }),
+    });
+    io.out(`Rehearsal of ${script} at ${rehearsal.url}`);
+    const aside = asides(io, flags);
+    aside.out('In the terminal of the worker:');
+    aside.out(`  export ANTHROPIC_BASE_URL=${rehearsal.url} ANTHROPIC_API_KEY=rehearsal`);
+    return { stop: () => rehearsal.close() };
+  });
+  return EXIT.done;
+};
+
+const rehearsalPort = (written: string): number => {
+  const port = Number(written);
+  return Number.isInteger(port) && port >= 0 && port < 65_536
+    ? port
+    : fail('usage', `--port expected a number from 0 to 65535, received "${written}".`);
+};

@@ -1,0 +1,113 @@
+/** Turns whatever was thrown into sentences with the next step, and an exit code. A stack trace only with EMEND_DEBUG. */
+import { EXIT, PROBLEMS, type ExitCode, type Problem, problem, ProblemError } from '../shared/problems.js';
+import type { StepOutcome, StepResult } from '../shared/run.js';
+import type { ClosedRun } from '../client/types.js';
+import type { FollowedPlan } from './follow-plan.js';
+import type { Io } from './io.js';
+import { jsonText } from './json.js';
+import { redact } from '../system/environment.js';
+import { plain } from './render/text.js';
+
+// From what became of a run to the exit code: one table, used by every command.
+
+const BY_OUTCOME: Record<StepOutcome, ExitCode> = {
+  committed: EXIT.done,
+  applied: EXIT.done,
+  unchanged: EXIT.done,
+  skipped: EXIT.done,
+  aborted: EXIT.failed,
+  refused: EXIT.refused,
+  failed: EXIT.failed,
+  tests_failed: EXIT.failed,
+  completed: EXIT.done,
+  incomplete: EXIT.failed,
+  stopped: EXIT.done,
+};
+
+const exitOfProblem = ({ code }: Problem): ExitCode => PROBLEMS[code].exit;
+
+/** What went wrong decides over how it ended: a step refused for a missing target is a mistake in the job (2), not a refusal (4). */
+export const exitOfResult = ({ outcome, problem }: StepResult): ExitCode => {
+  const byOutcome = BY_OUTCOME[outcome];
+  return byOutcome === EXIT.done || problem === null ? byOutcome : exitOfProblem(problem);
+};
+
+export const exitOfClosed = ({ result }: ClosedRun): ExitCode => (result === null ? EXIT.failed : exitOfResult(result));
+
+/** Of a run or a plan that a command followed until there was nothing more for it to do. */
+export const exitOfFollowed = (followed: FollowedPlan): ExitCode => {
+  switch (followed.kind) {
+    case 'closed':
+      return exitOfClosed(followed.closed);
+    case 'waiting':
+    case 'paused':
+      return EXIT.waiting;
+    case 'no_worker':
+      return EXIT.unavailable;
+    case 'interrupted':
+      return EXIT.interrupted;
+  }
+};
+
+export interface Explained {
+  readonly problems: readonly [Problem, ...Problem[]];
+  readonly exit: ExitCode;
+}
+
+export const explain = (error: unknown): Explained => {
+  if (error instanceof ProblemError) {
+    const problems = severalOf(error) ?? [error.problem];
+    return { problems, exit: exitOfProblem(problems[0]) };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const first = message.split('\n')[0] ?? '';
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const onDisk = typeof code === 'string' && /^E[A-Z]+$/.test(code);
+  return onDisk
+    ? { problems: [problem('disk', first)], exit: EXIT.failed }
+    : {
+        problems: [
+          problem(
+            'internal',
+            `Something unexpected went wrong: ${first}`,
+            'Run it again with EMEND_DEBUG=1 to see where.',
+          ),
+        ],
+        exit: EXIT.failed,
+      };
+};
+
+/** Job errors come all at once (ProblemsError); known by its shape, so that this file loads no job reader. */
+const severalOf = (error: ProblemError): readonly [Problem, ...Problem[]] | null => {
+  const { problems } = error as { problems?: readonly Problem[] };
+  const [first, ...others] = problems ?? [];
+  return first === undefined ? null : [first, ...others];
+};
+
+/** Each problem in a line; the next step once where all share it. */
+export const explanation = ({ problems }: Explained): string => {
+  const nextOf = ({ code, next }: Problem): string => next ?? PROBLEMS[code].hint;
+  const lines: string[] = [];
+  problems.forEach((each, index) => {
+    lines.push(`emend: ${plain(each.message)}`);
+    const following = problems[index + 1];
+    if (following === undefined || nextOf(following) !== nextOf(each)) lines.push(`  ${plain(nextOf(each))}`);
+  });
+  return lines.join('\n');
+};
+
+/** Prints and returns the exit code. With `--json` stdout gets `{"error": …}` as well. */
+export const reportError = (io: Io, error: unknown, json: boolean): ExitCode => {
+  const explained = explain(error);
+  const show = (text: string): string => redact(text, io.env);
+  io.err(show(explanation(explained)));
+  if (json)
+    io.out(
+      show(
+        jsonText('error', { error: { ...explained.problems[0], problems: explained.problems }, exit: explained.exit }),
+      ),
+    );
+  if ((io.env.EMEND_DEBUG ?? '') !== '' && error instanceof Error && error.stack !== undefined)
+    io.err(show(error.stack));
+  return explained.exit;
+};

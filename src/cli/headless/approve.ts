@@ -1,0 +1,173 @@
+/** Reads a review policy and approves by it. */
+import { homedir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import { readYaml } from '../../documents/source/yaml.js';
+import { isRecord } from '../../documents/source/check.js';
+import type { DecisionPoint } from '../../shared/decisions.js';
+import { fail, problem, ProblemsError } from '../../shared/problems.js';
+import { shownKey } from '../../shared/ids.js';
+import type { StepStatus, StepResult } from '../../shared/run.js';
+import { runCommand } from '../../workspace/commands/index.js';
+import type { Io } from '../io.js';
+import { plain } from '../render/text.js';
+import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { decide, loginName } from '../../client/runs/decide.js';
+import type { ResolvedRun } from '../../client/runs/resolve.js';
+import { showRun } from '../../client/runs/show.js';
+import type { Emend } from '../../client/types.js';
+import { judgeByPolicy, parsePolicy, type Policy } from '../../documents/job/index.js';
+import { git } from '../../workspace/git/index.js';
+
+const NOTIFY_S = 30; // bound: A person's notify command.
+const NOTIFY_OUTPUT_BYTES = 4_096; // bound
+const PUBLISH_MS = 120_000; // bound: git push and gh.
+
+/** Throws ProblemError `usage` (no such file) or ProblemsError `config_invalid` with everything that is wrong. */
+export const readPolicy = async (path: string, cwd: string): Promise<Policy> => {
+  const source =
+    (await readGivenText(resolve(cwd, path), UNREADABLE)) ??
+    fail('usage', `--policy ${path}: there is no such file that can be read.`, 'docs/cli.md describes policies.');
+  const parsed = parsePolicy(source, relative(cwd, resolve(cwd, path)));
+  if (parsed.ok) return parsed.value;
+  const [first, ...others] = parsed.problems;
+  throw new ProblemsError([first ?? problem('config_invalid', `${path}:1: cannot be read`), ...others]);
+};
+
+/** Approves where the proposal is within the policy's bounds (returns nothing), else says why not. */
+export const approveBy =
+  (io: Io, emend: Emend, policy: Policy, path: string, quiet: boolean) =>
+  async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
+    const { proposal, ledger } = await showRun(emend, run);
+    const looked = proposal?.id === decision.proposalId ? proposal : null;
+    if (looked === null) return ['the proposal could not be read'];
+    const why = judgeByPolicy(policy, looked, ledger);
+    if (why.length > 0) return why;
+    const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
+    const result = await decide(emend, run, {
+      answer: 'approve',
+      decision: decision.id,
+      note: `within the policy ${path} (${digest})`,
+      by: { name: loginName(), from: 'policy' },
+    });
+    if (!quiet) io.out(plain(`approved by the policy ${path}: ${result.message}`));
+    return [];
+  };
+
+// `notify:` a person's own command, run at each decision point by the command that follows the run. It comes from the person's own
+// settings and from nowhere else: a file in a workspace may be a model's work. It sees no key of ours; whatever becomes of it, the run goes on.
+
+/** The command, from `EMEND_NOTIFY` or `notify:` of the person's `config.yaml`; null: none. Throws where that file cannot be read. */
+export const notifyCommand = async ({ env }: Pick<Io, 'env'>): Promise<string | null> => {
+  if ((env.EMEND_NOTIFY ?? '') !== '') return env.EMEND_NOTIFY ?? null;
+  const config = env.XDG_CONFIG_HOME ?? '';
+  const path = join(config === '' ? join(env.HOME ?? homedir(), '.config') : config, 'emend', 'config.yaml');
+  const source = await readGivenText(path, UNREADABLE);
+  if (source === null) return null;
+  const yaml = readYaml(source, 0);
+  const next = 'It knows one key, `notify`: a command.';
+  if (!yaml.ok) return fail('config_invalid', `${path}:${yaml.faults[0]?.line ?? 1}: bad YAML`, next);
+  const map = yaml.value ?? {};
+  const strange = isRecord(map) ? Object.keys(map).find((key) => key !== 'notify') : '';
+  const notify = isRecord(map) ? (map.notify ?? null) : null;
+  if (strange !== undefined) return fail('config_invalid', `${path}:1: ${strange}: unknown key`, next);
+  if (notify !== null && typeof notify !== 'string')
+    return fail('config_invalid', `${path}:${yaml.lineOf(['notify'])}: notify: expected a command, as text`, next);
+  return notify;
+};
+
+/** Never throws. What went wrong is a line on stderr. */
+export const notify = async (
+  io: Io,
+  command: string,
+  { stepKey, workspace, jobPath, title }: Pick<StepStatus, 'stepKey' | 'workspace' | 'jobPath' | 'title'>,
+  decision: DecisionPoint,
+): Promise<void> => {
+  const run = shownKey(stepKey);
+  const about = {
+    NOTIFY_RUN: run,
+    NOTIFY_DECISION: decision.id,
+    NOTIFY_REASON: decision.reason,
+    NOTIFY_MESSAGE: decision.message,
+    NOTIFY_WORKSPACE: workspace,
+    NOTIFY_JOB: jobPath,
+    NOTIFY_TITLE: title,
+    NOTIFY_COMMAND: `emend review ${run}`,
+  };
+  try {
+    const ran = await runCommand({
+      command,
+      cwd: io.cwd,
+      env: { ...io.env, ...about },
+      timeout_s: NOTIFY_S,
+      maxOutput_bytes: NOTIFY_OUTPUT_BYTES,
+    });
+    if (ran.exit !== 0) io.err(plain(`The notify command ended with ${String(ran.exit)}: ${ran.output.trim()}`));
+  } catch (error) {
+    io.err(plain(`The notify command could not be run: ${error instanceof Error ? error.message : String(error)}`));
+  }
+};
+
+// Puts a run's commit on a branch of a remote, and opens a draft pull request, where a person asked for it on the command line.
+
+export interface Publishing {
+  /** Branch on the remote. */
+  readonly branch: string;
+  readonly remote: string;
+  /** Open a draft pull request with `gh`. */
+  readonly pullRequest: boolean;
+}
+
+interface Ran {
+  readonly ok: boolean;
+  readonly missing: boolean;
+  readonly output: string;
+}
+
+const gh = (args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> =>
+  new Promise((resolve) => {
+    execFile('gh', [...args], { cwd, env, timeout: PUBLISH_MS, encoding: 'utf8' }, (error, stdout, stderr) => {
+      resolve({ ok: error === null, missing: error?.code === 'ENOENT', output: `${stdout}${stderr}`.trim() });
+    });
+  });
+
+/** Throws ProblemError `usage`: git takes no such branch name. Asked before anything is started. */
+export const checkBranch = async ({ branch }: Publishing, cwd: string): Promise<void> => {
+  const checked = await git(['check-ref-format', '--branch', branch], { cwd });
+  if (!checked.ok)
+    fail('usage', `--push ${branch.slice(0, 100)}: git takes no such name of a branch.`, 'As in --push emend/greet.');
+};
+
+/** Throws ProblemError `git_failed` with the tool's words; the commit is made either way. */
+export const publish = async (
+  io: Io,
+  result: StepResult,
+  { branch, remote, pullRequest }: Publishing,
+  { workspace, title, run }: { readonly workspace: string; readonly title: string; readonly run: string },
+): Promise<void> => {
+  const { commit } = result;
+  if (commit === null) {
+    io.err('Nothing was committed, so nothing is pushed.');
+    return;
+  }
+  const again = `Push it yourself: git push ${remote} ${commit.slice(0, 12)}:refs/heads/${branch}`;
+  // Never forced: a branch that has gone on is a person's to look at.
+  const args = ['push', remote, `${commit}:refs/heads/${branch}`];
+  const pushed = await git(args, { cwd: workspace, timeout_ms: PUBLISH_MS });
+  if (!pushed.ok) fail('git_failed', pushed.problem.message, again);
+  io.err(plain(`pushed ${commit.slice(0, 12)} to ${branch} of ${remote}`));
+  if (!pullRequest) return;
+  const body = `Made by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
+  const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
+  // gh needs its token; it is the person's tool and no model's.
+  const opened = await gh(create, workspace, { ...io.env, GH_PROMPT_DISABLED: '1' });
+  if (opened.missing)
+    fail(
+      'git_failed',
+      'There is no `gh` to open a pull request with.',
+      `The branch ${branch} is pushed; open it from there.`,
+    );
+  if (!opened.ok) fail('git_failed', `gh pr create: ${opened.output}`, `The branch ${branch} is pushed.`);
+  io.err(plain(opened.output));
+};

@@ -1,0 +1,202 @@
+/**
+ * What `--json` prints, by command: one type for each, and the one way out. docs/reference/json.schema.json is generated from these types
+ * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
+ */
+import type { PatchedFile } from './local/patch.js';
+import type { UsedRung, Reason } from '../edits/index.js';
+import type { AnswerFormat, Finding, Format } from '../shared/formats.js';
+import type { LastChange } from '../workspace/apply/index.js';
+import type { DecideResult } from '../client/runs/decide.js';
+import type { EndedWorktree } from '../client/ended/runs.js';
+import type { Removed, Garbage } from '../client/gc/index.js';
+import type { HoldEnded, ReleasedHold, StaleHold } from '../client/ended/locks.js';
+import type { RunList } from '../client/runs/list.js';
+import type { PhaseCost, RunStats } from '../client/archive/stats.js';
+import type { ReportFacts } from '../client/archive/report.js';
+import type { ShownRun } from '../client/runs/show.js';
+import type { StartedStep } from '../client/runs/start.js';
+import type { ClosedRun } from '../client/types.js';
+import type { PlanReport, PlanStats } from '../documents/plan/index.js';
+import type { DecisionPoint } from '../shared/decisions.js';
+import type { StepEvent } from '../shared/events.js';
+import type { ExitCode, Problem } from '../shared/problems.js';
+import type { RunState, StepStatus } from '../shared/run.js';
+import type { SealedProposal } from '../shared/proposal-activities.js';
+import type { RecoveredTransaction, FileConflict } from '../workspace/ports.js';
+import type { FollowedPlan } from './follow-plan.js';
+import type { WrittenFile } from './commands/plan-files.js';
+
+/** The JSON of `emend undo --json`; docs/cli.md describes it. */
+export interface UndoReport {
+  readonly v: 1;
+  readonly outcome: 'undone' | 'would_undo' | 'nothing' | 'touched' | 'committed' | 'partly_undone';
+  readonly workspace: string;
+  /** Key of the patch or run that made the change; null: there is none. */
+  readonly step: string | null;
+  readonly by: LastChange['by'] | null;
+  /** ISO time of the change. */
+  readonly at: string | null;
+  readonly commit: string | null;
+  readonly files: LastChange['files'];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  readonly exit: ExitCode;
+}
+
+/** The JSON of `emend patch --json`; docs/cli.md describes it. */
+export interface PatchReport {
+  readonly v: 1;
+  readonly outcome:
+    | 'applied'
+    | 'would_apply'
+    | 'unchanged'
+    | 'truncated'
+    | 'unmarked'
+    | 'invalid'
+    | 'refused'
+    | 'declined'
+    | 'needs_lines'
+    | 'base_changed'
+    | 'conflict';
+  /** With --check: nothing was written. */
+  readonly checked: boolean;
+  readonly workspace: string;
+  readonly format: AnswerFormat;
+  /** Key of what was applied; null: nothing was. */
+  readonly patch: string | null;
+  readonly files: readonly PatchedFile[];
+  readonly rungs: readonly UsedRung[];
+  readonly findings: readonly Finding[];
+  readonly notes: readonly Reason[];
+  readonly reasons: readonly Reason[];
+  readonly conflicts: readonly FileConflict[];
+  readonly recovered: readonly RecoveredTransaction[];
+  /** The combined diff; '' where there is none. */
+  readonly diff: string;
+  readonly exit: ExitCode;
+}
+
+interface Begun extends StartedStep {
+  readonly v: 1;
+  /** Address in the Temporal UI; null where none is known. */
+  readonly link: string | null;
+  readonly exit: ExitCode;
+}
+export type RunOutcome =
+  | ({ readonly state: 'closed' } & ClosedRun)
+  | {
+      readonly state: 'waiting';
+      readonly decision: DecisionPoint | null;
+      readonly status: StepStatus;
+      /** What a policy said; empty without one. */
+      readonly why: readonly string[];
+    }
+  | { readonly state: 'no_worker'; readonly message: string }
+  | { readonly state: 'interrupted' };
+interface Recovered {
+  readonly transactions: readonly RecoveredTransaction[];
+  readonly holds: readonly StaleHold[];
+  readonly released: readonly ReleasedHold[];
+}
+
+export interface JsonOutputs {
+  readonly error: {
+    readonly error: Partial<Problem> & { readonly problems: readonly Problem[] };
+    readonly exit: ExitCode;
+  };
+  readonly run: Begun & RunOutcome;
+  readonly list: RunList & Recovered;
+  readonly show: ShownRun;
+  /** Null: the run has no proposal. */
+  readonly diff: { readonly proposal: SealedProposal; readonly diff: string } | null;
+  /** One a line. */
+  readonly events: StepEvent;
+  /** One a line. */
+  readonly watch: {
+    readonly v: 1;
+    readonly at: string;
+    readonly stepKey: string;
+    readonly state: RunState;
+    readonly doing: string;
+    readonly job: string;
+    readonly decision: Pick<DecisionPoint, 'id' | 'reason'> | null;
+    readonly note: string | null;
+  };
+  /** `phases`: of a plan, what each cost. */
+  readonly report: ReportFacts & {
+    readonly diff: string | null;
+    readonly outputs: readonly (string | null)[];
+    readonly phases: readonly PhaseCost[];
+  };
+  readonly stats: { readonly v: 1; readonly costs?: readonly PhaseCost[]; readonly steps?: RunStats } & PlanStats;
+  /** `approve`, `skip`, `retry`, `revise` and `abort` too. */
+  readonly decide: DecideResult;
+  readonly patch: PatchReport;
+  readonly undo: UndoReport;
+  readonly doctor: readonly Check[];
+  readonly 'doctor --model': { readonly v: 1; readonly model: string; readonly trials: readonly FormatTrial[] };
+  readonly recover: { readonly v: 1; readonly worktrees: readonly EndedWorktree[] } & Recovered;
+  /** `--keep` too. */
+  readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & HoldEnded;
+  readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Garbage;
+  /** `plan score` and `plan show` too. */
+  readonly 'plan check': PlanReport;
+  /** `plan collapse` too. */
+  readonly 'plan expand': {
+    readonly v: 1;
+    readonly verb: 'expand' | 'collapse';
+    readonly kind: 'phase' | 'stage';
+    readonly parts: readonly { readonly phase: number; readonly stage: number | null; readonly why: string | null }[];
+    readonly files: readonly WrittenFile[];
+  };
+  readonly 'plan rollback': {
+    readonly v: 1;
+    readonly phase: number;
+    readonly commit: string;
+    /** Newest first. */
+    readonly reverted: readonly string[];
+    readonly files: readonly string[];
+  };
+  readonly 'plan run': Begun & FollowedPlan;
+  /** `plan resume`, `plan stop` and `plan drift` too. */
+  readonly 'plan pause': {
+    readonly v: 1;
+    readonly workflowId: string;
+    readonly wish: 'pause' | 'resume' | 'stop' | 'drift';
+  };
+  readonly 'plan status': ShownRun;
+}
+export type JsonCommand = keyof JsonOutputs;
+
+/** The commands that print one object a line, or one that others read line by line. */
+export const IN_A_LINE: readonly JsonCommand[] = [
+  'run',
+  'plan run',
+  'events',
+  'watch',
+  'decide',
+  'stats',
+  'plan pause',
+];
+
+export interface FormatTrial {
+  readonly format: Format;
+  /** The answer was used and the file is as it should be. */
+  readonly works: boolean;
+  /** In a word: the answer's outcome, `wrong` (used, and another change than the one asked for), `prompt_cut`, or a failed call's kind. */
+  readonly outcome: string;
+  /** Why it does not work; empty where it does. */
+  readonly message: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly seconds: number;
+}
+
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  /** One line; never a secret. */
+  readonly found: string;
+  /** What to type; null where nothing is wrong. */
+  readonly mend: string | null;
+}

@@ -1,0 +1,229 @@
+/** From an answer to what it would do to the workspace; nothing is written. */
+import { join } from 'node:path';
+import {
+  checkPath,
+  wantedPaths,
+  type ApplyAnswerInput,
+  type OfferedFile,
+  type Reason,
+  applyAnswer,
+  detectFormat,
+  nonceOf,
+  type AnswerOutcome,
+  combinedDiff,
+  countChanged,
+  type DiffFile,
+  type Edited,
+} from '../../edits/index.js';
+import { encodingOf, parseConfig, type ProjectConfig, resolveLimits } from '../../documents/job/index.js';
+import {
+  eolForNewFile,
+  inspectTarget,
+  listWorkspaceFiles,
+  NEW_FILE_MODE,
+  namesBeside,
+} from '../../workspace/files/index.js';
+import { readGiven, readGivenText } from '../../system/given-file.js';
+import { DIALECTS, FORMATS, type AnswerFormat } from '../../shared/formats.js';
+import type { LimitName } from '../../shared/limits.js';
+import { fail, problem, ProblemError } from '../../shared/problems.js';
+import { loadSyntax } from '../../syntax/index.js';
+import type { StepKey } from '../../shared/ids.js';
+import type { BlobStore } from '../../stores/ports.js';
+import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
+
+// The files that an answer names, read from the workspace: exactly those, and only inside it.
+
+export interface Gathered {
+  readonly files: ReadonlyMap<string, OfferedFile>;
+  /** Paths that lead out of the workspace, name no regular file, or are too large or too many: the answer is not applied. */
+  readonly reasons: readonly Reason[];
+  readonly newFileEol: '\n' | '\r\n';
+  /** Paths of the answer at which there is nothing. */
+  readonly absent: readonly string[];
+  /** What differs from an absent one in letter case alone. */
+  readonly beside: readonly string[];
+}
+interface Wanted extends Pick<ApplyAnswerInput, 'format' | 'answer' | 'options'> {
+  readonly workspace: string;
+  readonly config: ProjectConfig;
+  readonly maxFile_bytes: number;
+  readonly maxFiles: number;
+}
+
+/** Reading an answer may ask for a file only once another is there, so it is read until it asks for nothing new. */
+const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
+  const { format, answer, options, workspace, config, maxFile_bytes, maxFiles } = wanted;
+  const files = new Map<string, OfferedFile>();
+  const absent: string[] = [];
+  const reasons: Reason[] = [];
+  const seen = new Set<string>();
+  for (;;) {
+    const news = wantedPaths({ format, answer, files, options }).filter((path) => !seen.has(path));
+    if (news.length === 0) break;
+    for (const asked of news) {
+      seen.add(asked);
+      const checked = checkPath(asked);
+      // The answer's own reading refuses it by name.
+      if (!checked.ok) continue;
+      const { path } = checked;
+      const found = await inspectTarget(workspace, path, maxFile_bytes);
+      if (found.ok) {
+        const encoding = encodingOf(config, path);
+        const bytes = await readGiven(found.value.realPath);
+        files.set(path, { bytes, mode: found.value.mode, ...(encoding === undefined ? {} : { encoding }) });
+      } else if (found.problem.code === 'target_missing') absent.push(path);
+      else reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });
+      if (files.size > maxFiles) {
+        const message = `The answer names more than ${maxFiles} files (maxFilesPerStep). Send it in parts.`;
+        return { files, reasons: [{ code: 'too_many_files', message }], newFileEol: '\n', absent, beside: [] };
+      }
+    }
+  }
+  const newFileEol = await endingOf(workspace, absent);
+  return { files, reasons, newFileEol, absent, beside: await namesBeside(workspace, absent) };
+};
+
+const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
+
+/** How new files end their lines, as the first of them would. */
+const endingOf = async (workspace: string, absent: readonly string[]): Promise<'\n' | '\r\n'> => {
+  const [first] = absent;
+  if (first === undefined) return '\n';
+  return eolForNewFile(workspace, first, (await listWorkspaceFiles(workspace)).files);
+};
+
+export interface Judged {
+  readonly format: AnswerFormat;
+  /** As `applyAnswer` says it, or `refused` where a path is not one of the workspace's files. */
+  readonly outcome: AnswerOutcome;
+  /** The files that the answer names and that exist. */
+  readonly offered: ReadonlyMap<string, OfferedFile>;
+}
+
+/** `emend.yaml` of the workspace: limits, rungs, encodings. Throws ProblemError `config_invalid`. */
+export const readConfig = async (workspace: string): Promise<ProjectConfig> => {
+  const source = await readGivenText(join(workspace, 'emend.yaml'));
+  const config = parseConfig(source, 'emend.yaml');
+  if (config.ok) return config.value;
+  const [first = problem('config_invalid', 'emend.yaml cannot be read.')] = config.problems;
+  throw new ProblemError({ ...first, message: config.problems.map(({ message }) => message).join('\n') });
+};
+
+/** No job says anything here: emend.yaml, else the defaults. */
+export const limitOf = (config: ProjectConfig, name: LimitName): number =>
+  resolveLimits(config, { limits: {} }, {})[name] ?? Infinity;
+
+const ANSWER_FORMATS: readonly AnswerFormat[] = [...FORMATS, ...DIALECTS];
+
+/** `asked`: a format, or `auto`. Throws ProblemError `usage` where no format can be told. */
+export const formatOf = (asked: string, answer: string): AnswerFormat => {
+  const named = ANSWER_FORMATS.find((name) => name === asked);
+  if (named !== undefined) return named;
+  const list = ANSWER_FORMATS.join(', ');
+  if (asked !== 'auto') return fail('usage', `--format expected auto or one of ${list}; received "${asked}".`);
+  return (
+    detectFormat(answer) ??
+    fail('usage', 'No line of the answer opens one of the known formats.', `Name it with --format: ${list}.`)
+  );
+};
+
+/**
+ * Running the command is the decision: no marker is asked for, files may be made and deleted, rungs have their defaults or what
+ * emend.yaml says. What remains to refuse is what does not fit, and findings that refuse.
+ */
+export const judge = async (
+  workspace: string,
+  config: ProjectConfig,
+  format: AnswerFormat,
+  answer: string,
+): Promise<Judged> => {
+  const nonce = nonceOf(answer);
+  const options = {
+    requireMarker: false,
+    rungs: config.rungs,
+    guards: config.guards,
+    allowDelete: true,
+    mayCreateUnder: [''],
+    ...(nonce === undefined ? {} : { nonce }),
+  };
+  const { files, reasons, newFileEol, absent, beside } = await gatherFiles({
+    ...{ format, answer, options, workspace, config },
+    maxFile_bytes: limitOf(config, 'maxFile_bytes'),
+    maxFiles: limitOf(config, 'maxFilesPerStep'),
+  });
+  if (reasons.length > 0) return { format, outcome: refused(reasons), offered: files };
+  return {
+    format,
+    outcome: applyAnswer({
+      ...{ format, answer, files },
+      options: { ...options, newFileEol, beside, syntax: await loadSyntax([...files.keys(), ...absent]) },
+    }),
+    offered: files,
+  };
+};
+
+const refused = (reasons: readonly Reason[]): AnswerOutcome => ({ outcome: 'refused', reasons });
+
+// An outcome as a proposal that the apply transaction takes: bytes in the blob store, one hash over all of it, the combined diff.
+
+export interface PatchedFile {
+  readonly path: string;
+  readonly change: 'edit' | 'create' | 'delete' | 'move';
+  /** Where a moved file was. */
+  readonly from?: string;
+  readonly added: number;
+  readonly removed: number;
+}
+export interface Drawn {
+  readonly diff: string;
+  readonly files: readonly PatchedFile[];
+}
+
+/** In order of paths; a move is one file. */
+export const drawPatch = (edited: Edited, offered: ReadonlyMap<string, OfferedFile>): Drawn => {
+  const movedTo = new Map(edited.moves.map(({ from, to }) => [to, from]));
+  const movedAway = new Set(edited.moves.map(({ from }) => from));
+  const drawn = [...edited.files]
+    .filter(([path]) => !movedAway.has(path))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, result]): { readonly file: PatchedFile; readonly diff: DiffFile } => {
+      const from = movedTo.get(path);
+      const base = offered.get(from ?? path);
+      const sides: DiffFile = {
+        path,
+        base: base?.bytes ?? null,
+        result: result === 'absent' ? null : result.bytes,
+        ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
+        ...(result === 'absent' || result.mode === undefined ? {} : { resultMode: result.mode }),
+        ...(from === undefined ? {} : { moveFrom: from }),
+        ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
+      };
+      const change =
+        from !== undefined ? 'move' : result === 'absent' ? 'delete' : base === undefined ? 'create' : 'edit';
+      const file = { path, change, ...(from === undefined ? {} : { from }), ...countChanged([sides]) } as const;
+      return { file, diff: sides };
+    });
+  return { diff: combinedDiff(drawn.map(({ diff }) => diff)), files: drawn.map(({ file }) => file) };
+};
+
+/** Bases and results go into the blob store: undo needs the ones, recovery the others. */
+export const sealPatch = async (
+  blobs: BlobStore,
+  stepKey: StepKey,
+  edited: Edited,
+  offered: ReadonlyMap<string, OfferedFile>,
+): Promise<Proposal> => {
+  const files: ProposalFile[] = [];
+  for (const [path, result] of [...edited.files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const base = offered.get(path);
+    const baseMode = base?.mode ?? NEW_FILE_MODE;
+    files.push({
+      path,
+      base: base?.bytes == null ? null : { ref: await blobs.put(base.bytes), mode: baseMode },
+      result: result === 'absent' ? null : { ref: await blobs.put(result.bytes), mode: result.mode ?? baseMode },
+      by: 'model',
+    });
+  }
+  return { v: 1, stepKey, files, moves: edited.moves };
+};

@@ -1,0 +1,252 @@
+/** `emend plan ...`: names, flags and help texts. */
+import { Argument, Option, type Command } from 'commander';
+import type { ExitCode } from '../shared/problems.js';
+import type { Io } from './io.js';
+
+// Options that several commands have.
+
+export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
+export const json = (): Option => new Option('--json', 'print JSON');
+export const live = (): Option =>
+  new Option('--live', 'also print what running model calls write, as it arrives').conflicts(['json', 'quiet']);
+/** Of the commands that print more than their result: progress, or what to type next. */
+export const quiet = (): Option =>
+  new Option('--quiet', 'print the result and what went wrong, no progress and no hints');
+
+const PLAN = 'a plan: its Markdown file, or the folder of that name';
+
+export const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+  const plan = program
+    .command('plan')
+    .description('a plan: its phases, waves and scores, and the files that they lie in');
+  const look = (name: 'check' | 'score' | 'show', description: string): void => {
+    plan
+      .command(name)
+      .argument('<plan>', PLAN)
+      .description(description)
+      .addOption(json())
+      .action(async (path: string, flags: object) => {
+        const commands = await import('./commands/plan-edit.js');
+        finish(await commands[name](io, path, flags));
+      });
+  };
+  const change = (verb: 'expand' | 'collapse', description: string, rule: string): void => {
+    plan
+      .command(verb)
+      .argument('<kind>', 'phase or stage')
+      .argument('<plan>', PLAN)
+      .argument('[n]', 'the phase, or PHASE.STAGE as in 2.1')
+      .description(description)
+      .option('--auto', rule)
+      .addOption(json())
+      .action(async (kind: string, path: string, n: string | undefined, flags: object) => {
+        const { changePlan } = await import('./commands/plan-edit.js');
+        finish(await changePlan(io, verb, kind, path, n, flags));
+      });
+  };
+  addPlanRuns(plan, io, finish);
+  look('check', 'structure, waves, scores, and everything that is wrong, at once');
+  look('score', 'the complexity of each phase, addend by addend');
+  look('show', 'levels and files: what is expanded, and where its text is');
+  change('expand', 'move the text of a phase or stage into a file of its own', 'those that are above a threshold');
+  change(
+    'collapse',
+    'bring the text of a phase or stage back',
+    'of completed phases with at most 5 tasks and a score below 6',
+  );
+};
+
+const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): void => {
+  plan
+    .command('run')
+    .argument('<plan>', PLAN)
+    .description('carry a plan out, phase by phase, or join its open run')
+    .option('--phase <n>', 'begin with this phase; those before it are taken as done')
+    .addOption(
+      new Option('--sequential', 'one phase after the other, whatever the dependencies allow').conflicts('waves'),
+    )
+    .option('--waves', 'phases of a wave side by side; the default where a phase declares dependencies')
+    .option('--auto', 'approve each phase by policy, as `approval: auto` does')
+    .option('--restart', 'go by the markers of the document alone, whatever an earlier run left')
+    .option('--force-replan', 'replan past the limit: the counter of the phase begins anew')
+    .option('--report-scope-drift <text>', 'work that the plan does not hold; taken up before the first phase')
+    .option('--dev', 'start what is missing (server, worker) for as long as this command runs')
+    .option('--wait', 'wait through decisions that somebody answers elsewhere')
+    .option('--yes', 'approve the estimate (within budgets) and every proposal here')
+    .option('--set <limit=value>', 'set a budget of the plan, or a limit of its phases; again and again', collect, [])
+    .option('--hint <text>', 'goes into the prompts of this run; again and again', collect, [])
+    .addOption(quiet())
+    .addOption(json())
+    .action(async (path: string, flags: object) => {
+      const { runPlan } = await import('./commands/plan-run.js');
+      finish(await runPlan(io, path, flags as Parameters<typeof runPlan>[2]));
+    });
+  const wish = (name: 'pause' | 'resume', description: string): void => {
+    plan
+      .command(name)
+      .argument('<plan>', PLAN)
+      .description(description)
+      .addOption(quiet())
+      .addOption(json())
+      .action(async (path: string, flags: object) => {
+        const commands = await import('./commands/plan-run.js');
+        finish(await commands[name](io, path, flags));
+      });
+  };
+  wish('pause', 'wait before the next phase');
+  wish('resume', 'go on after a pause, or start the plan where it was left');
+  plan
+    .command('status')
+    .argument('<plan>', PLAN)
+    .description('what the run of the plan does, phase by phase')
+    .addOption(json())
+    .action(async (path: string, flags: object) => {
+      const { status } = await import('./commands/plan-run.js');
+      finish(await status(io, path, flags));
+    });
+  plan
+    .command('drift')
+    .argument('<plan>', PLAN)
+    .argument('<text>', 'what the plan does not hold')
+    .description('report work that is out of the scope of the plan; taken up before the next phase')
+    .addOption(json())
+    .action(async (path: string, text: string, flags: object) => {
+      const { drift } = await import('./commands/plan-run.js');
+      finish(await drift(io, path, text, flags));
+    });
+  plan
+    .command('rollback')
+    .argument('<plan>', PLAN)
+    .argument('<n>', 'the phase')
+    .description('take back what a phase committed, with one new commit, and open the phase again')
+    .addOption(json())
+    .action(async (path: string, n: string, flags: object) => {
+      const { rollback } = await import('./commands/plan-rollback.js');
+      finish(await rollback(io, path, n, flags));
+    });
+  plan
+    .command('stop')
+    .argument('<plan>', PLAN)
+    .description('end the run of the plan when the phase that is under way is done')
+    .requiredOption('--after-phase', 'the only way to stop: `emend abort RUN` ends it at once')
+    .addOption(quiet())
+    .addOption(json())
+    .action(async (path: string, flags: object) => {
+      const { stop } = await import('./commands/plan-run.js');
+      finish(await stop(io, path, flags));
+    });
+};
+
+// Commands beside a run: following it, reporting on it, and files to begin with. Names, flags and help texts.
+
+const RUN = 'the first 4 or more digits of a run, or its workflow id';
+const OUT = (): Option => new Option('--out <file>', 'write it there instead of to stdout');
+
+export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+  program
+    .command('watch')
+    .argument('[run]', `${RUN}; default: all open runs`)
+    .description('a line for each change of a run, or of all open runs')
+    .addOption(quiet())
+    .addOption(new Option('--json', 'print one JSON object a line'))
+    .action(async (run: string | undefined, flags: object) => {
+      const { watch } = await import('./commands/watch.js');
+      finish(await watch(io, run, flags));
+    });
+
+  program
+    .command('report')
+    .argument('<run>', RUN)
+    .description('what a run did, decided and cost: one file to read or to send')
+    .addOption(new Option('--markdown', 'Markdown (default)').conflicts('html'))
+    .addOption(new Option('--html', 'one HTML file that loads nothing from elsewhere'))
+    .addOption(OUT())
+    .addOption(quiet())
+    .addOption(json())
+    .action(async (run: string, flags: object) => {
+      const { report } = await import('./commands/report.js');
+      finish(await report(io, run, flags));
+    });
+
+  program
+    .command('stats')
+    .argument('[run]', RUN)
+    .description('what runs and plans in the archive came to; of one plan: tokens and money per phase')
+    .option('--since <day>', 'only runs that began on this day or later (YYYY-MM-DD)')
+    .addOption(json())
+    .action(async (run: string | undefined, flags: object) => {
+      const { stats } = await import('./commands/stats.js');
+      finish(await stats(io, run, flags));
+    });
+
+  program
+    .command('init')
+    .description('write a commented emend.yaml and a first job, where there are none')
+    .addOption(quiet())
+    .action(async (flags: object) => {
+      const { init } = await import('./commands/init.js');
+      finish(await init(io, flags));
+    });
+
+  program
+    .command('new')
+    .addArgument(new Argument('<kind>', 'job or plan'))
+    .argument('<path>', 'the Markdown file to write')
+    .description('write a job or a plan to begin with')
+    .option('--title <text>', 'its heading; default: from the name')
+    .option('--file <path>', 'a file that the job edits (again and again)', collect, [])
+    .addOption(quiet())
+    .action(async (kind: string, path: string, flags: object) => {
+      const { makeNew } = await import('./commands/init.js');
+      finish(await makeNew(io, kind, path, flags as Parameters<typeof makeNew>[3]));
+    });
+
+  program
+    .command('completion')
+    .argument('<shell>', 'bash, zsh or fish')
+    .description('a script that completes commands, flags and files')
+    .action(async (shell: string) => {
+      const { completion } = await import('./commands/completion.js');
+      finish(completion(io, program, shell));
+    });
+};
+
+/** Examples that the help of each command shows. A test reads them with the command line's own parser. */
+export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  run: [
+    'emend run jobs/greet.md --dev',
+    'emend run jobs/greet.md --policy review.yaml --wait --quiet',
+    'emend run jobs/greet.md --yes --push emend/greet --draft-pr',
+  ],
+  list: ['emend list', 'emend list --json'],
+  show: ['emend show 3f2a', 'emend show 3f2a --json'],
+  diff: ['emend diff 3f2a', 'emend diff 3f2a | git apply --check'],
+  review: ['emend review', 'emend review 3f2a'],
+  watch: ['emend watch', 'emend watch 3f2a --json'],
+  report: ['emend report 3f2a --html --out report.html', 'emend report 3f2a'],
+  stats: ['emend stats', 'emend stats --since 2026-01-01 --json'],
+  init: ['emend init'],
+  new: ['emend new job jobs/greet.md --file src/greet.js', 'emend new plan plans/010_greet.md'],
+  completion: ['eval "$(emend completion bash)"', 'emend completion fish | source'],
+  decide: [
+    'emend decide 3f2a rebase',
+    'emend decide 3f2a select --decision 1-3f2a90c1-0be1d2f4 --hunk src/a.ts:1,3',
+    'emend decide 3f2a retry --set outputBudget_tokens=32768',
+  ],
+  approve: ['emend approve 3f2a', 'emend approve 3f2a --decision 1-3f2a90c1-0be1d2f4 --file src/a.ts'],
+  skip: ['emend skip 3f2a --file src/b.ts'],
+  retry: ['emend retry 3f2a --note "the tests are in test/"'],
+  revise: ['emend revise 3f2a --note "keep the old name"'],
+  abort: ['emend abort 3f2a'],
+  patch: ['emend patch answer.txt --check', 'git diff | emend patch -'],
+  undo: ['emend undo --check', 'emend undo'],
+  events: ['emend events 3f2a --follow'],
+  plan: ['emend plan check plans/010_greet.md', 'emend plan expand phase plans/010_greet.md 2'],
+  recover: ['emend recover', 'emend recover --undo 3f2a'],
+  gc: ['emend gc --dry-run', 'emend gc --older-than 30'],
+  dev: ['emend dev'],
+  web: ['emend web --port 8080'],
+  worker: ['emend worker'],
+  doctor: ['emend doctor'],
+  rehearse: ['emend rehearse demo/script.yaml --port 4011'],
+};

@@ -1,0 +1,211 @@
+/** A run on one screen: state, ledger, waiting decision, result. Pure. */
+import { shownKey } from '../../shared/ids.js';
+import type { HoldEnded, ReleasedHold, StaleHold } from '../../client/ended/locks.js';
+import type { EndedWorktree } from '../../client/ended/runs.js';
+import { count, plain, line, table } from './text.js';
+import type { PlanProgress } from '../../shared/plan.js';
+import type { PhaseWaiting, ShownRun } from '../../client/runs/show.js';
+import type { RecoveredTransaction } from '../../workspace/ports.js';
+import { formatText, sizeText } from '../../shared/event-text.js';
+import { clockTime, type Outage } from '../../shared/outage.js';
+import { PROBLEMS } from '../../shared/problems.js';
+import type { LedgerRow, StepResult } from '../../shared/run.js';
+import { decisionLines } from './decision.js';
+import { usageText } from '../../shared/usage.js';
+
+const HELD_FILES = 20; // bound: Files of a workspace that an ended run holds.
+const PHASE_ROWS = 60; // bound: Phases in `emend show`.
+const LEDGER_ROWS = 25; // bound: Files in `emend show`.
+
+// A plan's run: its phases in a table. Pure.
+
+const planLines = (
+  { phases, pausedBy, stopAfterPhase }: PlanProgress,
+  width: number,
+  waiting: readonly PhaseWaiting[] = [],
+): readonly string[] => {
+  const rows = phases
+    .slice(0, PHASE_ROWS)
+    .map((phase) => [
+      `  ${phase.number}`,
+      line(phase.name, 40),
+      ...standing(phase, waiting.find(({ run }) => run === phase.run)?.reason),
+      count(phase.tasks, 'task'),
+      `score ${phase.score}`,
+      phase.commit === null ? '' : phase.commit.slice(0, 12),
+      plain(phase.why ?? ''),
+    ]);
+  return [
+    ...table(rows).map((text) => line(text, width)),
+    ...(phases.length > PHASE_ROWS ? [`  and ${phases.length - PHASE_ROWS} more`] : []),
+    ...(pausedBy === null ? [] : [`  paused by ${plain(pausedBy)}: emend plan resume PLAN`]),
+    ...(stopAfterPhase === null ? [] : [`  stops after this phase (${plain(stopAfterPhase)})`]),
+  ];
+};
+
+/** How it stands, and what one types next: before what a narrow terminal may cut off. */
+const standing = (
+  { status, run }: PlanProgress['phases'][number],
+  reason: PhaseWaiting['reason'] | undefined,
+): readonly [string, string] => {
+  if (run === null) return [status, ''];
+  return reason === undefined
+    ? [status, `emend show ${shownKey(run)}`]
+    : [`waits: ${reason}`, `emend review ${shownKey(run)}`];
+};
+
+/** `fold`: a terminal's columns. */
+export const viewLines = (view: ShownRun, shown: string, width: number, fold = Infinity): readonly string[] => {
+  const { status } = view;
+  return [
+    `${shown}  ${line(status.title || status.jobPath, width - shown.length - 2)}`,
+    ...table([
+      ['  state', `${status.state}${status.doing === '' ? '' : `: ${line(status.doing, width - 16)}`}`],
+      ['  job', plain(status.jobPath)],
+      ['  workspace', plain(status.workspace)],
+      ['  workflow', view.workflowId ?? 'unknown'],
+      ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
+      ['  so far', usageText(status.usage)],
+    ]),
+    ...(view.note === null
+      ? []
+      : [
+          '',
+          `  ${plain(view.note)}`,
+          '  Shown is what this machine has in its archive; it may lag behind. `emend dev` or `emend worker` brings the run back.',
+        ]),
+    ...ledgerLines(view.ledger, width),
+    ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width, view.phasesWaiting)]),
+    ...(status.outage === undefined ? [] : ['', ...outageLines(status.outage, shown)]),
+    ...(status.ignored.length === 0
+      ? []
+      : [
+          '',
+          `did not count: ${status.ignoredCount ?? status.ignored.length}, the last:`,
+          ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width)),
+        ]),
+    ...(status.decision === null
+      ? []
+      : ['', ...decisionLines(shown, status.decision, { width, fold, proposal: view.proposal })]),
+    ...(status.result === null ? [] : ['', ...resultLines(status.result, shown)]),
+  ];
+};
+
+/** Whole: what the server said is what a person goes by. */
+const outageLines = ({ message, tries, next, id }: Outage, shown: string): readonly string[] => [
+  plain(`the model is down: ${message}`),
+  `  try ${tries + 1} at ${clockTime(next)} (${id}); nobody has to do anything`,
+  '',
+  `  emend retry ${shown}            try at once; nothing is approved by it`,
+];
+
+const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string[] => {
+  if (rows.length === 0) return [];
+  const cells = rows
+    .slice(0, LEDGER_ROWS)
+    .map((row) => [
+      `  ${line(row.path, 60)}`,
+      row.verdict === null ? row.status : `${row.status}, ${row.verdict}`,
+      formatText(row),
+      sizeText(row),
+      row.attempts === 0 ? '' : count(row.attempts, 'refused answer'),
+      row.reason ?? '',
+    ]);
+  return [
+    '',
+    ...table([['  file', 'status', 'format', 'size', '', ''], ...cells]).map((text) => line(text, width)),
+    ...(rows.length > LEDGER_ROWS ? [`  and ${rows.length - LEDGER_ROWS} more (emend show RUN --json lists all)`] : []),
+  ];
+};
+
+const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = {
+  committed: (result) => `committed ${count(result.files.length, 'file')} as ${(result.commit ?? '').slice(0, 12)}`,
+  applied: (result) => `applied to ${count(result.files.length, 'file')}; nothing was committed`,
+  unchanged: () => 'nothing to change',
+  skipped: () => 'skipped: nothing was changed',
+  aborted: ({ openOnHost }) =>
+    openOnHost === undefined
+      ? 'aborted: what was applied and not committed was rolled back'
+      : 'aborted without its host',
+  refused: () => 'refused before anything was written',
+  failed: () => 'failed',
+  tests_failed: () => 'its tests failed: what was applied was rolled back',
+  completed: (result) => `completed: ${phasesText(result)}`,
+  incomplete: (result) => `came to its end with phases that are not completed: ${phasesText(result)}`,
+  stopped: (result) => `stopped after a phase: ${phasesText(result)}`,
+};
+
+const phasesText = ({ plan }: StepResult): string => {
+  const phases = plan?.phases ?? [];
+  return `${phases.filter(({ status }) => status === 'completed').length} of ${count(phases.length, 'phase')} completed`;
+};
+
+export const resultLines = (result: StepResult, shown: string): readonly string[] => [
+  `${shown}  ${SENTENCE[result.outcome](result)}`,
+  ...(result.problem === null
+    ? []
+    : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
+  ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
+  `  ${usageText(result.usage)}`,
+  ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),
+  ...(result.plan?.kept ?? []).map(
+    ({ phase, ref }) => `  Phase ${phase} is committed and not merged: git merge ${ref}`,
+  ),
+];
+
+// Workspaces that ended runs held or still hold. Pure.
+
+const BECAUSE: Record<ReleasedHold['because'], string> = {
+  nothing_applied: 'nothing of it is applied',
+  committed: 'its commit is there',
+  finished: 'it came to its own end',
+  put_back: 'it was aborted while this host took no work',
+};
+
+export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedHold): readonly string[] => [
+  `${shownKey(stepKey)}  has ended (${ended}) and held ${plain(workspace)}, which is free now: ${BECAUSE[because]}.`,
+  ...(undone === undefined ? [] : undoneLines(undone)),
+];
+
+const undoneLines = ({ files, kept }: HoldEnded): readonly string[] => [
+  `  ${count(files.length, 'file')} put back`,
+  ...kept.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
+];
+
+export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleHold): readonly string[] => {
+  const run = shownKey(stepKey);
+  const more = files.length > HELD_FILES ? ` and ${files.length - HELD_FILES} more` : '';
+  if (elsewhere)
+    return [
+      `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
+      '  It worked from another EMEND_HOME: run `emend recover` with that one, which knows what it applied.',
+      `  emend recover --keep ${run}   frees the workspace where that home is lost`,
+    ];
+  return [
+    `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
+    `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, HELD_FILES).join(', '))}${more}`}`,
+    `  emend recover --undo ${run}   puts its files back`,
+    `  emend recover --keep ${run}   keeps them as they are`,
+  ];
+};
+
+export const worktreeLine = ({ plan, name, path, dropped, kept, why }: EndedWorktree): string =>
+  why === null
+    ? `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}${kept === null ? '' : `, kept as ${kept}`}`}.`
+    : `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree ${plain(path)} is still there: ${plain(why)}`;
+
+// What recovery did to transactions that were left open. Pure.
+
+const DID: Record<RecoveredTransaction['did'], string> = {
+  finished: 'finished: the change is there in full',
+  reverted: 'reverted: the files are as they were',
+  left_to_live_process: 'left alone: a live process is at work on it',
+  workspace_missing: 'left alone: the workspace is not there',
+  failed: 'could not be recovered',
+};
+
+export const transactionLines = (transactions: readonly RecoveredTransaction[]): readonly string[] =>
+  transactions.flatMap(({ stepKey, workspace, did, pids = [], conflicts }) => [
+    `${shownKey(stepKey)}  ${plain(workspace)}: ${DID[did]}${pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`}`,
+    ...conflicts.map(({ path, why }) => `  ${plain(path)}: ${plain(why)}`),
+  ]);

@@ -1,0 +1,188 @@
+/** Goes through a proposal hunk by hunk in the terminal and answers for its files. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decide } from '../../client/runs/decide.js';
+import type { ResolvedRun } from '../../client/runs/resolve.js';
+import type { Emend } from '../../client/types.js';
+import { ProblemError } from '../../shared/problems.js';
+import { gitColors, type DiffColors, gitEditor } from '../git-settings.js';
+import type { Io } from '../io.js';
+import { coloredLine, printDiff, plain } from '../render/text.js';
+import { type Review, KEYS, keysFor, missedLines, needLines, promptFor, summaryLines, type Key } from './text.js';
+import {
+  answerPiece,
+  commentPiece,
+  currentPiece,
+  splitPiece,
+  startWalk,
+  verdictsOf,
+  type FileVerdict,
+  type Piece,
+  type Walk,
+} from './session.js';
+
+// A note of several lines, written in the person's editor; where there is none, one line typed here.
+
+/** `about`: lines put below as comments. Null: the person thought better of it. */
+const writeNote = async (
+  io: Io,
+  dir: string,
+  about: readonly string[],
+  signal: AbortSignal,
+): Promise<string | null> => {
+  const editor = await gitEditor(io, dir);
+  const edited = editor === null ? undefined : await editNote(io, editor, about);
+  if (edited !== undefined) return edited;
+  const typed = await io.ask('What should change? ', signal);
+  return typed === null || typed.trim() === '' ? null : typed.trim();
+};
+
+/** Undefined: the editor could not be run. */
+const editNote = async (io: Io, editor: string, about: readonly string[]): Promise<string | null | undefined> => {
+  const folder = await mkdtemp(join(tmpdir(), 'emend-note-'));
+  try {
+    const file = join(folder, 'NOTE');
+    const help = [
+      'What should change? Lines that begin with # are left out; an empty note changes nothing.',
+      '',
+      ...about,
+    ];
+    await writeFile(file, `\n${help.map((text) => `# ${text}`.trimEnd()).join('\n')}\n`, { mode: 0o600 });
+    const exit = await io.runTool(editor, [file], null);
+    if (exit === null || exit === 126 || exit === 127) return undefined;
+    if (exit !== 0) return null;
+    const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => !line.startsWith('#'));
+    const note = lines.join('\n').trim();
+    return note === '' ? null : note;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+export type Reviewed =
+  | { readonly kind: 'answered'; readonly verdicts: readonly FileVerdict[] }
+  /** Nothing was sent, or not for all files. */
+  | { readonly kind: 'left' };
+
+/** `dir`: the workspace, whose git configuration counts. */
+export const askReview = async (
+  io: Io,
+  emend: Emend,
+  run: ResolvedRun,
+  review: Review,
+  dir: string,
+  signal: AbortSignal,
+): Promise<Reviewed> => {
+  const colors = await gitColors(io, dir);
+  const walk = await goThrough(io, review, colors, dir, signal);
+  const verdicts = verdictsOf(walk);
+  if (verdicts.length === 0 || signal.aborted) return { kind: 'left' };
+  const waiting = review.files.length - verdicts.length;
+  io.out('');
+  for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)]) io.out(text);
+  const sure = await io.ask('Send these answers [y,n]? ', signal);
+  if (sure?.trim().toLowerCase() !== 'y') return { kind: 'left' };
+  if (!(await send(io, emend, run, review, verdicts))) return { kind: 'left' };
+  return waiting === 0 ? { kind: 'answered', verdicts } : { kind: 'left' };
+};
+
+const goThrough = async (
+  io: Io,
+  review: Review,
+  colors: DiffColors,
+  dir: string,
+  signal: AbortSignal,
+): Promise<Walk> => {
+  let walk = startWalk(review.files);
+  let shown: Piece | null = null;
+  for (let piece = currentPiece(walk); piece !== null; piece = currentPiece(walk)) {
+    if (piece !== shown) {
+      if (piece.path !== shown?.path) for (const text of fileLines(review, piece, colors)) io.out(text);
+      for (const text of piece.lines) io.out(coloredLine(colors, plain(text)));
+      for (const text of needLines(review, walk)) io.out(text);
+      shown = piece;
+    }
+    const typed = await io.ask(promptFor(piece), signal);
+    const key = typed === null ? 'q' : typed.trim().slice(0, 1).toLowerCase();
+    if (key === 'q') return walk;
+    if (key === 'p') await printDiff(io, review.diff, dir);
+    else if (!keysFor(piece).includes(key as Key) || key === '?')
+      for (const each of keysFor(piece)) io.out(`${each} - ${KEYS[each]}`);
+    else walk = await step(io, walk, key as Key, dir, signal);
+  }
+  return walk;
+};
+
+const step = async (io: Io, walk: Walk, key: Key, dir: string, signal: AbortSignal): Promise<Walk> => {
+  switch (key) {
+    case 'y':
+    case 'a':
+      return answerPiece(walk, 'take', key === 'a');
+    case 'n':
+    case 'd':
+      return answerPiece(walk, 'leave', key === 'd');
+    case 's':
+      return splitPiece(walk) ?? walk;
+    case 'c': {
+      const piece = currentPiece(walk);
+      const note = await writeNote(io, dir, [`File: ${piece?.path ?? ''}`, ...(piece?.lines ?? [])], signal);
+      return note === null ? walk : commentPiece(walk, note);
+    }
+    default:
+      return walk;
+  }
+};
+
+const fileLines = ({ files, proposal }: Review, { path }: Piece, colors: DiffColors): readonly string[] => {
+  const section = files.find((file) => file.path === path)?.section;
+  const header = section?.header.filter((text) => !text.startsWith('# ')) ?? [];
+  const comments = section?.header.filter((text) => text.startsWith('# ')).map((text) => text.slice(2)) ?? [];
+  const about = proposal.findings.filter((finding) => finding.path === path);
+  return [
+    '',
+    ...(header.length === 0 ? [colors.meta(plain(path))] : header.map((text) => colors.meta(plain(text)))),
+    ...comments.map(plain),
+    ...about.map((finding) => plain(`  ${finding.guard}: ${finding.message}`)),
+    ...proposal.rungs.filter((rung) => isAbout(rung, path)).map((rung) => plain(`  tolerance used: ${rung}`)),
+  ];
+};
+const isAbout = (rung: string, path: string): boolean =>
+  rung.split(' ').slice(1).join(' ').replace(/:\d+$/, '') === path;
+
+/** One request for all that are approved, one for all that are skipped, one a note, and the selection last: it seals. */
+const send = async (
+  io: Io,
+  emend: Emend,
+  run: ResolvedRun,
+  { decision }: Review,
+  verdicts: readonly FileVerdict[],
+): Promise<boolean> => {
+  const paths = (answer: 'approve' | 'skip'): readonly string[] =>
+    verdicts.flatMap((verdict) => (verdict.answer === answer ? [verdict.path] : []));
+  const select = verdicts.flatMap((verdict) =>
+    verdict.answer === 'select' ? [[verdict.path, verdict.changes] as const] : [],
+  );
+  const requests: Parameters<typeof decide>[2][] = [
+    ...(['approve', 'skip'] as const).flatMap((answer) => {
+      const files = paths(answer);
+      return files.length === 0 ? [] : [{ answer, files }];
+    }),
+    ...verdicts.flatMap((verdict) =>
+      verdict.answer === 'revise' ? [{ answer: 'revise' as const, files: [verdict.path], note: verdict.note }] : [],
+    ),
+    ...(select.length === 0 ? [] : [{ answer: 'select' as const, select: Object.fromEntries(select) }]),
+  ];
+  try {
+    for (const request of requests) {
+      const result = await decide(emend, run, { ...request, decision: decision.id });
+      io.out(plain(result.message));
+    }
+    return true;
+  } catch (error) {
+    // Answered elsewhere meanwhile, or the proposal has changed: what was looked at is not what is open.
+    if (!(error instanceof ProblemError) || error.problem.code !== 'answer_not_accepted') throw error;
+    io.err(plain(error.problem.message));
+    return false;
+  }
+};

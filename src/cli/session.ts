@@ -1,0 +1,94 @@
+/** Opens the stores and the server for a command and closes them after it, whatever happens. */
+import { parseLimitSetting } from '../documents/job/index.js';
+import type { DecisionRequest } from '../shared/decisions.js';
+import type { LimitName } from '../shared/limits.js';
+import { fail, ProblemError, problem, EXIT } from '../shared/problems.js';
+import type { Io } from './io.js';
+import { openEmend } from '../client/open.js';
+import type { Emend } from '../client/types.js';
+
+export const withEmend = async <T>(io: Io, use: (emend: Emend) => Promise<T>): Promise<T> => {
+  // Commands that look or answer make no home.
+  const emend = await openEmend({ env: io.env, existing: true });
+  try {
+    return await use(emend);
+  } finally {
+    await emend.close();
+  }
+};
+
+// `--set NAME=VALUE`, as often as wanted.
+
+/** For a decision: limits, `model` and `command`. Throws ProblemError `usage`. */
+export const decisionSettings = (written: readonly string[]): NonNullable<DecisionRequest['set']> => {
+  const settings = written.map((each) => {
+    const parsed = parseLimitSetting(each);
+    if (!parsed.ok) throw new ProblemError(parsed.problems[0] ?? problem('usage', `--set ${each} cannot be read.`));
+    return [parsed.value.name, parsed.value.value] as const;
+  });
+  return Object.fromEntries(settings);
+};
+
+/** For a run: limits only. Throws ProblemError `usage`. */
+export const runLimits = (written: readonly string[]): Partial<Record<LimitName, number>> => {
+  const { model, command, ...limits } = decisionSettings(written);
+  if (model !== undefined)
+    fail('usage', '--set model=… is for decisions.', 'Write `model:` into the job or emend.yaml.');
+  if (command !== undefined)
+    fail('usage', '--set command=… is for decisions.', 'Write `test:` into the job or emend.yaml.');
+  return limits as Partial<Record<LimitName, number>>;
+};
+
+export interface Interrupt {
+  /** Settles at the first Ctrl-C or SIGTERM. */
+  readonly came: Promise<void>;
+  heard(): boolean;
+  /** From here on Ctrl-C ends the process at once: whoever presses it twice means it. */
+  off(): void;
+}
+
+/** Listens from now on: what is being started is then ended as well as what runs. */
+export const hearInterrupt = (io: Io): Interrupt => {
+  let heard = false;
+  let off = (): void => undefined;
+  const came = new Promise<void>((resolve) => {
+    off = io.onInterrupt(() => {
+      heard = true;
+      resolve();
+    });
+  });
+  return { came, heard: () => heard, off };
+};
+
+interface Service {
+  /** Settles when it ended by itself, and rejects when it failed. */
+  readonly done?: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a service and ends it at Ctrl-C or SIGTERM. Heard before it starts: whoever reads that it is ready may end it at once, and what
+ * began to start is ended in good order, too. A second Ctrl-C waits for nothing.
+ */
+export const serveUntilInterrupted = async (io: Io, start: () => Promise<Service>): Promise<void> => {
+  let heard = 0;
+  let off = (): void => undefined;
+  const interrupted = new Promise<void>((resolve) => {
+    off = io.onInterrupt(() => {
+      heard += 1;
+      if (heard > 1) io.exitNow(EXIT.interrupted);
+      resolve();
+    });
+  });
+  try {
+    const service = await start();
+    try {
+      await Promise.race([interrupted, ...(service.done === undefined ? [] : [service.done])]);
+    } finally {
+      off();
+      await service.stop();
+    }
+  } finally {
+    off();
+  }
+};

@@ -1,0 +1,162 @@
+/**
+ * What a report tells of a run, from its archive alone: it works for runs that the server has forgotten. Pure. A new section adds a
+ * field here and a line to each renderer.
+ */
+import type { DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
+import type { StepEvent } from '../../shared/events.js';
+import type { LedgerRow, StepOutcome } from '../../shared/run.js';
+import type { VerifyResult } from '../../shared/proposal-activities.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
+import type { BlobRef } from '../../shared/ids.js';
+import type { ArchiveEntry } from '../../stores/ports.js';
+import { archivedStatus, ledgerOfEvents } from './status.js';
+import type { ArchivedRun } from './run.js';
+
+export interface ReportDecision {
+  readonly id: string;
+  readonly reason: string;
+  /** ISO; null: not known. */
+  readonly openedAt: string | null;
+  readonly answers: readonly {
+    readonly answer: string;
+    readonly files: readonly string[];
+    readonly by: string;
+    readonly at: string;
+    readonly note: string | null;
+  }[];
+}
+export interface ReportAttempt {
+  readonly at: string;
+  readonly file: string;
+  readonly outcome: string;
+  readonly message: string;
+}
+/** Of one call over several files the file is `*`. */
+export interface FileUsage {
+  readonly file: string;
+  readonly usage: StepUsage;
+}
+export interface ReportVerification {
+  readonly at: string;
+  readonly outcome: string;
+  readonly seconds: number;
+  readonly summary: string;
+  /** The kept output. */
+  readonly output: BlobRef | null;
+}
+export interface ReportFacts {
+  readonly v: 1;
+  readonly stepKey: string;
+  readonly title: string;
+  readonly jobPath: string;
+  readonly workspace: string;
+  readonly state: string;
+  readonly outcome: StepOutcome | null;
+  readonly commit: string | null;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly ledger: readonly LedgerRow[];
+  readonly decisions: readonly ReportDecision[];
+  /** Answers that did not count or were not used, in order. */
+  readonly refusals: readonly ReportAttempt[];
+  readonly verifications: readonly ReportVerification[];
+  readonly usage: StepUsage;
+  readonly byFile: readonly FileUsage[];
+  readonly events: readonly StepEvent[];
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+export const reportFacts = (run: ArchivedRun, entries: readonly ArchiveEntry[]): ReportFacts => {
+  const status = archivedStatus(run);
+  return {
+    v: 1,
+    stepKey: run.stepKey,
+    title: status.title,
+    jobPath: status.jobPath,
+    workspace: status.workspace,
+    state: status.state,
+    outcome: status.result?.outcome ?? null,
+    commit: status.result?.commit ?? null,
+    startedAt: run.firstAt,
+    endedAt: run.closed === null ? null : run.lastAt,
+    ledger: ledgerOfEvents(run.events),
+    decisions: decisionsOf(run.events, entries),
+    refusals: run.events.flatMap(refusalOf),
+    verifications: entries.flatMap(verificationOf),
+    usage: status.usage,
+    byFile: usageByFile(entries),
+    events: run.events,
+  };
+};
+
+const verificationOf = ({ kind, at, data }: ArchiveEntry): readonly ReportVerification[] => {
+  if (kind !== 'activity' || !isRecord(data) || data.name !== 'verify' || !isRecord(data.result)) return [];
+  const { outcome, seconds, summary, output } = data.result as unknown as VerifyResult;
+  return [{ at, outcome, seconds, summary, output }];
+};
+
+const refusalOf = (event: StepEvent): readonly ReportAttempt[] => {
+  switch (event.type) {
+    case 'answer_refused':
+      return [{ at: iso(event.at), file: event.file, outcome: event.outcome, message: event.message }];
+    case 'truncation_detected':
+      return [{ at: iso(event.at), file: event.file, outcome: 'truncated', message: event.reason }];
+    case 'edit_chunk_failed':
+      return [{ at: iso(event.at), file: event.file, outcome: 'failed', message: event.reason }];
+    default:
+      return [];
+  }
+};
+
+/** Who answered comes from the events (they count); note, files and time from what our faces kept. */
+const decisionsOf = (events: readonly StepEvent[], entries: readonly ArchiveEntry[]): readonly ReportDecision[] => {
+  const requests = entries.flatMap((entry) => {
+    const request = entry.kind === 'decision' && isRecord(entry.data) ? entry.data.request : null;
+    return isRecord(request) ? [request as unknown as DecisionRequest] : [];
+  });
+  const found = new Map<
+    string,
+    { id: string; reason: string; openedAt: string | null; answers: ReportDecision['answers'][number][] }
+  >();
+  for (const event of events) {
+    if (event.type === 'edit_step_paused')
+      found.set(event.decision, { id: event.decision, reason: event.reason, openedAt: iso(event.at), answers: [] });
+    if (event.type !== 'decided') continue;
+    const decision = found.get(event.decision) ?? {
+      id: event.decision,
+      reason: 'approval',
+      openedAt: null,
+      answers: [],
+    };
+    found.set(event.decision, decision);
+    const earlier = decision.answers.filter(({ answer }) => answer === event.answer).length;
+    const sent = requests.filter((each) => each.decision === event.decision && each.answer === event.answer)[earlier];
+    decision.answers.push({
+      answer: event.answer,
+      files: filesOf(sent, event.files),
+      by: event.by,
+      at: iso(event.at),
+      note: sent?.note ?? null,
+    });
+  }
+  return [...found.values()];
+};
+
+const filesOf = (sent: DecisionRequest | undefined, count: number): DecisionRecord['files'] => {
+  if (sent?.select !== undefined)
+    return Object.entries(sent.select).map(([path, changes]) => `${path} (changes ${changes.join(', ')})`);
+  return sent?.files ?? [`${count} ${count === 1 ? 'file' : 'files'}`];
+};
+
+/** Each activity's result has the usage of its calls; those of a chunk say their file, others (pick, brief) their name. */
+const usageByFile = (entries: readonly ArchiveEntry[]): readonly FileUsage[] => {
+  const sums = new Map<string, StepUsage>();
+  for (const { kind, data } of entries) {
+    if (kind !== 'activity' || !isRecord(data) || !isRecord(data.result) || !isRecord(data.result.usage)) continue;
+    const file = typeof data.file === 'string' ? data.file : `(${String(data.name)})`;
+    sums.set(file, addUsage(sums.get(file) ?? NO_USAGE, data.result.usage as unknown as StepUsage));
+  }
+  return [...sums].map(([file, usage]) => ({ file, usage })).filter(({ usage }) => usage.calls > 0);
+};

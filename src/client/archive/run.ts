@@ -1,0 +1,174 @@
+/** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. Pure. */
+import type { StepEvent } from '../../shared/events.js';
+import type { Queues } from '../../shared/names.js';
+import type { SealedProposal } from '../../shared/proposal-activities.js';
+import { isBlobRef, type BlobRef, type StepKey } from '../../shared/ids.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
+import { isKnown, unknownVersion } from '../../shared/problems.js';
+import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
+import type { ClosedRun } from '../types.js';
+
+/** What the client notes when a run has started. */
+export interface StartedData {
+  readonly v: 1;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly namespace: string;
+  readonly address: string;
+  readonly queues: Queues;
+  readonly workspace: string;
+  readonly jobPath: string;
+  readonly title: string;
+}
+
+export interface ArchivedRun {
+  readonly stepKey: StepKey;
+  readonly started: StartedData | null;
+  /** ISO time of the first and the last entry. */
+  readonly firstAt: string | null;
+  readonly lastAt: string | null;
+  /** In order of `seq`, each once. */
+  readonly events: readonly StepEvent[];
+  /** Null: not known to have ended. */
+  readonly closed: ClosedRun | null;
+  /** Run ids whose end was noted: a reset makes another run of the same step. */
+  readonly closedRuns: readonly string[];
+  /** What the last activity came to. */
+  readonly lastActivity: { readonly name: string; readonly outcome: string } | null;
+  /** The last one sealed; of a very large one only the references are kept, no list of files. */
+  readonly proposal: SealedProposal | null;
+  /** Of the activities that ended. */
+  readonly usage: StepUsage;
+  /** Paths that it applied and that were neither rolled back, undone nor committed since. */
+  readonly applied: readonly string[];
+  /** Entries that a newer Emend wrote: left out. */
+  readonly newer: number;
+  /** A person said of an ended run's files: keep them (`emend recover --keep`). */
+  readonly kept: boolean;
+}
+
+/**
+ * What recovery notes of a run that had ended and still held its workspace: a person's word (`undo`, `keep`), or what the archive had
+ * not heard (`found`: files are applied; `committed`: they are committed).
+ */
+export interface RecoveryData {
+  readonly v: 1;
+  readonly how: 'undo' | 'keep' | 'found' | 'committed';
+  readonly files: readonly string[];
+}
+
+/** Id of the entry that says how a run ended. */
+export const closedId = (runId: string): string => `closed-${runId}`;
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+const isEvent = (data: unknown): data is StepEvent =>
+  isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string';
+
+const isStarted = (data: unknown): data is StartedData => isRecord(data) && typeof data.workflowId === 'string';
+
+const isClosed = (data: unknown): data is ClosedRun =>
+  isRecord(data) && typeof data.status === 'string' && 'result' in data;
+
+/** A result of a later version, kept by a client that knew it, is not guessed at. */
+const readable = (closed: ClosedRun): ClosedRun => {
+  if (closed.result === null || isKnown(closed.result)) return closed;
+  const { message, next = '' } = unknownVersion('The result of the run', closed.result);
+  return { ...closed, result: null, message: `${message} ${next}` };
+};
+
+export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
+  const entries = all.filter(({ kind }) => kind !== 'newer');
+  const of = (kind: ArchiveEntry['kind']): unknown[] =>
+    entries.filter((entry) => entry.kind === kind).map((entry) => entry.data);
+  const events = new Map<number, StepEvent>();
+  for (const event of of('event').filter(isEvent)) if (!events.has(event.seq)) events.set(event.seq, event);
+  const activities = of('activity').filter(isActivity);
+  const last = activities.at(-1);
+  return {
+    stepKey,
+    started: of('started').find(isStarted) ?? null,
+    firstAt: entries[0]?.at ?? null,
+    lastAt: entries.at(-1)?.at ?? null,
+    events: [...events.values()].sort((a, b) => a.seq - b.seq),
+    closed: of('closed').filter(isClosed).map(readable).at(-1) ?? null,
+    closedRuns: entries.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
+    lastActivity: last === undefined ? null : { name: last.name, outcome: outcomeOf(last.result) },
+    proposal:
+      activities
+        .map(({ result }) => proposalOf(result))
+        .filter((proposal) => proposal !== null)
+        .at(-1) ?? null,
+    usage: usageOf(activities),
+    newer: (all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined)?.entries ?? 0,
+    ...appliedOf(entries),
+  };
+};
+
+/** As the reducer counts: a tally is the sum of all calls so far, and results after the first add nothing. */
+const usageOf = (activities: readonly ArchivedActivity[]): StepUsage => {
+  let sum = NO_USAGE;
+  let tallied = false;
+  for (const { name, result } of activities) {
+    if (!isRecord(result) || !isUsage(result.usage)) continue;
+    if (name !== 'tally') sum = tallied ? sum : addUsage(sum, result.usage);
+    else if (result.usage.calls >= sum.calls) [sum, tallied] = [result.usage, true];
+  }
+  return sum;
+};
+
+const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied' | 'kept'> => {
+  const applied = new Set<string>();
+  let kept = false;
+  for (const { kind, data } of entries) {
+    if (kind === 'recovery' && isRecovery(data)) {
+      kept = data.how === 'keep';
+      if (data.how === 'found') for (const path of data.files) applied.add(path);
+      else if (!kept) applied.clear();
+    }
+    if (kind !== 'activity' || !isActivity(data)) continue;
+    if (data.name === 'apply') for (const path of pathsOf(data.result)) applied.add(path);
+    if (data.name === 'rollback' || (data.name === 'commit' && outcomeOf(data.result) === 'committed')) applied.clear();
+  }
+  return { applied: [...applied], kept };
+};
+
+const isRecovery = (data: unknown): data is RecoveryData =>
+  isRecord(data) && ['undo', 'keep', 'found', 'committed'].includes(String(data.how)) && Array.isArray(data.files);
+
+const pathsOf = (result: unknown): readonly string[] =>
+  isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];
+
+/** Where the bytes of a proposal are kept, by its id. */
+export const proposalRef = (entries: readonly ArchiveEntry[], proposalId: string): BlobRef | null =>
+  entries
+    .filter(({ kind, data }) => kind === 'activity' && isActivity(data))
+    .map(({ data }) => (isActivity(data) ? proposalOf(data.result) : null))
+    .find((proposal) => proposal?.id === proposalId)?.ref ?? null;
+
+interface ArchivedActivity {
+  readonly name: string;
+  readonly result: unknown;
+}
+const isActivity = (data: unknown): data is ArchivedActivity => isRecord(data) && typeof data.name === 'string';
+
+const isUsage = (usage: unknown): usage is StepUsage =>
+  isRecord(usage) && typeof usage.calls === 'number' && typeof usage.input_tokens === 'number';
+
+const outcomeOf = (result: unknown): string =>
+  isRecord(result) && typeof result.outcome === 'string' ? result.outcome : 'done';
+
+const proposalOf = (result: unknown): SealedProposal | null => {
+  if (!isRecord(result)) return null;
+  // A result that was too large for the archive: its first characters still name what is kept elsewhere.
+  if (typeof result.cut === 'string') {
+    const [, id, ref, diff] =
+      /"proposal":\{"id":"([0-9a-f]{64})","ref":"([^"]*)","diff":"([^"]*)"/.exec(result.cut) ?? [];
+    if (id === undefined || !isBlobRef(ref) || !isBlobRef(diff)) return null;
+    return { id, ref, diff, files: [], findings: [], rungs: [], mustAsk: [] };
+  }
+  const { proposal } = result;
+  if (!isRecord(proposal) || typeof proposal.id !== 'string' || !isBlobRef(proposal.ref) || !isBlobRef(proposal.diff))
+    return null;
+  return proposal as unknown as SealedProposal;
+};

@@ -1,0 +1,129 @@
+/** What an archive says in the words of a live run's status. Pure. */
+import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
+import type { StepEvent } from '../../shared/events.js';
+import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../../shared/run.js';
+import type { ArchivedRun } from './run.js';
+import { shownKey } from '../../shared/ids.js';
+import type { ClosedRun } from '../types.js';
+
+/** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
+export const archivedStatus = (run: ArchivedRun): StepStatus => {
+  const result = run.closed?.result ?? null;
+  const decision = run.closed === null ? openDecision(run) : null;
+  const ledger = ledgerOfEvents(run.events);
+  const count = (status: FileStatus): number => ledger.filter((row) => row.status === status).length;
+  return {
+    v: 1,
+    stepKey: run.stepKey,
+    workspace: run.started?.workspace ?? '',
+    jobPath: run.started?.jobPath ?? '',
+    title: run.started?.title ?? '',
+    state: archivedState(run, decision),
+    doing: run.closed === null ? lastKnown(run) : endOf(run, run.closed),
+    stage: run.closed === null ? 'unknown' : 'closed',
+    counts: {
+      pending: count('pending'),
+      in_progress: count('in_progress'),
+      done: count('done'),
+      failed: count('failed'),
+      skipped: count('skipped'),
+    },
+    decision,
+    proposalId: result?.proposalId ?? run.proposal?.id ?? null,
+    usage: result?.usage ?? run.usage,
+    wasSplit: result?.wasSplit ?? run.events.some((event) => event.type === 'edit_split_triggered'),
+    ignored: run.events
+      .filter((event) => event.type === 'decision_ignored')
+      .map((event) => `${event.what}: ${event.why}`),
+    lastSeq: run.events.at(-1)?.seq ?? 0,
+    result,
+    ...(result?.plan === undefined ? {} : { plan: result.plan }),
+  };
+};
+
+const lastKnown = ({ lastActivity }: ArchivedRun): string =>
+  lastActivity === null ? 'nothing known yet' : `last known: ${lastActivity.name} (${lastActivity.outcome})`;
+
+/** A run that was cut off says what of it is still in the workspace. */
+const endOf = ({ stepKey, applied, kept }: ArchivedRun, { status, result, message }: ClosedRun): string => {
+  if (result !== null) return result.outcome;
+  const how = status.toLowerCase().replaceAll('_', ' ');
+  if (applied.length === 0) return `${how}, nothing applied${message === null ? '' : ` (${message})`}`;
+  const files = applied.length === 1 ? '1 file' : `${applied.length} files`;
+  const what = kept ? 'kept' : `emend recover --undo ${shownKey(stepKey)}`;
+  return `${how}, ${files} applied (${what}): ${applied.slice(0, 10).join(', ')}`;
+};
+
+/**
+ * A run that was cut off still answers as if it went on, and one that was cancelled from outside has a result that the server did not
+ * keep. This is how it ended, in the same words with and without a worker.
+ */
+export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus =>
+  run.closed?.result !== null
+    ? status
+    : { ...status, state: stateOfClosed(run.closed), doing: endOf(run, run.closed), decision: null, result: null };
+
+const archivedState = (run: ArchivedRun, decision: DecisionPoint | null): RunState => {
+  if (run.closed === null) return decision === null ? 'running' : 'waiting';
+  return stateOfClosed(run.closed);
+};
+
+const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
+  if (result === null) return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
+  if (result.outcome === 'aborted') return 'aborted';
+  return stateOfOutcome(result);
+};
+
+const stateOfOutcome = ({ outcome }: StepResult): RunState =>
+  outcome === 'failed' || outcome === 'refused' ? 'failed' : 'done';
+
+const openDecision = (run: ArchivedRun): DecisionPoint | null => {
+  const paused = run.events.filter((event) => event.type === 'edit_step_paused').at(-1);
+  if (paused === undefined) return null;
+  const settled = run.events.some((event) => event.type === 'decision_settled' && event.decision === paused.decision);
+  if (settled) return null;
+  return {
+    id: paused.decision,
+    n: Number.parseInt(paused.decision, 10),
+    reason: paused.reason,
+    message: '',
+    files: [],
+    accepts: [...ANSWERS_BY_REASON[paused.reason], 'abort'],
+    proposalId: null,
+    answered: {},
+    openedAt: paused.at,
+    subject: null,
+  };
+};
+
+/** The ledger as far as events tell it. */
+export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow[] => {
+  const rows = new Map<string, LedgerRow>();
+  const change = (path: string, changed: Partial<LedgerRow>): void => {
+    const row = rows.get(path);
+    if (row !== undefined) rows.set(path, { ...row, ...changed });
+  };
+  for (const event of events) {
+    if (event.type === 'format_chosen')
+      rows.set(event.file_path, {
+        path: event.file_path,
+        status: event.deletes === true ? 'done' : 'pending',
+        attempts: 0,
+        format: event.format,
+        bucket: event.bucket,
+        lines: event.line_count,
+        isNew: false,
+        ...(event.deletes === undefined ? {} : { deletes: event.deletes }),
+        outputBudget_tokens: 0,
+        reason: null,
+        verdict: null,
+      });
+    if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' });
+    if (event.type === 'edit_chunk_completed') change(event.file, { status: 'done', reason: null });
+    if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
+    if (event.type === 'decided')
+      for (const path of event.skipped ?? []) change(path, { status: 'skipped', reason: null });
+    if (event.type === 'answer_refused') change(event.file, { attempts: event.attempt, reason: event.message });
+  }
+  return [...rows.values()];
+};

@@ -1,0 +1,264 @@
+/**
+ * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
+ * what somebody applied and nobody committed is shown, and put right when a person says how.
+ */
+import { fail, ProblemError } from '../../shared/problems.js';
+import { type StepKey, planOf } from '../../shared/ids.js';
+import {
+  createApplyEngine,
+  appliedRecords,
+  appliedUnder,
+  isLocal,
+  standingOfLocal,
+  createLeaseKeeper,
+} from '../../workspace/apply/index.js';
+import { homePaths } from '../../stores/home.js';
+import { orNull } from '../../system/durable.js';
+import { realSys } from '../../system/sys.js';
+import type { ApplyRequest, FileConflict, LeaseEnd, LeaseHolder, RunStanding } from '../../workspace/ports.js';
+import type { Proposal } from '../../workspace/proposal.js';
+import { archivedRun, proposalRef, type RecoveryData } from '../archive/run.js';
+import { foundApplied, noteClosed } from '../runs/close.js';
+import { withLive, type ResolvedRun } from '../runs/resolve.js';
+import type { Emend, ClosedRun } from '../types.js';
+import { hostOfQueue } from '../../shared/names.js';
+
+// Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say.
+
+/** Never throws for an absent or slow server: that is `unknown`. */
+export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<RunStanding> => {
+  const local = await standingOfLocal(holder, hostOfQueue(emend.queues.host));
+  if (local !== null) return local;
+  const { runs } = emend;
+  if (runs === null) return { state: 'unknown', why: 'no_answer' };
+  // Held for a run of another namespace, so perhaps of another server: this one cannot know.
+  if (holder.namespace !== emend.namespace) return { state: 'unknown', why: 'other_namespace' };
+  try {
+    const newest = await runs.describe({ workflowId: holder.workflowId, runId: null });
+    // A plan marks its phases itself, each mark under a key of its own.
+    const held = newest?.memo?.stepKey;
+    if (newest !== null && (held === holder.stepKey || (held !== undefined && held === planOf(holder.stepKey))))
+      return newest.open ? { state: 'open' } : await endedAs(emend, holder, await runs.closed(newest));
+    const { closed } = archivedRun(holder.stepKey, await emend.archive.read(holder.stepKey));
+    if (closed !== null) return await endedAs(emend, holder, closed);
+    // At most one run of a workflow id is open, and that is a later one.
+    return newest?.memo == null
+      ? { state: 'unknown', why: 'not_known' }
+      : await endedAs(emend, holder, { status: 'ENDED', result: null });
+  } catch (error) {
+    if (error instanceof ProblemError) return { state: 'unknown', why: 'no_answer' };
+    throw error;
+  }
+};
+
+const endedAs = async (
+  emend: Emend,
+  { stepKey }: LeaseHolder,
+  { status, result }: Pick<ClosedRun, 'status' | 'result'>,
+): Promise<RunStanding> => ({
+  state: 'ended',
+  how: status.toLowerCase().replaceAll('_', ' '),
+  finished: status === 'COMPLETED' && result?.openOnHost === undefined,
+  undo: result?.openOnHost !== undefined,
+  elsewhere: await isElsewhere(emend, stepKey),
+});
+
+/** Homes may share a store, a repository or both: a lease in its git directory may be another home's. */
+const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): Promise<boolean> => {
+  if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null) return false;
+  const { started } = archivedRun(stepKey, await archive.read(stepKey));
+  return started === null || hostOfQueue(started.queues.host) !== hostOfQueue(queues.host);
+};
+
+/** Archives looked through for workspaces, newest first. */
+export const ARCHIVES = { recover: 1000, list: 50, workerStart: 200 } as const;
+
+interface Ended {
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly holder: LeaseHolder;
+  /** How the run ended, or that the server does not know it. */
+  readonly ended: string;
+  /** It worked from another `EMEND_HOME`: what it applied is recorded there, and can be undone only there. */
+  readonly elsewhere: boolean;
+}
+export interface StaleHold extends Ended {
+  /** What it applied under this lease and nobody rolled back or committed, as far as this home knows. */
+  readonly files: readonly string[];
+}
+export interface ReleasedHold extends Ended {
+  readonly because: 'nothing_applied' | 'committed' | 'finished' | 'put_back';
+  /** With `put_back`. */
+  readonly undone?: HoldEnded;
+}
+export interface Holds {
+  /** A person must say what becomes of these. */
+  readonly held: readonly StaleHold[];
+  readonly released: readonly ReleasedHold[];
+  /** Why not all of them could be judged; null: they were. */
+  readonly note: string | null;
+}
+export interface HoldEnded {
+  readonly files: readonly string[];
+  /** Changed meanwhile, so left alone. */
+  readonly kept: readonly FileConflict[];
+}
+
+/**
+ * Asks the server about the holder of each workspace that the newest archives name. The lease of a closed run is released where it
+ * applied nothing, or its commit is there; of one that was aborted while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
+ */
+export const settleHolds = async (
+  emend: Emend,
+  archives: number = ARCHIVES.recover,
+  kept?: readonly StepKey[],
+): Promise<Holds> => {
+  const held: StaleHold[] = [];
+  const released: ReleasedHold[] = [];
+  const note = emend.runs === null ? (emend.unreachable?.message ?? 'No Temporal server answers.') : null;
+  if (note !== null) return { held, released, note };
+  const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+  for (const workspace of await knownWorkspaces(emend, archives, kept)) {
+    const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
+    // A workspace whose git does not answer holds up none of the others.
+    const holder = there === null ? null : await engine.readLease(workspace).catch(ignoreProblem);
+    // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
+    if (holder === null || isLocal(holder)) continue;
+    const standing = await standingOfRun(emend, holder);
+    if (standing.state === 'open') continue;
+    if (standing.state === 'unknown' && standing.why === 'no_answer')
+      return { held, released, note: 'The Temporal server stopped answering.' };
+    if (standing.state === 'unknown' && standing.why === 'other_namespace') continue;
+    const { stepKey } = holder;
+    const elsewhere = await isElsewhere(emend, stepKey);
+    if (standing.state === 'unknown' || elsewhere) {
+      const ended = standing.state === 'unknown' ? 'not known to the server' : standing.how;
+      held.push({ stepKey, workspace, holder, ended, elsewhere, files: await filesUnder(emend, workspace, holder) });
+      continue;
+    }
+    const end = await engine.endLease(workspace, holder, standing.finished);
+    await noteEnd(emend, holder, end);
+    const ended = { stepKey, workspace, holder, ended: standing.how, elsewhere };
+    if (end.outcome === 'ended') released.push({ ...ended, because: end.because });
+    if (end.outcome !== 'kept') continue;
+    const hold = { ...ended, files: end.files };
+    // Its person has said abort. What cannot be put back is theirs to decide.
+    const undone = standing.undo ? await endHold(emend, hold, 'undo').catch(ignoreProblem) : null;
+    if (undone === null) held.push(hold);
+    else released.push({ ...ended, because: 'put_back', undone });
+  }
+  return { held, released, note: null };
+};
+
+const ignoreProblem = (error: unknown): null => {
+  if (error instanceof ProblemError) return null;
+  throw error;
+};
+
+/** How it ended goes into its archive, as the server will forget it, and what recovery found that the archive had not heard. */
+const noteEnd = async (emend: Emend, holder: LeaseHolder, end: LeaseEnd): Promise<void> => {
+  const run = await withLive(emend, holder.stepKey, null);
+  const { applied } = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
+  if (end.outcome === 'kept') await emend.archive.append(holder.stepKey, foundApplied(holder, applied, end.files));
+  if (end.outcome === 'ended' && end.because === 'committed' && applied.length > 0)
+    await noteRecovery(emend, holder, 'committed', []);
+};
+
+export const noteRecovery = (
+  { archive }: Pick<Emend, 'archive'>,
+  { stepKey, number }: Pick<LeaseHolder, 'stepKey' | 'number'>,
+  how: RecoveryData['how'],
+  files: readonly string[],
+): Promise<void> => {
+  const data: RecoveryData = { v: 1, how, files };
+  const id = `recovery-${number}-${how}`;
+  return archive.append(stepKey, [{ v: 1, id, at: new Date().toISOString(), kind: 'recovery', data }]);
+};
+
+/** `undo` puts the files back that the step applied and nobody changed since; then the workspace is free again. */
+export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep'): Promise<HoldEnded> => {
+  if (how === 'undo' && hold.elsewhere)
+    return fail(
+      'conflict',
+      `The run ${hold.stepKey.slice(0, 8)} worked from another EMEND_HOME than ${emend.home}; only there its changes can be undone.`,
+      'Run `emend recover` with that EMEND_HOME; where it is lost, put the files back with git and end the hold with --keep.',
+    );
+  const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+  const files: string[] = [];
+  const kept: FileConflict[] = [];
+  // The last application first: each goes back to what was there before it.
+  const requests = how === 'undo' ? (await applications(emend, hold)).reverse() : [];
+  for (const request of requests) {
+    const undone = await engine.rollback(request);
+    if (undone.outcome === 'committed') {
+      const { commit } = undone;
+      kept.push({ path: '(commit)', why: `its commit ${commit.slice(0, 12)} is there: git revert takes it back` });
+      break;
+    }
+    files.push(...undone.files);
+    kept.push(...undone.kept);
+  }
+  await engine.releaseLease(hold.workspace, hold.stepKey);
+  await noteRecovery(emend, hold.holder, how, files);
+  return { files, kept };
+};
+
+/**
+ * A run that was cut off with files applied when it held its workspace no longer: it is held for it again, so that they can be put
+ * back. Null: there is nothing of that kind. Throws ProblemError `busy` where another step has the workspace by now.
+ */
+export const holdAgain = async (emend: Emend, { stepKey, live, archived }: ResolvedRun): Promise<StaleHold | null> => {
+  const { started, closed, applied, kept } = archived;
+  // A reset made another run of it, which is at work.
+  if (live?.open === true || started === null || closed?.result !== null || applied.length === 0 || kept) return null;
+  const { workspace, workflowId, namespace } = started;
+  const records = await appliedRecords(realSys, homePaths(emend.home).transactions, workspace, stepKey);
+  const last = Math.max(0, ...records.map(({ plan }) => plan.lease.number));
+  if (last === 0) return null;
+  const leases = createLeaseKeeper({ home: emend.home });
+  const taken = await leases.take(workspace, stepKey, { workflowId, namespace, continues: last });
+  if (taken.outcome === 'busy')
+    return fail('busy', `${workspace} is held by run ${taken.holder.stepKey.slice(0, 8)} by now.`, 'See `emend list`.');
+  const files = await filesUnder(emend, workspace, taken.lease);
+  const ended = closed.status.toLowerCase();
+  return { stepKey, workspace, holder: taken.lease, ended, elsewhere: false, files };
+};
+
+const knownWorkspaces = async (
+  { archive }: Emend,
+  archives: number,
+  kept?: readonly StepKey[],
+): Promise<readonly string[]> => {
+  const known = new Set<string>();
+  for (const stepKey of (kept ?? (await archive.list())).slice(0, archives)) {
+    const { started } = archivedRun(stepKey, await archive.read(stepKey));
+    if (started !== null) known.add(started.workspace);
+  }
+  return [...known];
+};
+
+const recordsUnder = ({ home }: Emend, workspace: string, holder: LeaseHolder) =>
+  appliedUnder(realSys, homePaths(home).transactions, workspace, holder);
+
+const filesUnder = async (emend: Emend, workspace: string, holder: LeaseHolder): Promise<readonly string[]> => [
+  ...new Set((await recordsUnder(emend, workspace, holder)).flatMap(({ closed }) => closed.files)),
+];
+
+const applications = async (emend: Emend, hold: StaleHold): Promise<ApplyRequest[]> => {
+  const { stepKey, holder, workspace } = hold;
+  const entries = await emend.archive.read(stepKey);
+  const requests: ApplyRequest[] = [];
+  for (const { plan, closed } of await recordsUnder(emend, workspace, holder)) {
+    const ref = proposalRef(entries, plan.proposalId);
+    if (ref === null)
+      return fail(
+        'blob_lost',
+        `The archive of ${stepKey} does not name proposal ${plan.proposalId.slice(0, 8)}, so it cannot be undone.`,
+        'Put the files back with git, then end the hold with --keep.',
+      );
+    const proposal = JSON.parse(new TextDecoder().decode(await emend.blobs.get(ref))) as Proposal;
+    const { proposalId, decision } = plan;
+    requests.push({ stepKey, workspace, proposalId, proposal, decision, files: closed.files, holder });
+  }
+  return requests;
+};

@@ -1,0 +1,151 @@
+/**
+ * What a worker asks the server about runs other than those it works for: whether the holder of a workspace has ended, and once at
+ * its start what became of the runs that ended while nobody looked. Opened when first needed; a server that is slow or away holds up
+ * nothing.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
+import { ProblemError } from '../../shared/problems.js';
+import { OUR_WORKFLOWS, type Emend } from '../types.js';
+import type { LeaseHolder, RunStanding } from '../../workspace/ports.js';
+import { noteClosed } from '../runs/close.js';
+import { ARCHIVES, settleHolds, type Holds, standingOfRun } from './locks.js';
+import { openEmend } from '../open.js';
+import { withLive } from '../runs/resolve.js';
+import { isStepKey, planOf, type StepKey } from '../../shared/ids.js';
+import { createLeaseKeeper } from '../../workspace/apply/index.js';
+import { orNull } from '../../system/durable.js';
+import { realSys } from '../../system/sys.js';
+import { createWorktreeKeeper } from '../../workspace/git/index.js';
+
+const ENDED_RUNS = 100; // bound: Runs that did not come to an end of their own, looked at once by each worker's start.
+const PHASE_END_MS = 1_000; // bound: A phase's run that was started already is looked at this often,
+
+// Worktrees of plans that have ended without cleaning up (terminated, failed): removed with their branches once the phase's own run has
+// ended too. Of a run that the server does not know nothing can be said, and its worktree stays.
+
+export interface EndedWorktree {
+  readonly plan: StepKey;
+  readonly name: string;
+  readonly path: string;
+  /** `why`: it is still there. */
+  readonly outcome: 'removed' | 'kept';
+  /** The branch's last commit, where nothing else holds it, and the ref that keeps it. */
+  readonly dropped: string | null;
+  readonly kept: string | null;
+  readonly why: string | null;
+}
+
+/** Never throws for an absent server: then nothing is looked at. */
+export const settleWorktrees = async (emend: Emend): Promise<readonly EndedWorktree[]> => {
+  const settled: EndedWorktree[] = [];
+  if (emend.runs === null) return settled;
+  const leases = createLeaseKeeper({ home: emend.home });
+  const plans = (await orNull(realSys.readdir(join(emend.home, 'worktrees')))) ?? [];
+  for (const plan of plans.filter((name) => isStepKey(name) && planOf(name) === name)) {
+    if (!(await hasEnded(emend, plan))) continue;
+    for (const { name, path } of await keeperOf(emend, (workspace) => leases.read(workspace)).list(plan)) {
+      const phase = `${plan}-${name}`;
+      // A phase's run outlives its plan's: while it is open the worktree is its workspace. No other can be started any more.
+      if ((await withLive(emend, phase, null)).live?.open === true) continue;
+      const keeper = keeperOf(emend, async (workspace) => {
+        const holder = await leases.read(workspace);
+        return holder?.stepKey === phase ? null : holder;
+      });
+      try {
+        const removed = await keeper.remove(plan, name);
+        const { dropped = null, kept = null } = removed ?? {};
+        settled.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
+      } catch (error) {
+        if (!(error instanceof ProblemError)) throw error;
+        settled.push({ plan, name, path, outcome: 'kept', dropped: null, kept: null, why: error.problem.message });
+      }
+    }
+  }
+  return settled;
+};
+
+const keeperOf = ({ home }: Emend, readLease: Parameters<typeof createWorktreeKeeper>[0]['readLease']) =>
+  createWorktreeKeeper({ home, readLease });
+
+/** The server says so, or the archive where it has forgotten the run. */
+const hasEnded = async (emend: Emend, stepKey: StepKey): Promise<boolean> => {
+  const { live, archived } = await withLive(emend, stepKey, null);
+  if (archived.started?.namespace !== emend.namespace) return false;
+  return live === null ? archived.closed !== null : !live.open;
+};
+
+export interface EndedRuns {
+  standingOf(holder: LeaseHolder): Promise<RunStanding>;
+  /** Keeps in the archive how cut-off runs ended, releases or names the workspaces that ended runs hold, removes what worktrees ended plans left. Null: it was closed. */
+  sweep(): Promise<(Holds & { readonly worktrees: readonly EndedWorktree[] }) | null>;
+  /** Waits at most `wait_ms` for the end of the newest run of a workflow id; `open` too where no server answers. */
+  endOf(workflowId: string, wait_ms: number, signal: AbortSignal): Promise<AwaitPhaseResult>;
+  close(): Promise<void>;
+}
+
+export const askEndedRuns = (env: Readonly<Record<string, string | undefined>>): EndedRuns => {
+  let opened: Promise<Emend> | null = null;
+  let closed = false;
+  const open = async (): Promise<Emend> => {
+    // The worker has its home already: where it went away, none is made in its place.
+    opened ??= openEmend({ env, existing: true });
+    try {
+      const emend = await opened;
+      // A server that was away may be back the next time, and so may a home.
+      if (emend.runs === null) opened = null;
+      return emend;
+    } catch (error) {
+      opened = null;
+      throw error;
+    }
+  };
+  return {
+    standingOf: async (holder) => standingOfRun(await open(), holder),
+    sweep: async () => {
+      try {
+        const emend = await open();
+        await noteEnded(emend);
+        const holds = await settleHolds(emend, ARCHIVES.workerStart);
+        return { ...holds, worktrees: await settleWorktrees(emend) };
+      } catch (error) {
+        if (closed) return null;
+        if (error instanceof ProblemError)
+          return { held: [], released: [], worktrees: [], note: error.problem.message };
+        throw error;
+      }
+    },
+    endOf: async (workflowId, wait_ms, signal) => endOf(await open(), workflowId, wait_ms, signal),
+    close: async () => {
+      closed = true;
+      await (await opened)?.close();
+    },
+  };
+};
+
+const noteEnded = async (emend: Emend): Promise<void> => {
+  const cutOff = ['Terminated', 'TimedOut', 'Failed', 'Canceled'].map((status) => `ExecutionStatus = "${status}"`);
+  const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
+  const found = (await emend.runs?.list(`${ours} AND (${cutOff.join(' OR ')})`, ENDED_RUNS)) ?? [];
+  for (const run of found) if (run.memo !== null) await noteClosed(emend, await withLive(emend, run.memo.stepKey, run));
+};
+
+const endOf = async (
+  { runs }: Emend,
+  workflowId: string,
+  wait_ms: number,
+  signal: AbortSignal,
+): Promise<AwaitPhaseResult> => {
+  const deadline = performance.now() + wait_ms;
+  for (;;) {
+    const ref = { workflowId, runId: null };
+    const found = (await runs?.describe(ref)) ?? null;
+    if (runs !== null && found !== null && !found.open) {
+      const { status, result } = await runs.closed({ workflowId, runId: found.runId });
+      return { v: 1, outcome: 'closed', status, result };
+    }
+    if (signal.aborted || performance.now() > deadline) return { v: 1, outcome: 'open' };
+    await sleep(PHASE_END_MS, undefined, { signal }).catch(() => undefined);
+  }
+};

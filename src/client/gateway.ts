@@ -1,0 +1,267 @@
+/** The one place where the client functions speak to Temporal. */
+import {
+  type Client,
+  type Connection,
+  type WorkflowExecutionDescription,
+  type WorkflowExecutionInfo,
+  QueryNotRegisteredError,
+  QueryRejectedError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import { problem, ProblemError, isKnown, unknownVersion } from '../shared/problems.js';
+import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/names.js';
+import type { EditStepInput, StepResult, PlanInput } from '../shared/run.js';
+import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
+import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
+import { followHistory, toldIn, hasCode } from './history.js';
+import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
+
+const LIST_PAGE_RUNS = 1_000; // bound: Runs of one page of the server's list; it gives no more.
+const POLLER_FRESH_MS = 90_000; // bound: A worker polls anew at least once a minute; one that has not for this long is gone.
+// bound: Every call that does not wait on purpose is answered within this time, or the server counts as gone.
+export const CALL_MS = 10_000;
+const LAST_EVENTS = 20; // bound: Events of a history's end among which the failed task stands: nothing but attempts comes after it.
+
+/** `temporal.api.enums.v1.TaskQueueType`: workflow. */
+const WORKFLOW_QUEUE = 1;
+
+const key = {
+  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
+  stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
+  workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
+};
+
+export const createTemporalGateway = (client: Client, connection: Connection, namespace: string): RunGateway => {
+  const handleOf = ({ workflowId, runId }: RunRef) => client.workflow.getHandle(workflowId, runId ?? undefined);
+  const within = <T>(ms: number, call: () => Promise<T>): Promise<T> =>
+    connection.withDeadline(Date.now() + ms, call).catch((error: unknown) => {
+      throw asProblem(error);
+    });
+
+  return {
+    start: async (request) => {
+      try {
+        const handle = await onceMapped(() =>
+          within(CALL_MS, () => client.workflow.start(request.type ?? WORKFLOWS.editStep, startOptions(request))),
+        );
+        return { outcome: 'started', runId: handle.firstExecutionRunId };
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return { outcome: 'exists' };
+        throw error;
+      }
+    },
+
+    describe: async (ref) => {
+      try {
+        return described(await within(CALL_MS, () => handleOf(ref).describe()));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      }
+    },
+
+    list: async (filter, limit) => {
+      const found: DescribedRun[] = [];
+      const listed = client.workflow.list({ query: filter, pageSize: Math.min(limit, LIST_PAGE_RUNS) });
+      const runs = listed[Symbol.asyncIterator]();
+      while (found.length < limit) {
+        // Each page is a call of its own.
+        const next = await within(CALL_MS, () => runs.next());
+        if (next.done === true) break;
+        found.push(described(next.value));
+      }
+      return found;
+    },
+
+    query: async <T>(ref: RunRef, name: string, args: readonly unknown[], timeout_ms: number): Promise<T> => {
+      try {
+        return await connection.withDeadline(Date.now() + timeout_ms, () =>
+          handleOf(ref).query<T, unknown[]>(name, ...args),
+        );
+      } catch (error) {
+        throw queryProblem(error, ref);
+      }
+    },
+
+    update: (ref, request, accept_ms) => sendUpdate(client, connection, ref, request, accept_ms),
+
+    signal: async (ref, name, payload) => {
+      try {
+        await within(CALL_MS, () => handleOf(ref).signal(name, payload));
+        return true;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return false;
+        throw error;
+      }
+    },
+
+    polled: (queue) =>
+      within(CALL_MS, async () => {
+        const answer = await connection.workflowService.describeTaskQueue({
+          namespace,
+          taskQueue: { name: queue },
+          // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum is @temporalio/proto's, no dependency of ours
+          taskQueueType: WORKFLOW_QUEUE,
+        });
+        return answer.pollers.some(
+          (poller) => Date.now() - Number(poller.lastAccessTime?.seconds ?? 0) * 1000 < POLLER_FRESH_MS,
+        );
+      }),
+
+    follow: (ref, after, signal, onNews) => followHistory(connection, namespace, ref, after, signal, onNews),
+
+    closed: async (ref) => {
+      const description = await within(CALL_MS, () => handleOf(ref).describe());
+      return closedRun(client, description);
+    },
+
+    taskFailure: (ref) => within(CALL_MS, () => taskFailure(connection, namespace, ref)),
+
+    toldEvents: async (ref) => {
+      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      return toldIn(events ?? [], client.options.loadedDataConverter.payloadCodecs);
+    },
+
+    historyText: async (ref) => {
+      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      // Payload data is JSON in UTF-8; references in it are plain ASCII.
+      return JSON.stringify(events, (_name, value: unknown) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+      );
+    },
+
+    searchAttributes: () => ensureSearchAttributes(connection, namespace),
+  };
+};
+
+/** The first failure of a task that is tried again and again is in the history, the later ones are not. */
+const taskFailure = async (
+  { workflowService }: Connection,
+  namespace: string,
+  { workflowId, runId }: RunRef,
+): Promise<string | null> => {
+  const execution = { workflowId, runId: runId ?? '' };
+  const { pendingWorkflowTask } = await workflowService.describeWorkflowExecution({ namespace, execution });
+  if ((pendingWorkflowTask?.attempt ?? 0) < 2) return null;
+  const maximumPageSize = LAST_EVENTS;
+  const { history } = await workflowService.getWorkflowExecutionHistoryReverse({
+    namespace,
+    execution,
+    maximumPageSize,
+  });
+  const failed = (history?.events ?? []).find((event) => event.workflowTaskFailedEventAttributes != null);
+  return failed?.workflowTaskFailedEventAttributes?.failure?.message ?? null;
+};
+
+const startOptions = ({ workflowId, input, memo, summary, details }: StartRequest) => ({
+  workflowId,
+  taskQueue: input.queues.workflow,
+  args: [input] satisfies [EditStepInput | PlanInput],
+  // While one is open a second start must fail, and a finished one must not stand in the way. No time-out is ever set.
+  workflowIdConflictPolicy: 'FAIL' as const,
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
+  memo: { ...memo },
+  staticSummary: summary,
+  staticDetails: details,
+  ...(input.searchAttributes
+    ? {
+        typedSearchAttributes: new TypedSearchAttributes([
+          { key: key.state, value: 'running' },
+          { key: key.stepKey, value: input.stepKey },
+          { key: key.workspace, value: input.workspace },
+        ]),
+      }
+    : {}),
+});
+
+const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): DescribedRun => ({
+  workflowId: info.workflowId,
+  runId: info.runId,
+  status: info.status.name,
+  open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
+  memo: memoOf(info.memo),
+  historyLength: info.historyLength,
+  startedAt: info.startTime,
+  closedAt: info.closeTime ?? null,
+  queue: info.taskQueue,
+});
+
+const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
+  const { stepKey, jobPath, title, workspace, host } = memo ?? {};
+  const all = [stepKey, jobPath, title, workspace].every((value) => typeof value === 'string');
+  if (!all) return null;
+  return { stepKey, jobPath, title, workspace, ...(typeof host === 'string' ? { host } : {}) } as RunMemo;
+};
+
+const closedRun = async (client: Client, description: WorkflowExecutionDescription): Promise<ClosedRun> => {
+  const status = description.status.name;
+  try {
+    const result: unknown = await client.workflow.result(description.workflowId, description.runId);
+    if (isKnown(result)) return { status: 'COMPLETED', result: result as StepResult, message: null };
+    const { message, next = '' } = unknownVersion('The result of the run', result);
+    return { status: 'COMPLETED', result: null, message: `${message} ${next}` };
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw asProblem(error);
+    return { status, result: null, message: error.cause?.message ?? error.message };
+  }
+};
+
+const sendUpdate = async (
+  client: Client,
+  connection: Connection,
+  { workflowId, runId }: RunRef,
+  request: DecisionRequest,
+  accept_ms: number,
+): Promise<UpdateOutcome> => {
+  let accepted = false;
+  try {
+    const handle = await connection.withDeadline(Date.now() + accept_ms, () =>
+      client.workflow
+        .getHandle(workflowId, runId ?? undefined)
+        .startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, {
+          args: [request],
+          updateId: request.requestId,
+          waitForStage: 'ACCEPTED',
+        }),
+    );
+    accepted = true;
+    return {
+      kind: 'answered',
+      outcome: await connection.withDeadline(Date.now() + CALL_MS, () => handle.result()),
+    };
+  } catch (error) {
+    if (error instanceof WorkflowUpdateFailedError)
+      return { kind: 'refused', message: error.cause?.message ?? error.message };
+    if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || hasCode(error, 'deadlineExceeded', 'cancelled'))
+      return { kind: accepted ? 'accepted' : 'not_accepted' };
+    throw asProblem(error);
+  }
+};
+
+/** What the connection itself does is an expected failure; anything else stays as it is. */
+const asProblem = (error: unknown): unknown =>
+  hasCode(error, 'deadlineExceeded', 'unavailable')
+    ? new ProblemError(
+        problem(
+          'no_server',
+          'The Temporal server stopped answering.',
+          'Start it again (`emend dev`), then see `emend list`: runs are where they were.',
+        ),
+      )
+    : error;
+
+const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
+  if (hasCode(error, 'deadlineExceeded', 'cancelled', 'failedPrecondition'))
+    return new ProblemError(problem('no_worker', `No worker answers for ${workflowId}.`));
+  if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError)
+    return new ProblemError(
+      problem('version_unknown', `${workflowId} does not know this query; its worker runs another version of Emend.`),
+    );
+  return asProblem(error);
+};

@@ -1,0 +1,170 @@
+/**
+ * What of home and store nothing names any more: old steps (gc/steps.ts), and then blobs. Named is what a kept archive, record, slot
+ * or transaction or the history of a run that the server knows mentions, and what a named blob mentions in turn (snapshots, proposals and
+ * accepted results name others). What is younger than the given age stays whatever names it: its writer may be about to name it.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail } from '../../shared/problems.js';
+import type { BlobRef } from '../../shared/ids.js';
+import { isAside, removeBlob, restoreBlob } from '../../stores/index.js';
+import { homePaths } from '../../stores/home.js';
+import { clearScratch, deadScratch } from '../../system/scratch.js';
+import { storePaths } from '../../stores/location.js';
+import { together } from '../../system/turns.js';
+import { dropUndone, undoneNotes, type UndoneNotes } from '../../workspace/git/index.js';
+import { archivedRun } from '../archive/run.js';
+import {
+  fileAt,
+  readText,
+  removePlace,
+  storedFiles,
+  type StoredFile,
+  knownRuns,
+  oldSteps,
+  type OldStep,
+} from './steps.js';
+import { needRuns, type DescribedRun, type Emend } from '../types.js';
+
+const REF = /sha256:[0-9a-f]{64}/g;
+/** Temp files of the stores (system/durable.ts): of writers that died, where they are old. */
+const TEMP = /\.TMP-\d+-[0-9a-f]+$/;
+
+export interface Garbage {
+  readonly steps: readonly OldStep[];
+  readonly blobs: readonly StoredFile[];
+  readonly temps: readonly StoredFile[];
+  /** What rollbacks of those steps noted in git. */
+  readonly notes: readonly UndoneNotes[];
+}
+export interface GarbageWanted {
+  readonly olderThan_ms: number;
+  /** Archives of steps that have ended go too where nothing was added for this long; null: they all stay. */
+  readonly archivesOlderThan_ms?: number | null;
+  /** Namespaces whose runs count as closed. */
+  readonly assumeClosed?: readonly string[];
+}
+
+/**
+ * Throws ProblemError `no_server`: only a server can say what its runs name; `conflict` where runs of other namespaces that use this
+ * store may still be open; `limit_reached` where the server knows too many runs.
+ */
+export const findGarbage = async (emend: Emend, wanted: GarbageWanted): Promise<Garbage> => {
+  const { olderThan_ms, archivesOlderThan_ms = null, assumeClosed = [] } = wanted;
+  await refuseOtherNamespaces(emend, assumeClosed);
+  const { blobs: blobDir } = storePaths(emend.store);
+  const { server } = homePaths(emend.home);
+  const runs = await knownRuns(emend);
+  const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
+  // The dev server's database names blobs too, but its runs were asked already, and it may be large.
+  const stored = (await storedFiles(places)).filter(({ path }) => !path.startsWith(`${server}/`));
+
+  const now = Date.now();
+  // A clock that jumped ahead makes all files old, those of this minute too: age is counted from the newest of them.
+  const newest_ms = stored.reduce((newest, file) => Math.max(newest, file.written_ms), 0);
+  const before = Math.min(now, newest_ms) - olderThan_ms;
+  const archivesBefore = archivesOlderThan_ms === null ? null : now - archivesOlderThan_ms;
+  const steps = await oldSteps(emend, stored, runs, { before: now - olderThan_ms, archivesBefore, assumeClosed });
+  const going = new Set(steps.flatMap((step) => step.files.map((file) => file.path)));
+
+  const isBlob = ({ path }: StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
+  const named = new Set<BlobRef>(await runRefs(emend, runs));
+  const naming = stored.filter((each) => !isBlob(each) && !going.has(each.path));
+  await together(naming, async (file) => {
+    addRefs(named, await readText(file.path));
+  });
+  // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
+  for (const ref of named) addRefs(named, await readText(blobPath(blobDir, ref)));
+  const kept = new Set([...named].map((ref) => blobPath(blobDir, ref)));
+  const old = (file: StoredFile): boolean => file.changed_ms < before;
+  return {
+    steps,
+    blobs: stored.filter((file) => isBlob(file) && !kept.has(file.path) && old(file)),
+    temps: [
+      ...stored.filter((file) => TEMP.test(file.path) && old(file)),
+      ...(await storedFiles(await deadScratch()).catch(() => [])),
+    ],
+    notes: await notesOf(steps),
+  };
+};
+
+const notesOf = async (steps: readonly OldStep[]): Promise<readonly UndoneNotes[]> => {
+  const of = new Map<string, Set<string>>();
+  for (const { stepKey, workspaces } of steps)
+    for (const workspace of workspaces) of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
+  const found: UndoneNotes[] = [];
+  for (const [workspace, keys] of of) {
+    const notes = await undoneNotes(workspace, keys);
+    if (notes !== null) found.push(notes);
+  }
+  return found;
+};
+
+export interface Removed {
+  /** How many notes of rollbacks in git. */
+  readonly notesRemoved: number;
+  readonly files: number;
+  readonly bytes: number;
+}
+/** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
+export const removeGarbage = async ({ steps, blobs, temps, notes }: Garbage): Promise<Removed> => {
+  const removed: StoredFile[] = [];
+  // First: the steps' own files say where they are.
+  let dropped = 0;
+  for (const each of notes) dropped += await dropUndone(each);
+  for (const step of steps)
+    for (const place of step.places)
+      if (await removePlace(place, step.files))
+        removed.push(...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)));
+  for (const file of temps) {
+    if ((await fileAt(file.path))?.written_ms !== file.written_ms) continue;
+    await rm(file.path, { force: true });
+    removed.push(file);
+  }
+  await clearScratch();
+  for (const file of blobs) {
+    // Left by a removal that died in the middle: it goes back, and is judged by its own name the next time.
+    if (isAside(file.path)) await restoreBlob(file.path).catch(() => undefined);
+    else if (await removeBlob(file.path, file.written_ms)) removed.push(file);
+  }
+  return { notesRemoved: dropped, files: removed.length, bytes: removed.reduce((sum, file) => sum + file.bytes, 0) };
+};
+
+/** What only the history of another namespace's run names would look like garbage from here. */
+const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string[]): Promise<void> => {
+  needRuns(emend);
+  const known = new Set([emend.namespace, ...assumeClosed]);
+  const open = new Map<string, number>();
+  await together(await emend.archive.list(), async (stepKey) => {
+    const { started, closed } = archivedRun(stepKey, await emend.archive.read(stepKey));
+    if (started === null || closed !== null || known.has(started.namespace)) return;
+    open.set(started.namespace, (open.get(started.namespace) ?? 0) + 1);
+  });
+  const [first] = open.keys();
+  if (first === undefined) return;
+  const list = [...open].map(([namespace, runs]) => `${namespace} (${runs})`).join(', ');
+  fail(
+    'conflict',
+    `Runs of other namespaces use this store and are not known to have ended: ${list}. Nothing was removed.`,
+    `Where they have ended: TEMPORAL_NAMESPACE=${first} emend list, or emend gc --assume-closed ${first}.`,
+  );
+};
+
+/** Closed runs too: payloads that a codec moved into blobs are named nowhere else, and who resets or replays a run needs them. */
+const runRefs = async (emend: Emend, known: readonly DescribedRun[]): Promise<readonly BlobRef[]> => {
+  const runs = needRuns(emend);
+  const refs = new Set<BlobRef>();
+  await together(known, async ({ workflowId, runId }) => {
+    addRefs(refs, await runs.historyText({ workflowId, runId }));
+  });
+  return [...refs];
+};
+
+const addRefs = (refs: Set<BlobRef>, text: string): void => {
+  for (const [ref] of text.matchAll(REF)) refs.add(ref as BlobRef);
+};
+
+const blobPath = (blobs: string, ref: BlobRef): string => {
+  const hex = ref.slice('sha256:'.length);
+  return join(blobs, hex.slice(0, 2), hex);
+};

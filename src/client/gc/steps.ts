@@ -1,0 +1,211 @@
+/**
+ * Steps of which nobody will ask again: their slots, records and transactions may go, and with `archivesOlderThan_ms` their archive too.
+ * A step stays as long as a server knows its run (it could be reset, and an answer that is paid for must be found then), it is not known
+ * to have ended, it holds a workspace, one of its transactions is open, or any of its files is young.
+ */
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { together } from '../../system/turns.js';
+import { fail } from '../../shared/problems.js';
+import { isStepKey, planOf, type StepKey } from '../../shared/ids.js';
+import { createApplyEngine, isOpen, recordsOf } from '../../workspace/apply/index.js';
+import { homePaths } from '../../stores/home.js';
+import { storePaths } from '../../stores/location.js';
+import { orNull } from '../../system/durable.js';
+import { realSys } from '../../system/sys.js';
+import { archivedRun } from '../archive/run.js';
+import { needRuns, OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
+
+export const GC_RUNS = 1_000_000; // bound: More runs than this are not looked through: what the rest names could not be told from garbage.
+
+export interface OldStep {
+  readonly stepKey: StepKey;
+  /** Its archive goes too. */
+  readonly archive: boolean;
+  /** Directories and single files, the archive last: what is left of a removal that was cut off is found again. */
+  readonly places: readonly string[];
+  readonly files: readonly StoredFile[];
+  /** Where it worked: what its rollbacks noted in git goes with its archive, or with all that there is of it. */
+  readonly workspaces: readonly string[];
+}
+export interface StepsWanted {
+  /** Milliseconds since 1970: a step with a file changed later stays. */
+  readonly before: number;
+  /** The same for archives; null: all archives stay. */
+  readonly archivesBefore: number | null;
+  /** Namespaces whose runs count as closed. */
+  readonly assumeClosed: readonly string[];
+}
+
+/** Every run that the server knows, open or closed. Throws ProblemError `no_server`, or `limit_reached` where there are too many. */
+export const knownRuns = async (emend: Emend): Promise<readonly DescribedRun[]> => {
+  const all = await needRuns(emend).list(OUR_WORKFLOWS, GC_RUNS);
+  return all.length < GC_RUNS
+    ? all
+    : fail(
+        'limit_reached',
+        `The server knows ${GC_RUNS} runs or more; what all of them name cannot be looked through.`,
+      );
+};
+
+export const oldSteps = async (
+  emend: Emend,
+  stored: readonly StoredFile[],
+  runs: readonly DescribedRun[],
+  { before, archivesBefore, assumeClosed }: StepsWanted,
+): Promise<readonly OldStep[]> => {
+  const { records, slots, archive } = storePaths(emend.store);
+  const { transactions } = homePaths(emend.home);
+  const places = { slots, records: join(records, 'steps'), transactions, archive };
+  const known = new Set(runs.map((run) => run.memo?.stepKey));
+  const seen = seenBySlot(stored, slots, join(records, 'seen'));
+  const found: OldStep[] = [];
+  const holds = holdersOf(emend);
+  for (const [stepKey, own] of byStep(stored, Object.values(places))) {
+    if (known.has(stepKey) || known.has(planOf(stepKey))) continue;
+    const files = [...own, ...(seen.get(stepKey) ?? [])];
+    if (files.some((file) => file.changed_ms >= before)) continue;
+    if (!(await hasEnded(emend, holds, stepKey, assumeClosed))) continue;
+    if (await hasOpenTransaction(transactions, stepKey)) continue;
+    const archiveGoes =
+      archivesBefore !== null && files.every((file) => !under(file, archive) || file.changed_ms < archivesBefore);
+    const goes = files.filter((file) => archiveGoes || !under(file, archive));
+    if (goes.length === 0) continue;
+    const dirs = [places.slots, places.records, places.transactions, ...(archiveGoes ? [archive] : [])];
+    const single = (seen.get(stepKey) ?? []).map(({ path }) => path);
+    found.push({
+      stepKey,
+      archive: archiveGoes,
+      places: [...single, ...dirs.map((dir) => join(dir, stepKey))],
+      files: goes,
+      workspaces: goes.length < files.length ? [] : await workspacesOf(emend, transactions, stepKey),
+    });
+  }
+  return found;
+};
+
+const workspacesOf = async (emend: Emend, transactions: string, stepKey: StepKey): Promise<readonly string[]> => {
+  const { started } = archivedRun(stepKey, await emend.archive.read(stepKey));
+  const records = await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
+  const states = await Promise.all(records.map((record) => record.load()));
+  const all = [started?.workspace, ...states.map(({ plan }) => plan?.workspace)];
+  return [...new Set(all.filter((each) => typeof each === 'string'))];
+};
+
+const under = ({ path }: StoredFile, directory: string): boolean => path.startsWith(`${directory}/`);
+
+const byStep = (stored: readonly StoredFile[], directories: readonly string[]): Map<StepKey, StoredFile[]> => {
+  const steps = new Map<StepKey, StoredFile[]>();
+  for (const file of stored) {
+    const directory = directories.find((each) => under(file, each));
+    const stepKey = directory === undefined ? '' : (file.path.slice(directory.length + 1).split('/')[0] ?? '');
+    if (!isStepKey(stepKey)) continue;
+    const files = steps.get(stepKey);
+    if (files === undefined) steps.set(stepKey, [file]);
+    else files.push(file);
+  }
+  return steps;
+};
+
+/** Which lines a model was shown is recorded by slot, not by step. */
+const seenBySlot = (stored: readonly StoredFile[], slots: string, seen: string): Map<StepKey, StoredFile[]> => {
+  const stepOf = new Map<string, StepKey>();
+  for (const file of stored.filter((each) => under(each, slots))) {
+    const [stepKey = '', slot = ''] = file.path.slice(slots.length + 1).split('/');
+    stepOf.set(slot, stepKey);
+  }
+  const found = new Map<StepKey, StoredFile[]>();
+  for (const file of stored.filter((each) => under(each, seen))) {
+    const stepKey = stepOf.get(file.path.slice(seen.length + 1).replace(/\.json$/, ''));
+    if (stepKey !== undefined) found.set(stepKey, [...(found.get(stepKey) ?? []), file]);
+  }
+  return found;
+};
+
+/** By its archive; a step without one came to nothing (every activity appends to it before it does anything else). */
+const hasEnded = async (
+  emend: Emend,
+  holderOf: HolderOf,
+  stepKey: StepKey,
+  assumeClosed: readonly string[],
+): Promise<boolean> => {
+  const entries = await emend.archive.read(stepKey);
+  if (entries.length === 0) return true;
+  const { started, closed, events } = archivedRun(stepKey, entries);
+  const ended = closed !== null || events.some((event) => event.type === 'step_finished');
+  if (!ended && !assumeClosed.includes(started?.namespace ?? '')) return false;
+  // What it applied under the lease can still be undone, with its transactions and what they name.
+  return started === null || (await holderOf(started.workspace)) !== stepKey;
+};
+
+type HolderOf = (workspace: unknown) => Promise<StepKey | null>;
+
+/** Which step holds a workspace: thousands of steps have the same one, and git is asked for each of them once. */
+const holdersOf = (emend: Emend): HolderOf => {
+  const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
+  const known = new Map<string, StepKey | null>();
+  return async (workspace) => {
+    // An archive is read as it was written: an early one may not say.
+    if (typeof workspace !== 'string') return null;
+    const before = known.get(workspace);
+    if (before !== undefined) return before;
+    const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
+    const holder = there === null ? null : ((await engine.readLease(workspace))?.stepKey ?? null);
+    known.set(workspace, holder);
+    return holder;
+  };
+};
+
+const hasOpenTransaction = async (transactions: string, stepKey: StepKey): Promise<boolean> => {
+  for (const record of await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR']))
+    if (isOpen(await record.load())) return true;
+  return false;
+};
+
+// The files of a store, and how they are removed beside processes that write.
+
+export interface StoredFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970: the later of its last write and its last change of any kind. */
+  readonly changed_ms: number;
+  readonly written_ms: number;
+}
+
+/** Every regular file below the directories; what goes away meanwhile is left out. */
+export const storedFiles = async (directories: readonly string[]): Promise<readonly StoredFile[]> => {
+  const found: StoredFile[] = [];
+  for (const directory of directories) {
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+    const files = await together(
+      entries.filter((each) => each.isFile()),
+      (entry) => fileAt(join(entry.parentPath, entry.name)),
+    );
+    for (const file of files) if (file !== null) found.push(file);
+  }
+  return found;
+};
+
+export const fileAt = async (path: string): Promise<StoredFile | null> => {
+  const found = await stat(path).catch(() => null);
+  if (found?.isFile() !== true) return null;
+  return {
+    path,
+    bytes: found.size,
+    changed_ms: Math.max(found.mtimeMs, found.ctimeMs),
+    written_ms: found.mtimeMs,
+  };
+};
+
+/** Bytes as text; references are ASCII in every encoding that we write. */
+export const readText = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '');
+
+/** Removes the place where none of its files was written since they were found, and none is new. False: it was left alone. */
+export const removePlace = async (place: string, files: readonly StoredFile[]): Promise<boolean> => {
+  const before = new Map(files.map((file) => [file.path, file.written_ms]));
+  const single = await fileAt(place);
+  const now = single !== null ? [single] : await storedFiles([place]).catch(() => []);
+  if (now.some((file) => before.get(file.path) !== file.written_ms)) return false;
+  await rm(place, { recursive: true, force: true });
+  return true;
+};

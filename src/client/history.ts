@@ -1,0 +1,146 @@
+/**
+ * When to look at a run again, from a long poll on its history: the server holds the request until there is something new, which
+ * costs no action. A run's state changes only when a workflow task completes or the run closes, so nothing else is told.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { fail } from '../shared/problems.js';
+import type { RunRef } from './types.js';
+import type { StepEvent } from '../shared/events.js';
+
+const SERVER_LOST_MS = 60_000; // bound: A server that is being restarted is waited for this long.
+const FOLLOW_RETRY_MS = 500; // bound: It is asked again this often.
+const FOLLOW_PAGE_EVENTS = 500; // bound: History events of one page.
+
+/** The status numbers that we tell apart (grpc-js is not a dependency of ours). */
+export const GRPC = { cancelled: 1, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14 } as const;
+
+/** Status of a failed call, whether the SDK wrapped it or not; null: not a failed call. */
+const grpcCode = (error: unknown): number | null => {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) ? cause.code : null;
+};
+
+export const hasCode = (error: unknown, ...names: readonly (keyof typeof GRPC)[]): boolean => {
+  const code = grpcCode(error);
+  return names.some((name) => GRPC[name] === code);
+};
+
+/**
+ * Runs calls that end when `signal` aborts. The SDK never takes its listeners off the signal that it is given, so each round gets one
+ * of its own: a run that is watched through many changes would pile them up on ours.
+ */
+const untilAborted = async <T>(
+  connection: Pick<Connection, 'withAbortSignal'>,
+  signal: AbortSignal,
+  call: () => Promise<T>,
+): Promise<T> => {
+  const round = new AbortController();
+  const end = (): void => {
+    round.abort();
+  };
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await connection.withAbortSignal(round.signal, call);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+};
+
+/** `temporal.api.enums.v1.EventType`: workflow task completed; completed, failed, timed out, terminated, cancelled, continued as new. */
+const TELLING: readonly number[] = [7, 2, 3, 4, 27, 21, 28];
+/** The run has ended, or its search attributes changed, which they do when it waits for a person: somebody may want to know at once. */
+const URGENT: readonly number[] = [2, 3, 4, 27, 21, 28, 40];
+
+/** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
+export const followHistory = async (
+  connection: Connection,
+  namespace: string,
+  ref: RunRef,
+  after: number,
+  signal: AbortSignal,
+  onNews: (urgent: boolean) => Promise<void>,
+): Promise<void> => {
+  let nextPageToken: Uint8Array | undefined;
+  let lostAt: number | null = null;
+  let seen = after;
+  const failing = new AbortController();
+  const until = AbortSignal.any([signal, failing.signal]);
+  const aborted = (): boolean => until.aborted;
+  // What was told is not waited for before the end: more may come meanwhile, and be urgent.
+  let told: Promise<void> = Promise.resolve();
+  const tell = (urgent: boolean): void => {
+    told = Promise.all([told, onNews(urgent)]).then(() => undefined);
+    told.catch(() => {
+      failing.abort();
+    });
+  };
+  while (!aborted()) {
+    try {
+      const page = await untilAborted(connection, until, () =>
+        connection.workflowService.getWorkflowExecutionHistory({
+          namespace,
+          execution: { workflowId: ref.workflowId, runId: ref.runId },
+          waitNewEvent: true,
+          maximumPageSize: FOLLOW_PAGE_EVENTS,
+          ...(nextPageToken === undefined ? {} : { nextPageToken }),
+        }),
+      );
+      lostAt = null;
+      const fresh = (page.history?.events ?? []).filter((event) => Number(event.eventId) > seen);
+      seen = Math.max(seen, ...fresh.map((event) => Number(event.eventId)));
+      const types = fresh.map((event) => Number(event.eventType));
+      const urgent = types.some((type) => URGENT.includes(type));
+      if (urgent || types.some((type) => TELLING.includes(type))) tell(urgent);
+      if (page.nextPageToken.length === 0) break;
+      nextPageToken = page.nextPageToken;
+    } catch (error) {
+      if (aborted() || grpcCode(error) === GRPC.notFound) break;
+      if (grpcCode(error) === null) throw error;
+      lostAt ??= performance.now();
+      if (performance.now() - lostAt > SERVER_LOST_MS)
+        fail('no_server', `The Temporal server has not answered for ${SERVER_LOST_MS / 1000} s.`);
+      nextPageToken = undefined;
+      await sleep(FOLLOW_RETRY_MS, undefined, { signal: until }).catch(() => undefined);
+    }
+  }
+  await told;
+};
+
+// The events of a run as its history holds them: each activity's input carries those that happened since the one before.
+
+/** What is looked at of an event of the history; its other fields are another reader's. */
+export interface HistoryEvent {
+  readonly activityTaskScheduledEventAttributes?: {
+    readonly input?: { readonly payloads?: readonly Payload[] | null } | null;
+  } | null;
+}
+
+/** In order of `seq`, each once. An input that cannot be read (its blob is lost) is left out. */
+export const toldIn = async (
+  history: readonly HistoryEvent[],
+  codecs: readonly PayloadCodec[],
+): Promise<readonly StepEvent[]> => {
+  const events = new Map<number, StepEvent>();
+  for (const { activityTaskScheduledEventAttributes: scheduled } of history) {
+    const payloads = scheduled?.input?.payloads ?? [];
+    for (const event of await logOf(payloads, codecs)) if (!events.has(event.seq)) events.set(event.seq, event);
+  }
+  return [...events.values()].sort((a, b) => a.seq - b.seq);
+};
+
+const logOf = async (payloads: readonly Payload[], codecs: readonly PayloadCodec[]): Promise<readonly StepEvent[]> => {
+  try {
+    let decoded: Payload[] = [...payloads];
+    for (const codec of codecs) decoded = await codec.decode(decoded);
+    const input: unknown = JSON.parse(new TextDecoder().decode(decoded[0]?.data ?? undefined));
+    if (typeof input !== 'object' || input === null || !('log' in input) || !Array.isArray(input.log)) return [];
+    return input.log.filter(isEvent);
+  } catch {
+    return [];
+  }
+};
+
+const isEvent = (value: unknown): value is StepEvent =>
+  typeof value === 'object' && value !== null && 'seq' in value && typeof value.seq === 'number' && 'type' in value;

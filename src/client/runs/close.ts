@@ -1,0 +1,101 @@
+/**
+ * Keeps how a run ended: a server forgets closed runs (the dev server after a day), the archive does not. A run that was cut off had no
+ * last activity to bring what it had done: whoever finds it closed brings that too.
+ */
+import { ProblemError } from '../../shared/problems.js';
+import { QUERIES } from '../../shared/names.js';
+import type { EventsQuery } from '../../shared/run.js';
+import type { StepEvent } from '../../shared/events.js';
+import { eventEntries } from '../../stores/index.js';
+import type { StepKey } from '../../shared/ids.js';
+import { appliedUnder, createLeaseKeeper } from '../../workspace/apply/index.js';
+import { homePaths } from '../../stores/home.js';
+import { realSys } from '../../system/sys.js';
+import type { ArchiveEntry } from '../../stores/ports.js';
+import type { LeaseHolder } from '../../workspace/ports.js';
+import { archivedRun, closedId, type ArchivedRun, type RecoveryData } from '../archive/run.js';
+import type { ResolvedRun } from './resolve.js';
+import type { ClosedRun, DescribedRun, Emend, RunGateway } from '../types.js';
+
+const CLOSE_QUERY_MS = 5_000; // bound: A run that has ended is asked for its last events this long.
+const CLOSE_PAGE_EVENTS = 1000; // bound: Events of one page of those.
+const CLOSE_PAGES = 100; // bound: Pages of those.
+
+/** Asks the server how a closed run ended and notes it, once for each run (a reset makes another one). Returns the archive with that. */
+export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<ArchivedRun> => {
+  const { live, archived } = run;
+  if (live === null || emend.runs === null || archived.closedRuns.includes(live.runId)) return archived;
+  const closed: ClosedRun = await emend.runs.closed({ workflowId: live.workflowId, runId: live.runId });
+  const entry: ArchiveEntry = {
+    v: 1,
+    id: closedId(live.runId),
+    at: (live.closedAt ?? new Date()).toISOString(),
+    kind: 'closed',
+    data: closed,
+  };
+  const more = closed.result === null ? await leftUntold(emend, run, live) : [];
+  await emend.archive.append(run.stepKey, [...more, entry]);
+  return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
+};
+
+const leftUntold = async (
+  emend: Emend,
+  { stepKey, archived }: ResolvedRun,
+  live: DescribedRun,
+): Promise<readonly ArchiveEntry[]> => {
+  const events = emend.runs === null ? [] : await eventsOf(emend.runs, live);
+  return [...eventEntries(events, live.runId), ...(await appliedUntold(emend, stepKey, archived))];
+};
+
+/** Files that the step applied, as the disk says and the archive does not: its worker died between the last of them and the notice. */
+const appliedUntold = async (
+  { home }: Emend,
+  stepKey: StepKey,
+  { started, applied }: ArchivedRun,
+): Promise<readonly ArchiveEntry[]> => {
+  if (started === null) return [];
+  const { workspace } = started;
+  const holder = await createLeaseKeeper({ home })
+    .read(workspace)
+    .catch(() => null);
+  if (holder?.stepKey !== stepKey) return [];
+  const records = await appliedUnder(realSys, homePaths(home).transactions, workspace, holder);
+  return foundApplied(
+    holder,
+    applied,
+    records.flatMap(({ closed }) => closed.files),
+  );
+};
+
+/** An entry for files that are applied under the lease and that the archive does not know of; none where it knows them all. */
+export const foundApplied = (
+  { number }: LeaseHolder,
+  known: readonly string[],
+  files: readonly string[],
+): readonly ArchiveEntry[] => {
+  if (files.every((path) => known.includes(path))) return [];
+  const data: RecoveryData = { v: 1, how: 'found', files: [...new Set(files)] };
+  return [{ v: 1, id: `recovery-${number}-found`, at: new Date().toISOString(), kind: 'recovery', data }];
+};
+
+/** All of them where a worker can still replay the run, else those that its history holds. */
+const eventsOf = async (
+  runs: RunGateway,
+  { workflowId, runId, queue }: DescribedRun,
+): Promise<readonly StepEvent[]> => {
+  const ref = { workflowId, runId };
+  try {
+    const events: StepEvent[] = [];
+    if (!(await runs.polled(queue))) return await runs.toldEvents(ref);
+    for (let page = 0; page < CLOSE_PAGES; page++) {
+      const query: EventsQuery = { after: events.at(-1)?.seq ?? 0, limit: CLOSE_PAGE_EVENTS };
+      const more = await runs.query<readonly StepEvent[]>(ref, QUERIES.events, [query], CLOSE_QUERY_MS);
+      events.push(...more);
+      if (more.length < CLOSE_PAGE_EVENTS) break;
+    }
+    return events;
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return runs.toldEvents(ref).catch(() => []);
+  }
+};

@@ -1,0 +1,177 @@
+/** A person's answer to a decision point: as an update where a worker answers, else as a signal that waits for one. */
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { BOUNDS } from '../../shared/limits.js';
+import { fail } from '../../shared/problems.js';
+import type { Answer, Decider, DecideOutcome, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
+import { SIGNALS } from '../../shared/names.js';
+import { shownKey } from '../../shared/ids.js';
+import { needRuns, type Emend } from '../types.js';
+import type { ResolvedRun } from './resolve.js';
+import { refOf, showRun } from './show.js';
+
+export interface DecideOptions {
+  readonly answer: Answer;
+  /** Id of the decision that was looked at; absent: the one that is open now. */
+  readonly decision?: string;
+  /** Absent: all files of the decision that have no answer yet. */
+  readonly files?: readonly string[];
+  readonly note?: string;
+  readonly set?: DecisionRequest['set'];
+  /** With `select`: the changes to take, by path; instead of `files`. */
+  readonly select?: DecisionRequest['select'];
+  readonly by?: Decider;
+}
+
+export type DecideResult =
+  | (DecideOutcome & { readonly via: 'update' })
+  /** On its way: the run will take it when a worker is there. */
+  | {
+      readonly outcome: 'sent';
+      readonly decision: string;
+      readonly message: string;
+      readonly via: 'signal' | 'update';
+    };
+
+/**
+ * Throws ProblemError `answer_not_accepted` (the validator's words, or the run is closed), `no_worker` (nobody can say which decision is
+ * open, and none was named), `no_server`, `usage` (a note over BOUNDS.note_bytes).
+ */
+export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOptions): Promise<DecideResult> => {
+  needOpen(emend, run);
+  const bytes = Buffer.byteLength(options.note ?? '');
+  if (bytes > BOUNDS.note_bytes) return fail('usage', `The note has ${bytes} bytes; ${BOUNDS.note_bytes} are taken.`);
+  if (options.answer === 'revise' && (options.note ?? '').trim() === '')
+    return fail('usage', 'revise needs a note that says what to change.', 'Add --note "…".');
+  if (options.answer === 'select' && options.select === undefined)
+    return fail(
+      'usage',
+      'select needs the hunks to take.',
+      'Add --hunk PATH:1,3 (again and again), or go through them: emend review RUN.',
+    );
+  if (options.answer === 'other' && options.set?.command === undefined)
+    return fail('usage', 'other needs the command to run.', 'Add --set command="…".');
+  const open = options.decision === undefined ? await openDecision(emend, run, options) : null;
+  const request: DecisionRequest = {
+    v: 1,
+    decision: options.decision ?? (typeof open === 'string' ? open : open?.id) ?? '',
+    answer: options.answer,
+    ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
+    ...(options.note === undefined ? {} : { note: options.note }),
+    ...(options.set === undefined || Object.keys(options.set).length === 0 ? {} : { set: options.set }),
+    ...(options.select === undefined ? {} : { select: options.select }),
+    requestId: randomUUID(),
+    by: options.by ?? { name: loginName(), from: 'cli' },
+  };
+  const result = await send(emend, run, request);
+  await emend.archive.append(run.stepKey, [
+    { v: 1, id: request.requestId, at: new Date().toISOString(), kind: 'decision', data: { request, result } },
+  ]);
+  return result;
+};
+
+const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): Promise<DecideResult> => {
+  const runs = needRuns(emend);
+  const ref = refOf(run) ?? fail('run_unknown', 'The server does not know this run.');
+  const shown = shownKey(run.stepKey);
+  const sent = await runs.update(ref, request, emend.timings.acceptWait_ms);
+  switch (sent.kind) {
+    case 'answered':
+      return { ...sent.outcome, via: 'update' };
+    case 'refused':
+      return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for what it waits for.`);
+    case 'closed':
+      return fail('answer_not_accepted', `Run ${shown} has ended meanwhile.`, `See \`emend show ${shown}\`.`);
+    case 'accepted':
+      return {
+        outcome: 'sent',
+        decision: request.decision,
+        via: 'update',
+        message: `The run has taken the answer; see \`emend show ${shown}\` for what came of it.`,
+      };
+    case 'not_accepted': {
+      // The update is not withdrawn, so the run may get the same request twice: its requestId makes it count once.
+      const reached = await runs.signal(ref, SIGNALS.decide, request);
+      if (!reached)
+        return fail('answer_not_accepted', `Run ${shown} has ended meanwhile.`, `See \`emend show ${shown}\`.`);
+      return {
+        outcome: 'sent',
+        decision: request.decision,
+        via: 'signal',
+        message:
+          'No worker has answered yet. The answer is kept by the server and counts as soon as a worker is there: `emend worker` or `emend dev`.',
+      };
+    }
+  }
+};
+
+const needOpen = (emend: Emend, run: ResolvedRun): void => {
+  needRuns(emend);
+  const shown = shownKey(run.stepKey);
+  if (refOf(run) === null || run.live?.open !== true)
+    fail(
+      'answer_not_accepted',
+      `Run ${shown} is not open any more, so it takes no answers.`,
+      `See \`emend show ${shown}\`.`,
+    );
+};
+
+/**
+ * The decision that this answer would be for. Null: none is open, or nobody can say, and the answer is `abort`, which means the same
+ * whatever is open. A text: the id of a wait for a model that is down, which needs no look. Throws as `decide` does.
+ */
+export const openDecision = async (
+  emend: Emend,
+  run: ResolvedRun,
+  { answer, files }: Pick<DecideOptions, 'answer' | 'files'>,
+): Promise<DecisionPoint | string | null> => {
+  needOpen(emend, run);
+  const view = await showRun(emend, run, { full: false });
+  const { decision } = view.status;
+  const shown = shownKey(run.stepKey);
+  if (view.source === 'run' && decision !== null) return checkAnswer(decision, answer, files ?? [], shown);
+  if (answer === 'abort') return null;
+  // A wait for a model that is down approves nothing: the next try comes at once.
+  if (view.source === 'run' && answer === 'retry' && view.status.outage !== undefined) return view.status.outage.id;
+  if (view.source === 'run')
+    return fail(
+      'answer_not_accepted',
+      `Run ${shown} waits for no answer: it is ${view.status.doing}.`,
+      `See \`emend show ${shown}\`.`,
+    );
+  return fail(
+    'no_worker',
+    `${view.note ?? 'No worker answers.'} So nobody can say which decision of run ${shown} is open.`,
+    `Start a worker with \`emend worker\` or \`emend dev\`, or name the decision: emend decide ${shown} ${answer} --decision ID`,
+  );
+};
+
+/** What the run would refuse is said here in words that name this decision's answers and files. */
+const checkAnswer = (
+  decision: DecisionPoint,
+  answer: Answer,
+  files: readonly string[],
+  shown: string,
+): DecisionPoint => {
+  if (!decision.accepts.includes(answer))
+    return fail(
+      'answer_not_accepted',
+      `Run ${shown} waits for ${decision.reason} (${decision.id}), which takes ${decision.accepts.join(', ')}; received ${answer}.`,
+    );
+  const known = decision.files.map((file) => file.path);
+  const strange = files.find((file) => !known.includes(file));
+  if (strange !== undefined)
+    return fail(
+      'answer_not_accepted',
+      `Decision ${decision.id} is not about ${strange}; it is about ${known.join(', ') || 'the whole step'}.`,
+    );
+  return decision;
+};
+
+export const loginName = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
+};

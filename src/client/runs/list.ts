@@ -1,0 +1,116 @@
+/** All runs that can be found: open ones on the server, then what the archive keeps. */
+import { QUERIES } from '../../shared/names.js';
+import type { RunState, StepStatus } from '../../shared/run.js';
+import { ProblemError, isKnown } from '../../shared/problems.js';
+import { archivedRun } from '../archive/run.js';
+import { archivedStatus } from '../archive/status.js';
+import { noteClosed } from './close.js';
+import { OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
+import { withLive } from './resolve.js';
+
+const LISTED_OPEN_RUNS = 100; // bound: Runs asked for their state (one action each) and shown; more are counted.
+const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
+const LIST_QUERY_MS = 3_000; // bound: A run in the list is asked for its state this long.
+
+export interface ListedRun {
+  readonly stepKey: string;
+  readonly workflowId: string | null;
+  readonly title: string;
+  readonly jobPath: string;
+  readonly workspace: string;
+  /** `unknown`: open, but no worker answers, or no server does. */
+  readonly state: RunState | 'unknown';
+  readonly doing: string;
+  /** Id and reason of the open decision. */
+  readonly decision: { readonly id: string; readonly reason: string } | null;
+  /** ISO time. */
+  readonly startedAt: string | null;
+  readonly open: boolean;
+}
+export interface RunList {
+  readonly runs: readonly ListedRun[];
+  /** Runs that were not listed: bounds keep a long list short. */
+  readonly left_off: number;
+  /** Why nothing was asked of a server or worker; null: all were. */
+  readonly note: string | null;
+}
+
+/** `known`: the archives, where they were listed already. */
+export const listRuns = async (emend: Emend, known?: readonly string[]): Promise<RunList> => {
+  const ours = (await openOnServer(emend)).filter((run) => run.memo !== null);
+  const polled = new Map<string, boolean>();
+  for (const queue of new Set(ours.map((run) => run.queue)))
+    polled.set(queue, (await emend.runs?.polled(queue)) ?? false);
+  const listed = await Promise.all(ours.map((run) => openRun(emend, run, polled.get(run.queue) ?? false)));
+  const openKeys = new Set(listed.map((run) => run.stepKey));
+  const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
+  const archived: ListedRun[] = [];
+  for (const stepKey of kept.slice(0, LISTED_ARCHIVED_RUNS)) archived.push(await keptRun(emend, stepKey));
+  const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);
+  return {
+    runs: [...listed, ...archived],
+    left_off: Math.max(0, kept.length - LISTED_ARCHIVED_RUNS),
+    note:
+      emend.runs === null
+        ? (emend.unreachable?.message ?? 'No Temporal server answers.')
+        : unpolled.length > 0
+          ? `No worker polls ${unpolled.join(', ')}.`
+          : null,
+  };
+};
+
+/** A server may hold the runs of others: ours are those that our workers' queue takes. No action. */
+export const openOnServer = async ({ runs, queues }: Emend): Promise<readonly DescribedRun[]> => {
+  const filter = `${OUR_WORKFLOWS} AND ExecutionStatus = "Running" AND TaskQueue = "${queues.workflow}"`;
+  return (await runs?.list(filter, LISTED_OPEN_RUNS)) ?? [];
+};
+
+const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promise<ListedRun> => {
+  const status = polled && emend.runs !== null ? await statusOf(emend.runs, run) : null;
+  return {
+    stepKey: run.memo?.stepKey ?? '',
+    workflowId: run.workflowId,
+    title: run.memo?.title ?? '',
+    jobPath: run.memo?.jobPath ?? '',
+    workspace: run.memo?.workspace ?? '',
+    state: status?.state ?? 'unknown',
+    doing: status?.doing ?? 'no worker answers',
+    decision: status?.decision ? { id: status.decision.id, reason: status.decision.reason } : null,
+    startedAt: run.startedAt.toISOString(),
+    open: true,
+  };
+};
+
+const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus | null> => {
+  try {
+    const ref = { workflowId: run.workflowId, runId: run.runId };
+    const status = await runs.query<StepStatus>(ref, QUERIES.status, [], LIST_QUERY_MS);
+    return isKnown(status) ? status : null;
+  } catch (error) {
+    if (error instanceof ProblemError) return null;
+    throw error;
+  }
+};
+
+/** A run that the list of open ones left out: it has ended, or began a moment ago, which such lists learn late. */
+const keptRun = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
+  const kept = archivedRun(stepKey, await emend.archive.read(stepKey));
+  const run = kept.closed === null && emend.runs !== null ? await withLive(emend, stepKey, null) : null;
+  if (run?.live?.open === true && run.live.memo !== null)
+    return openRun(emend, run.live, (await emend.runs?.polled(run.live.queue)) ?? false);
+  // It ended while nobody looked: the server still knows how.
+  const archived = run?.live?.open === false ? await noteClosed(emend, run) : kept;
+  const status = archivedStatus(archived);
+  return {
+    stepKey,
+    workflowId: archived.started?.workflowId ?? null,
+    title: status.title,
+    jobPath: status.jobPath,
+    workspace: status.workspace,
+    state: archived.closed === null ? 'unknown' : status.state,
+    doing: status.doing,
+    decision: null,
+    startedAt: archived.firstAt,
+    open: false,
+  };
+};

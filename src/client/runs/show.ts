@@ -1,0 +1,192 @@
+/** What a run says of itself: from its worker where one answers, else from the archive. */
+import type { PauseReason } from '../../shared/decisions.js';
+import type { StepKey } from '../../shared/ids.js';
+import { type ResolvedRun, withLive } from './resolve.js';
+import type { Emend, RunGateway, RunRef } from '../types.js';
+import { ProblemError, checkVersion } from '../../shared/problems.js';
+import type { StepEvent } from '../../shared/events.js';
+import { QUERIES } from '../../shared/names.js';
+import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
+import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { ArchivedRun } from '../archive/run.js';
+import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
+import { noteClosed } from './close.js';
+import { withPaid } from '../archive/stats.js';
+
+export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
+const EVENTS_PAGE = 500; // bound: Events of one page of `emend events`.
+
+export interface RunView {
+  readonly v: 1;
+  readonly stepKey: string;
+  readonly workflowId: string | null;
+  readonly runId: string | null;
+  /** Address in the Temporal UI; null where none is known or the server has forgotten the run. */
+  readonly link: string | null;
+  /** `run`: asked of the run itself; `archive`: what this machine has on disk, which may lag behind. */
+  readonly source: 'run' | 'archive';
+  /** Why it is not asked of the run; null otherwise. */
+  readonly note: string | null;
+  readonly status: StepStatus;
+  readonly ledger: readonly LedgerRow[];
+  readonly proposal: SealedProposal | null;
+}
+
+export const refOf = ({ live }: ResolvedRun): RunRef | null =>
+  live && { workflowId: live.workflowId, runId: live.runId };
+
+export interface ShowOptions {
+  /** False: status only, one action instead of three. */
+  readonly full?: boolean;
+  /** How long a worker that polls may take to answer. */
+  readonly patience_ms?: number;
+}
+
+/** Never throws for an absent server or worker: the view says so in `note`. */
+export const showRun = async (
+  emend: Emend,
+  run: ResolvedRun,
+  { full = true, patience_ms }: ShowOptions = {},
+): Promise<RunView> => {
+  const look = async (ask: Ask) => ({
+    status: known(await ask<StepStatus>(QUERIES.status)),
+    ledger: full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [],
+    proposal: full ? await ask<SealedProposal | null>(QUERIES.proposal) : null,
+  });
+  const asked = await askRun(emend, run, look, patience_ms);
+  const place = {
+    v: 1 as const,
+    stepKey: run.stepKey,
+    workflowId: run.live?.workflowId ?? run.archived.started?.workflowId ?? null,
+    runId: run.live?.runId ?? run.archived.started?.runId ?? null,
+    link: linkOf(emend, run),
+  };
+  // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
+  const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
+  if (asked.ok) {
+    const status =
+      run.live?.open === false ? await withPaid(emend, cutOff(asked.value.status, archived)) : asked.value.status;
+    return { ...place, source: 'run', note: null, ...asked.value, status };
+  }
+  const status = { ...archivedStatus(archived), ...memoOver(run) };
+  return {
+    ...place,
+    source: 'archive',
+    note: noteOf(archived, asked.why),
+    status: archived.closed === null ? status : await withPaid(emend, status),
+    ledger: ledgerOfEvents(archived.events),
+    proposal: archived.proposal,
+  };
+};
+
+const noteOf = ({ closed, newer }: ArchivedRun, why: string): string | null => {
+  const left = `${newer} entries of its archive were written by a newer Emend and are left out; upgrade this one.`;
+  const notes = [...(closed === null ? [why] : []), ...(newer === 0 ? [] : [left])];
+  return notes.length === 0 ? null : notes.join(' ');
+};
+
+/** A worker that is newer than this client: what its run says is not guessed at. */
+const known = (status: StepStatus): StepStatus => {
+  checkVersion(status, 'The status of the run');
+  return status;
+};
+
+/** What the archive knows of an earlier run that ended says nothing of the one that a reset made of it. */
+const stillOpen = ({ live, archived }: ResolvedRun): ArchivedRun =>
+  live?.open === true ? { ...archived, closed: null } : archived;
+
+/** Events after `after` (a `seq`), oldest first, at most a page. */
+export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> => {
+  const query: EventsQuery = { after, limit: EVENTS_PAGE };
+  const asked = await askRun(emend, run, (ask) => ask<readonly StepEvent[]>(QUERIES.events, query));
+  const found = asked.ok ? asked.value : run.archived.events;
+  return found.filter((event) => event.seq > after);
+};
+
+/** The combined diff of the current proposal, or of the last one that the archive names; null: there is none (yet). */
+export const runDiff = async (
+  emend: Emend,
+  run: ResolvedRun,
+): Promise<{ proposal: SealedProposal; diff: string } | null> => {
+  const asked = await askRun(emend, run, (ask) => ask<SealedProposal | null>(QUERIES.proposal));
+  const proposal = asked.ok ? asked.value : run.archived.proposal;
+  return proposal && { proposal, diff: await diffText(emend, proposal) };
+};
+
+export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: SealedProposal): Promise<string> =>
+  new TextDecoder().decode(await emend.blobs.get(proposal.diff));
+
+type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
+type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+
+/** Asks the run itself, where a worker answers. Looking for the worker first costs no action and no 30 s. */
+const askRun = async <T>(
+  { runs, unreachable }: Emend,
+  run: ResolvedRun,
+  of: (ask: Ask) => Promise<T>,
+  patience_ms = SHOW_QUERY_MS,
+): Promise<Asked<T>> => {
+  const ref = refOf(run);
+  if (runs === null) return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.' };
+  if (ref === null || run.live === null) return { ok: false, why: 'The server does not know this run (any more).' };
+  try {
+    if (!(await runs.polled(run.live.queue)))
+      throw new ProblemError({ code: 'no_worker', message: `No worker polls the task queue ${run.live.queue}.` });
+    return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, patience_ms)) };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    const { message, next } = error.problem;
+    const stuck = error.problem.code === 'no_worker' ? await stuckOn(runs, ref) : null;
+    if (stuck !== null) return { ok: false, why: stuck };
+    return { ok: false, why: error.problem.code === 'version_unknown' && next ? `${message} ${next}` : message };
+  }
+};
+
+/** A worker is there and cannot go on: what its workflow task fails of (a stored value that is lost, an unknown version). */
+const stuckOn = async (runs: RunGateway, ref: RunRef): Promise<string | null> => {
+  const failure = await runs.taskFailure(ref).catch(() => null);
+  return failure && `Its worker cannot go on and tries again: ${failure}`;
+};
+
+/** The memo is there even when the archive is not (a run started from another machine). */
+const memoOver = ({ live }: ResolvedRun): Partial<StepStatus> =>
+  live?.memo ? { workspace: live.memo.workspace, jobPath: live.memo.jobPath, title: live.memo.title } : {};
+
+export const linkOf = ({ uiUrl, namespace }: Emend, { live }: ResolvedRun): string | null =>
+  uiUrl === null || live === null
+    ? null
+    : `${uiUrl.replace(/\/$/, '')}/namespaces/${namespace}/workflows/${encodeURIComponent(live.workflowId)}/${live.runId}/history`;
+
+// Which phases of a plan wait for a person: a phase's own run knows, the plan's knows only that it is at work.
+
+export interface PhaseWaiting {
+  /** The phase's number. */
+  readonly phase: number;
+  readonly run: StepKey;
+  readonly reason: PauseReason;
+}
+
+/** A run as a person asks for it once: a plan's with what its phases wait for. */
+export interface ShownRun extends RunView {
+  /** In the order of the phases; of a run that is no plan's none. */
+  readonly phasesWaiting: readonly PhaseWaiting[];
+}
+
+/** As `showRun`, and an action more for each phase that is under way: not for whoever asks again and again. */
+export const showWithPhases = async (emend: Emend, run: ResolvedRun): Promise<ShownRun> => {
+  const view = await showRun(emend, run);
+  return { ...view, phasesWaiting: await phasesWaiting(emend, view) };
+};
+
+const phasesWaiting = async (
+  emend: Emend,
+  { status: { plan } }: Pick<RunView, 'status'>,
+): Promise<readonly PhaseWaiting[]> => {
+  const found: PhaseWaiting[] = [];
+  for (const { number, run, status } of plan?.phases ?? []) {
+    if (status !== 'running' || run === null) continue;
+    const { decision } = (await showRun(emend, await withLive(emend, run, null), { full: false })).status;
+    if (decision !== null) found.push({ phase: number, run, reason: decision.reason });
+  }
+  return found;
+};

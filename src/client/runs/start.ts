@@ -1,0 +1,171 @@
+/** Starts an edit step, or shows the one that is already open for this job in this workspace. */
+import { createHash, randomBytes } from 'node:crypto';
+import { type StepKey, shownKey } from '../../shared/ids.js';
+import { fail } from '../../shared/problems.js';
+import type { LimitName } from '../../shared/limits.js';
+import type { PlanInput, EditStepInput } from '../../shared/run.js';
+import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
+import { currentRules } from '../../shared/rules.js';
+import type { StartedData } from '../archive/run.js';
+import type { JobFile } from '../../workspace/documents/index.js';
+import { needRuns, type Emend, type RunGateway, type RunMemo } from '../types.js';
+
+const BESIDE_IDS = 100; // bound: `--again` looks for a free workflow id this far.
+const START_RACES = 3; // bound: A run may close between "it exists" and looking at it: then its id is free.
+
+// Names of runs. ◆ Both rules are kept for ever: stores and histories depend on them.
+
+/** 128 random bits as 32 hex digits. */
+export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
+
+/**
+ * `emend-<first 16 hex digits of sha-256(workspace NUL job path)>`. The workspace is a real path; the job path is relative to it, with
+ * `/`, where the job lies inside, else absolute.
+ */
+export const workflowIdOf = (workspace: string, jobPath: string): string =>
+  `emend-${createHash('sha256').update(`${workspace}\0${jobPath}`).digest('hex').slice(0, 16)}`;
+
+/** `emend-plan-<first 16 hex digits of sha-256(workspace NUL plan path)>`; the path is relative and without its level (`plans/010_demo`). */
+export const planIdOf = (workspace: string, planPath: string): string =>
+  `emend-plan-${createHash('sha256').update(`${workspace}\0${planPath}`).digest('hex').slice(0, 16)}`;
+
+/** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
+export const besideId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
+
+/** The same job at the same path on another host is another job: where that one's run is open, ours gets this id. */
+export const hereId = (workflowId: string, host: string): string => `${workflowId}-${host.slice(0, 8)}`;
+
+export const looksLikeWorkflowId = (text: string): boolean => text.startsWith('emend-');
+
+export interface StartOptions {
+  readonly job: JobFile;
+  readonly overrides?: Partial<Record<LimitName, number>>;
+  readonly approval?: 'ask' | 'auto';
+  /** Go into the prompts of this run. */
+  readonly hints?: readonly string[];
+  /** Start another beside an open one (`-2`, `-3`…). */
+  readonly again?: boolean;
+}
+export interface StartedStep {
+  readonly stepKey: StepKey;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly started: 'new' | 'already_running';
+}
+
+/** Throws ProblemError `no_server`; `conflict` when a run that is not ours holds the workflow id. */
+export const startStep = async (emend: Emend, options: StartOptions): Promise<StartedStep> => {
+  const runs = needRuns(emend);
+  const { job } = options;
+  const input: EditStepInput = {
+    v: 1,
+    stepKey: newStepKey(),
+    workspace: job.workspace,
+    job: await emend.blobs.put(job.bytes),
+    jobPath: job.jobPath,
+    title: job.job.title,
+    queues: emend.queues,
+    timings: emend.timings,
+    rules: currentRules(),
+    overrides: options.overrides ?? {},
+    ...(options.approval === undefined ? {} : { approval: options.approval }),
+    hints: options.hints ?? [],
+    searchAttributes: await runs.searchAttributes(),
+  };
+  const { jobPath } = input;
+  const base = await freeId(emend, runs, workflowIdOf(job.workspace, job.jobPath));
+  for (let n = 1; n <= (options.again === true ? BESIDE_IDS : 1); n++) {
+    const step = await startAs(runs, besideId(base, n), { input, jobPath }, options.again !== true);
+    if (step === null) continue;
+    if (step.started === 'new') await noteStart(emend, { input, jobPath }, step);
+    return step;
+  }
+  return fail(
+    'conflict',
+    `${BESIDE_IDS} runs of ${job.jobPath} are open already.`,
+    'See `emend list`; finish or abort some of them.',
+  );
+};
+
+/** What is started: a job's step, or a plan (`type`). */
+interface Starting {
+  readonly type?: string;
+  readonly input: EditStepInput | PlanInput;
+  readonly jobPath: string;
+}
+
+/** Starts a plan, or shows its open run: of one plan there is one. Throws as `startStep` does. */
+export const startPlanRun = async (emend: Emend, workflowId: string, input: PlanInput): Promise<StartedStep> => {
+  const runs = needRuns(emend);
+  const starting = { type: WORKFLOWS.plan, input, jobPath: input.planPath };
+  const step = await startAs(runs, await freeId(emend, runs, workflowId), starting, true);
+  if (step === null) return fail('conflict', `${workflowId} is open already.`, 'See `emend list`.');
+  if (step.started === 'new') await noteStart(emend, starting, step);
+  return step;
+};
+
+/** A run's id on this host: another one where an open run of another host holds the plain id. */
+export const freeId = async (emend: Emend, runs: RunGateway, plain: string): Promise<string> => {
+  const host = hostOfQueue(emend.queues.host);
+  return (await isTakenElsewhere(runs, plain, host)) ? hereId(plain, host) : plain;
+};
+
+/** Two hosts on one namespace may have workspaces at the same path: the other's open run is not this job's. */
+const isTakenElsewhere = async (runs: RunGateway, workflowId: string, host: string): Promise<boolean> => {
+  const found = await runs.describe({ workflowId, runId: null });
+  const theirs = found?.open === true ? found.memo?.host : undefined;
+  return theirs !== undefined && theirs !== host;
+};
+
+/** Null: an open run holds the id and is not wanted. */
+const startAs = async (
+  runs: RunGateway,
+  workflowId: string,
+  { type, input, jobPath }: Starting,
+  showOpen: boolean,
+): Promise<StartedStep | null> => {
+  const { stepKey, title, workspace } = input;
+  const memo: RunMemo = { v: 1, stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
+  for (let race = 0; race < START_RACES; race++) {
+    const started = await runs.start({
+      ...(type === undefined ? {} : { type }),
+      ...{ workflowId, input, memo, summary: title, details: detailsOf(memo) },
+    });
+    if (started.outcome === 'started') return { stepKey, workflowId, runId: started.runId, started: 'new' };
+    if (!showOpen) return null;
+    const found = await runs.describe({ workflowId, runId: null });
+    if (found?.open !== true) continue;
+    if (found.memo === null)
+      return fail(
+        'conflict',
+        `${workflowId} is open on the server, but Emend did not start it.`,
+        'Start another beside it with --again.',
+      );
+    return { stepKey: found.memo.stepKey, workflowId, runId: found.runId, started: 'already_running' };
+  }
+  return fail(
+    'conflict',
+    `${workflowId} was opened and closed by others again and again.`,
+    'Try once more, or start another with --again.',
+  );
+};
+
+const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
+  [`Job \`${jobPath}\` in \`${workspace}\`.`, '', `In a terminal: \`emend show ${shownKey(stepKey)}\``].join('\n');
+
+const noteStart = async (emend: Emend, { input, jobPath }: Starting, step: StartedStep): Promise<void> => {
+  const data: StartedData = {
+    v: 1,
+    workflowId: step.workflowId,
+    runId: step.runId,
+    namespace: emend.namespace,
+    address: emend.address,
+    queues: input.queues,
+    workspace: input.workspace,
+    jobPath,
+    title: input.title,
+  };
+  await emend.archive.append(input.stepKey, [
+    { v: 1, id: 'started', at: new Date().toISOString(), kind: 'started', data },
+  ]);
+};

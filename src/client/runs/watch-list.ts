@@ -1,0 +1,241 @@
+/**
+ * Follows the list of runs without asking for anything while nothing changes: long polls on the histories of open runs, and the names in
+ * the archive's directory for runs that are new. The file system tells of those that this host starts; what another host starts into a
+ * shared store is found by a look at the names now and then, which asks nothing of Temporal.
+ */
+import { mkdirSync, watch, type FSWatcher } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProblemError, type Problem } from '../../shared/problems.js';
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { listRuns, openOnServer, type ListedRun, type RunList } from './list.js';
+import { resolveRun, type ResolvedRun } from './resolve.js';
+import { showRun, type RunView } from './show.js';
+import type { Emend } from '../types.js';
+import { watchRun } from './watch.js';
+
+// bound: A run that starts makes its folder first and notes what it is a moment later: it is looked for this often,
+const NEW_RUN_POLL_MS = 300;
+const NEW_RUN_TRIES = 20; // bound: so many times.
+// bound: What another host started is told by no file system: it is looked for this often while somebody looks at the list.
+export const NEW_RUNS_LOOK_MS = 3_000;
+const WEB_FOLLOWED = 50; // bound: Open runs whose changes the list of runs follows.
+
+export interface WatchListOptions {
+  readonly signal: AbortSignal;
+  /** Each change of an open run, one call at a time for each run. */
+  readonly onView?: (view: RunView) => Promise<void>;
+  /** Looks for new runs on the server, too (a list: no action): finds one that was reset after its end, or is in no archive of ours. */
+  readonly onServer?: boolean;
+  /** A run that cannot be followed while others can; without it the first such failure ends the watch. */
+  readonly onFailed?: (stepKey: StepKey, problem: Problem) => void;
+}
+
+/** Calls `onChange` with the whole list at once and after every change, until `signal` aborts. Throws ProblemError `no_server`. */
+export const watchList = async (
+  emend: Emend,
+  onChange: (list: RunList) => void,
+  options: WatchListOptions,
+): Promise<void> => {
+  // Read before the list is: a run that starts in between would else be in neither.
+  const archive = await archiveNames(emend);
+  try {
+    await new ListWatch(emend, await listRuns(emend), archive, onChange, options).run();
+  } finally {
+    archive.close();
+  }
+};
+
+class ListWatch {
+  private readonly rows: Map<StepKey, ListedRun>;
+  /** Open runs, each with what follows it; those past `webFollowed` wait for one to end. */
+  private readonly followed = new Map<StepKey, Promise<void>>();
+  private readonly waiting = new Set<StepKey>();
+  /** Runs that are new: their first record, or their workflow, may come a moment later. */
+  private readonly beginning = new Map<StepKey, Promise<void>>();
+  private readonly failing = new AbortController();
+  private readonly until: AbortSignal;
+  private failed: Error | null = null;
+
+  private readonly emend: Emend;
+  private readonly list: RunList;
+  private readonly archive: ArchiveNames;
+  private readonly onChange: (list: RunList) => void;
+  private readonly options: WatchListOptions;
+
+  constructor(
+    emend: Emend,
+    list: RunList,
+    archive: ArchiveNames,
+    onChange: (list: RunList) => void,
+    options: WatchListOptions,
+  ) {
+    this.emend = emend;
+    this.list = list;
+    this.archive = archive;
+    this.onChange = onChange;
+    this.options = options;
+    this.rows = new Map(list.runs.map((run) => [run.stepKey, run]));
+    this.until = AbortSignal.any([options.signal, this.failing.signal]);
+  }
+
+  async run(): Promise<void> {
+    this.onChange(this.list);
+    if (this.emend.runs !== null) for (const { open, stepKey } of this.list.runs) if (open) this.follow(stepKey);
+    while (!this.until.aborted) {
+      await this.look().catch((error: unknown) => {
+        this.fail(error);
+      });
+      await this.archive.told(this.until);
+    }
+    await Promise.all([...this.followed.values(), ...this.beginning.values()]);
+    if (this.failed !== null) throw this.failed;
+  }
+
+  /** The first failure ends the watch. */
+  private fail(error: unknown): void {
+    this.failed ??= error instanceof Error ? error : new Error(String(error));
+    this.failing.abort();
+  }
+
+  private put(view: RunView, run: ResolvedRun): void {
+    this.rows.set(run.stepKey, rowOf(view, run));
+    if (!this.until.aborted) this.onChange({ ...this.list, runs: [...this.rows.values()] });
+  }
+
+  private async look(): Promise<void> {
+    const found = await this.archive.news();
+    const onServer = this.options.onServer === true ? await openRuns(this.emend) : [];
+    for (const stepKey of [...found, ...onServer])
+      if (this.rows.get(stepKey)?.open !== true && !this.beginning.has(stepKey))
+        this.beginning.set(
+          stepKey,
+          this.begin(stepKey)
+            .catch(() => undefined)
+            .finally(() => this.beginning.delete(stepKey)),
+        );
+  }
+
+  private async begin(stepKey: StepKey): Promise<void> {
+    const run = await startedRun(this.emend, stepKey, this.until);
+    if (run === null || this.until.aborted) return;
+    this.put(await showRun(this.emend, run, { full: false }), run);
+    if (run.live?.open === true) this.follow(stepKey);
+  }
+
+  private follow(stepKey: StepKey): void {
+    if (this.until.aborted || this.followed.has(stepKey)) return;
+    if (this.followed.size >= WEB_FOLLOWED) {
+      this.waiting.add(stepKey);
+      return;
+    }
+    this.waiting.delete(stepKey);
+    const following = this.toItsEnd(stepKey)
+      .catch((error: unknown) => {
+        this.lost(stepKey, error);
+      })
+      .finally(() => {
+        this.followed.delete(stepKey);
+        for (const next of [...this.waiting].slice(0, 1)) this.follow(next);
+      });
+    this.followed.set(stepKey, following);
+  }
+
+  private async toItsEnd(stepKey: StepKey): Promise<void> {
+    const run = await resolveRun(this.emend, stepKey);
+    const changed = async (view: RunView): Promise<undefined> => {
+      this.put(view, run);
+      await this.options.onView?.(view);
+    };
+    await watchRun(this.emend, run, changed, { signal: this.until });
+    if (this.until.aborted) return;
+    const now = await resolveRun(this.emend, stepKey);
+    this.put(await showRun(this.emend, now, { full: false }), now);
+  }
+
+  /** A run that is gone (its archive was removed) is no reason to stop looking at the others. */
+  private lost(stepKey: StepKey, error: unknown): void {
+    const problem = error instanceof ProblemError ? error.problem : null;
+    if (problem === null || problem.code === 'no_server') this.fail(error);
+    else if (this.options.onFailed !== undefined) this.options.onFailed(stepKey, problem);
+    else if (problem.code !== 'run_unknown') this.fail(error);
+  }
+}
+
+const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
+  (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
+
+const rowOf = ({ status, workflowId, note }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => ({
+  stepKey,
+  workflowId,
+  title: status.title,
+  jobPath: status.jobPath,
+  workspace: status.workspace,
+  state: note === null || live?.open === false ? status.state : 'unknown',
+  doing: status.doing,
+  decision: status.decision && { id: status.decision.id, reason: status.decision.reason },
+  startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
+  open: status.result === null && live?.open === true,
+});
+
+const startedRun = async (emend: Emend, stepKey: StepKey, until: AbortSignal): Promise<ResolvedRun | null> => {
+  for (let tries = 0; tries < NEW_RUN_TRIES && !until.aborted; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, NEW_RUN_POLL_MS));
+    const run = await resolveRun(emend, stepKey).catch((error: unknown) => {
+      if (error instanceof ProblemError && error.problem.code === 'run_unknown') return null;
+      throw error;
+    });
+    if (run !== null && (run.archived.started !== null || run.live?.open === true)) return run;
+  }
+  return null;
+};
+
+interface ArchiveNames {
+  /** Names that are there since the last call. */
+  news(): Promise<readonly StepKey[]>;
+  /** Settles when there may be new ones. */
+  told(until: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** The names in the archive, read once now. */
+const archiveNames = async ({ store }: Emend): Promise<ArchiveNames> => {
+  const dir = join(store, 'archive');
+  const names = async (): Promise<readonly StepKey[]> =>
+    (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
+  let wake = new AbortController();
+  const watcher = watchedDirectory(dir, () => {
+    wake.abort();
+  });
+  let known = new Set(await names());
+  return {
+    news: async () => {
+      wake = new AbortController();
+      const now = await names();
+      const news = now.filter((name) => !known.has(name));
+      known = new Set(now);
+      return news;
+    },
+    told: async (until) => {
+      const signal = AbortSignal.any([until, wake.signal]);
+      await sleep(NEW_RUNS_LOOK_MS, undefined, { signal }).catch(() => undefined);
+    },
+    close: () => watcher?.close(),
+  };
+};
+
+/** Null where a directory cannot be watched (no inotify). What another host writes into it is told nowhere. */
+const watchedDirectory = (dir: string, onChange: () => void): FSWatcher | null => {
+  try {
+    // A new home has none before its first run, which is the one to be told of.
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const watcher = watch(dir, onChange);
+    watcher.on('error', () => {
+      watcher.close();
+    });
+    return watcher;
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,127 @@
+/** Follows a run without costing anything while it does not change: a long poll on its history, one status query per change. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StepResult, StepStatus } from '../../shared/run.js';
+import { noteClosed } from './close.js';
+import { needRuns, type ClosedRun, type Emend } from '../types.js';
+import { withLive, type ResolvedRun } from './resolve.js';
+import { refOf, showRun, type RunView, type ShowOptions } from './show.js';
+
+const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.
+
+export interface WatchOptions extends Pick<ShowOptions, 'patience_ms'> {
+  readonly signal?: AbortSignal;
+}
+
+/** What the caller wants after a change; nothing: go on. */
+export type WatchAnswer = 'stop' | undefined;
+
+/**
+ * Calls `onChange` with the run's status (no ledger, no proposal) at once and after every change, one call at a time.
+ * Returns how the run ended, or null when `onChange` said stop or `signal` aborted.
+ */
+export const watchRun = async (
+  emend: Emend,
+  run: ResolvedRun,
+  onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
+  { signal, ...patience }: WatchOptions = {},
+): Promise<ClosedRun | null> => {
+  const runs = needRuns(emend);
+  const stop = new AbortController();
+  const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const over = (): boolean => until.aborted;
+  for (let current = run; !over();) {
+    const ref = refOf(current);
+    if (ref === null || current.live === null) return current.archived.closed;
+    if (current.live.open) {
+      const look = looker(emend, current, onChange, stop, over, patience);
+      await look(true);
+      // Where the history stood before the first look: what comes later is news.
+      if (!over()) await runs.follow(ref, current.live.historyLength, until, look);
+      if (over()) return null;
+    }
+    const newest = await runs.describe({ workflowId: ref.workflowId, runId: null });
+    // A reset closes one run and opens another of the same step: that one is followed.
+    if (newest?.open === true && newest.runId !== ref.runId && newest.memo?.stepKey === current.stepKey)
+      current = await withLive(emend, current.stepKey, newest);
+    else return (await noteClosed(emend, await withLive(emend, current.stepKey, await runs.describe(ref)))).closed;
+  }
+  return null;
+};
+
+/**
+ * Asks for the status and tells it where it is new, one look at a time and no more often than SERVER_BOUNDS.watchBetween_ms, unless it is urgent. News
+ * that come while it waits or asks are one more look together.
+ */
+const looker = (
+  emend: Emend,
+  run: ResolvedRun,
+  onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
+  stop: AbortController,
+  over: () => boolean,
+  patience: Pick<ShowOptions, 'patience_ms'>,
+): ((urgent: boolean) => Promise<void>) => {
+  let shown: string | null = null;
+  const look = async (): Promise<void> => {
+    const view = await showRun(emend, run, { full: false, ...patience });
+    const seen = JSON.stringify([view.status, view.note]);
+    if (seen === shown || over()) return;
+    shown = seen;
+    if ((await onChange(view)) === 'stop') stop.abort();
+  };
+  let asked_ms = -Infinity;
+  let news = false;
+  let hurry = new AbortController();
+  const looks = async (): Promise<void> => {
+    try {
+      while (news && !over()) {
+        const wait_ms = asked_ms + WATCH_BETWEEN_MS - performance.now();
+        const woken = AbortSignal.any([stop.signal, hurry.signal]);
+        if (wait_ms > 0) await sleep(wait_ms, undefined, { signal: woken }).catch(() => undefined);
+        news = false;
+        hurry = new AbortController();
+        asked_ms = performance.now();
+        if (!over()) await look();
+      }
+    } finally {
+      // Here, not in a later turn: news that come after the last look begin a new one.
+      looking = null;
+    }
+  };
+  let looking: Promise<void> | null = null;
+  return (urgent) => {
+    news = true;
+    if (urgent) hurry.abort();
+    return (looking ??= looks());
+  };
+};
+
+export type Waited =
+  | { readonly outcome: 'closed'; readonly result: StepResult | null; readonly closed: ClosedRun }
+  | { readonly outcome: 'waiting'; readonly status: StepStatus }
+  | { readonly outcome: 'stopped' };
+
+export interface WaitOptions extends WatchOptions {
+  /** True: wait through decision points until the run ends. */
+  readonly throughPauses?: boolean;
+}
+
+/** Waits until the run ends or pauses for a person. */
+export const waitForRun = async (
+  emend: Emend,
+  run: ResolvedRun,
+  { throughPauses = false, ...options }: WaitOptions = {},
+): Promise<Waited> => {
+  const last: { paused: StepStatus | null } = { paused: null };
+  const closed = await watchRun(
+    emend,
+    run,
+    ({ status }) => {
+      if (status.state !== 'waiting' || throughPauses) return undefined;
+      last.paused = status;
+      return 'stop';
+    },
+    options,
+  );
+  if (closed !== null) return { outcome: 'closed', result: closed.result, closed };
+  return last.paused === null ? { outcome: 'stopped' } : { outcome: 'waiting', status: last.paused };
+};

@@ -1,0 +1,205 @@
+/** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
+import { z } from 'zod';
+import ignore from 'ignore';
+import { FORMATS, GUARDS, RUNGS, SEVERITIES, type Format, type Guard, type Rung } from '../../shared/formats.js';
+import { checkKeys, findings, isRecord, yamlProblems, type Findings } from '../source/check.js';
+import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
+import { DEFAULT_PROTECTED } from './protected-paths.js';
+import {
+  approval,
+  expectedOfLimit,
+  filePaths,
+  flag,
+  format,
+  isLimitValue,
+  limitsMap,
+  oneOf,
+  test,
+  text,
+} from '../source/schemas.js';
+import type { Checked, ModelEntry, ProjectConfig } from './types.js';
+import { readYaml } from '../source/yaml.js';
+
+const price = (() => {
+  const what = 'US dollars per million tokens, from 0 to 100000, or null where it is not known';
+  return z
+    .union([z.number(), z.null()], { error: what })
+    .refine((value) => value === null || (value >= 0 && value <= 100_000), { error: what });
+})();
+const size = (() => {
+  const what = 'a whole number of tokens from 1 to 100000000';
+  return z
+    .number({ error: what })
+    .refine((value) => Number.isInteger(value) && value >= 1 && value <= 100_000_000, { error: what });
+})();
+const FORMAT_LIST = `a list of one or more of ${FORMATS.join(', ')}`;
+const modelMap = z.strictObject(
+  {
+    input_usd: price.optional(),
+    output_usd: price.optional(),
+    cacheRead_usd: price.optional(),
+    cacheWrite_usd: price.optional(),
+    context_tokens: size.optional(),
+    maxOutput_tokens: size.optional(),
+    formats: z.array(format, { error: FORMAT_LIST }).min(1, { error: FORMAT_LIST }).optional(),
+  },
+  { error: 'a map of prices, sizes and formats' },
+);
+const modelName = text('the name of a model');
+const budget = z
+  .number({ error: expectedOfLimit('outputBudget_tokens') })
+  .refine((value) => isLimitValue('outputBudget_tokens', value), { error: expectedOfLimit('outputBudget_tokens') });
+const route = z.strictObject(
+  {
+    category: text('a category, as text').optional(),
+    complexity: oneOf(['low', 'medium', 'high']).optional(),
+    model: modelName,
+    outputBudget_tokens: budget.optional(),
+  },
+  { error: 'a map with `model`' },
+);
+const pattern = text('a gitignore-style pattern, as text that is not empty');
+const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
+const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
+const severity = oneOf(SEVERITIES);
+const flagsFor = <Name extends string>(names: readonly Name[], what: string) =>
+  z.strictObject(
+    Object.fromEntries(names.map((name) => [name, flag.optional()])) as Record<Name, z.ZodOptional<typeof flag>>,
+    { error: what },
+  );
+
+const threshold = (what: string) =>
+  z.number({ error: what }).refine((value) => Number.isFinite(value) && value >= 0 && value <= 1000, { error: what });
+const PLAN = {
+  expansion: threshold('a score from 0 to 1000').optional(),
+  tasks: threshold('a number of tasks from 0 to 1000').optional(),
+  fileReferences: threshold('a number of files from 0 to 1000').optional(),
+  replanLimit: threshold('a number of replans from 0 to 1000').optional(),
+  fallbackModel: text('the name of a model, as text that is not empty').optional(),
+};
+
+const SETUP = 'a command, as text that is not empty';
+
+const SHAPE = {
+  model: modelName,
+  routes: z.array(route, { error: 'a list of routes, each a map with `model`' }),
+  models: z.record(z.string(), modelMap, { error: 'a map from model names to prices, sizes and formats' }),
+  formats: flagsFor(FORMATS, 'a map from formats to true or false').refine(
+    (formats) => FORMATS.some((name) => formats[name] !== false),
+    {
+      error: 'at least one format that is not false',
+    },
+  ),
+  rungs: flagsFor(Object.keys(RUNGS) as Rung[], 'a map from rungs to true or false'),
+  guards: z.strictObject(
+    Object.fromEntries(Object.keys(GUARDS).map((name) => [name, severity.optional()])) as Record<
+      Guard,
+      z.ZodOptional<typeof severity>
+    >,
+    { error: 'a map from guards to note, ask or refuse' },
+  ),
+  rules: filePaths,
+  hints: z.array(text('a hint, as text that is not empty'), { error: 'a list of hints, each a text' }),
+  test,
+  commit: flag,
+  hooks: flag,
+  sign: flag,
+  approval,
+  protected: z.array(pattern, { error: 'a list of gitignore-style patterns' }),
+  formatCommand: text('a command, as text that is not empty'),
+  encodings: z.array(z.strictObject({ pattern, encoding }, { error: 'a map with `pattern` and `encoding`' }), {
+    error: 'a list of maps with `pattern` and `encoding`',
+  }),
+  requireCompleteSentinel: flag,
+  plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
+  worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
+  limits: limitsMap,
+} satisfies Record<string, z.ZodType>;
+type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
+
+/** Names of the keys; docs/configuration.md is held to them by a test. */
+export const CONFIG_KEYS = Object.keys(SHAPE);
+
+/** `source` null: there is no `emend.yaml`, all defaults. Every problem has the code `config_invalid` and starts `path:line:`. */
+export function parseConfig(source: string | null, path: string): Checked<ProjectConfig> {
+  const yaml = readYaml((source ?? '').replace(/^\uFEFF/, ''), 0);
+  if (!yaml.ok) return { ok: false, problems: yamlProblems(path, 'config_invalid', yaml.faults) };
+  const found = findings(path, 'config_invalid', yaml.lineOf);
+  const map = yaml.value ?? {};
+  if (!isRecord(map)) found.add([], 'a map of keys', map);
+  const settings = isRecord(map) ? checkKeys(map, SHAPE, found) : {};
+  explainModes(settings, found);
+  return found.problems.length > 0 ? { ok: false, problems: found.problems } : { ok: true, value: filledIn(settings) };
+}
+
+/** Limits that contradict each other within the file. */
+function explainModes(settings: Settings, found: Findings): void {
+  const { maxLinesFullFile: full, maxLinesDiff: diff } = settings.limits ?? {};
+  if (full !== undefined && diff !== undefined && full > diff)
+    found.add(
+      ['limits', 'maxLinesFullFile'],
+      `at most \`maxLinesDiff\` (${diff}): larger files are answered as diffs`,
+      full,
+    );
+}
+
+function filledIn(settings: Settings): ProjectConfig {
+  return {
+    v: 1,
+    model: settings.model ?? DEFAULT_MODEL,
+    routes: (settings.routes ?? []).map(withoutUndefined),
+    models: allModels(settings.models ?? {}),
+    formats: Object.fromEntries(FORMATS.map((name) => [name, settings.formats?.[name] ?? true])) as Record<
+      Format,
+      boolean
+    >,
+    rungs: withoutUndefined(settings.rungs ?? {}),
+    guards: withoutUndefined(settings.guards ?? {}),
+    rules: settings.rules ?? [],
+    hints: settings.hints ?? [],
+    test: settings.test ?? null,
+    commit: settings.commit ?? null,
+    hooks: settings.hooks ?? true,
+    sign: settings.sign ?? false,
+    approval: settings.approval ?? 'ask',
+    protected: [...DEFAULT_PROTECTED, ...(settings.protected ?? [])],
+    formatCommand: settings.formatCommand ?? null,
+    encodings: settings.encodings ?? [],
+    requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
+    ...(settings.plan === undefined ? {} : { plan: withoutUndefined(settings.plan) }),
+    ...(settings.worktree === undefined ? {} : { worktree: withoutUndefined(settings.worktree) }),
+    limits: withoutUndefined(settings.limits ?? {}),
+  };
+}
+
+function allModels(written: NonNullable<Settings['models']>): Readonly<Record<string, ModelEntry>> {
+  const models: Record<string, ModelEntry> = { ...DEFAULT_MODELS };
+  for (const [name, entry] of Object.entries(written)) {
+    const before = Object.hasOwn(models, name) ? models[name] : undefined;
+    models[name] = { ...UNKNOWN_MODEL, ...before, ...withoutUndefined(entry) };
+  }
+  return models;
+}
+
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+/** Optional keys that zod left undefined are left out, as `exactOptionalPropertyTypes` wants them. */
+const withoutUndefined = <T extends object>(map: T): Defined<T> =>
+  Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined)) as Defined<T>;
+
+/** Each of the 256 bytes stands for a character of its own: only such files can be edited byte by byte. */
+function isSingleByteEncoding(label: string): boolean {
+  try {
+    const characters = new TextDecoder(label).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    return characters.length === 256 && new Set(Array.from(characters)).size === 256;
+  } catch {
+    return false;
+  }
+}
+
+// Which encoding `encodings:` of emend.yaml names for a file.
+
+/** The first pattern that fits decides; undefined: none does. */
+export const encodingOf = ({ encodings }: Pick<ProjectConfig, 'encodings'>, path: string): string | undefined =>
+  encodings.find(({ pattern }) => ignore().add(pattern).ignores(path))?.encoding;

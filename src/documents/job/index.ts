@@ -1,0 +1,15 @@
+/** The door of src/documents/job: what others may use. */
+export { encodingOf, parseConfig } from './config.js';
+export {
+  type Complexity,
+  chooseFormat,
+  complexity,
+  harderOf,
+  jobFormatPolicy,
+  splitDecision,
+} from './format-choice.js';
+export { effectiveMode, parseJob } from './job.js';
+export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
+export { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens, route } from './models.js';
+export { type Policy, judgeByPolicy, parsePolicy } from './policy.js';
+export type { Job, JobMode, ProjectConfig } from './types.js';

@@ -1,0 +1,201 @@
+/** Reads a job file: YAML front matter and Markdown instructions -> `Job`, or every problem at once. docs/jobs.md describes the keys. */
+import { posix } from 'node:path';
+import type { z } from 'zod';
+import { problem } from '../../shared/problems.js';
+import type { LimitName } from '../../shared/limits.js';
+import { checkKeys, findings, isRecord, yamlProblems, type Findings } from '../source/check.js';
+import { firstHeading, splitFrontMatter, readYaml } from '../source/yaml.js';
+import {
+  checkFilePath,
+  approval,
+  commit,
+  directoryPath,
+  filePath,
+  filePaths,
+  flag,
+  format,
+  LIMIT_NAMES,
+  limitShape,
+  limitsMap,
+  oneOf,
+  test,
+  text,
+} from '../source/schemas.js';
+import type { Checked, Job, JobMode } from './types.js';
+
+const KEYS = {
+  mode: oneOf(['edit', 'standard', 'sequential']),
+  target_files: filePaths,
+  new_files: filePaths,
+  delete_files: filePaths,
+  context_files: filePaths,
+  output_dir: directoryPath,
+  output_file: filePath,
+  output_files: filePaths,
+  format,
+  category: text('a category, as text that is not empty'),
+  complexity: oneOf(['low', 'medium', 'high']),
+  test,
+  commit,
+  approval,
+  model: text('the name of a model'),
+  final_newline: flag,
+  limits: limitsMap,
+} satisfies Record<string, z.ZodType>;
+const SHAPE = { ...KEYS, ...limitShape };
+type Front = ReturnType<typeof checkKeys<typeof SHAPE>>;
+
+/** Names of the front-matter keys, limits aside; docs/jobs.md is held to them by a test. */
+export const JOB_KEYS = Object.keys(KEYS);
+
+const EMPTY = 'expected instructions in Markdown below the front matter, received nothing';
+
+/** `path`: as typed, for messages and the title. Every problem has the code `job_invalid` and starts `path:line:`. */
+export function parseJob(source: string, path: string): Checked<Job> {
+  const notText = notMarkdown(source, path);
+  if (notText !== null) return { ok: false, problems: [problem('job_invalid', notText)] };
+  const parts = splitFrontMatter(source);
+  if (!parts.ok) return { ok: false, problems: [problem('job_invalid', `${path}:${parts.line}: ${parts.message}`)] };
+  const empty = parts.body.trim() === '' ? [problem('job_invalid', `${path}:${parts.bodyLine}: ${EMPTY}`)] : [];
+
+  const yaml = readYaml(parts.yaml ?? '', 1);
+  if (!yaml.ok) return { ok: false, problems: [...yamlProblems(path, 'job_invalid', yaml.faults), ...empty] };
+  const found = findings(path, 'job_invalid', yaml.lineOf);
+  const map = yaml.value ?? {};
+  if (!isRecord(map)) found.add([], 'front matter that is a map of keys', map);
+  const front = isRecord(map) ? checkKeys(map, SHAPE, found) : {};
+  const outputFiles = joinedOutputs(front, found);
+  checkTogether(front, isRecord(map) ? map : {}, found);
+  checkDeleted(front, outputFiles, found);
+  const limits = bothLimits(front, found);
+  const problems = [...found.problems, ...empty];
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, value: jobOf(path, parts.body, front, outputFiles, limits, linesOf(map, yaml.lineOf)) };
+}
+
+function notMarkdown(source: string, path: string): string | null {
+  if (!/\.(md|markdown)$/i.test(path))
+    return `${path}:1: expected a Markdown file (.md or .markdown), received ${JSON.stringify(posix.basename(path))}`;
+  const nul = source.indexOf('\0');
+  if (nul === -1) return null;
+  return `${path}:${source.slice(0, nul).split('\n').length}: expected Markdown text in UTF-8, received a binary file (it holds a NUL)`;
+}
+
+/** Rules between keys. A key that is there with a bad value counts as given: it has its own problem already. */
+function checkTogether(front: Front, map: Readonly<Record<string, unknown>>, found: Findings): void {
+  const given = (key: string): boolean => Object.hasOwn(map, key);
+  const hasFiles = given('output_file') || (given('output_files') && front.output_files?.length !== 0);
+  const hasOutput = hasFiles || given('output_dir');
+  const mode = front.mode ?? (hasOutput ? 'standard' : null);
+  if (given('output_file') && given('output_files'))
+    found.say(['output_files'], 'expected either `output_file` or `output_files`, received both');
+  if (front.mode === 'standard' && !hasOutput)
+    found.say(
+      ['mode'],
+      '`standard` expected `output_dir`, `output_file` or `output_files` beside it, received none of them',
+    );
+  if (front.mode === 'sequential' && !hasFiles)
+    found.say(['mode'], '`sequential` expected `output_file` or `output_files` beside it, received neither');
+  if (front.format !== undefined && (mode === 'standard' || mode === 'sequential'))
+    found.say(
+      ['format'],
+      front.mode === undefined
+        ? `expected no \`format\` beside output keys, which mean \`mode: standard\` (whole files), received ${front.format}; write \`mode: edit\`, or leave \`format\` out`
+        : `expected no \`format\` beside \`mode: ${mode}\`, which always writes whole files, received ${front.format}`,
+    );
+}
+
+/** A file that goes is not edited, written or read as well. */
+function checkDeleted(front: Front, outputFiles: readonly string[], found: Findings): void {
+  const named = {
+    target_files: front.target_files ?? [],
+    new_files: front.new_files ?? [],
+    context_files: front.context_files ?? [],
+    output_files: outputFiles,
+  };
+  for (const [index, path] of (front.delete_files ?? []).entries())
+    for (const [key, paths] of Object.entries(named))
+      if (paths.includes(path))
+        found.say(
+          ['delete_files', index],
+          `expected a file that the job does not use, received ${path}, which \`${key}\` names too`,
+        );
+}
+
+/** `output_dir` joined with each output file, which may not leave it. */
+function joinedOutputs(front: Front, found: Findings): readonly string[] {
+  const directory = front.output_dir ?? '';
+  const written = [
+    ...(front.output_file === undefined ? [] : [{ path: front.output_file, at: ['output_file'] as PropertyKey[] }]),
+    ...(front.output_files ?? []).map((path, index) => ({ path, at: ['output_files', index] as PropertyKey[] })),
+  ];
+  const joined: string[] = [];
+  for (const { path, at } of written) {
+    const checked = checkFilePath(directory === '' ? path : `${directory}/${path}`);
+    if (checked.ok) joined.push(checked.path);
+    else found.add(at, checked.expected, path);
+  }
+  return [...new Set(joined)];
+}
+
+/** Limits stand below `limits:` or at the top by their exact name; the same one twice is a slip. */
+function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, number>> {
+  const limits: Partial<Record<LimitName, number>> = {};
+  for (const name of LIMIT_NAMES) {
+    const below = front.limits?.[name];
+    const flat = front[name];
+    if (below !== undefined && flat !== undefined)
+      found.say([name], `expected the limit once, received it here (${flat}) and below \`limits\` (${below})`);
+    const value = below ?? flat;
+    if (value !== undefined) limits[name] = value;
+  }
+  return limits;
+}
+
+function jobOf(
+  path: string,
+  instructions: string,
+  front: Front,
+  outputFiles: readonly string[],
+  limits: Partial<Record<LimitName, number>>,
+  lines: Readonly<Record<string, number>>,
+): Job {
+  return {
+    v: 1,
+    path,
+    title: firstHeading(instructions) ?? posix.basename(path).replace(/\.(md|markdown)$/i, ''),
+    instructions,
+    mode: front.mode ?? null,
+    targetFiles: front.target_files ?? [],
+    newFiles: front.new_files ?? [],
+    deleteFiles: front.delete_files ?? [],
+    contextFiles: front.context_files ?? [],
+    outputFiles,
+    outputDir: front.output_dir ?? null,
+    format: front.format ?? null,
+    category: front.category ?? null,
+    complexity: front.complexity ?? null,
+    test: front.test ?? null,
+    commit: front.commit ?? null,
+    approval: front.approval ?? null,
+    model: front.model ?? null,
+    finalNewline: front.final_newline ?? null,
+    limits,
+    lines,
+  };
+}
+
+/** Lines of every key and of every item of a list. */
+function linesOf(map: unknown, lineOf: (path: readonly PropertyKey[]) => number): Readonly<Record<string, number>> {
+  const lines: Record<string, number> = {};
+  for (const [key, value] of Object.entries(isRecord(map) ? map : {})) {
+    lines[key] = lineOf([key]);
+    if (Array.isArray(value)) value.forEach((_, index) => (lines[`${key}.${index}`] = lineOf([key, index])));
+  }
+  return lines;
+}
+
+/** The mode that counts: as written, else `standard` where output keys are given, else null (an edit whose format goes by size). */
+export function effectiveMode(job: Pick<Job, 'mode' | 'outputFiles' | 'outputDir'>): JobMode | null {
+  return job.mode ?? (job.outputFiles.length > 0 || job.outputDir !== null ? 'standard' : null);
+}

@@ -1,0 +1,53 @@
+/** Where a limit's value comes from: its default, `emend.yaml`, the job, the command line; the later wins. */
+import { LIMITS, type LimitName, type Limits } from '../../shared/limits.js';
+import { problem } from '../../shared/problems.js';
+import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from '../source/schemas.js';
+import type { Checked, Job, ProjectConfig } from './types.js';
+import { described, nearestWord } from '../source/check.js';
+
+type Set = Partial<Record<LimitName, number>>;
+
+/** `maxTotalChunks` stays null until the files are known (`totalChunks`), unless somebody sets it. */
+export function resolveLimits(config: Pick<ProjectConfig, 'limits'>, job: Pick<Job, 'limits'>, overrides: Set): Limits {
+  const given: Set = { ...config.limits, ...job.limits, ...overrides };
+  return Object.fromEntries(LIMIT_NAMES.map((name) => [name, given[name] ?? LIMITS[name].default])) as Limits;
+}
+
+/** Edit calls of a step over `files` target files: what was set, else max(10, 2 x files). */
+export const totalChunks = (limits: Limits, files: number): number => limits.maxTotalChunks ?? Math.max(10, 2 * files);
+
+export type Setting =
+  | { readonly kind: 'limit'; readonly name: LimitName; readonly value: number }
+  /** What else a decision's answer may set. */
+  | { readonly kind: 'text'; readonly name: (typeof TEXT_SETTINGS)[number]; readonly value: string };
+
+const TEXT_SETTINGS = ['model', 'command'] as const;
+
+/** One `--set NAME=VALUE`. Numbers may have `_` between digits, as in the docs (`16_384`). Problems have the code `usage`. */
+export function parseLimitSetting(written: string): Checked<Setting> {
+  const equals = written.indexOf('=');
+  const bad = (sentence: string): Checked<Setting> => ({
+    ok: false,
+    problems: [problem('usage', `--set ${written}: ${sentence}`)],
+  });
+  if (equals < 1) return bad(`expected NAME=VALUE, received ${described(written)}`);
+  const name = written.slice(0, equals).trim();
+  const value = written.slice(equals + 1).trim();
+  const textName = TEXT_SETTINGS.find((known) => known === name);
+  if (textName !== undefined)
+    return value === ''
+      ? bad(`expected a value after "="`)
+      : { ok: true, value: { kind: 'text', name: textName, value } };
+  const limitName = LIMIT_NAMES.find((known) => known === name);
+  if (limitName === undefined) {
+    const known = [...LIMIT_NAMES, ...TEXT_SETTINGS];
+    const nearest = nearestWord(name, known);
+    return bad(
+      `unknown limit; ${nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`}`,
+    );
+  }
+  const number = /^-?\d+(_\d+)*(\.\d+)?$/.test(value) ? Number(value.replaceAll('_', '')) : Number.NaN;
+  if (!isLimitValue(limitName, number))
+    return bad(`expected ${expectedOfLimit(limitName)}, received ${described(value)}`);
+  return { ok: true, value: { kind: 'limit', name: limitName, value: number } };
+}

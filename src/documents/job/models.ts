@@ -1,0 +1,132 @@
+/** The table of models: what each costs, takes and does well. `emend.yaml` adds to it and overrides it (`models:`). */
+import { FORMATS, type Format } from '../../shared/formats.js';
+import { type Limits, LIMITS, type LimitName } from '../../shared/limits.js';
+import type { ModelEntry, ProjectConfig } from './types.js';
+
+/** The model that the pinned SDK's own examples use; its price is not known here, so costs say `unknown` until `emend.yaml` names it. */
+export const DEFAULT_MODEL = 'claude-sonnet-5-5';
+
+/** By Anthropic's list: reading a cached prompt costs a tenth of the input price, writing it (5 minutes) a quarter more than it. */
+const priced = (input_usd: number, output_usd: number, maxOutput_tokens: number): ModelEntry => ({
+  input_usd,
+  output_usd,
+  cacheRead_usd: rounded(input_usd * 0.1),
+  cacheWrite_usd: rounded(input_usd * 1.25),
+  context_tokens: 200_000,
+  maxOutput_tokens,
+});
+const rounded = (usd: number): number => Math.round(usd * 1e6) / 1e6;
+
+/**
+ * For models that nobody described: no price (costs are shown as unknown), and sizes that most servers take. A model that takes less
+ * wants an entry of its own.
+ */
+export const UNKNOWN_MODEL: ModelEntry = {
+  input_usd: null,
+  output_usd: null,
+  cacheRead_usd: null,
+  cacheWrite_usd: null,
+  context_tokens: 200_000,
+  maxOutput_tokens: 65_536,
+};
+
+/** US dollars per million tokens. Later models are left to `emend.yaml`: a price that is not known must not be made up. */
+export const DEFAULT_MODELS: Readonly<Record<string, ModelEntry>> = {
+  'claude-sonnet-5-5': { ...UNKNOWN_MODEL, maxOutput_tokens: 64_000 },
+  'claude-sonnet-4-5': priced(3, 15, 64_000),
+  'claude-haiku-4-5': priced(1, 5, 64_000),
+  'claude-opus-4-5': priced(5, 25, 64_000),
+  'claude-opus-4-1': priced(15, 75, 32_000),
+  'claude-sonnet-4-6': { ...UNKNOWN_MODEL, maxOutput_tokens: 64_000 },
+  'claude-opus-4-6': { ...UNKNOWN_MODEL, maxOutput_tokens: 64_000 },
+};
+
+/** A model's entry; a dated name (`claude-sonnet-4-5-20250929`) or `-latest` is found by the name without its end. */
+export function modelEntry(config: Pick<ProjectConfig, 'models'>, model: string): ModelEntry {
+  for (const name of [model, model.replace(/-(\d{8}|latest)$/, '')]) {
+    const entry = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
+    if (entry !== undefined) return entry;
+  }
+  return UNKNOWN_MODEL;
+}
+
+/** An answer may fill half of the context; the prompt has the rest. */
+const ANSWER_SHARE = 0.5;
+/** Tokens are estimated from bytes, and low for source code: a prompt may weigh a third more than its estimate. */
+const ESTIMATE_SHARE = 0.75;
+
+/** What an answer of the model may be asked for at most. */
+export const mostOutput_tokens = ({ context_tokens, maxOutput_tokens }: ModelEntry): number =>
+  Math.min(maxOutput_tokens, Math.floor(context_tokens * ANSWER_SHARE));
+
+/** Output limits that fit the model; the others as they are. */
+export function fitLimits(limits: Limits, entry: ModelEntry): Limits {
+  const most = mostOutput_tokens(entry);
+  const fit = (limit: number | null): number => Math.min(limit ?? most, most);
+  return {
+    ...limits,
+    outputBudget_tokens: fit(limits.outputBudget_tokens),
+    maxOutputBudget_tokens: fit(limits.maxOutputBudget_tokens),
+  };
+}
+
+/** Estimated tokens that a prompt may weigh, so that it and an answer of `outputBudget_tokens` fit the model's context together. */
+export const inputBudget = (limits: Limits, entry: ModelEntry, outputBudget_tokens: number): number =>
+  Math.min(
+    limits.inputBudget_tokens ?? Infinity,
+    Math.max(1, Math.floor((entry.context_tokens - outputBudget_tokens) * ESTIMATE_SHARE)),
+  );
+
+/** Formats that the configuration leaves on and the model answers well in; where there is none, those that are on. */
+export function formatsOf(
+  config: Pick<ProjectConfig, 'formats' | 'models'>,
+  model: string,
+): Readonly<Record<Format, boolean>> {
+  const { formats: well } = modelEntry(config, model);
+  if (well?.some((format) => config.formats[format]) !== true) return config.formats;
+  return Object.fromEntries(
+    FORMATS.map((format) => [format, config.formats[format] && well.includes(format)]),
+  ) as Record<Format, boolean>;
+}
+
+// Which model answers, with what output budget: the job's word first, else the first route that fits, else the project's model.
+
+type Complexity = 'low' | 'medium' | 'high';
+
+/** The part of the project's configuration that decides. */
+export interface RoutingConfig {
+  readonly model: string;
+  readonly routes: readonly {
+    readonly category?: string;
+    readonly complexity?: Complexity;
+    readonly model: string;
+    readonly outputBudget_tokens?: number;
+  }[];
+  readonly models: Readonly<Record<string, { readonly maxOutput_tokens: number }>>;
+  readonly limits: Partial<Record<LimitName, number | null>>;
+}
+
+interface RouteQuestion {
+  readonly category: string | null;
+  readonly complexity: Complexity;
+  /** `model:` of the job; null: not said. */
+  readonly jobModel: string | null;
+}
+
+/** The budget is the route's (where its model is used), else the limit's, and never over what the model can give. */
+export const route = (config: RoutingConfig, { category, complexity, jobModel }: RouteQuestion) => {
+  const fits = config.routes.find(
+    (r) =>
+      (r.category === undefined || r.category === category) &&
+      (r.complexity === undefined || r.complexity === complexity),
+  );
+  const model = jobModel ?? fits?.model ?? config.model;
+  const ofRoute = fits?.model === model ? fits.outputBudget_tokens : undefined;
+  const wanted =
+    ofRoute ??
+    config.limits.outputBudget_tokens ??
+    LIMITS.outputBudget_tokens.default ??
+    LIMITS.outputBudget_tokens.max;
+  const most = Object.hasOwn(config.models, model) ? config.models[model]?.maxOutput_tokens : undefined;
+  return { model, outputBudget_tokens: Math.min(wanted, most ?? wanted) };
+};

@@ -1,0 +1,141 @@
+/**
+ * A review policy: what `emend run --policy FILE` may approve without a person. It only ever says less than a person: what lies outside
+ * any of its bounds waits. Pure. docs/cli.md describes the keys.
+ */
+import ignore from 'ignore';
+import { z } from 'zod';
+import { FORMATS, RUNGS, SEVERITIES, type Format, type Rung, type Severity } from '../../shared/formats.js';
+import { problem, type Problem } from '../../shared/problems.js';
+import type { LedgerRow } from '../../shared/run.js';
+import type { SealedFile, SealedProposal } from '../../shared/proposal-activities.js';
+import { checkKeys, findings, isRecord, yamlProblems } from '../source/check.js';
+import { flag, oneOf, text } from '../source/schemas.js';
+import type { Checked } from './types.js';
+import { readYaml } from '../source/yaml.js';
+
+const CHANGES = ['edit', 'create', 'delete', 'move'] as const;
+
+export interface Policy {
+  readonly v: 1;
+  /** Gitignore-style patterns; every changed file must match. */
+  readonly paths: readonly string[];
+  /** Patterns of files that always wait. */
+  readonly except: readonly string[];
+  readonly changes: readonly SealedFile['change'][];
+  readonly maxFiles: number;
+  /** Added and removed lines together. */
+  readonly maxLines: number;
+  readonly maxLinesPerFile: number;
+  /** The gravest finding that may pass; `none`: no finding at all. */
+  readonly findings: Severity | 'none';
+  readonly formats: readonly Format[];
+  readonly rungs: readonly Rung[];
+  /** Files of `protected` patterns may pass. */
+  readonly protectedPaths: boolean;
+}
+
+const bound = (what: string) => {
+  const error = `a whole number of ${what} from 0 to 1000000`;
+  return z.number({ error }).refine((value) => Number.isInteger(value) && value >= 0 && value <= 1_000_000, { error });
+};
+const patterns = z.array(text('a gitignore-style pattern, as text that is not empty'), {
+  error: 'a list of gitignore-style patterns',
+});
+const listOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.array(oneOf(words), { error: `a list of ${words.join(', ')}` });
+
+const SHAPE = {
+  v: z.literal(1, { error: '1' }),
+  paths: patterns,
+  except: patterns,
+  changes: listOf(CHANGES),
+  max_files: bound('files'),
+  max_lines: bound('lines'),
+  max_lines_per_file: bound('lines'),
+  findings: oneOf(['none', ...SEVERITIES]),
+  formats: listOf(FORMATS),
+  rungs: listOf(Object.keys(RUNGS) as [Rung, ...Rung[]]),
+  protected_paths: flag,
+} satisfies Record<string, z.ZodType>;
+/** docs/cli.md is held to them by a test. */
+export const POLICY_KEYS = Object.keys(SHAPE);
+
+const NEXT = 'Mend the named line of the policy; docs/cli.md describes its keys.';
+
+/** Every problem starts `path:line:`. `paths` must be said: a policy without it would approve everywhere. */
+export const parsePolicy = (source: string, path: string): Checked<Policy> => {
+  const yaml = readYaml(source.replace(/^\uFEFF/, ''), 0);
+  if (!yaml.ok) return { ok: false, problems: withNext(yamlProblems(path, 'config_invalid', yaml.faults)) };
+  const found = findings(path, 'config_invalid', yaml.lineOf);
+  const map = yaml.value ?? {};
+  if (!isRecord(map)) found.add([], 'a map of keys', map);
+  const said = isRecord(map) ? checkKeys(map, SHAPE, found) : {};
+  if (isRecord(map) && !Object.hasOwn(map, 'paths'))
+    found.add(['paths'], 'a list of gitignore-style patterns', undefined);
+  if (found.problems.length > 0) return { ok: false, problems: withNext(found.problems) };
+  const policy: Policy = {
+    v: 1,
+    paths: said.paths ?? [],
+    except: said.except ?? [],
+    changes: said.changes ?? ['edit'],
+    maxFiles: said.max_files ?? 20,
+    maxLines: said.max_lines ?? 500,
+    maxLinesPerFile: said.max_lines_per_file ?? 500,
+    findings: said.findings ?? 'note',
+    formats: said.formats ?? FORMATS,
+    rungs: said.rungs ?? [],
+    protectedPaths: said.protected_paths ?? false,
+  };
+  return { ok: true, value: policy };
+};
+const withNext = (problems: readonly Problem[]) =>
+  problems.map(({ message }) => problem('config_invalid', message, NEXT));
+
+/** Why the proposal must wait for a person; empty: it is within all bounds. */
+export const judgeByPolicy = (
+  policy: Policy,
+  proposal: SealedProposal,
+  ledger: readonly Pick<LedgerRow, 'path' | 'format'>[],
+): readonly string[] => {
+  const inside = ignore().add([...policy.paths]);
+  const outside = ignore().add([...policy.except]);
+  const lines = (file: SealedFile): number => file.added + file.removed;
+  const total = proposal.files.reduce((sum, file) => sum + lines(file), 0);
+  const formats = new Map(ledger.map((row) => [row.path, row.format]));
+  const gravest = policy.findings === 'none' ? -1 : SEVERITIES.indexOf(policy.findings);
+  return [
+    ...(proposal.files.length > policy.maxFiles
+      ? [`${proposal.files.length} files; max_files is ${policy.maxFiles}`]
+      : []),
+    ...(total > policy.maxLines ? [`${total} changed lines; max_lines is ${policy.maxLines}`] : []),
+    ...proposal.files.flatMap((file) => [
+      ...(inside.ignores(file.path) ? [] : [`${file.path} matches none of paths`]),
+      ...(outside.ignores(file.path) ? [`${file.path} matches except`] : []),
+      ...(policy.changes.includes(file.change) ? [] : [`${file.path}: ${file.change} is none of changes`]),
+      ...(lines(file) > policy.maxLinesPerFile
+        ? [`${file.path}: ${lines(file)} changed lines; max_lines_per_file is ${policy.maxLinesPerFile}`]
+        : []),
+      ...formatReason(policy, file, formats.get(file.path)),
+    ]),
+    ...proposal.findings
+      .filter((finding) => SEVERITIES.indexOf(finding.severity) > gravest)
+      .map((finding) => `${finding.path}: ${finding.guard} (${finding.severity}): ${finding.message}`),
+    ...proposal.rungs
+      .filter((rung) => !policy.rungs.includes((rung.split(' ')[0] ?? '') as Rung))
+      .map((rung) => `tolerance used: ${rung}`),
+    // What a step itself insists on showing, as far as no bound above has said it already.
+    ...proposal.mustAsk.filter((why) => isAbout(why, 'protected path') && !policy.protectedPaths),
+    ...proposal.mustAsk.filter((why) => !KNOWN.some((start) => isAbout(why, start)) && !isFinding(why, proposal)),
+  ];
+};
+
+const KNOWN = ['protected path', 'deletion of', 'rung '];
+const isAbout = (why: string, start: string): boolean => why.startsWith(start);
+const isFinding = (why: string, { findings: found }: SealedProposal): boolean =>
+  found.some((finding) => why === `${finding.guard} in ${finding.path}`);
+
+/** What a person changed by hand, what a hook changed and what goes has no format. */
+const formatReason = (policy: Policy, file: SealedFile, format: Format | undefined): readonly string[] => {
+  if (file.by !== 'model' || file.change === 'delete' || format === undefined) return [];
+  return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, none of formats`];
+};

@@ -1,0 +1,96 @@
+/** What a job file and `emend.yaml` say, checked. Pure: text in, values or problems with `file:line` out. */
+import type { Format, GuardSettings, RungSettings } from '../../shared/formats.js';
+import type { LimitName } from '../../shared/limits.js';
+import type { Problem } from '../../shared/problems.js';
+
+export type JobMode = 'edit' | 'standard' | 'sequential';
+
+export interface Job {
+  readonly v: 1;
+  /** As typed, relative to the workspace where it is inside. */
+  readonly path: string;
+  /** First heading or file name; the commit message's default subject. */
+  readonly title: string;
+  /** The Markdown below the front matter, byte for byte. */
+  readonly instructions: string;
+  readonly mode: JobMode | null;
+  /** Workspace-relative, `/`-separated, normalised, inside. */
+  readonly targetFiles: readonly string[];
+  /** Targets that need not exist yet; their format goes by size as that of the others. */
+  readonly newFiles: readonly string[];
+  /** Files that the change removes: no model is asked about them. */
+  readonly deleteFiles: readonly string[];
+  readonly contextFiles: readonly string[];
+  /** `output_dir` joined with `output_file`/`output_files`. */
+  readonly outputFiles: readonly string[];
+  readonly outputDir: string | null;
+  readonly format: Format | null;
+  readonly category: string | null;
+  /** At least so, for `routes`; null: by its files alone. */
+  readonly complexity: 'low' | 'medium' | 'high' | null;
+  /** Commands; `auto`: look for one and ask; null: none said (emend.yaml decides). `[]`: none wanted (`test: false`). */
+  readonly test: readonly string[] | 'auto' | null;
+  /** false, true (message made from the title) or the message; null: not said. */
+  readonly commit: boolean | string | null;
+  readonly approval: 'ask' | 'auto' | null;
+  readonly model: string | null;
+  readonly finalNewline: boolean | null;
+  readonly limits: Partial<Record<LimitName, number>>;
+  /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
+  readonly lines: Readonly<Record<string, number>>;
+}
+
+export interface ModelEntry {
+  /** US dollars per million tokens. */
+  readonly input_usd: number | null;
+  readonly output_usd: number | null;
+  readonly cacheRead_usd: number | null;
+  readonly cacheWrite_usd: number | null;
+  readonly context_tokens: number;
+  readonly maxOutput_tokens: number;
+  /** Formats that the model answers well in; absent: all. */
+  readonly formats?: readonly Format[];
+}
+export interface Route {
+  /** Absent: any. */
+  readonly category?: string;
+  readonly complexity?: 'low' | 'medium' | 'high';
+  readonly model: string;
+  readonly outputBudget_tokens?: number;
+}
+
+/** `emend.yaml`, every key with its default filled in. */
+export interface ProjectConfig {
+  readonly v: 1;
+  readonly model: string;
+  readonly routes: readonly Route[];
+  readonly models: Readonly<Record<string, ModelEntry>>;
+  readonly formats: Readonly<Record<Format, boolean>>;
+  readonly rungs: RungSettings;
+  readonly guards: GuardSettings;
+  /** Project rules beside CLAUDE.md and AGENTS.md: workspace-relative paths. */
+  readonly rules: readonly string[];
+  readonly hints: readonly string[];
+  readonly test: readonly string[] | 'auto' | null;
+  readonly commit: boolean | null;
+  readonly hooks: boolean;
+  readonly sign: boolean;
+  readonly approval: 'ask' | 'auto';
+  /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
+  readonly protected: readonly string[];
+  /** Formatter command run on a scratch copy at seal; `{file}` is the path. Null: none. */
+  readonly formatCommand: string | null;
+  readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
+  readonly requireCompleteSentinel: boolean;
+  /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
+  readonly worktree?: { readonly setup?: string };
+  /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */
+  readonly plan?: Partial<Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>> & {
+    /** Asked after a phase's tests failed; absent: another format is. */
+    readonly fallbackModel?: string;
+  };
+  readonly limits: Partial<Record<LimitName, number>>;
+}
+
+export type Checked<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly Problem[] };

@@ -1,0 +1,161 @@
+/** What expanding and collapsing share: a plan's files while they are changed, refusals, and the lines that Emend writes and knows again. */
+import { BODY_LINE, type PartFile } from './parse.js';
+import { baseOf, mainFile, type PlanPlace, readTree, type PartNode, type PlanTree } from './tree.js';
+import { readMarkdown } from './markdown.js';
+import { relink, retarget, urlOf } from './links.js';
+import { markdownStart } from './reading.js';
+import type { ScoreReport } from './report.js';
+import { splice, type Fault, type PlanDocument, type TextSplice } from './types.js';
+
+/** The plan after a change; files that are gone are not in `files`. */
+export interface Changed {
+  readonly ok: true;
+  readonly place: PlanPlace;
+  readonly files: ReadonlyMap<string, string>;
+}
+export type Change = Changed | { readonly ok: false; readonly faults: readonly Fault[] };
+
+export const refused = (file: string, line: number, message: string): Change => ({
+  ok: false,
+  faults: [{ file, line, message }],
+});
+
+/** Reads the changed plan again; faults name files by their paths. */
+export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
+  readTree(
+    place,
+    (path) => {
+      const text = files.get(path);
+      return text === undefined ? { why: `expected a file ${path}, and there is none` } : { text };
+    },
+    (path) => path,
+  );
+
+/** Are the same phases and stages there as before, in the same order? A body that holds an open fence would swallow some. */
+export function sameParts(before: PlanTree, after: Change): Change {
+  if (!after.ok) return after;
+  const names = ({ part: { heading }, stages }: PartNode): unknown => [heading.number, heading.name, stages.map(names)];
+  const tree = treeOf(after);
+  const same = JSON.stringify(tree.phases.map(names)) === JSON.stringify(before.phases.map(names));
+  if (same && tree.faults.length === 0) return after;
+  const [first] = tree.faults;
+  const why =
+    first === undefined
+      ? 'the phases would not be the same afterwards; is a code fence or a comment open?'
+      : first.message;
+  return refused(first?.file ?? mainFile(before.place), first?.line ?? 1, why);
+}
+
+/** The counter as it is after one more or one less, where the document has one. */
+export const counted = ({ counter }: PlanDocument, by: 1 | -1): readonly TextSplice[] =>
+  counter === null ? [] : [{ from: counter.from, to: counter.to, text: String(Math.max(0, counter.value + by)) }];
+
+const linkTo = (name: string, target = name): string => `[${name}](${urlOf(target)})`;
+
+const several = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
+
+/** The lines under the heading of an expanded part. `score` null: a stage, of which none is told. */
+export function summaryLines(node: PartNode, path: string, score: ScoreReport | null): readonly string[] {
+  const { objective, tasks } = node.part;
+  const files = score?.files.paths.length ?? 0;
+  return [
+    `**See**: ${linkTo(baseOf(path), path)}`,
+    ...(objective === null ? [] : [`**Summary**: ${objective}`]),
+    ...(score === null ? [] : [complexityLine(score)]),
+    `**Tasks**: ${several(tasks.length, 'task')}${files === 0 ? '' : ` across ${several(files, 'file')}`}`,
+  ];
+}
+const complexityLine = ({ score, label }: ScoreReport): string => `**Complexity**: ${score} (${label})`;
+export const structureLine = (stages: number): string => `**Structure**: ${several(stages, 'stage')}`;
+
+/** The file of an expanded part. `holder`: the name of the file with its heading, which lies beside it. */
+export function partFileText(
+  node: PartNode,
+  body: string,
+  holder: string,
+  score: ScoreReport | null,
+  copies: readonly string[],
+  eol: string,
+): string {
+  const { heading, estimatedTime } = node.part;
+  const lines = [
+    `# ${heading.kind === 'phase' ? 'Phase' : 'Stage'} ${heading.number}: ${heading.name}`,
+    '',
+    `**Part of**: ${linkTo(holder)}`,
+    ...(score === null ? [] : [complexityLine(score)]),
+    ...(estimatedTime === null ? [] : [`**Estimated Time**: ${estimatedTime}`]),
+    ...(copies.length === 0 ? [] : ['', ...copies]),
+    '',
+    BODY_LINE,
+    body,
+  ];
+  return lines.join(eol);
+}
+
+const GENERATED = [
+  /^$/,
+  /^\*\*Complexity\*\*: \d+(?:\.\d)? \((?:Low|Medium|High)\)$/,
+  /^\*\*Tasks\*\*: \d+ tasks?(?: across \d+ files?)?$/,
+  /^\*\*Structure\*\*: \d+ stages?$/,
+  /^\*\*Part of\*\*: \[[^\]]*\]\([^)]*\)$/,
+];
+
+const withoutTargets = (text: string): string => text.replace(/\]\([^)]*\)/g, ']()');
+
+/** Lines of a header or summary that Emend did not write: a person's, to be kept. `copies`: definitions that stand elsewhere. */
+export function personLines(
+  text: string,
+  file: PartFile,
+  name: string,
+  copies: ReadonlySet<string>,
+): readonly string[] {
+  const summary = `**Summary**: ${file.objective ?? ''}`;
+  // In a block of HTML `[a](b)` is no link and stays as it is, while in the one line of the summary it is one and follows its file.
+  const isSummary = (line: string): boolean =>
+    summary.includes('<') && withoutTargets(line) === withoutTargets(summary);
+  const known = new Set([...copies, summary, `**Estimated Time**: ${file.estimatedTime ?? ''}`]);
+  let see = false;
+  return text.split(/\r\n|\n|\r/).flatMap((line) => {
+    const bare = line.trim();
+    const title = /^# (?:Phase|Stage) \d+: (.*)$/.exec(bare);
+    if (title !== null) return title[1]?.startsWith(name) === true ? [] : [title[1] ?? ''];
+    if (!see && bare.startsWith('**See**:')) {
+      see = true;
+      return [];
+    }
+    return known.has(bare) || isSummary(bare) || GENERATED.some((pattern) => pattern.test(bare)) ? [] : [line];
+  });
+}
+
+/** Behind the text and before the blank lines that end it. */
+export function withLines(text: string, lines: readonly string[], eol: string): string {
+  if (lines.length === 0) return text;
+  const words = text.trimEnd();
+  const tail = text.slice(words.length);
+  return `${words}${words === '' ? '' : eol + eol}${lines.join(eol)}${tail === '' ? eol : tail}`;
+}
+
+/** Every link in the files that leads to `from` leads to `to`. */
+export function retargeted(
+  files: ReadonlyMap<string, string>,
+  from: string,
+  to: string,
+  kept: string,
+): ReadonlyMap<string, string> {
+  return new Map(
+    [...files].map(([path, text]) => {
+      const name = baseOf(from);
+      if (!text.includes(name)) return [path, text];
+      return [
+        path,
+        splice(
+          text,
+          relink(linksOf(text), (target) => retarget(path, target, from, to, kept)),
+        ),
+      ];
+    }),
+  );
+}
+
+export const linksOf = (text: string): ReturnType<typeof readMarkdown>['links'] =>
+  readMarkdown(text, markdownStart(text)).links;

@@ -1,0 +1,131 @@
+/**
+ * The section `## Revision History`: one item for each replan, the newest last.
+ *
+ *     - **2026-01-02T03:04:05Z** Phase 2: `add_phase` because of `test_failure_pattern`
+ *       - Structure: 4 phases -> 5 phases
+ *       - Complexity: 9.5 -> 6.2
+ *       - Why: the schema is missing
+ */
+import { scoreReport, tasksOf } from './report.js';
+import { parsePlan } from './parse.js';
+import { splice } from './types.js';
+import type { Thresholds } from './score.js';
+import type { ReplanAction, Trigger } from './triggers.js';
+import { isExpanded, phaseOf, type PlanTree, planNumber } from './tree.js';
+
+export interface Revision {
+  readonly phase: number;
+  readonly trigger: Trigger;
+  readonly action: ReplanAction;
+  readonly oldStructure: string;
+  readonly newStructure: string;
+  readonly complexityBefore: number;
+  readonly complexityAfter: number;
+  readonly forced: boolean;
+  readonly why: string;
+}
+
+/** What a replan has changed, in words and scores. */
+export function measured(
+  before: PlanTree,
+  after: PlanTree,
+  phase: number,
+  action: ReplanAction,
+  values: Thresholds,
+): Pick<Revision, 'oldStructure' | 'newStructure' | 'complexityBefore' | 'complexityAfter'> {
+  const score = (tree: PlanTree): number => {
+    const node = phaseOf(tree, phase);
+    return node === undefined ? 0 : scoreReport(node, { values }).score;
+  };
+  return {
+    oldStructure: structureOf(before, phase, action),
+    newStructure: structureOf(after, phase, action),
+    complexityBefore: score(before),
+    complexityAfter: score(after),
+  };
+}
+
+function structureOf(tree: PlanTree, phase: number, action: ReplanAction): string {
+  const node = phaseOf(tree, phase);
+  if (action === 'expand_phase' || action === 'collapse_phase')
+    return node !== undefined && isExpanded(node) ? 'expanded' : 'inline';
+  if (action === 'update_tasks') return `${node === undefined ? 0 : tasksOf(node).length} tasks`;
+  return `${tree.phases.length} phases`;
+}
+
+/** The main document with the entry in it. `at`: ms since the epoch. */
+export function withRevision(source: string, revision: Revision, at: number): string {
+  const document = parsePlan(source, 'plan');
+  const { eol, revisions } = document;
+  const entry = entryOf(revision, at).join(eol) + eol;
+  if (revisions !== null) {
+    const words = source.slice(revisions.from, revisions.to).trimEnd();
+    const end = revisions.from + words.length;
+    const isList = /(?:\r\n|\n|\r)[ \t]*(?:[-*+]|\d+[.)])[ \t][^\r\n]*$/.test(words);
+    // Nothing of a person's is touched: what ended the section stands behind the entry.
+    const tail = /^[ \t]*(?:\r\n|\n|\r)?/.exec(source.slice(end))?.[0].length ?? 0;
+    return splice(source, [{ from: end, to: end + tail, text: (isList ? eol : eol + eol) + entry }]);
+  }
+  const level = Math.min(2, document.phases[0]?.heading.level ?? 2);
+  const ended = source === '' || /[\r\n]$/.test(source) ? '' : eol;
+  const blank = /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(source) ? '' : eol;
+  return `${source}${ended}${blank}${'#'.repeat(level)} Revision History${eol}${eol}${entry}`;
+}
+
+function entryOf(revision: Revision, at: number): readonly string[] {
+  const { phase, action, trigger, forced, why } = revision;
+  const time = new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+  return [
+    `- **${time}** Phase ${phase}: \`${action}\` because of \`${trigger}\`${forced ? ' (forced past the limit)' : ''}`,
+    `  - Structure: ${revision.oldStructure} -> ${revision.newStructure}`,
+    `  - Complexity: ${revision.complexityBefore} -> ${revision.complexityAfter}`,
+    `  - Why: ${inert(why)}`,
+  ];
+}
+
+/** One line in which nothing is a comment, a fence or a field. */
+const inert = (text: string): string =>
+  text
+    .replace(/<!--|-->|`{3,}|~{3,}/g, ' ')
+    .replace(/\s+/gu, ' ')
+    .trim() || 'not said';
+
+// The partial summary of a plan that runs: `summaries/NNN_partial.md`, one line a phase. A person's other lines stay.
+
+/** Beside the folder `plans` where the plan lies in one (`specs/plans/010.md` -> `specs/summaries/`), else in the plan's own folder. */
+export const summaryFile = (planPath: string): string => {
+  const parts = planPath.split('/');
+  const stem = parts.pop() ?? planPath;
+  if (parts.at(-1) === 'plans') parts.pop();
+  return [...parts, 'summaries', `${planNumber(stem) ?? stem}_partial.md`].join('/');
+};
+
+export interface SummaryLine {
+  readonly number: number;
+  readonly name: string;
+  /** What became of it, in words. */
+  readonly text: string;
+}
+
+export function withSummary(
+  before: string | null,
+  plan: { readonly title: string; readonly path: string; readonly status: string },
+  line: SummaryLine,
+): string {
+  const status = `**Status**: ${plan.status}`;
+  const entry = `- Phase ${line.number} (${line.name}): ${line.text}`;
+  if (before === null)
+    return `# Partial summary: ${plan.title}\n\n**Plan**: \`${plan.path}\`\n${status}\n\n## Phases\n\n${entry}\n`;
+  const eol = before.includes('\r\n') ? '\r\n' : '\n';
+  const lines = before.split(/\r\n|\n/);
+  const at = lines.findIndex((text) => text.startsWith(`- Phase ${line.number} (`));
+  if (at >= 0) lines[at] = entry;
+  else {
+    const last = lines.findLastIndex((text) => /^- Phase \d+ \(/.test(text));
+    if (last >= 0) lines.splice(last + 1, 0, entry);
+    else lines.splice(lines.at(-1) === '' ? lines.length - 1 : lines.length, 0, entry);
+  }
+  const said = lines.findIndex((text) => text.startsWith('**Status**: '));
+  if (said >= 0) lines[said] = status;
+  return lines.join(eol);
+}

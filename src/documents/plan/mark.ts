@@ -1,0 +1,214 @@
+/** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
+import { collapsePhase, collapseStage } from './collapse.js';
+import { chosenBy } from './triggers.js';
+import { treeOf, type Changed } from './change.js';
+import { mainFile, isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
+import { parsePlan } from './parse.js';
+import { lineIndex, splice, type Marker, type TextSplice, type Span, type Task } from './types.js';
+import type { Thresholds } from './score.js';
+import { addMarker, removeMarker } from './reading.js';
+
+export interface PhaseMark {
+  readonly name: string;
+  readonly number: number;
+  readonly marker: Extract<Marker, 'COMPLETED' | 'INCOMPLETE' | 'SKIPPED'>;
+  /** Texts of tasks that stay open, of a phase that is incomplete only for them; absent: all are done, or none is known to be. */
+  readonly open?: ReadonlySet<string>;
+  /** The lines of the progress section: `**Name**: value`, in order; null takes the line away. */
+  readonly progress: readonly (readonly [name: string, value: string | null])[];
+}
+
+const OUTCOMES = ['COMPLETED', 'INCOMPLETE', 'SKIPPED'] as const;
+
+/** The phase of that name, else of that number where the plan has no such name any more. */
+export const findPhase = (tree: PlanTree, { name, number }: Pick<PhaseMark, 'name' | 'number'>): PartNode | null => {
+  const named = tree.phases.filter(({ part }) => part.heading.name === name);
+  return named.find(({ part }) => part.heading.number === number) ?? named[0] ?? null;
+};
+
+/**
+ * Ticks every task of a completed phase (those of its stages too), of one that left some open the others, sets the marker, updates the section `## Implementation Progress`,
+ * and brings a small completed phase's file back into the plan. Null: the plan has no such phase.
+ */
+export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): Changed | null {
+  const node = findPhase(tree, mark);
+  if (node === null) return null;
+  const splices = new Map<string, TextSplice[]>();
+  const add = (path: string, more: readonly TextSplice[]): void => {
+    splices.set(path, [...(splices.get(path) ?? []), ...more]);
+  };
+  if (mark.marker === 'COMPLETED' || mark.open !== undefined) tick(node, mark.open ?? new Set(), add);
+  const { heading } = node.part;
+  for (const marker of OUTCOMES) if (marker !== mark.marker) add(node.home, removeMarker(heading, marker));
+  add(node.home, addMarker(heading, mark.marker));
+  const files = new Map(tree.files);
+  for (const [path, wanted] of splices) files.set(path, splice(files.get(path) ?? '', wanted));
+  const main = mainFile(tree.place);
+  files.set(main, withProgress(files.get(main) ?? '', main, mark.progress));
+  const changed: Changed = { ok: true, place: tree.place, files };
+  // What has no file of its own has nothing to bring back, and the plan need not be read again for it.
+  return isExpanded(node) ? collapsed(changed, heading.number, values) : changed;
+}
+
+/** The phase is to be done again: its tasks are open, and no marker says how it ended. Null: the plan has no such phase. */
+export function unmarkPhase(
+  tree: PlanTree,
+  phase: Pick<PhaseMark, 'name' | 'number'>,
+  progress: PhaseMark['progress'],
+): ReadonlyMap<string, string> | null {
+  const node = findPhase(tree, phase);
+  if (node === null) return null;
+  const files = new Map(tree.files);
+  const wanted = new Map<string, readonly TextSplice[]>([
+    [node.home, OUTCOMES.flatMap((marker) => removeMarker(node.part.heading, marker))],
+  ]);
+  for (const part of [node, ...node.stages.filter(isExpanded)]) {
+    const path = part.file?.path ?? part.home;
+    const done = textOf(part).tasks.filter((task) => task.done);
+    const open = done.map(({ mark }) => ({ from: mark, to: mark + 1, text: ' ' }));
+    wanted.set(path, [...(wanted.get(path) ?? []), ...open]);
+  }
+  for (const [path, splices] of wanted) files.set(path, splice(files.get(path) ?? '', splices));
+  if (progress.length === 0) return files;
+  const main = mainFile(tree.place);
+  return files.set(main, withProgress(files.get(main) ?? '', main, progress));
+}
+
+function tick(
+  node: PartNode,
+  left: ReadonlySet<string>,
+  add: (path: string, splices: readonly TextSplice[]) => void,
+): void {
+  const path = node.file?.path ?? node.home;
+  const open = textOf(node).tasks.filter(({ done, text }) => !done && !left.has(text));
+  add(
+    path,
+    open.map(({ mark }) => ({ from: mark, to: mark + 1, text: 'x' })),
+  );
+  for (const stage of node.stages.filter(isExpanded)) tick(stage, left, add);
+}
+
+const PROGRESS = 'Implementation Progress';
+
+/** Lines of the section that have the same field are replaced, others added; a person's lines stay. Without the section it is made at the end. */
+function withProgress(source: string, file: string, lines: PhaseMark['progress']): string {
+  const { progress, fields, eol } = parsePlan(source, file);
+  const written = lines.map(([name, value]) => (value === null ? null : `**${name}**: ${value}`));
+  if (progress === null) {
+    const gap = source === '' || source.endsWith('\n') || source.endsWith('\r') ? '' : eol;
+    return `${source}${gap}${eol}## ${PROGRESS}${eol}${eol}${written.filter((text) => text !== null).join(eol)}${eol}`;
+  }
+  const { starts, lineOf } = lineIndex(source);
+  // Their first lines: what follows on the next line is a person's.
+  const own = fields
+    .filter(({ from }) => from >= progress.from && from < progress.to)
+    .map(({ name, from }) => ({ name, from, to: from + (/^[^\r\n]*/.exec(source.slice(from)) ?? [''])[0].length }));
+  const splices: TextSplice[] = [];
+  let after = starts[lineOf(progress.from)] ?? source.length;
+  const fresh: string[] = [];
+  lines.forEach(([name], index) => {
+    const text = written[index] ?? null;
+    const field = own.find((each) => each.name === name);
+    if (text === null) {
+      if (field !== undefined)
+        splices.push({ from: field.from, to: starts[lineOf(field.to)] ?? source.length, text: '' });
+    } else if (field === undefined) fresh.push(text);
+    else {
+      splices.push({ from: field.from, to: field.to, text });
+      after = Math.max(after, field.to);
+    }
+  });
+  if (fresh.length > 0) {
+    const text = own.length === 0 ? `${eol}${fresh.join(eol)}${eol}` : `${eol}${fresh.join(eol)}`;
+    splices.push({ from: after, to: after, text });
+  }
+  return splice(source, splices);
+}
+
+/** A completed phase that is small comes back into the plan; where that is refused (a person's text is in the way) it stays out. */
+function collapsed(changed: Changed, phase: number, values: Thresholds): Changed {
+  let last = changed;
+  for (const kind of ['stage', 'phase'] as const)
+    for (const chosen of chosenBy(treeOf(last), 'collapse', kind, values).filter((each) => each.phase === phase)) {
+      const tree = treeOf(last);
+      const next = chosen.stage === null ? collapsePhase(tree, phase) : collapseStage(tree, phase, chosen.stage);
+      if (next.ok) last = next;
+    }
+  return last;
+}
+
+// Tasks as lines of a document: with what stands under them, added after the last, given another text.
+
+/** The task's line and those indented under it, up to the next task that is not deeper or to what is not indented as deep. */
+export function linesOfTask(source: string, tasks: readonly Task[], task: Task): Span {
+  const from = startOfLine(source, task.mark);
+  const indent = indentOf(source, from);
+  let to = endOfLine(source, task.mark);
+  while (to < source.length) {
+    const line = source.slice(to, endOfLine(source, to));
+    const isTask = tasks.some(({ mark, depth }) => mark >= to && mark < to + line.length && depth <= task.depth);
+    if (isTask || line.trim() === '' || indentOf(source, to) <= indent) break;
+    to += line.length;
+  }
+  return { from, to };
+}
+
+/** The lines of a span as they stand in a list of their own: without the indentation of the first. */
+export function taskLines(source: string, { from, to }: Span): readonly string[] {
+  const indent = indentOf(source, from);
+  const lines = source.slice(from, to).split(/\r\n|\n|\r/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines.map((line) => line.slice(Math.min(indent, line.length - line.trimStart().length)));
+}
+
+/** The task's first line says something else; what stands under it stays. */
+export function renameTask(source: string, { mark }: Task, text: string): TextSplice {
+  const from = mark + 2;
+  const rest = /^[^\r\n]*/.exec(source.slice(from))?.[0] ?? '';
+  return { from, to: from + rest.trimEnd().length, text: ` ${text}` };
+}
+
+/** After the last task, written as that is; in a part without tasks behind its text. */
+export function addTasks(
+  source: string,
+  tasks: readonly Task[],
+  body: Span,
+  added: readonly string[],
+  eol: string,
+): TextSplice {
+  const top = tasks.filter(({ depth }) => depth === Math.min(...tasks.map((task) => task.depth)));
+  const last = top.at(-1);
+  if (last === undefined) {
+    const words = source.slice(body.from, body.to).trimEnd().length;
+    const at = body.from + words;
+    const lines = added.map((text) => `- [ ] ${text}`).join(eol);
+    return {
+      from: at,
+      to: at,
+      text: `${words === 0 ? '' : eol + eol}${lines}${at === source.length || words === 0 ? eol : ''}`,
+    };
+  }
+  const { to } = linesOfTask(source, tasks, last);
+  const before = source.slice(startOfLine(source, last.mark), last.mark - 1);
+  const bullet = /^(\s*)\d+([.)])\s*$/.test(before) ? numbered(before, added.length) : added.map(() => before);
+  const lines = added.map((text, index) => `${bullet[index] ?? before}[ ] ${text}`).join(eol);
+  const ended = /[\r\n]$/.test(source.slice(0, to));
+  return { from: to, to, text: ended ? lines + eol : eol + lines };
+}
+
+function numbered(before: string, count: number): readonly string[] {
+  const [, indent = '', digits = '1', sign = '.', blank = ' '] = /^(\s*)(\d+)([.)])(\s*)$/.exec(before) ?? [];
+  return Array.from({ length: count }, (_, index) => `${indent}${Number(digits) + index + 1}${sign}${blank}`);
+}
+
+function startOfLine(source: string, offset: number): number {
+  let at = offset;
+  while (at > 0 && !/[\r\n]/.test(source.charAt(at - 1))) at -= 1;
+  return at;
+}
+function endOfLine(source: string, offset: number): number {
+  const end = /\r\n|\n|\r/.exec(source.slice(offset));
+  return end === null ? source.length : offset + end.index + end[0].length;
+}
+const indentOf = (source: string, lineStart: number): number =>
+  (/^[ \t]*/.exec(source.slice(lineStart)) ?? [''])[0].length;

@@ -1,0 +1,289 @@
+/**
+ * Reads a plan document. Grammar, at the top level of the Markdown and outside code and comments:
+ *
+ *     plan   := [front matter] [# title] [## Metadata] phase+ [## Implementation Progress] [## Revision History]
+ *     phase  := "### Phase" N ":" Name marker* body       every phase heading of a plan has the same level
+ *     stage  := heading "Stage" M ":" Name marker* body    within a phase, deeper than it
+ *     marker := "[EXPANDED]" | "[COMPLETED]" | "[SKIPPED]" | "[INCOMPLETE]"
+ *     body   := everything up to the next heading that is not deeper
+ *
+ * Everything else is a person's text. Nothing is thrown: what is wrong is a fault, what is only missing a note.
+ */
+
+import type { Outline } from './markdown.js';
+import {
+  bodyOf,
+  fault,
+  note,
+  readDocument,
+  type Reading,
+  isNearlyPart,
+  partHeading,
+  strangeMarker,
+  fieldOf,
+  onlyField,
+  numbersOf,
+} from './reading.js';
+import {
+  isIn,
+  within,
+  type Part,
+  type PartHeading,
+  type PlanDocument,
+  type Span,
+  type Fault,
+  type Field,
+  type Link,
+  type PartText,
+  type Dependencies,
+  type Heading,
+} from './types.js';
+
+const PLAN_PHASES = 1_000; // bound
+
+// What the text of a phase or stage says: objective, dependencies, tasks, stages.
+
+const EXPECTED_NUMBERS = 'expected numbers like `[1, 3]`, or `[]` for none';
+
+/** The part under a heading, which ends at `end` at the latest. */
+function partOf(reading: Reading, heading: Heading, end: number): Omit<Part, 'heading'> {
+  const body = bodyOf(reading.outline, reading.source, heading, end);
+  return { body, ...readPartText(reading, body, heading.level) };
+}
+
+/** `level`: of the heading above; stages are deeper. 0 for a document of its own. */
+function readPartText(reading: Reading, body: Span, level: number): PartText {
+  const { outline, source } = reading;
+  const stages = stagesOf(reading, body, level);
+  const own = (item: { readonly from: number }): boolean =>
+    !stages.some(({ heading, body: { to } }) => item.from >= heading.from && item.from < to);
+  const fields = within(reading.fields, body).filter(own);
+  const section = (name: string): string | null => {
+    const heading = within(outline.headings, body).find(
+      (each) => own(each) && each.text.trim().toLowerCase() === name.toLowerCase(),
+    );
+    if (heading === undefined) return null;
+    const { from, to } = bodyOf(outline, source, heading, body.to);
+    return source.slice(from, to);
+  };
+  const said = (name: string): string | null => nonEmpty(fieldOf(fields, name)?.value ?? '');
+  return {
+    objective: said('Objective') ?? firstParagraph(section('Objective') ?? ''),
+    dependencies: dependenciesOf(reading, onlyField(reading, fields, 'Dependencies')),
+    complexity: said('Complexity'),
+    estimatedTime: said('Estimated Time'),
+    prerequisites: listed(said('Prerequisites') ?? section('Prerequisites') ?? ''),
+    tasks: within(outline.tasks, body),
+    stages,
+  };
+}
+
+function stagesOf(reading: Reading, body: Span, level: number): readonly Part[] {
+  const headings = within(reading.outline.headings, body)
+    .map(partHeading)
+    .filter((heading): heading is PartHeading => heading?.kind === 'stage' && heading.level > level);
+  const first = headings[0]?.level;
+  const stages = headings.filter((heading) => heading.level === first);
+  for (const heading of headings)
+    if (heading.level !== first)
+      fault(
+        reading,
+        heading.from,
+        `expected ${'#'.repeat(first ?? 4)}, the level of this phase's first stage, received ${'#'.repeat(heading.level)} before Stage ${heading.number}`,
+      );
+  stages.forEach((heading, index) => {
+    const earlier = stages.findIndex(({ number }) => number === heading.number);
+    if (earlier < index)
+      fault(
+        reading,
+        heading.from,
+        `expected each stage number once in a phase, and line ${stages[earlier]?.line ?? 0} is Stage ${heading.number} already`,
+      );
+  });
+  // A stage of a stage is none: its text is read without looking for more.
+  return stages.map((heading) => ({ heading, ...partOf(reading, heading, body.to) }));
+}
+
+function dependenciesOf(reading: Reading, field: Field | undefined): Dependencies | null {
+  if (field === undefined) return null;
+  const on = numbersOf(field.value);
+  if (on !== null) return { line: field.line, on: [...new Set(on)] };
+  fault(
+    reading,
+    field.from,
+    `**Dependencies**: ${EXPECTED_NUMBERS}, received ${JSON.stringify(field.value.slice(0, 80))}`,
+  );
+  return { line: field.line, on: [] };
+}
+
+const nonEmpty = (text: string): string | null => (text.trim() === '' ? null : text.trim());
+
+function firstParagraph(text: string): string | null {
+  const lines = text.trim().split(/\r\n|\n|\r/);
+  const end = lines.findIndex((line) => line.trim() === '' || /^[ \t]*(?:[-*+][ \t]|#{1,6}[ \t]|```|~~~)/.test(line));
+  return nonEmpty((end < 0 ? lines : lines.slice(0, end)).map((line) => line.trim()).join(' '));
+}
+
+/** The items of a list, else the text as one. */
+function listed(text: string): readonly string[] {
+  const items = [...text.matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*?)[ \t\r]*$/gm)].map(([, item]) => item ?? '');
+  const whole = nonEmpty(text);
+  return items.length > 0 ? items : whole === null ? [] : [whole];
+}
+
+/** `file` is how faults name the document. */
+export function parsePlan(source: string, file: string): PlanDocument {
+  const reading = readDocument(source, file);
+  const { outline, fields, frontMatter, faults, notes } = reading;
+  const phases = phasesOf(reading);
+  const section = (name: string): Span | null => sectionNamed(outline, source, name);
+  const metadata = section('Metadata');
+  return {
+    file,
+    source,
+    eol: /\r\n|\n|\r/.exec(source)?.[0] === '\r\n' ? '\r\n' : '\n',
+    frontMatter,
+    title: outline.headings.find((heading) => heading.level === 1)?.text ?? null,
+    metadata: metadata === null ? [] : within(fields, metadata),
+    counter: counterOf(reading, frontMatter, phases[0]?.heading.from ?? source.length),
+    phases,
+    progress: section('Implementation Progress'),
+    revisions: section('Revision History'),
+    headings: outline.headings,
+    fields,
+    links: outline.links,
+    opaque: outline.opaque,
+    faults,
+    notes,
+  };
+}
+
+const EXPECTED_PHASE = 'expected a heading `### Phase N: Name`';
+
+function phasesOf(reading: Reading): readonly Part[] {
+  const { outline, source } = reading;
+  const all = outline.headings.map(partHeading);
+  const level = all.find((heading) => heading?.kind === 'phase')?.level;
+  const phases = all.filter((heading): heading is PartHeading => heading?.kind === 'phase' && heading.level === level);
+  for (const heading of outline.headings) {
+    const part = partHeading(heading);
+    if (isNearlyPart(heading) && heading.text.startsWith('Phase'))
+      note(
+        reading,
+        heading.from,
+        `${EXPECTED_PHASE}, received ${JSON.stringify(heading.text)}, which is taken as text`,
+      );
+    else if (part?.kind === 'phase' && part.level !== level)
+      fault(
+        reading,
+        heading.from,
+        `expected ${'#'.repeat(level ?? 3)}, the level of this plan's first phase, received ${'#'.repeat(part.level)} before Phase ${part.number}`,
+      );
+    else if (part?.kind === 'phase' && strangeMarker(part) !== null)
+      note(reading, heading.from, `[${strangeMarker(part) ?? ''}] is no marker, and taken as part of the name`);
+  }
+  if (phases.length === 0) fault(reading, 0, `${EXPECTED_PHASE}, and found none`);
+  if (phases.length > PLAN_PHASES) {
+    fault(reading, phases[PLAN_PHASES]?.from ?? 0, `expected at most ${PLAN_PHASES} phases, received ${phases.length}`);
+    return [];
+  }
+  return phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
+}
+
+function sectionNamed(outline: Outline, source: string, name: string): Span | null {
+  const heading = outline.headings.find(({ text }) => text.trim().toLowerCase() === name.toLowerCase());
+  return heading === undefined ? null : { from: heading.from, to: bodyOf(outline, source, heading, source.length).to };
+}
+
+const COUNTER =
+  /^([ \t]*(?:[-*+][ \t]+)?(?:\*\*)?expanded[_ ]phases(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*)(\d{1,4})[ \t]*\r?$/gim;
+
+/** `expanded_phases: 2` in the front matter, or `- **Expanded Phases**: 2` above the first phase. */
+function counterOf(reading: Reading, frontMatter: Span | null, end: number): PlanDocument['counter'] {
+  const { outline, source } = reading;
+  for (const match of source.slice(0, end).matchAll(COUNTER)) {
+    const inFront = frontMatter !== null && match.index < frontMatter.to;
+    if (!inFront && isIn(outline.opaque, match.index)) continue;
+    const from = match.index + (match[1] ?? '').length;
+    const digits = match[2] ?? '';
+    return { from, to: from + digits.length, value: Number(digits), line: outline.lines.lineOf(from) };
+  }
+  return null;
+}
+
+// The file of an expanded phase or stage:
+//     # Phase 2: Core Logic
+//     **Part of**: [025_feature.md](025_feature.md)
+//     **Complexity**: 9.5 (High)
+//     <!-- emend:body -->
+//     the part's own bytes
+// In a file that a person wrote without the body line, everything below the title and the header's fields is the body.
+
+export const BODY_LINE = '<!-- emend:body -->';
+
+export interface PartFile extends PartText {
+  readonly path: string;
+  readonly source: string;
+  /** The title and the header's fields; the body line, where there is one, is in neither span. */
+  readonly header: Span;
+  readonly body: Span;
+  readonly hasBodyLine: boolean;
+  readonly fields: readonly Field[];
+  readonly links: readonly Link[];
+  readonly opaque: readonly Span[];
+  readonly faults: readonly Fault[];
+  readonly notes: readonly Fault[];
+}
+
+/** `shown`: how faults name the file. `expected`: the heading that led here. */
+export function readPartFile(source: string, path: string, shown: string, expected: PartHeading): PartFile {
+  const reading = readDocument(source, shown);
+  const { outline, fields } = reading;
+  const title = outline.headings[0];
+  const part = title === undefined ? null : partHeading(title);
+  const wanted = `${expected.kind === 'phase' ? 'Phase' : 'Stage'} ${expected.number}`;
+  if (part?.kind !== expected.kind || part.number !== expected.number || part.level !== 1)
+    fault(
+      reading,
+      title?.from ?? 0,
+      `expected the title \`# ${wanted}: ${expected.name}\`, received ${title === undefined ? 'no heading' : JSON.stringify(source.slice(title.from, title.to).slice(0, 80))}`,
+    );
+  const line = /^<!-- emend:body -->[ \t]*(?:\r\n|\n|\r|$)/m.exec(source);
+  if (line === null)
+    note(reading, 0, `expected a line ${BODY_LINE} above the text that collapsing gives back; there is none`);
+  const headerEnd = line?.index ?? endOfFields(source, title?.to ?? 0, fields);
+  const body = { from: line === null ? headerEnd : line.index + line[0].length, to: source.length };
+  const header = { from: 0, to: headerEnd };
+  const text = readPartText(reading, body, 1);
+  const told = (name: string): string | null =>
+    fieldOf(
+      fields.filter(({ from }) => from < headerEnd),
+      name,
+    )?.value ?? null;
+  return {
+    ...text,
+    complexity: text.complexity ?? told('Complexity'),
+    estimatedTime: text.estimatedTime ?? told('Estimated Time'),
+    path,
+    source,
+    header,
+    body,
+    hasBodyLine: line !== null,
+    fields,
+    links: outline.links,
+    opaque: outline.opaque,
+    faults: reading.faults,
+    notes: reading.notes,
+  };
+}
+
+/** Behind the last of the fields that follow the title with nothing but blank lines between. */
+function endOfFields(source: string, title: number, fields: readonly Field[]): number {
+  let end = title;
+  for (const { from, to } of fields) {
+    if (from < end) continue;
+    if (source.slice(end, from).trim() !== '') break;
+    end = to;
+  }
+  return end + (/^[ \t]*(?:\r\n|\n|\r)?/.exec(source.slice(end)) ?? [''])[0].length;
+}

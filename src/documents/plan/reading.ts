@@ -1,0 +1,150 @@
+/** Reads the words of headings and fields. */
+import { readMarkdown, type Outline } from './markdown.js';
+import {
+  firstAt,
+  type Fault,
+  type Field,
+  type Heading,
+  type Span,
+  isIn,
+  MARKERS,
+  type Marker,
+  type PartHeading,
+  type TextSplice,
+} from './types.js';
+
+const MARKER = new RegExp(`[ \\t]*\\[(${MARKERS.join('|')})\\]$`);
+const PART = /^(Phase|Stage)[ \t]+(\d{1,4})[ \t]*:[ \t]*(\S.*)$/s;
+/** Reads like one to a person, and is none. */
+const NEARLY = /^(Phase|Stage)[ \t]+\d/i;
+
+/** Null where the heading is of neither a phase nor a stage. */
+export function partHeading(heading: Heading): PartHeading | null {
+  const [, kind, number, rest] = PART.exec(heading.text) ?? [];
+  if (kind === undefined || number === undefined || rest === undefined) return null;
+  let name = rest;
+  const markers: Marker[] = [];
+  for (let match = MARKER.exec(name); match !== null; match = MARKER.exec(name)) {
+    markers.unshift(match[1] as Marker);
+    name = name.slice(0, match.index);
+  }
+  const part = kind === 'Phase' ? 'phase' : 'stage';
+  return name.trim() === '' ? null : { ...heading, kind: part, number: Number(number), name: name.trim(), markers };
+}
+
+export const isNearlyPart = (heading: Heading): boolean => NEARLY.test(heading.text) && partHeading(heading) === null;
+
+/** In capitals at the end of a heading, as a marker would be, and not one of ours. */
+export const strangeMarker = ({ name }: PartHeading): string | null => /\[([A-Z][A-Z_-]+)\]$/.exec(name)?.[1] ?? null;
+
+/** Behind the words and the markers that are there. */
+export const addMarker = (heading: PartHeading, marker: Marker): readonly TextSplice[] =>
+  heading.markers.includes(marker) ? [] : [{ from: heading.words.to, to: heading.words.to, text: ` [${marker}]` }];
+
+/** With the blank before it. */
+export function removeMarker(heading: PartHeading, marker: Marker): readonly TextSplice[] {
+  const found = heading.text.lastIndexOf(`[${marker}]`);
+  if (!heading.markers.includes(marker) || found < 0) return [];
+  const from = heading.words.from + found;
+  const blank = /[ \t]/.test(heading.text.charAt(found - 1)) ? 1 : 0;
+  return [{ from: from - blank, to: from + marker.length + 2, text: '' }];
+}
+
+const FIELD = /^[ \t]*(?:[-*+][ \t]+)?\*\*([^*\r\n]{1,60}?)[ \t]*(?::\*\*|\*\*[ \t]*:)[ \t]*(.*)$/;
+/** What ends a value that goes on over lines. */
+const NEXT_BLOCK = /^[ \t]*(?:$|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|```|~~~|>|<!--|\*\*[^*]+(?::\*\*|\*\*[ \t]*:))/;
+
+/** Every `**Name**: value` outside of code and comments, in order. */
+function fieldsOf(source: string, outline: Outline, from: number): readonly Field[] {
+  const { starts, lineOf } = outline.lines;
+  const fields: Field[] = [];
+  const textOf = (index: number): string =>
+    source.slice(starts[index] ?? source.length, starts[index + 1] ?? source.length).replace(/[\r\n]+$/, '');
+  for (let index = lineOf(from) - 1; index < starts.length; index += 1) {
+    const start = starts[index] ?? 0;
+    const [, name, first] = FIELD.exec(textOf(index)) ?? [];
+    if (name === undefined || first === undefined || isIn(outline.opaque, start)) continue;
+    const values = [first.trim()];
+    let last = index;
+    while (last + 1 < starts.length && !NEXT_BLOCK.test(textOf(last + 1))) values.push(textOf((last += 1)).trim());
+    const value = values.filter((each) => each !== '').join(' ');
+    fields.push({
+      name: name.trim(),
+      value,
+      line: index + 1,
+      from: start,
+      to: (starts[last] ?? 0) + textOf(last).length,
+    });
+  }
+  return fields;
+}
+
+/** The field of that name, in any case. */
+export const fieldOf = (fields: readonly Field[], name: string): Field | undefined =>
+  fields.find((field) => field.name.toLowerCase() === name.toLowerCase());
+
+/** `[1, 3]`, `[]`, `1, 3`, `none`, `Phase 1, Phase 3`, `Phases 1 and 3`; null where it is none of them. */
+export function numbersOf(value: string): readonly number[] | null {
+  const bare = /^\[(.*)\]$/.exec(value.trim())?.[1] ?? value.trim();
+  if (/^(none|-)?$/i.test(bare.trim())) return [];
+  const words = bare.split(/,|\band\b/).map((word) => /^(?:(?:phases?|stages?)\s+)?(\d{1,4})$/i.exec(word.trim())?.[1]);
+  return words.some((word) => word === undefined) ? null : words.map(Number);
+}
+
+// A document as its readers share it: text, outline, fields, and what is wrong so far.
+
+export interface Reading {
+  readonly file: string;
+  readonly source: string;
+  readonly outline: Outline;
+  readonly fields: readonly Field[];
+  readonly faults: Fault[];
+  readonly notes: Fault[];
+}
+
+/** A document's Markdown with its fields; `file` is how faults name it. */
+export function readDocument(source: string, file: string): Reading & { readonly frontMatter: Span | null } {
+  const frontMatter = frontMatterOf(source);
+  const begin = markdownStart(source);
+  const outline = readMarkdown(source, begin);
+  const fields = fieldsOf(source, outline, begin);
+  const reading = { file, source, outline, fields, faults: [], notes: [] as Fault[] };
+  if (outline.openFence !== null)
+    note(reading, outline.openFence, 'this code fence is not closed, so everything below it is code');
+  return { ...reading, frontMatter };
+}
+
+export function fault({ file, outline, faults }: Reading, offset: number, message: string): void {
+  faults.push({ file, line: outline.lines.lineOf(offset), message });
+}
+export function note({ file, outline, notes }: Reading, offset: number, message: string): void {
+  notes.push({ file, line: outline.lines.lineOf(offset), message });
+}
+
+/** From the line after the heading to the next heading that is not deeper. */
+export function bodyOf({ headings, lines }: Outline, source: string, heading: Heading, end: number): Span {
+  const from = Math.min(lines.starts[lines.lineOf(Math.max(heading.from, heading.to - 1))] ?? source.length, end);
+  const next = headings.slice(firstAt(headings, heading.from + 1)).find(({ level }) => level <= heading.level);
+  return { from, to: Math.max(from, Math.min(next?.from ?? end, end)) };
+}
+
+/** YAML between two lines `---` at the very beginning. */
+function frontMatterOf(source: string): Span | null {
+  const match = /^\uFEFF?---[ \t]*(?:\r\n|\n|\r)(?:[^]*?(?:\r\n|\n|\r))?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|$)/.exec(
+    source,
+  );
+  return match === null ? null : { from: 0, to: match[0].length };
+}
+
+/** A field as told: the value of the last, with a fault for each further one of the same name. */
+export function onlyField(reading: Reading, fields: readonly Field[], name: string): Field | undefined {
+  const found = fieldOf(fields, name);
+  for (const other of fields)
+    if (other !== found && other.name.toLowerCase() === name.toLowerCase())
+      fault(reading, other.from, `expected one **${name}** line, and line ${found?.line ?? 0} is one already`);
+  return found;
+}
+
+/** Offset behind a byte order mark and front matter. */
+export const markdownStart = (source: string): number =>
+  frontMatterOf(source)?.to ?? (source.startsWith('\uFEFF') ? 1 : 0);

@@ -1,0 +1,233 @@
+/**
+ * Carries a checked replan out on a plan's documents: only what changes is spliced. A new phase gets the number after the highest, so that no
+ * number, file name, link or dependency of another phase changes. Whoever has to wait for it gets its number into its own
+ * `**Dependencies**` line; without such a line a phase waits for all before it, the new one too. Pure: files in, files out.
+ */
+import { refused, sameParts, treeOf, type Change } from './change.js';
+import { collapsePhase } from './collapse.js';
+import { expandPhase } from './expand.js';
+import { mainFile, isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
+import type { Replan } from './replan-answer.js';
+import { splice, type Span, type Task, type TextSplice } from './types.js';
+import { addTasks, linesOfTask, renameTask, taskLines } from './mark.js';
+import type { Thresholds } from './score.js';
+
+type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;
+
+/** A refusal says why; then nothing is to be written. */
+export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds): Change {
+  const node = phaseOf(tree, replan.phase);
+  if (node === undefined) return refused(tree.main.file, 1, `there is no Phase ${replan.phase}`);
+  const { markers, line } = node.part.heading;
+  if (markers.includes('COMPLETED') || markers.includes('SKIPPED'))
+    return refused(tree.main.file, line, `Phase ${replan.phase} is done with, and not replanned`);
+  switch (replan.action) {
+    case 'expand_phase':
+      return expandPhase(tree, replan.phase, values);
+    case 'collapse_phase':
+      return collapsePhase(tree, replan.phase);
+    case 'add_phase':
+      return othersSame(tree, replan.phase, addPhase(tree, node, replan), 1);
+    case 'split_phase':
+      return othersSame(tree, replan.phase, splitPhase(tree, node, replan), replan.parts.length);
+    case 'update_tasks':
+      return sameParts(tree, updateTasks(tree, node, replan));
+  }
+}
+
+/** Splices per file. */
+class Edits {
+  readonly #splices = new Map<string, TextSplice[]>();
+  add(path: string, ...splices: readonly TextSplice[]): void {
+    this.#splices.set(path, [...(this.#splices.get(path) ?? []), ...splices]);
+  }
+  made(tree: PlanTree): Change {
+    const files = new Map(tree.files);
+    for (const [path, splices] of this.#splices) files.set(path, splice(files.get(path) ?? '', splices));
+    return { ok: true, place: tree.place, files };
+  }
+}
+
+const highestOf = (tree: PlanTree): number => Math.max(0, ...tree.phases.map(({ part }) => part.heading.number));
+
+/** Where the phase's `**Dependencies**` line stands: beside its heading, else in its own file. Null: there is none. */
+function dependenciesOf(
+  node: PartNode,
+): { readonly path: string; readonly on: readonly number[]; readonly line: number } | null {
+  const { part, file, home } = node;
+  if (part.dependencies !== null) return { path: home, ...part.dependencies };
+  return file?.dependencies == null ? null : { path: file.path, ...file.dependencies };
+}
+
+/** The value of the line, written anew with more numbers in it. */
+function moreDependencies(
+  tree: PlanTree,
+  node: PartNode,
+  more: readonly number[],
+): readonly [string, TextSplice] | null {
+  const found = dependenciesOf(node);
+  if (found === null) return null;
+  const source = tree.files.get(found.path) ?? '';
+  const from = lineStart(source, found.line);
+  const written = /^[^\r\n]*/.exec(source.slice(from))?.[0] ?? '';
+  const value = /(?::\*\*|\*\*[ \t]*:)[ \t]*/.exec(written);
+  const at = from + (value === null ? written.length : value.index + value[0].length);
+  return [
+    found.path,
+    { from: at, to: from + written.length, text: `[${[...new Set([...found.on, ...more])].join(', ')}]` },
+  ];
+}
+
+function lineStart(source: string, line: number): number {
+  let at = 0;
+  for (let passed = 1; passed < line; passed += 1) {
+    const end = /\r\n|\n|\r/.exec(source.slice(at));
+    if (end === null) return source.length;
+    at += end.index + end[0].length;
+  }
+  return at;
+}
+
+interface NewPhase {
+  readonly number: number;
+  readonly name: string;
+  readonly objective: string;
+  /** Null: no line. */
+  readonly on: readonly number[] | null;
+  /** Lines of tasks, as they are to stand there. */
+  readonly tasks: readonly string[];
+}
+
+const phaseText = (tree: PlanTree, level: number, { number, name, objective, on, tasks }: NewPhase): string =>
+  [
+    `${'#'.repeat(level)} Phase ${number}: ${name}`,
+    `**Objective**: ${objective}`,
+    ...(on === null ? [] : [`**Dependencies**: [${on.join(', ')}]`]),
+    '',
+    ...tasks,
+    '',
+    '',
+  ].join(tree.main.eol);
+
+function addPhase(tree: PlanTree, node: PartNode, { name, objective, tasks }: Of<'add_phase'>): Change {
+  const edits = new Edits();
+  const number = highestOf(tree) + 1;
+  const { heading } = node.part;
+  // It takes over what the phase waits for; the phase waits for it as well.
+  const text = phaseText(tree, heading.level, {
+    ...{ number, name, objective, on: dependenciesOf(node)?.on ?? null },
+    tasks: tasks.map((task) => `- [ ] ${task}`),
+  });
+  edits.add(mainFile(tree.place), { from: heading.from, to: heading.from, text });
+  const more = moreDependencies(tree, node, [number]);
+  if (more !== null) edits.add(...more);
+  return edits.made(tree);
+}
+
+function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_phase'>): Change {
+  const { heading, body } = node.part;
+  if (textOf(node).stages.length > 0)
+    return refused(node.home, heading.line, `Phase ${phase} has stages, and is not split`);
+  const path = node.file?.path ?? node.home;
+  const source = tree.files.get(path) ?? '';
+  const { tasks } = textOf(node);
+  const top = tasks.filter(({ depth }) => depth === Math.min(...tasks.map((task) => task.depth)));
+  const wanted = parts.flatMap((part) => part.tasks);
+  const unfit = unfitOf(top, wanted);
+  if (unfit !== undefined)
+    return refused(path, heading.line, `task ${unfit} is not there, done already, or named twice`);
+  if (new Set(wanted).size >= top.length)
+    return refused(path, heading.line, 'expected at least one task to stay in the phase');
+  const first = highestOf(tree) + 1;
+  const edits = new Edits();
+  const declared = dependenciesOf(node) !== null;
+  const texts = parts.map((part, index) => {
+    const moved = openTasks(top, part.tasks).map((task) => linesOfTask(source, tasks, task));
+    edits.add(path, ...moved.map(({ from, to }) => ({ from, to, text: '' })));
+    const lines = moved.flatMap((span) => taskLines(source, span));
+    // One after the other: each may need what the one before it made.
+    const on = declared ? [index === 0 ? phase : first + index - 1] : null;
+    return phaseText(tree, heading.level, {
+      number: first + index,
+      name: part.name,
+      objective: part.objective,
+      on,
+      tasks: lines,
+    });
+  });
+  const main = tree.main.source;
+  const before =
+    body.to === main.length && !/(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(main)
+      ? tree.main.eol.repeat(/[\r\n]$/.test(main) ? 1 : 2)
+      : '';
+  edits.add(mainFile(tree.place), { from: body.to, to: body.to, text: before + texts.join('') });
+  // Whoever waits for the phase waits for the last of its parts.
+  for (const other of tree.phases) {
+    if (other === node || dependenciesOf(other)?.on.includes(phase) !== true) continue;
+    const more = moreDependencies(tree, other, [first + parts.length - 1]);
+    if (more !== null) edits.add(...more);
+  }
+  return edits.made(tree);
+}
+
+function updateTasks(tree: PlanTree, node: PartNode, { add, change, remove, phase }: Of<'update_tasks'>): Change {
+  const path = node.file?.path ?? node.home;
+  const source = tree.files.get(path) ?? '';
+  const { tasks, body } = textOf(node);
+  const { line } = node.part.heading;
+  const named = [...change.map(({ task }) => task), ...remove];
+  const unfit = unfitOf(tasks, named);
+  if (unfit !== undefined)
+    return refused(path, line, `task ${unfit} of Phase ${phase} is not there, done already, or named twice`);
+  if (add.length + named.length === 0) return refused(path, line, 'expected a task to add, change or remove');
+  const gone = openTasks(tasks, remove).map((task) => linesOfTask(source, tasks, task));
+  const isGone = ({ mark }: Task): boolean => gone.some(({ from, to }) => mark >= from && mark < to);
+  if (tasks.some((task) => task.done && isGone(task)))
+    return refused(path, line, 'a task that is done would go with the one it stands under');
+  const edits = new Edits();
+  edits.add(path, ...outermost(gone).map((span) => ({ ...span, text: '' })));
+  for (const { task, text } of change)
+    for (const found of openTasks(tasks, [task])) if (!isGone(found)) edits.add(path, renameTask(source, found, text));
+  if (add.length > 0) edits.add(path, addTasks(source, tasks, body, add, tree.main.eol));
+  return edits.made(tree);
+}
+
+/** The first number (from 1) that names no task, one that is done, or one that was named before. */
+const unfitOf = (tasks: readonly Task[], numbers: readonly number[]): number | undefined =>
+  numbers.find((n, index) => (tasks[n - 1]?.done ?? true) || numbers.indexOf(n) < index);
+
+const openTasks = (tasks: readonly Task[], numbers: readonly number[]): readonly Task[] =>
+  numbers.flatMap((n) => tasks[n - 1] ?? []);
+
+/** Of spans that lie in each other only the outer. */
+function outermost(spans: readonly Span[]): readonly Span[] {
+  const kept: Span[] = [];
+  for (const span of [...spans].sort((a, b) => a.from - b.from || b.to - a.to))
+    if (span.from >= (kept.at(-1)?.to ?? 0)) kept.push(span);
+  return kept;
+}
+
+/** Read again without faults: every other phase is as it was but for its dependencies, in the same order; `added` are new. */
+function othersSame(before: PlanTree, phase: number, change: Change, added: number): Change {
+  if (!change.ok) return change;
+  const after = treeOf(change);
+  const [fault] = after.faults;
+  if (fault !== undefined) return { ok: false, faults: [fault] };
+  const known = new Set(before.phases.map(({ part }) => part.heading.number));
+  const kept = after.phases.filter(({ part }) => known.has(part.heading.number));
+  const same =
+    JSON.stringify(kept.map((node) => shapeOf(node, phase))) ===
+    JSON.stringify(before.phases.map((node) => shapeOf(node, phase)));
+  if (same && after.phases.length === before.phases.length + added) return change;
+  return refused(
+    before.main.file,
+    phaseOf(before, phase)?.part.heading.line ?? 1,
+    'the other phases would not be the same afterwards',
+  );
+}
+
+const shapeOf = (node: PartNode, changed: number): unknown => {
+  const { heading } = node.part;
+  const tasks = heading.number === changed ? null : textOf(node).tasks.map(({ text, done }) => [text, done]);
+  return [heading.number, heading.name, heading.markers, isExpanded(node), tasks];
+};

@@ -1,0 +1,256 @@
+/** What `emend plan check`, `score` and `show` tell: plain data, printed by the CLI as text or JSON. */
+import { labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
+import {
+  planNumber,
+  fileOfPart,
+  isExpanded,
+  isPlanExpanded,
+  levelOf,
+  listExpanded,
+  textOf,
+  type PartNode,
+  type PlanTree,
+} from './tree.js';
+import type { Fault, Marker, Part, PartText, Span, Task } from './types.js';
+import { wavesOf, type Wave } from './waves.js';
+import type { StepEvent } from '../../shared/events.js';
+
+export interface ScoreReport extends Score {
+  readonly label: 'Low' | 'Medium' | 'High';
+  /** Why the phase should be expanded: each threshold that it is above. */
+  readonly above: readonly string[];
+  /** More file references than the threshold: told, and no reason by itself. */
+  readonly manyFiles: boolean;
+}
+export interface PartReport {
+  readonly number: number;
+  readonly name: string;
+  readonly markers: readonly Marker[];
+  readonly expanded: boolean;
+  readonly file: string;
+  readonly line: number;
+  readonly objective: string | null;
+  /** Null: no such line. */
+  readonly dependencies: readonly number[] | null;
+  readonly complexity: string | null;
+  readonly estimatedTime: string | null;
+  readonly prerequisites: readonly string[];
+  readonly tasks: readonly Pick<Task, 'text' | 'done' | 'depth' | 'line'>[];
+  readonly stages: readonly PartReport[];
+  readonly expandedStages: readonly number[];
+}
+export interface PhaseReport extends PartReport {
+  readonly score: ScoreReport;
+}
+export interface PlanReport {
+  readonly v: 1;
+  readonly number: string | null;
+  readonly title: string | null;
+  readonly level: 0 | 1 | 2;
+  readonly expanded: boolean;
+  readonly expandedPhases: readonly number[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly phases: readonly PhaseReport[];
+  /** False: no phase declares dependencies, the phases run one after the other. */
+  readonly declared: boolean;
+  readonly waves: readonly Wave[];
+  readonly thresholds: ResolvedThresholds;
+  readonly faults: readonly Fault[];
+  readonly notes: readonly Fault[];
+}
+
+/** `show` turns a path into how a person is told of it. */
+export function reportOf(tree: PlanTree, thresholds: ResolvedThresholds, show: (path: string) => string): PlanReport {
+  const effective = tree.phases.map(effectivePart);
+  const fileOf = (part: Part): string => {
+    const node = tree.phases[effective.indexOf(part)];
+    return node === undefined
+      ? tree.main.file
+      : show(part.dependencies === null ? node.home : fileOfDependencies(node));
+  };
+  const waves = wavesOf(effective, fileOf);
+  const stageFaults = tree.phases.flatMap((node) => stageFaultsOf(node, show));
+  const known = new Set<string>();
+  const faults = [...tree.faults, ...(waves.ok ? [] : waves.faults), ...stageFaults].filter((each) => {
+    const key = JSON.stringify(each);
+    return known.has(key) ? false : known.add(key);
+  });
+  return {
+    v: 1,
+    number: planNumber(tree.place.stem),
+    title: tree.main.title,
+    level: levelOf(tree),
+    expanded: isPlanExpanded(tree),
+    expandedPhases: listExpanded(tree.phases),
+    metadata: Object.fromEntries(tree.main.metadata.map(({ name, value }) => [name, value])),
+    phases: tree.phases.map((node) => ({ ...partReport(node, show), score: scoreReport(node, thresholds) })),
+    declared: waves.ok && waves.declared,
+    waves: waves.ok ? waves.waves : [],
+    thresholds,
+    faults,
+    notes: [...tree.notes, ...tree.phases.flatMap((node) => missingOf(node, show))],
+  };
+}
+
+/** What nothing needs, but a reader would look for. */
+function missingOf(node: PartNode, show: (path: string) => string): readonly Fault[] {
+  const { heading } = node.part;
+  const at = { file: show(node.home), line: heading.line };
+  return [
+    ...(textOf(node).objective === null ? [{ ...at, message: `Phase ${heading.number} has no **Objective**` }] : []),
+    ...(tasksOf(node).length === 0 ? [{ ...at, message: `Phase ${heading.number} has no tasks (\`- [ ] …\`)` }] : []),
+  ];
+}
+
+/** Dependencies may stand beside the heading or in the part's own file; the former wins. */
+const effectivePart = ({ part, file }: PartNode): Part => ({
+  ...part,
+  dependencies: part.dependencies ?? file?.dependencies ?? null,
+});
+const fileOfDependencies = ({ part, file, home }: PartNode): string =>
+  part.dependencies !== null || file === null ? home : file.path;
+
+function stageFaultsOf(node: PartNode, show: (path: string) => string): readonly Fault[] {
+  const stages = node.stages.map(effectivePart);
+  const waves = wavesOf(stages, (part) => show(fileOfDependencies(node.stages[stages.indexOf(part)] ?? node)));
+  // Doubled numbers were told when the file was read.
+  return waves.ok
+    ? []
+    : waves.faults.filter(({ message }) => message.startsWith('**Dependencies**') || message.startsWith('without'));
+}
+
+function partReport(node: PartNode, show: (path: string) => string): PartReport {
+  const { heading } = node.part;
+  const text: PartText = textOf(node);
+  const tasks = tasksOf(node);
+  return {
+    number: heading.number,
+    name: heading.name,
+    markers: heading.markers,
+    expanded: isExpanded(node),
+    file: show(fileOfPart(node)),
+    line: heading.line,
+    objective: text.objective,
+    dependencies: effectivePart(node).dependencies?.on ?? null,
+    complexity: text.complexity,
+    estimatedTime: text.estimatedTime,
+    prerequisites: text.prerequisites,
+    tasks: tasks.map(({ text: words, done, depth, line }) => ({ text: words, done, depth, line })),
+    stages: node.stages.map((stage) => partReport(stage, show)),
+    expandedStages: listExpanded(node.stages),
+  };
+}
+
+/** Its own and those of its stages, wherever they are. */
+export const tasksOf = (node: PartNode): readonly Task[] => [
+  ...textOf(node).tasks,
+  ...node.stages.flatMap((stage) => (isExpanded(stage) ? tasksOf(stage) : [])),
+];
+
+export function scoreReport(node: PartNode, { values }: Pick<ResolvedThresholds, 'values'>): ScoreReport {
+  const tasks = tasksOf(node).length;
+  const stem = (node.home.split('/')[0] ?? '').replace(/\.md$/, '');
+  const score = scoreOf(node.part.heading.name, textsOf(node), tasks, `${stem}.md`);
+  const above = [
+    ...(score.score > values.expansion ? [`score ${score.score} is above ${values.expansion}`] : []),
+    ...(tasks > values.tasks ? [`${tasks} tasks are more than ${values.tasks}`] : []),
+  ];
+  return {
+    ...score,
+    label: labelOf(score.score, values.expansion),
+    above,
+    manyFiles: score.files.paths.length > values.fileReferences,
+  };
+}
+
+/** The part's own text, and that of its expanded stages: no header, no summary. */
+function textsOf(node: PartNode): readonly { readonly text: string; readonly opaque: readonly Span[] }[] {
+  const { body } = textOf(node);
+  const source = node.file?.source ?? node.source;
+  const opaque = (node.file?.opaque ?? node.opaque)
+    .filter(({ from }) => from >= body.from && from < body.to)
+    .map(({ from, to }) => ({ from: from - body.from, to: Math.min(to, body.to) - body.from }));
+  return [{ text: source.slice(body.from, body.to), opaque }, ...node.stages.filter(isExpanded).flatMap(textsOf)];
+}
+
+// What a plan's events come to: replans, second scores, failures caught early. Pure.
+
+export interface PlanStats {
+  readonly plans: number;
+  readonly phases: number;
+  readonly replans: number;
+  readonly phasesReplanned: number;
+  readonly secondScores: number;
+  readonly discrepancies: number;
+  readonly loopStops: number;
+  readonly failures: number;
+  /** Replans after which the phase was completed, of those whose phase has come to an end. */
+  readonly replanSuccess: Ratio;
+  /** Replan triggers for test failures that came with the second failure or before it, of all of them. */
+  readonly caughtWithinTwo: Ratio;
+  /** Expansions by the trigger of complexity after which the phase was not replanned again, of all of them. */
+  readonly expansionAccuracy: Ratio;
+}
+export interface Ratio {
+  readonly of: number;
+  readonly count: number;
+}
+
+/** One list of events for each run of a plan, each in order. */
+export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
+  const plans = runs.filter((events) => events.some(({ type }) => type === 'plan_started'));
+  const all = plans.flat();
+  const count = (type: StepEvent['type']): number => all.filter((event) => event.type === type).length;
+  const per = plans.map(ofRun);
+  const sum = (pick: (one: ReturnType<typeof ofRun>) => number): number =>
+    per.reduce((total, one) => total + pick(one), 0);
+  const ratio = (pick: (one: ReturnType<typeof ofRun>) => Ratio): Ratio => ({
+    count: sum((one) => pick(one).count),
+    of: sum((one) => pick(one).of),
+  });
+  return {
+    plans: plans.length,
+    phases: sum(({ phases }) => phases),
+    replans: count('replanned'),
+    phasesReplanned: sum(({ replanned }) => replanned),
+    secondScores: all.filter((event) => event.type === 'second_score' && event.message === null).length,
+    discrepancies: count('score_discrepancy'),
+    loopStops: count('loop_stopped'),
+    failures: count('phase_failed'),
+    replanSuccess: ratio(({ success }) => success),
+    caughtWithinTwo: ratio(({ caught }) => caught),
+    expansionAccuracy: ratio(({ expansions }) => expansions),
+  };
+}
+
+function ofRun(events: readonly StepEvent[]) {
+  const started = new Set<number>();
+  const replans: { readonly phase: number; readonly expansion: boolean }[] = [];
+  const ended = new Map<number, string>();
+  const inRow = new Map<number, number>();
+  let [triggers, early] = [0, 0];
+  for (const event of events) {
+    if (event.type === 'phase_started') started.add(event.phase);
+    if (event.type === 'phase_failed') inRow.set(event.phase, event.consecutive);
+    if (event.type === 'phase_marked') ended.set(event.phase, event.marker);
+    if (event.type === 'replan_triggered' && event.trigger === 'test_failure_pattern') {
+      triggers += 1;
+      if ((inRow.get(event.phase) ?? 0) <= 2) early += 1;
+    }
+    if (event.type === 'replanned')
+      replans.push({
+        phase: event.phase,
+        expansion: event.trigger === 'complexity' && event.action === 'expand_phase',
+      });
+  }
+  const closed = replans.filter(({ phase }) => ended.has(phase));
+  const expansions = replans.filter(({ expansion }) => expansion);
+  const again = (phase: number): boolean => replans.filter((each) => each.phase === phase).length > 1;
+  return {
+    phases: started.size,
+    replanned: new Set(replans.map(({ phase }) => phase)).size,
+    success: { count: closed.filter(({ phase }) => ended.get(phase) === 'completed').length, of: closed.length },
+    caught: { count: early, of: triggers },
+    expansions: { count: expansions.filter(({ phase }) => !again(phase)).length, of: expansions.length },
+  };
+}

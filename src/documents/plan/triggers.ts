@@ -1,0 +1,189 @@
+/**
+ * Which facts call for a replan, and what then happens. Each row of the table is tested:
+ *
+ *     trigger                 calls where                                                                 first action
+ *     complexity              score > expansion or tasks > limit, and not expanded                         expand_phase
+ *     test_failure_pattern    the tiers say so, or failures in 3 phases; not yet revised for these         add_phase
+ *     scope_drift             a person reports it                                                          update_tasks
+ *     person                  a person answers so at a decision                                            update_tasks
+ *
+ *     state                   limit                                       outcome
+ *     done or committed       any                                         none: what is committed is not replanned
+ *     open                    replans < limit                             replan
+ *     open                    replans >= limit, a person forces           replan, the counter begins anew
+ *     open                    replans >= limit                            limit: a person is asked
+ */
+import { scoreReport, tasksOf } from './report.js';
+import type { Thresholds } from './score.js';
+import { isExpanded, type PartNode, type PlanTree } from './tree.js';
+
+export type Trigger = 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
+export type ReplanAction = 'expand_phase' | 'add_phase' | 'split_phase' | 'collapse_phase' | 'update_tasks';
+
+/** What a model may propose when asked because of a trigger; the first is what the trigger stands for. */
+export const ACTIONS: Readonly<Record<Trigger, readonly ReplanAction[]>> = {
+  complexity: ['expand_phase', 'split_phase'],
+  test_failure_pattern: ['add_phase', 'split_phase', 'update_tasks'],
+  scope_drift: ['update_tasks', 'add_phase', 'split_phase'],
+  person: ['update_tasks', 'add_phase', 'split_phase', 'expand_phase', 'collapse_phase'],
+};
+
+/** Failures in so many phases are a pattern of the plan, not of one phase. */
+const DISTRIBUTED_FAILURES = 3;
+
+export interface TriggerFacts {
+  readonly trigger: Trigger;
+  readonly score: number;
+  readonly tasks: number;
+  readonly expanded: boolean;
+  /** The tiers of this phase have come to `replan`. */
+  readonly tiersSpent: boolean;
+  /** Phases with a failed verification since the plan was last revised for test failures. */
+  readonly failedPhases: number;
+  /** Something of it is committed, or it is done with. */
+  readonly settled: boolean;
+  readonly replans: number;
+  readonly forced: boolean;
+}
+export type TriggerOutcome =
+  | { readonly outcome: 'none'; readonly why: string }
+  /** At the threshold, not above it: told, nothing is changed. */
+  | { readonly outcome: 'notice'; readonly why: string }
+  | {
+      readonly outcome: 'replan';
+      readonly actions: readonly ReplanAction[];
+      readonly forced: boolean;
+      readonly why: string;
+    }
+  | { readonly outcome: 'limit'; readonly why: string };
+
+export function outcomeOf(facts: TriggerFacts, values: Thresholds): TriggerOutcome {
+  const called = callOf(facts, values);
+  if (called.outcome !== 'called') return called;
+  const { why } = called;
+  if (facts.settled) return { outcome: 'none', why: 'what is committed or done with is not replanned' };
+  const spent = facts.replans >= values.replanLimit;
+  if (spent && !facts.forced)
+    return { outcome: 'limit', why: `${why}; it was replanned ${facts.replans} of ${values.replanLimit} times` };
+  return { outcome: 'replan', actions: ACTIONS[facts.trigger], forced: spent, why };
+}
+
+type Called =
+  { readonly outcome: 'called'; readonly why: string } | Extract<TriggerOutcome, { outcome: 'none' | 'notice' }>;
+
+function callOf(facts: TriggerFacts, values: Thresholds): Called {
+  switch (facts.trigger) {
+    case 'complexity':
+      return complexityCall(facts, values);
+    case 'test_failure_pattern':
+      if (facts.tiersSpent) return { outcome: 'called', why: 'its tests fail again and again' };
+      if (facts.failedPhases >= DISTRIBUTED_FAILURES)
+        return { outcome: 'called', why: `tests failed in ${facts.failedPhases} phases` };
+      return { outcome: 'none', why: 'no pattern of test failures' };
+    case 'scope_drift':
+      return { outcome: 'called', why: 'a person reports work that the plan does not hold' };
+    case 'person':
+      return { outcome: 'called', why: 'a person wants it' };
+  }
+}
+
+function complexityCall({ score, tasks, expanded }: TriggerFacts, values: Thresholds): Called {
+  if (expanded) return { outcome: 'none', why: 'it is expanded already' };
+  const above = [
+    ...(score > values.expansion ? [`score ${score} is above ${values.expansion}`] : []),
+    ...(tasks > values.tasks ? [`${tasks} tasks are more than ${values.tasks}`] : []),
+  ];
+  if (above.length > 0) return { outcome: 'called', why: above.join(', ') };
+  if (score >= values.expansion)
+    return { outcome: 'notice', why: `score ${score} is at the threshold of ${values.expansion}` };
+  return {
+    outcome: 'none',
+    why: `score ${score} and ${tasks} tasks are within ${values.expansion} and ${values.tasks}`,
+  };
+}
+
+/**
+ * What comes after a failed verification of a phase. What is transient was retried, with more time, before it
+ * counts as a failure:
+ *
+ *     the first                                    again, with suggestions, another format where there is one
+ *     the second in a row, the same signature      replan
+ *     the second in a row, a new signature         debug: a report that the next attempt reads
+ *     any further one                              replan
+ */
+export type Tier = 'again' | 'debug' | 'replan';
+
+export interface FailureSeen {
+  /** Null: the output did not tell; two such failures are taken for the same. */
+  readonly signature: string | null;
+}
+export interface TierVerdict {
+  readonly tier: Tier;
+  readonly why: string;
+}
+
+/** `failures`: of one phase since it was last planned or replanned, oldest first; at least one. */
+export function tierOf(failures: readonly FailureSeen[]): TierVerdict {
+  const [before, last] = failures.slice(-2);
+  const count = failures.length;
+  if (count <= 1) return { tier: 'again', why: 'the first failure of this phase' };
+  if (before?.signature === last?.signature)
+    return { tier: 'replan', why: `failure ${count} is the same as the one before it` };
+  if (count === 2) return { tier: 'debug', why: 'the second failure in a row is another one than the first' };
+  return { tier: 'replan', why: `${count} failures in a row, after a debugging report` };
+}
+
+// The automatic rules of expanding and collapsing: which parts they choose, and why.
+
+/** Stages of an expanded phase go to their own files where it has more than this: each is a workflow of its own. */
+const STAGES_INLINE = 3;
+/** A completed phase comes back with at most so many tasks and a score below this. */
+const COLLAPSE = { tasks: 5, score: 6 } as const;
+
+export interface Chosen {
+  readonly phase: number;
+  /** Null: the phase itself. */
+  readonly stage: number | null;
+  readonly why: string;
+}
+
+export function chosenBy(
+  tree: PlanTree,
+  verb: 'expand' | 'collapse',
+  kind: 'phase' | 'stage',
+  values: Thresholds,
+): readonly Chosen[] {
+  return tree.phases.flatMap((node) =>
+    verb === 'expand' ? toExpand(node, kind, values) : toCollapse(node, kind, values),
+  );
+}
+
+const numberOf = ({ part }: PartNode): number => part.heading.number;
+const isOver = ({ part: { heading } }: PartNode): boolean =>
+  heading.markers.includes('COMPLETED') || heading.markers.includes('SKIPPED');
+
+function toExpand(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): readonly Chosen[] {
+  const phase = numberOf(node);
+  if (isOver(node)) return [];
+  if (kind === 'phase') {
+    const { above } = scoreReport(node, { values });
+    return isExpanded(node) || above.length === 0 ? [] : [{ phase, stage: null, why: above.join(', ') }];
+  }
+  if (!isExpanded(node) || node.stages.length <= STAGES_INLINE) return [];
+  const why = `${node.stages.length} stages are more than ${STAGES_INLINE}`;
+  return node.stages
+    .filter((stage) => !isExpanded(stage) && !isOver(stage))
+    .map((stage) => ({ phase, stage: numberOf(stage), why }));
+}
+
+function toCollapse(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): readonly Chosen[] {
+  const phase = numberOf(node);
+  const tasks = tasksOf(node).length;
+  const { score } = scoreReport(node, { values });
+  const completed = node.part.heading.markers.includes('COMPLETED');
+  if (!isExpanded(node) || !completed || tasks > COLLAPSE.tasks || score >= COLLAPSE.score) return [];
+  const why = `completed, with at most ${COLLAPSE.tasks} tasks and a score below ${COLLAPSE.score}`;
+  const open = node.stages.filter(isExpanded);
+  if (kind === 'stage') return open.map((stage) => ({ phase, stage: numberOf(stage), why }));
+  return open.length > 0 ? [] : [{ phase, stage: null, why }];
+}

@@ -1,0 +1,118 @@
+/**
+ * Which tasks of a phase were left undone, by what can be known of it:
+ *
+ *   the model's word   lines before its answer, `NOT DONE: 2: why`, by the number that the task has in the phase's job; kept in the
+ *                      commit's message as `Not done: task 2: why`
+ *   the files          a task that speaks of making a file which is not there
+ *   skipped            a task that names a file which a person skipped
+ *   tasks above        a task is not done as long as one under it is not
+ *
+ * What nobody doubts counts as done: the model was asked to name what it leaves out, and the tests passed. Pure.
+ */
+
+const UNDONE_WHY_CHARS = 200; // bound: Of what a model says of a task that it left undone,
+const UNDONE_TASKS = 100; // bound: and of so many tasks.
+
+export interface SaidUndone {
+  /** From 1, as the job lists the tasks. */
+  readonly task: number;
+  readonly why: string;
+}
+export interface UndoneTask {
+  readonly text: string;
+  readonly why: string;
+}
+export interface TaskOfPhase {
+  readonly text: string;
+  readonly done: boolean;
+  readonly depth: number;
+}
+
+const SAID = /^[ \t]*NOT DONE: *(?:task *)?(\d{1,4})\b[ \t.:,)-]*(.*)$/i;
+/** Where the answer itself begins, in whatever format: what stands from there on is a file's text. */
+const BODY = /^(FILE|DELETE|FIND|EMEND-COMPLETE)\b|^(---|diff |@@ |\*\*\* |<<<|```|~~~|\{)/;
+const WRITTEN = /^Not done: task (\d{1,4})(?:: (.*))?$/;
+
+const listed = (found: readonly (readonly [task: string, why: string])[]): readonly SaidUndone[] => {
+  const byTask = new Map<number, SaidUndone>();
+  for (const [number, why] of found) {
+    const task = Number(number);
+    const words = why.trim().slice(0, UNDONE_WHY_CHARS);
+    if (task > 0 && !byTask.has(task)) byTask.set(task, { task, why: words });
+  }
+  return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNDONE_TASKS);
+};
+
+/** In what stands before the answer itself. */
+export function saidUndone(answer: string): readonly SaidUndone[] {
+  const lines = answer.split(/\r\n|\n|\r/);
+  const body = lines.findIndex((line) => BODY.test(line));
+  const before = lines.slice(0, body < 0 ? lines.length : body);
+  return listed(
+    before.flatMap((line) => {
+      const [, task, why] = SAID.exec(line) ?? [];
+      return task === undefined ? [] : [[task, why ?? ''] as const];
+    }),
+  );
+}
+
+/** Of several answers each knows its own files only: what every one of them leaves out is left out. */
+export const undoneInAll = (answers: readonly (readonly SaidUndone[])[]): readonly SaidUndone[] =>
+  (answers[0] ?? []).filter(({ task }) => answers.every((said) => said.some((each) => each.task === task)));
+
+/** Lines of a commit's message; '' where there are none. */
+export const undoneText = (undone: readonly SaidUndone[]): string =>
+  undone.map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`).join('\n');
+
+export const readUndone = (message: string): readonly SaidUndone[] =>
+  listed(
+    message.split('\n').flatMap((line) => {
+      const [, task, why] = WRITTEN.exec(line) ?? [];
+      return task === undefined ? [] : [[task, why ?? ''] as const];
+    }),
+  );
+
+const MADE = /\b(?:add|create|write|new|introduce|implement|scaffold)\b[^`]{0,40}`([^`\s]+)`/gi;
+const TAKEN_AWAY = /\b(?:delete|remove|rename|replace|move|drop)\b/i;
+
+/** Paths of the files that a task speaks of making; one that speaks of taking something away as well may mean another file. */
+export const filesToMake = (text: string): readonly string[] =>
+  TAKEN_AWAY.test(text) ? [] : [...text.matchAll(MADE)].map(([, path = '']) => path);
+
+const PART_OF_PATH = /[\w/-]|\.\w/;
+
+/** As a whole path: `a.js` is named by `./a.js` too, not by `src/a.js`, nor by `a.jsx`. */
+const isNamed = (path: string, text: string): boolean => {
+  for (let at = text.indexOf(path); at >= 0; at = text.indexOf(path, at + 1)) {
+    const before = text[at - 1] ?? '';
+    const after = text.slice(at + path.length, at + path.length + 2);
+    const isWhole = !/[\w./-]/.test(before) || /^[^\w./-]?\.\/$/.test(text.slice(Math.max(0, at - 3), at));
+    if (isWhole && after.search(PART_OF_PATH) !== 0) return true;
+  }
+  return false;
+};
+
+/** In the order of the tasks. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of the commit. */
+export function undoneTasks(
+  tasks: readonly TaskOfPhase[],
+  said: readonly SaidUndone[],
+  isMissing: (path: string) => boolean,
+  skipped: readonly string[] = [],
+): readonly UndoneTask[] {
+  const own = tasks.map((task, index): string | null => {
+    if (task.done) return null;
+    const words = said.find((each) => each.task === index + 1);
+    if (words !== undefined) return words.why === '' ? 'the model says so' : words.why;
+    const left = skipped.find((path) => isNamed(path, task.text));
+    if (left !== undefined) return `${left} was skipped`;
+    const missing = filesToMake(task.text).find(isMissing);
+    return missing === undefined ? null : `${missing} is not there`;
+  });
+  return tasks.flatMap((task, index): readonly UndoneTask[] => {
+    if (task.done) return [];
+    const next = tasks.findIndex((each, at) => at > index && each.depth <= task.depth);
+    const isUnder = own.slice(index + 1, next < 0 ? tasks.length : next).some((why) => why !== null);
+    const why = own[index] ?? (isUnder ? 'a task under it is not done' : null);
+    return why === null ? [] : [{ text: task.text, why }];
+  });
+}

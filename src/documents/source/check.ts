@@ -1,0 +1,160 @@
+/** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
+import type { z } from 'zod';
+import { problem, type Problem } from '../../shared/problems.js';
+import type { YamlFault } from './yaml.js';
+
+const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a message.
+
+// Says values and near misses in words, for messages about job files and `emend.yaml`.
+
+/** A received YAML value in a few words: `"edti"`, `3`, `a list of 2`, `a map`, `nothing`. */
+export function described(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (typeof value === 'string') return shortened(JSON.stringify(value));
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
+  if (typeof value === 'object') return 'a map';
+  return shortened(typeof value === 'number' ? String(value) : JSON.stringify(value));
+}
+
+const shortened = (text: string): string =>
+  text.length > JOB_VALUE_CHARS ? `${text.slice(0, JOB_VALUE_CHARS)}…` : text;
+
+/** The known word nearest to what was written, or null where none is near: at most a third of its letters differ. */
+export function nearestWord(written: string, known: readonly string[]): string | null {
+  const plain = letters(written);
+  let best: { word: string; distance: number } | null = null;
+  for (const word of known) {
+    const distance = editDistance(plain, letters(word));
+    if (best === null || distance < best.distance) best = { word, distance };
+  }
+  return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / 3)) ? best.word : null;
+}
+
+/** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
+const letters = (word: string): string => word.slice(0, JOB_VALUE_CHARS).toLowerCase().replace(/[-_ ]/g, '');
+
+/** Levenshtein, with two rows. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** Where problems are collected; `at` gives the line of a key. */
+export interface Findings {
+  readonly problems: Problem[];
+  add(path: readonly PropertyKey[], expected: string, received: unknown): void;
+  /** A problem in a sentence of its own, at a key or at line 1. */
+  say(path: readonly PropertyKey[], sentence: string, next?: string): void;
+}
+
+type Code = 'job_invalid' | 'config_invalid';
+
+const keyName = (path: readonly PropertyKey[]): string => path.map(String).join('.');
+
+export function findings(file: string, code: Code, lineOf: (path: readonly PropertyKey[]) => number): Findings {
+  const problems: Problem[] = [];
+  const where = (path: readonly PropertyKey[]): string =>
+    `${file}:${lineOf(path)}: ${path.length === 0 ? '' : `${keyName(path)}: `}`;
+  return {
+    problems,
+    add: (path, expected, received) =>
+      problems.push(problem(code, `${where(path)}expected ${expected}, received ${described(received)}`)),
+    say: (path, sentence, next) => problems.push(problem(code, `${where(path)}${sentence}`, next)),
+  };
+}
+
+export const yamlProblems = (file: string, code: Code, faults: readonly YamlFault[]): readonly Problem[] =>
+  faults.map(({ line, column, message }) => problem(code, `${file}:${line}:${column}: bad YAML: ${message}`));
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+type Parsed<S extends Shape> = { readonly [K in keyof S]?: z.output<S[K]> };
+
+/**
+ * Every key of `map` by its schema. What does not fit is reported and left out, so that rules between keys can still be checked on the
+ * rest. A key with nothing behind it (`format:`) is reported too: it reads as a forgotten value.
+ */
+export function checkKeys<S extends Shape>(
+  map: Readonly<Record<string, unknown>>,
+  shape: S,
+  found: Findings,
+): Parsed<S> {
+  const parsed: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(map)) {
+    const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
+    if (schema === undefined) {
+      unknownKey([key], Object.keys(shape), found);
+      continue;
+    }
+    const result = schema.safeParse(value === null ? undefined : value);
+    if (result.success && value !== null) parsed[key] = result.data;
+    else if (result.success) found.add([key], 'a value (or leave the key out)', value);
+    else for (const issue of result.error.issues) reportIssue(key, value, issue, schema, found);
+  }
+  return parsed as Parsed<S>;
+}
+
+function reportIssue(key: string, value: unknown, issue: z.core.$ZodIssue, schema: z.ZodType, found: Findings): void {
+  const path = [key, ...issue.path];
+  if (issue.code !== 'unrecognized_keys') {
+    found.add(path, issue.message, at(value, issue.path));
+    return;
+  }
+  for (const unknown of issue.keys) unknownKey([...path, unknown], knownKeys(schema, issue.path), found);
+}
+
+function unknownKey(path: readonly PropertyKey[], known: readonly string[], found: Findings): void {
+  const nearest = nearestWord(String(path.at(-1)), known);
+  found.say(
+    path,
+    nearest === null ? `unknown key; expected one of ${known.join(', ')}` : `unknown key; did you mean \`${nearest}\`?`,
+  );
+}
+
+/** The keys that the object schema at `path` below `schema` knows. */
+function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  let node: unknown = schema;
+  for (const step of [...path, null]) {
+    node = unwrapped(node);
+    const definition = definitionOf(node);
+    if (step === null) return Object.keys(definition?.shape ?? {});
+    node = definition?.shape?.[String(step)] ?? definition?.element ?? definition?.valueType;
+  }
+  return [];
+}
+
+interface Definition {
+  readonly shape?: Readonly<Record<string, unknown>>;
+  readonly element?: unknown;
+  readonly valueType?: unknown;
+  readonly innerType?: unknown;
+  readonly in?: unknown;
+}
+const definitionOf = (node: unknown): Definition | undefined =>
+  typeof node === 'object' && node !== null && 'def' in node ? (node.def as Definition) : undefined;
+
+function unwrapped(node: unknown): unknown {
+  for (let inner = node; ;) {
+    const definition = definitionOf(inner);
+    const next = definition?.innerType ?? definition?.in;
+    if (next === undefined) return inner;
+    inner = next;
+  }
+}
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  let node = value;
+  for (const step of path)
+    node = typeof node === 'object' && node !== null ? (node as Record<PropertyKey, unknown>)[step] : undefined;
+  return node;
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,137 @@
+/**
+ * The zod schemas that job files and `emend.yaml` share. Every schema's error is a phrase that completes "expected …": the checker
+ * (`check.ts`) puts the file, line and key before it and what was received behind it.
+ */
+import { posix } from 'node:path';
+import { z } from 'zod';
+import { FORMATS } from '../../shared/formats.js';
+import { LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
+
+// The rule for every path in a job file and `emend.yaml`: relative, `/`-separated, inside the workspace. Says nothing about the disk.
+
+export type CheckedPath =
+  { readonly ok: true; readonly path: string } | { readonly ok: false; readonly expected: string };
+
+const refused = (expected: string): CheckedPath => ({ ok: false, expected });
+
+/** Normalises (`./src//a.ts` is `src/a.ts`) or says what was expected instead. A file, so neither `.` nor a trailing `/`. */
+export function checkFilePath(written: string): CheckedPath {
+  const checked = checkPath(written);
+  if (!checked.ok) return checked;
+  if (checked.path === '' || /\/\.?$/.test(written)) return refused('the path of a file, not of a directory');
+  return checked;
+}
+
+/** As `checkFilePath`, for a directory; the workspace itself is `''`. */
+const checkDirectoryPath = (written: string): CheckedPath => checkPath(written);
+
+function checkPath(written: string): CheckedPath {
+  if (written.trim() === '') return refused('a path that is not empty');
+  if (hasControl(written)) return refused('a path without NUL, line ends and other control characters');
+  if (written.includes('\\')) return refused('a path with "/" between its parts, no "\\"');
+  if (written.startsWith('/') || /^[A-Za-z]:\//.test(written))
+    return refused('a path relative to the workspace, not absolute');
+  const path = posix.normalize(written).replace(/\/$/, '');
+  if (path === '..' || path.startsWith('../')) return refused('a path inside the workspace');
+  if (path.startsWith('~')) return refused('a path that does not start with "~": home directories are not looked up');
+  if (path.split('/').some(isGitDirectory)) return refused('a path outside .git');
+  return { ok: true, path: path === '.' ? '' : path };
+}
+
+/** `.git` as Windows and macOS read names: without characters that they drop, stream names, trailing dots and blanks. */
+function isGitDirectory(part: string): boolean {
+  const shown = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').split(':')[0] ?? '';
+  return /^(\.git|git~1)$/i.test(shown.replace(/[. ]+$/, ''));
+}
+
+/** Paths stand on lines of their own in prompts and answers: a line end inside one would make a second line. */
+function hasControl(text: string): boolean {
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x20 || code === 0x7f || code === 0x2028 || code === 0x2029) return true;
+  }
+  return false;
+}
+
+export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+
+/** US dollars may have cents; everything else is counted. */
+const isCounted = (name: LimitName): boolean => name !== 'budget_usd';
+
+export function expectedOfLimit(name: LimitName): string {
+  const { min, max, unit }: LimitSpec = LIMITS[name];
+  return `${isCounted(name) ? 'a whole number' : 'a number'} from ${min} to ${max} (${unit})`;
+}
+
+export function isLimitValue(name: LimitName, value: number): boolean {
+  const { min, max }: LimitSpec = LIMITS[name];
+  return Number.isFinite(value) && value >= min && value <= max && (!isCounted(name) || Number.isInteger(value));
+}
+
+const limitValue = (name: LimitName) =>
+  z
+    .number({ error: expectedOfLimit(name) })
+    .refine((value) => isLimitValue(name, value), { error: expectedOfLimit(name) });
+
+/** One optional entry per limit, by its exact name. */
+export const limitShape = Object.fromEntries(LIMIT_NAMES.map((name) => [name, limitValue(name).optional()])) as Record<
+  LimitName,
+  z.ZodOptional<ReturnType<typeof limitValue>>
+>;
+export const limitsMap = z.strictObject(limitShape, { error: 'a map of limits (docs/configuration.md names them)' });
+
+export const flag = z.boolean({ error: 'true or false' });
+export const text = (what: string) => z.string({ error: what }).refine((value) => value.trim() !== '', { error: what });
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, { error: `one of ${words.join(', ')}` });
+
+const pathBy = (what: string, check: (written: string) => CheckedPath) =>
+  z.string({ error: what }).transform((written, context) => {
+    const checked = check(written);
+    if (checked.ok) return checked.path;
+    context.addIssue({ code: 'custom', message: checked.expected });
+    return z.NEVER;
+  });
+export const filePath = pathBy('the path of a file, as text', checkFilePath);
+export const directoryPath = pathBy('the path of a directory, as text', checkDirectoryPath);
+export const filePaths = z.array(filePath, { error: 'a list of paths' }).superRefine((paths, context) => {
+  paths.forEach((path, index) => {
+    if (paths.indexOf(path) < index) context.addIssue({ code: 'custom', message: 'each file once', path: [index] });
+  });
+});
+
+export const format = oneOf(FORMATS);
+export const approval = oneOf(['ask', 'auto']);
+
+/** YAML 1.2 reads `yes`, `no`, `on` and `off` as text: as a command or a commit message they are always a slip. */
+const isYamlOneFlag = (value: string): boolean => /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());
+const COMMAND = 'a command, as text that is not empty';
+const command = z
+  .string({ error: COMMAND })
+  .refine((value) => value.trim() !== '' && !value.includes('\0'), { error: COMMAND });
+
+const TEST = 'a command, a list of commands, auto, or false';
+/** `false` is no commands. */
+export const test = z.unknown().transform((value, context): readonly string[] | 'auto' => {
+  if (value === 'auto') return 'auto';
+  if (value === false) return [];
+  if (typeof value === 'string' && value.trim() !== '' && !value.includes('\0') && !isYamlOneFlag(value))
+    return [value];
+  if (!Array.isArray(value)) {
+    context.addIssue({ code: 'custom', message: TEST });
+    return z.NEVER;
+  }
+  const checked = z.array(command).safeParse(value);
+  if (checked.success) return checked.data;
+  for (const issue of checked.error.issues)
+    context.addIssue({ code: 'custom', message: COMMAND, path: [...issue.path] });
+  return z.NEVER;
+});
+
+const COMMIT = 'true, false, or a commit message';
+export const commit = z
+  .union([z.boolean(), z.string()], { error: COMMIT })
+  .refine(
+    (value) => typeof value === 'boolean' || (value.trim() !== '' && !value.includes('\0') && !isYamlOneFlag(value)),
+    { error: COMMIT },
+  );

@@ -1,0 +1,102 @@
+/** YAML with positions: a value, or every syntax error with its line and column; and for each key the line it stands on. */
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+
+export interface YamlFault {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+export type YamlRead =
+  | { readonly ok: true; readonly value: unknown; readonly lineOf: (path: readonly PropertyKey[]) => number }
+  | { readonly ok: false; readonly faults: readonly YamlFault[] };
+
+/** `lineOffset`: lines of the file above the YAML. An empty document's value is null. */
+export function readYaml(source: string, lineOffset: number): YamlRead {
+  const lineCounter = new LineCounter();
+  const at = (offset: number): { line: number; column: number } => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line: line + lineOffset, column: col };
+  };
+  try {
+    const document = parseDocument(source, { lineCounter, prettyErrors: false });
+    const faults = [...document.errors, ...document.warnings].map((error) => ({
+      ...at(error.pos[0]),
+      message: error.message,
+    }));
+    if (faults.length > 0) return { ok: false, faults };
+    const value: unknown = document.toJS();
+    return { ok: true, value, lineOf: (path) => at(offsetOf(document, path)).line };
+  } catch (error) {
+    // `yaml` throws for an alias without its anchor, for too many aliases, and for nesting deeper than the stack.
+    const message =
+      error instanceof RangeError ? 'nested too deeply' : error instanceof Error ? error.message : String(error);
+    return { ok: false, faults: [{ ...at(0), message }] };
+  }
+}
+
+/** Where the key (or list item) at `path` starts; of its nearest parent where it has no place of its own. */
+function offsetOf(document: Document, path: readonly PropertyKey[]): number {
+  let node: unknown = document.contents;
+  let offset = startOf(node) ?? 0;
+  for (const step of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
+      if (pair === undefined) return offset;
+      offset = startOf(pair.key) ?? offset;
+      node = pair.value;
+    } else if (isSeq(node) && typeof step === 'number') {
+      node = node.items[step];
+      offset = startOf(node) ?? offset;
+    } else return offset;
+  }
+  return offset;
+}
+
+function startOf(node: unknown): number | undefined {
+  if (typeof node !== 'object' || node === null || !('range' in node) || !Array.isArray(node.range)) return undefined;
+  const start: unknown = node.range[0];
+  return typeof start === 'number' ? start : undefined;
+}
+
+// Splits a job file into the YAML between `---` lines at its top and the Markdown below, byte for byte.
+
+export type FrontMatter =
+  /** `yaml` null: no front matter. `bodyLine`: 1-based line where the Markdown starts. */
+  | { readonly ok: true; readonly yaml: string | null; readonly body: string; readonly bodyLine: number }
+  | { readonly ok: false; readonly line: number; readonly message: string };
+
+const FENCE = /^---[ \t]*$/;
+const CLOSE = /^(---|\.\.\.)[ \t]*$/;
+
+export function splitFrontMatter(source: string): FrontMatter {
+  const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
+  const lines = text.split('\n');
+  const plain = (line: string | undefined): string => (line ?? '').replace(/\r$/, '');
+  if (!FENCE.test(plain(lines[0]))) return { ok: true, yaml: null, body: text, bodyLine: 1 };
+  const close = lines.findIndex((line, index) => index > 0 && CLOSE.test(plain(line)));
+  if (close === -1)
+    return {
+      ok: false,
+      line: 1,
+      message:
+        'the front matter opened by `---` is never closed; expected a second `---` line, received the end of the file',
+    };
+  const yaml = lines.slice(1, close).map(plain).join('\n');
+  return { ok: true, yaml, body: lines.slice(close + 1).join('\n'), bodyLine: close + 2 };
+}
+
+/** The first ATX heading outside code fences, without marks; null: none. */
+export function firstHeading(markdown: string): string | null {
+  let fence: string | null = null;
+  for (const line of markdown.split(/\r\n|\n|\r/)) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    if (fence !== null) {
+      if (mark?.startsWith(fence) && line.trim() === mark) fence = null;
+      continue;
+    }
+    if (mark !== undefined) fence = mark;
+    const heading = /^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$/.exec(line)?.[1]?.trim();
+    if (heading) return heading;
+  }
+  return null;
+}

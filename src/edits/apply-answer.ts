@@ -1,0 +1,189 @@
+/**
+ * From an answer to its outcome, all or nothing:
+ *
+ *   stop reason                        marker             parses              outcome
+ *   cut (max_tokens, …, none)          any                any                 truncated
+ *   refusal                                                                   declined
+ *   end_turn, stop_sequence            right              yes                 edited, unchanged or refused
+ *                                      right              no                  invalid
+ *                                      missing or wrong   yes                 unmarked
+ *                                      missing or wrong   ends inside a block truncated
+ *                                      missing or wrong   otherwise no        invalid
+ */
+import type {
+  AnswerOutcome,
+  EditResult,
+  EditResults,
+  Reason,
+  ApplyAnswerInput,
+  ApplyOptions,
+  FormatModule,
+  NotEdited,
+  Reading,
+  StopReason,
+  ContextFile,
+} from './types.js';
+import { type FoundMarker, findMarker } from './marker.js';
+import { sizeFault } from './answer-size.js';
+import { MODULES } from './formats/index.js';
+import { compose, decodeOffered, type OfferedFiles } from './compose.js';
+
+const NAMES_TOLD = 20; // bound: Names in a message; more are counted.
+const LISTED_RESULTS = 10_000; // bound: Edits of an answer listed one by one; the counts take in all.
+export const REASONS_TOLD = 100; // bound: Of a refused answer so many reasons are told; more help nobody.
+
+// What became of each edit of an answer: one entry an operation, hunk, block or file, whatever the format.
+
+/** Notes that say that an edit had nothing to do. */
+const SKIPPING = new Set(['no_change', 'already_present']);
+
+/** `count`: edits that the answer holds. An answer is used whole or not at all, so one failed edit leaves all others unused. */
+const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
+  const used = outcome.outcome === 'edited' || outcome.outcome === 'unchanged';
+  const told = byIndex(outcome.outcome === 'edited' ? outcome.notes : outcome.reasons);
+  const counts = { applied: 0, skipped: 0, failed: 0, unused: 0 };
+  const results: EditResult[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const reasons = told.get(index) ?? [];
+    const status = !used
+      ? reasons.length > 0
+        ? 'failed'
+        : 'unused'
+      : reasons.some(({ code }) => SKIPPING.has(code))
+        ? 'skipped'
+        : 'applied';
+    counts[status] += 1;
+    if (results.length < LISTED_RESULTS) results.push({ index, status, reasons });
+  }
+  return { ...counts, results };
+};
+
+const byIndex = (reasons: readonly Reason[]): Map<number, Reason[]> => {
+  const told = new Map<number, Reason[]>();
+  for (const reason of reasons) {
+    if (reason.index === undefined) continue;
+    const own = told.get(reason.index);
+    if (own === undefined) told.set(reason.index, [reason]);
+    else own.push(reason);
+  }
+  return told;
+};
+
+const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
+
+const bounded = (outcome: AnswerOutcome): AnswerOutcome =>
+  outcome.outcome === 'edited' ? outcome : { ...outcome, reasons: outcome.reasons.slice(0, REASONS_TOLD) };
+
+export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
+  const { format, answer, files, options } = input;
+  const stopped = judgeStop(options.stopReason);
+  if (stopped !== null) return stopped;
+  const tooLarge = sizeFault(format, answer);
+  if (tooLarge !== null) return not('invalid', [tooLarge]);
+
+  const found = findMarker(format, answer, options.nonce);
+  const offered = decodeOffered(files);
+  const whole = found.marker === 'right' && !found.openFence;
+  const context = { files: offered, options, whole };
+  const read = MODULES[format].read(found.body, context);
+  const outcome = judge(read, found, offered, options);
+  return read.edits === 0 || outcome.outcome === 'truncated'
+    ? bounded(outcome)
+    : { ...bounded(outcome), edits: editResults(read.edits, outcome) };
+};
+
+const judge = (
+  { reading, files: fileCount, edits }: ReturnType<FormatModule['read']>,
+  found: FoundMarker,
+  offered: OfferedFiles,
+  options: ApplyOptions,
+): AnswerOutcome => {
+  const unusable = judgeMarker(found, reading, options);
+  if (unusable !== null) return unusable;
+  if (reading.kind === 'invalid') return not('invalid', reading.reasons);
+  if (reading.kind === 'refused' && reading.needs !== undefined)
+    return { outcome: 'needs_lines', reasons: reading.reasons, needs: reading.needs };
+  const { counts } = found;
+  if (counts !== undefined && reading.kind === 'plans' && (counts.files !== fileCount || counts.edits !== edits))
+    return not('invalid', [
+      {
+        code: 'marker_counts',
+        message: `The last line counts ${counts.files} files and ${counts.edits} edits; the answer holds ${fileCount} and ${edits}.`,
+      },
+    ]);
+  return compose(reading, offered, options, found.notes);
+};
+
+/** Null: the model ended by itself, as far as the API says. An unknown stop reason proves no end. */
+const judgeStop = (stopReason: StopReason | undefined): NotEdited | null => {
+  if (stopReason === undefined || stopReason === 'end_turn' || stopReason === 'stop_sequence') return null;
+  if (stopReason === 'refusal')
+    return not('declined', [{ code: 'declined', message: 'The model declined to answer.' }]);
+  const message =
+    stopReason === null
+      ? 'The answer has no stop reason: its stream ended early.'
+      : `The answer was cut off (stop reason ${stopReason}).`;
+  return not('truncated', [{ code: 'stop_reason', message }]);
+};
+
+/** Null: the marker is right, or not asked for and the answer not open. */
+const judgeMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions): NotEdited | null => {
+  const faults = options.requireMarker ? found.notes.filter((note) => note.code.startsWith('marker_')) : [];
+  const reasons = [...faults, ...(reading.kind === 'invalid' ? reading.reasons : [])];
+  const fence = { code: 'cut_inside_fence', message: 'A fence round the answer was opened and not closed.' };
+  if (found.openFence) return not('truncated', [...reasons, fence]);
+  if (found.marker === 'right') return null;
+  if (reading.kind === 'invalid') return not(reading.open ? 'truncated' : 'invalid', reasons);
+  return options.requireMarker ? not('unmarked', reasons) : null;
+};
+
+// Refusals in words that a model can act on: where, what, and what to send instead (each reason's message says the last).
+
+/** A numbered list, one reason an entry; `''` where there is none. */
+export const renderReasons = (reasons: readonly Reason[]): string => {
+  const shown = reasons
+    .slice(0, NAMES_TOLD)
+    .map((reason, i) => `${i + 1}. ${place(reason)}${reason.message} (${reason.code})`);
+  const more = reasons.length - shown.length;
+  return [...shown, ...(more > 0 ? [`… and ${more} more of this kind.`] : [])].join('\n');
+};
+
+const place = ({ path, index }: Reason): string => {
+  const parts = [
+    ...(path === undefined ? [] : [path]),
+    ...(index === undefined ? [] : [`edit ${index} (counted from 0)`]),
+  ];
+  return parts.length === 0 ? '' : `${parts.join(', ')}: `;
+};
+
+// Which files an answer is about, by the same reading that will apply it: for callers who hold the answer before the files.
+
+/** Remembers what was asked for and is not there. */
+class AskedFiles extends Map<string, ContextFile> {
+  readonly missing = new Set<string>();
+
+  override get(path: string): ContextFile | undefined {
+    const file = super.get(path);
+    if (file === undefined) this.missing.add(path);
+    return file;
+  }
+  override has(path: string): boolean {
+    const there = super.has(path);
+    if (!there) this.missing.add(path);
+    return there;
+  }
+}
+
+/**
+ * Paths, as the answer says them and in no order, that reading it asks for and that `files` does not hold. Not every one is a path of
+ * the answer (a diff's prefixes are tried both ways): those that do not exist are left out of `files`, those that do are added, and
+ * the answer is asked again until nothing new comes. Applies nothing, and checks no path: `checkPath` does.
+ */
+export const wantedPaths = ({ format, answer, files, options }: ApplyAnswerInput): readonly string[] => {
+  if (sizeFault(format, answer) !== null) return [];
+  const found = findMarker(format, answer, options.nonce);
+  const asked = new AskedFiles(decodeOffered(files));
+  const whole = found.marker === 'right' && !found.openFence;
+  MODULES[format].read(found.body, { files: asked, options, whole });
+  return [...asked.missing];
+};

@@ -1,0 +1,232 @@
+/** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
+import type { FilePlan } from './text/changes.js';
+import { type SettleBase, quotesItsBom, settle } from './text/to-splices.js';
+import { createHash } from 'node:crypto';
+import type { Problem } from '../shared/problems.js';
+import { type GuardedFile, guardFindings } from './guards/index.js';
+import { checkPath, lookUp } from './paths.js';
+import { decodeFile } from './text/codec.js';
+import type {
+  AnswerOutcome,
+  ApplyOptions,
+  ContextFile,
+  OfferedFile,
+  Reading,
+  Reason,
+  ResultFile,
+  Splice,
+} from './types.js';
+
+type Offered = ContextFile & { readonly base: SettleBase | null };
+export type OfferedFiles = ReadonlyMap<string, Offered>;
+
+/** `text` null beside bytes: the file cannot be edited, which is a reason as soon as an answer names it. */
+export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedFiles => {
+  const offered = new Map<string, Offered>();
+  for (const [path, file] of files) {
+    const decoded = file.bytes === null ? null : decodeFile(file.bytes, file.encoding);
+    const checked = checkPath(path);
+    const base =
+      file.bytes !== null && decoded?.ok === true
+        ? { bytes: file.bytes, text: decoded.text, codec: decoded.codec }
+        : null;
+    offered.set(checked.ok ? checked.path : path, {
+      ...file,
+      text: base?.text ?? null,
+      base,
+      hasBom: base !== null && quotesItsBom(base),
+      ...(decoded?.ok === false ? { unreadable: unreadable(decoded.problem) } : {}),
+    });
+  }
+  return offered;
+};
+
+const unreadable = ({ code, message }: Problem): NonNullable<ContextFile['unreadable']> => ({
+  code: code === 'target_binary' ? 'binary' : 'encoding',
+  why: message,
+});
+
+type Plans = Extract<Reading, { kind: 'plans' | 'refused' }>;
+
+export const compose = (
+  reading: Plans,
+  offered: OfferedFiles,
+  options: ApplyOptions,
+  notes: readonly Reason[],
+): AnswerOutcome => {
+  const otherBase = baseReasons(offered, options.base);
+  if (otherBase.length > 0) return { outcome: 'refused', reasons: otherBase };
+  if (reading.kind === 'refused') return { outcome: 'refused', reasons: reading.reasons };
+
+  const work = new Work(offered, options);
+  const movesFirst = [...reading.plans].sort((a, b) => Number(b.kind === 'move') - Number(a.kind === 'move'));
+  for (const plan of movesFirst) work.take(plan);
+  const { files, splices, moves, made, reasons } = work.finish();
+  if (reasons.length > 0) return { outcome: 'refused', reasons };
+  const allNotes = [...notes, ...reading.notes];
+  if (files.size === 0) return { outcome: 'unchanged', reasons: allNotes };
+
+  const movedTo = new Map(moves.map(({ from, to }) => [to, from]));
+  const movedAway = new Set(moves.map(({ from }) => from));
+  const findings = guardFindings(
+    [...files]
+      .filter(([path]) => !movedAway.has(path))
+      .map(([path, result]) => {
+        const base = offered.get(movedTo.get(path) ?? path);
+        const sealed = result === 'absent' ? null : result;
+        return {
+          path,
+          base: base?.bytes ?? null,
+          result: sealed?.bytes ?? null,
+          ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
+          ...(sealed?.mode === undefined ? {} : { resultMode: sealed.mode }),
+          ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
+          ...madeOf(made.get(path)),
+        };
+      }),
+    { ...options, movedTo: [...movedTo.keys()], movedAway: [...movedAway], beside: besideOf(offered, options) },
+  );
+  const refusing = findings.filter((finding) => finding.severity === 'refuse');
+  if (refusing.length > 0)
+    return {
+      outcome: 'refused',
+      reasons: refusing.map(({ guard, path, message }) => ({ code: guard, path, message })),
+    };
+  const { rungs, summary } = reading;
+  return {
+    outcome: 'edited',
+    files,
+    moves,
+    splices,
+    rungs,
+    findings,
+    notes: allNotes,
+    ...(summary === undefined ? {} : { summary }),
+  };
+};
+
+const madeOf = (made: GuardedFile['made']): Pick<GuardedFile, 'made'> => (made === undefined ? {} : { made });
+
+const besideOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions): string[] => [
+  ...beside,
+  ...[...offered].flatMap(([path, { bytes }]) => (bytes === null ? [] : [path])),
+];
+
+const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {
+  const reasons: Reason[] = [];
+  for (const [path, wanted] of expected ?? []) {
+    const file = offered.get(path);
+    if (file === undefined) continue;
+    const found = file.bytes === null ? 'absent' : createHash('sha256').update(file.bytes).digest('hex');
+    if (found !== wanted.toLowerCase())
+      reasons.push({
+        code: 'base',
+        path,
+        message: `${path} is not the file that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the file as it is now.`,
+      });
+  }
+  return reasons;
+};
+
+class Work {
+  readonly #offered: OfferedFiles;
+  readonly #options: ApplyOptions;
+  readonly #files = new Map<string, ResultFile | 'absent'>();
+  readonly #splices = new Map<string, readonly Splice[]>();
+  readonly #made = new Map<string, NonNullable<GuardedFile['made']>>();
+  readonly #moves = new Map<string, string>();
+  readonly #reasons: Reason[] = [];
+  readonly #taken = new Set<string>();
+
+  constructor(offered: OfferedFiles, options: ApplyOptions) {
+    this.#offered = offered;
+    this.#options = options;
+  }
+
+  take(plan: FilePlan): void {
+    const found = lookUp(plan.path, { files: this.#offered, options: this.#options });
+    if (!found.ok) {
+      this.#reasons.push(found.reason);
+      return;
+    }
+    if (plan.kind === 'move') this.#move(plan.from, found.path);
+    else if (!this.#claim(found.path)) return;
+    else if (plan.kind === 'delete') this.#delete(found.path);
+    else this.#settle(found.path, plan);
+  }
+
+  finish(): {
+    files: Map<string, ResultFile | 'absent'>;
+    splices: Map<string, readonly Splice[]>;
+    moves: { from: string; to: string }[];
+    made: ReadonlyMap<string, NonNullable<GuardedFile['made']>>;
+    reasons: Reason[];
+  } {
+    for (const [to, from] of this.#moves) {
+      const base = this.#offered.get(from);
+      if (base?.bytes === undefined || base.bytes === null || this.#files.has(to)) continue;
+      this.#files.set(to, { bytes: base.bytes, ...(base.mode === undefined ? {} : { mode: base.mode }) });
+    }
+    const moves = [...this.#moves].map(([to, from]) => ({ from, to }));
+    return { files: this.#files, splices: this.#splices, moves, made: this.#made, reasons: this.#reasons };
+  }
+
+  /** A file's content is said once. */
+  #claim(path: string): boolean {
+    if (this.#taken.has(path) || this.#files.get(path) === 'absent') {
+      this.#reasons.push({
+        code: 'file_twice',
+        path,
+        message: `${path} is changed twice. Say all changes of a file in one place.`,
+      });
+      return false;
+    }
+    this.#taken.add(path);
+    return true;
+  }
+
+  /** Lines plans for `to` are settled against the bytes of `from`, so a move is taken before them. */
+  #move(from: string, to: string): void {
+    const source = lookUp(from, { files: this.#offered, options: this.#options });
+    if (!source.ok) {
+      this.#reasons.push(source.reason);
+      return;
+    }
+    const refuse = (code: string, message: string): void => void this.#reasons.push({ code, path: to, message });
+    if (source.file.bytes === null) refuse('move_absent', `${from} does not exist, so it cannot be moved.`);
+    else if ((this.#offered.get(to)?.bytes ?? null) !== null)
+      refuse('move_onto_file', `${from} cannot be moved to ${to}: that file exists.`);
+    else if (this.#moves.has(to) || this.#taken.has(to) || !this.#claim(source.path))
+      refuse('file_twice', `${to} is made twice.`);
+    else {
+      this.#moves.set(to, source.path);
+      this.#files.set(source.path, 'absent');
+    }
+  }
+
+  #delete(path: string): void {
+    if (this.#options.allowDelete === true) this.#files.set(path, 'absent');
+    else
+      this.#reasons.push({
+        code: 'delete_not_allowed',
+        path,
+        message: `${path} may not be deleted here. Change its content instead.`,
+      });
+  }
+
+  #settle(path: string, plan: Extract<FilePlan, { kind: 'lines' }>): void {
+    const file = this.#offered.get(this.#moves.get(path) ?? path);
+    const settled = settle(file?.base ?? null, plan, this.#options);
+    if (!settled.ok) {
+      this.#reasons.push(...settled.reasons);
+      return;
+    }
+    const mode = plan.mode ?? file?.mode;
+    const existed = file !== undefined && file.bytes !== null;
+    const same = existed && !this.#moves.has(path) && settled.splices.length === 0 && mode === file.mode;
+    if (same) return;
+    this.#files.set(path, { bytes: settled.bytes, ...(mode === undefined ? {} : { mode }) });
+    this.#splices.set(path, settled.splices);
+    this.#made.set(path, { base: file?.base?.text ?? null, changes: settled.changes });
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * search-replace: blocks that quote lines of a file and say what takes their place.
+ *
+ *   answer = *( prose / fence / block )
+ *   block  = [ "FILE: " path NL ] "FIND" [ " " [ "@" ] line ] ":" NL *( text NL ) "REPLACE:" NL *( text NL ) "END" [ " " nonce ] NL
+ *
+ * FILE may be left out where the block before is of the same file. FIND is whole lines and must stand in exactly one place of the text
+ * as the blocks before left it; a line number (of the file as it was shown) decides between several, which is the rung unchecked_lines unless the file is known to be that one. An empty FIND creates a file that
+ * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
+ * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
+ * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
+ * then that reading counts whose FIND stands in the file, if only one does.
+ * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.
+ */
+import type { Text } from '../../text/lines.js';
+import { withoutBom } from '../../text/to-splices.js';
+import { changesPlan, type FilePlan } from '../../text/changes.js';
+import { isKnownBase } from '../../locate/likeness.js';
+import { lookUp } from '../../paths.js';
+import { BlockApplier, FIND_WORDS, type BlockWords } from './apply.js';
+import { type Block, type ParsedBlocks, parseBlocks } from './parse.js';
+import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedRung } from '../../types.js';
+
+const BLOCK_REASONS_TOLD = 10; // bound: Refusals told of one search-replace answer; each costs a look for the nearest place.
+
+const NO_TEXT: Text = { lines: [], ends: [] };
+
+export const searchReplace: FormatModule = {
+  format: 'search-replace',
+  read: (body, context) => readParsed(parseBlocks(body, context.options.nonce), context),
+};
+
+/** Blocks, in whatever grammar they were written, located in the offered files. */
+export const readParsed = (
+  parsed: ParsedBlocks,
+  context: FormatContext,
+  words = FIND_WORDS,
+): ReturnType<FormatModule['read']> => {
+  const { groups, reasons } = groupByFile(parsed.blocks, context);
+  const counts = { files: groups.length, edits: parsed.blocks.length };
+  if (parsed.kind === 'invalid')
+    return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, ...counts };
+  if (parsed.kind === 'refused') return { reading: { kind: 'refused', reasons: [parsed.reason] }, ...counts };
+  if (reasons.length > 0) return { reading: { kind: 'refused', reasons }, ...counts };
+  return { reading: readGroups(groups, parsed.notes, context, words), ...counts };
+};
+
+interface Group {
+  readonly path: string;
+  readonly file: ContextFile;
+  readonly blocks: Block[];
+}
+
+const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups: Group[]; reasons: Reason[] } => {
+  const byAnswered = new Map<string, Group | null>();
+  const byPath = new Map<string, Group>();
+  const reasons: Reason[] = [];
+  for (const block of blocks) {
+    let group = byAnswered.get(block.path);
+    if (group === undefined) {
+      const found = lookUp(block.path, context, block.index);
+      if (!found.ok) reasons.push(found.reason);
+      group = found.ok ? (byPath.get(found.path) ?? { path: found.path, file: found.file, blocks: [] }) : null;
+      byAnswered.set(block.path, group);
+      if (group) byPath.set(group.path, group);
+    }
+    group?.blocks.push(group.file.hasBom ? withoutBoms(block) : block);
+  }
+  return { groups: [...byPath.values()], reasons: reasons.slice(0, BLOCK_REASONS_TOLD) };
+};
+
+const withoutBoms = (block: Block): Block => ({
+  ...block,
+  readings: block.readings.map(({ find, replace }) => ({
+    find: find.map(withoutBom),
+    replace: replace.map(withoutBom),
+  })),
+});
+
+const readGroups = (
+  groups: readonly Group[],
+  notes: readonly Reason[],
+  context: FormatContext,
+  words: BlockWords,
+): Reading => {
+  const plans: FilePlan[] = [];
+  const rungs: UsedRung[] = [];
+  const allNotes = [...notes];
+  const reasons: Reason[] = [];
+  for (const { path, file, blocks } of groups) {
+    const applier = new BlockApplier(
+      file.text,
+      blocks,
+      context.options.rungs,
+      isKnownBase(path, context.options),
+      words,
+    );
+    const unsure: Reason[] = [];
+    for (const block of blocks) {
+      if (reasons.length >= BLOCK_REASONS_TOLD) break;
+      const outcome = applier.apply(block);
+      const { index } = block;
+      if (outcome.kind === 'changed') {
+        const line = outcome.line === undefined ? {} : { line: outcome.line };
+        for (const rung of outcome.rungs) rungs.push({ rung, path, index, ...line });
+        continue;
+      }
+      const where = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): `;
+      const said = { code: outcome.code, path, index, message: where + outcome.message };
+      (outcome.kind === 'refused' ? reasons : allNotes).push(said);
+      if (outcome.kind === 'skipped' && outcome.absent !== undefined)
+        unsure.push({ ...said, code: 'find_absent', message: where + outcome.absent });
+    }
+    if (reasons.length > 0) continue;
+    const changes = applier.changes();
+    if (changes.length > 0 && unsure.length > 0) reasons.push(...unsure.slice(0, BLOCK_REASONS_TOLD));
+    else plans.push(changesPlan(path, file.text ?? NO_TEXT, changes));
+  }
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: allNotes };
+};

@@ -1,0 +1,231 @@
+/**
+ * What an operation quotes of the file, and where all of that stands.
+ *
+ * What is quoted proves a place where it stands there, covers both ends of the lines that go away, and stands nowhere else. Where it
+ * proves less the number decides, which is right only in the file that the answer was made for (decision 0029).
+ */
+import { checkAt } from '../../listing.js';
+import { type LineIndex, longestOf, standingOnce } from '../../text/lines.js';
+import { LineChain } from '../../locate/line-chain.js';
+import { type Level, levelBetween, LEVELS } from '../../locate/likeness.js';
+import type { Operation, QuotedLine } from './operations.js';
+
+const CHECK_DRIFT_LINES = 20; // bound: A single line check is looked for this many lines up and down.
+const CHECK_CANDIDATES = 1_000; // bound: What stands in more places than this moves no operation: telling them apart would cost too much.
+
+/** What an operation quotes, with places relative to its first line. */
+export interface Claim {
+  /** 0-based first line as the answer numbers it. */
+  readonly from: number;
+  readonly length: number;
+  readonly checks: readonly { readonly offset: number; readonly quoted: QuotedLine }[];
+  /** A number stands alone: neither a check nor a context goes with it. */
+  readonly bareEnds: boolean;
+  /** Both ends of the lines that go away are covered by what is quoted. An end of the file is what it is. */
+  readonly held: boolean;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+export const claimOf = (operation: Operation, count: number): Claim => {
+  const before = operation.before ?? [];
+  const after = operation.after ?? [];
+  const hasContext = before.length + after.length > 0;
+  if (operation.type === 'append' || operation.type === 'prepend') {
+    const from = operation.type === 'append' ? count : 0;
+    return { from, length: 0, checks: [], bareEnds: false, held: true, before, after };
+  }
+  if (operation.type === 'insert') {
+    const { at } = operation;
+    // The line after the last one is named by no listing; its number alone says what is meant: the end.
+    const atEnd = at.line === count + 1;
+    const checks = at.check === null ? [] : [{ offset: 0, quoted: at }];
+    const told = checks.length > 0 || hasContext || atEnd;
+    return { from: at.line - 1, length: 0, checks, bareEnds: !told, held: told, before, after };
+  }
+  const { start, end } = operation;
+  const length = end.line - start.line + 1;
+  const ends = [
+    { offset: 0, quoted: start },
+    { offset: length - 1, quoted: end },
+  ];
+  const checks = ends.filter(({ quoted }) => quoted.check !== null);
+  const covered = hasContext || checks.length === 2 || (checks.length === 1 && length === 1);
+  const startHeld = before.length > 0 || checks.some(({ offset }) => offset === 0);
+  const endHeld = after.length > 0 || checks.some(({ offset }) => offset === length - 1);
+  return { from: start.line - 1, length, checks, bareEnds: !covered, held: startHeld && endHeld, before, after };
+};
+
+/** How alike all that is quoted is to what stands at `from`: the loosest level that a line of a context needs; null: it does not stand there. */
+export const holdsAt = (claim: Claim, lines: LineIndex, from: number): Level | null => {
+  for (const { offset, quoted } of claim.checks) if (checkAt(lines, from + offset + 1) !== quoted.check) return null;
+  const before = holdsContext(claim.before, lines, from - claim.before.length);
+  const after = holdsContext(claim.after, lines, from + claim.length);
+  return before === null || after === null ? null : looser(before, after);
+};
+
+const looser = (a: Level, b: Level): Level => (LEVELS.indexOf(a) < LEVELS.indexOf(b) ? b : a);
+
+export const holdsContext = (context: readonly string[], lines: LineIndex, from: number): Level | null => {
+  let loosest: Level = 'exact';
+  for (const [i, wanted] of context.entries()) {
+    const found = lines.line(from + i);
+    if (found === wanted) continue;
+    const level = found === undefined ? undefined : levelBetween(found, wanted);
+    if (level === undefined) return null;
+    loosest = looser(loosest, level);
+  }
+  return loosest;
+};
+
+/** Contexts that are more than blank lines. */
+const tellingContexts = ({ before, after }: Claim): number =>
+  [before, after].filter((context) => context.some((line) => line.trim() !== '')).length;
+
+/**
+ * Does an operation quote one check and nothing else? A check has 46,656 values: that it stands at its number is sound, that it stands
+ * at one of some forty other lines proves little, and nothing in a long file.
+ */
+export const isOneCheck = (claim: Claim): boolean =>
+  new Set(claim.checks.map(({ offset }) => offset)).size === 1 && tellingContexts(claim) === 0;
+
+/** Adjacent lines that a claim is about. */
+interface Stretch {
+  /** It quotes that the file begins or ends here, which is so in one place only. */
+  readonly atEnd: boolean;
+  readonly lines: readonly string[];
+}
+
+/** Where else what claims quote stands; one pass over the file serves all operations. */
+export class ClaimFinder {
+  readonly #lines: LineIndex;
+  readonly #claims: readonly Claim[];
+  readonly #chain: LineChain;
+  #once: ReadonlySet<string> | null = null;
+  #byCheck: ReadonlyMap<string, readonly number[]> | null = null;
+
+  /** `claims`: every claim that will be asked about. */
+  constructor(lines: LineIndex, claims: readonly Claim[]) {
+    this.#lines = lines;
+    this.#claims = claims;
+    this.#chain = new LineChain(lines, () =>
+      claims.flatMap((claim) => [
+        ...this.#stretches(claim).flatMap((stretch) => stretch.lines),
+        ...claim.before,
+        ...claim.after,
+      ]),
+    );
+  }
+
+  /**
+   * `claim` stands at its number; could what it quotes mean another place? Where lines between its parts are not quoted, others may have
+   * come in or gone there, so each part must stand in one place by itself.
+   */
+  isRepeated(claim: Claim): boolean {
+    return this.#stretches(claim).some(
+      ({ atEnd, lines }) => !atEnd && !this.#holdsLineOfItsOwn(lines) && !this.#isOnce(lines),
+    );
+  }
+
+  /** Lines of the file stand nowhere else, if one of them does not. */
+  #holdsLineOfItsOwn(lines: readonly string[]): boolean {
+    this.#once ??= standingOnce(
+      this.#lines,
+      this.#claims.flatMap((claim) => this.#stretches(claim).map((stretch) => longestOf(stretch.lines))),
+    );
+    const longest = longestOf(lines);
+    return longest !== undefined && this.#once.has(longest);
+  }
+
+  /** Does each part of what is quoted stand in one place by itself? How far apart two parts are only numbers say. */
+  isEachOnce({ checks, before, after }: Claim): boolean {
+    this.#byCheck ??= this.#indexChecks();
+    const index = this.#byCheck;
+    return (
+      checks.every(({ quoted }) => index.get(quoted.check ?? '')?.length === 1) &&
+      [before, after].every((context) => context.length === 0 || this.#isOnce(context))
+    );
+  }
+
+  #isOnce(lines: readonly string[]): boolean {
+    const places = this.#chain.find(wanted(lines), 'exact');
+    return places.first.length === 1 && !places.more;
+  }
+
+  /** Up to two other places where everything stands exactly; none where too little is quoted to move an edit by. */
+  otherPlaces(claim: Claim): number[] {
+    const contexts = tellingContexts(claim);
+    const byChecks = claim.held && claim.checks.length > 0;
+    // A range moved by contexts alone must be held at both ends.
+    const byContext = contexts === 2 || (contexts === 1 && claim.length === 0);
+    if (!byChecks && !byContext) return [];
+    const reach = isOneCheck(claim) ? CHECK_DRIFT_LINES : this.#lines.length;
+    const places: number[] = [];
+    for (const from of this.#candidates(claim)) {
+      if (places.length === 2) break;
+      const inReach = from !== claim.from && Math.abs(from - claim.from) <= reach;
+      if (inReach && from >= 0 && from + claim.length <= this.#lines.length)
+        if (holdsAt(claim, this.#lines, from) === 'exact') places.push(from);
+    }
+    return places;
+  }
+
+  /** Where the claim would begin so that one part of what it quotes stands; none where that is in too many places. */
+  #candidates(claim: Claim): readonly number[] {
+    const [check] = claim.checks;
+    if (check !== undefined) {
+      this.#byCheck ??= this.#indexChecks();
+      const lines = this.#byCheck.get(check.quoted.check ?? '') ?? [];
+      return lines.length > CHECK_CANDIDATES ? [] : lines.map((at) => at - check.offset);
+    }
+    const { before, after, length } = claim;
+    const [context, offset] = before.length >= after.length ? [before, -before.length] : [after, length];
+    const places = this.#chain.find(wanted(context), 'exact');
+    return places.more ? [] : places.first.map((at) => at - offset);
+  }
+
+  #indexChecks(): ReadonlyMap<string, readonly number[]> {
+    const index = new Map<string, number[]>();
+    for (const { checks } of this.#claims) for (const { quoted } of checks) index.set(quoted.check ?? '', []);
+    for (let at = 0; at < this.#lines.length; at += 1) index.get(checkAt(this.#lines, at + 1) ?? '')?.push(at);
+    return index;
+  }
+
+  /**
+   * What a claim quotes as the file has it there, in stretches of adjacent lines. The two ends of a range are stretches of their own even
+   * where they touch: how far apart they are is said by numbers only.
+   */
+  #stretches({ from, length, checks, before, after }: Claim): readonly Stretch[] {
+    const start: number[] = [];
+    const end: number[] = [];
+    for (let i = before.length; i >= 1; i -= 1) cover(start, from - i);
+    for (const { offset } of checks)
+      for (let near = -1; near <= 1; near += 1) cover(offset === 0 ? start : end, from + offset + near);
+    for (let i = 0; i < after.length; i += 1) cover(length < 2 ? start : end, from + length + i);
+    return [...this.#adjacent(start), ...this.#adjacent(end)];
+  }
+
+  #adjacent(covered: readonly number[]): readonly Stretch[] {
+    const stretches: { next: number; atEnd: boolean; lines: string[] }[] = [];
+    for (const at of covered) {
+      let last = stretches.at(-1);
+      if (last?.next !== at) stretches.push((last = { next: at, atEnd: false, lines: [] }));
+      last.next = at + 1;
+      const line = this.#lines.line(at);
+      if (line === undefined) last.atEnd = true;
+      else last.lines.push(line);
+    }
+    return stretches;
+  }
+}
+
+/** Keeps `places` rising, each once. They come nearly in order, and there are few. */
+const cover = (places: number[], at: number): void => {
+  let i = places.length;
+  while (i > 0 && (places[i - 1] ?? 0) > at) i -= 1;
+  if (i > 0 && places[i - 1] === at) return;
+  if (i === places.length) places.push(at);
+  else places.splice(i, 0, at);
+};
+
+const wanted = (lines: readonly string[]): { readonly text: string }[] => lines.map((text) => ({ text }));

@@ -1,0 +1,203 @@
+/**
+ * structured-edit: line operations as JSON.
+ *
+ *   { "summary": "…", "operations": [ OPERATION, … ], "complete": true, "nonce": "…" }
+ *   insert  {line, content}                 replace {start_line, end_line, content}     delete {start_line, end_line}
+ *   append  {content}                       prepend {content}
+ *
+ * each with `type`, `file_path` and optional `context_before`, `context_after` (the adjacent lines); or by symbol, without contexts:
+ *   insert  {at: {symbol, position: "before" | "after" | "end", line?}, content}
+ *   replace {at: {symbol, line?}, content}              delete  {at: {symbol, line?}}
+ * `symbol` is a definition's qualified name (`Class.method`; structured-edit/symbol.ts says which one is meant), `line` a line inside
+ * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
+ * replace or delete that starts there; appends last.
+ */
+import { type Text, indexOf, NO_LINES } from '../../text/lines.js';
+import { withoutBom } from '../../text/to-splices.js';
+import { type Change, ChangeList, changesPlan, type FilePlan } from '../../text/changes.js';
+import { marksTabs, withoutTabMarks } from '../../listing.js';
+import { readNeedsLines } from './regions.js';
+import { lookUp } from '../../paths.js';
+import { readJson } from '../../text/json.js';
+import { type Placed, OperationLocator } from './locate.js';
+import { type AnyOperation, type Operation, readOperations } from './operations.js';
+import { symbolPlacer } from './symbol.js';
+import type { ContextFile, FormatContext, FormatModule, OfferedFile, Reason, Reading, UsedRung } from '../../types.js';
+
+const OPERATION_REASONS_TOLD = 20; // bound: Refusals told of one structured edit.
+
+const NO_TEXT: Text = { lines: [], ends: [] };
+
+const invalid = (reasons: readonly Reason[], open = false): Reading => ({ kind: 'invalid', open, reasons });
+
+export const structuredEdit: FormatModule = {
+  format: 'structured-edit',
+  read: (body, context) => {
+    const json = readJson(body);
+    if (json.kind !== 'value' || body.slice(json.end).trim() !== '')
+      return { reading: invalid([jsonFault(body, json)], json.kind === 'open'), files: 0, edits: 0 };
+    const needs = readNeedsLines(json.value, context);
+    if (needs !== null) return { reading: needs, files: 0, edits: 0 };
+    const read = readOperations(json.value);
+    if (read.kind === 'invalid') return { reading: invalid(read.reasons), files: 0, edits: read.count };
+    const files = new Set(read.operations.map((operation) => operation.path)).size;
+    return { reading: planAll(read.operations, read.summary, context), files, edits: read.operations.length };
+  },
+};
+
+const jsonFault = (body: string, json: ReturnType<typeof readJson>): Reason => {
+  if (json.kind === 'open')
+    return {
+      code: `cut_inside_${json.inside}`,
+      message: `The JSON ends inside a ${json.inside}. Send the whole answer.`,
+    };
+  const at = json.kind === 'broken' ? json.at : json.end;
+  const line = body.slice(0, at).split('\n').length;
+  const what = json.kind === 'broken' ? json.message : 'text follows after the JSON object';
+  return {
+    code: 'not_json',
+    message: `The answer is not one JSON object: line ${line}: ${what}. Send the JSON object alone.`,
+  };
+};
+
+const planAll = (operations: readonly AnyOperation[], summary: string | null, context: FormatContext): Reading => {
+  const plans: FilePlan[] = [];
+  const rungs: UsedRung[] = [];
+  const notes: Reason[] = [];
+  const reasons: Reason[] = [];
+  const byPath = new Map<string, { file: ContextFile; operations: AnyOperation[] }>();
+  for (const operation of operations) {
+    const found = lookUp(operation.path, context, operation.index);
+    if (!found.ok) {
+      reasons.push(found.reason);
+      continue;
+    }
+    const entry = byPath.get(found.path) ?? { file: found.file, operations: [] };
+    entry.operations.push(operation);
+    byPath.set(found.path, entry);
+  }
+  for (const [path, { file, operations: own }] of byPath) {
+    const lines = file.text === null ? NO_LINES : indexOf(file.text);
+    const marked = marksTabs(lines) && own.some(quotesTabMark);
+    if (marked) notes.push({ code: 'tab_marks', path, message: 'Marks of shown tabs were taken off the answer.' });
+    const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
+    const placed: Placed[] = [];
+    const said = file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain;
+    const byLines = said.filter((operation): operation is Operation => !('symbol' in operation));
+    const locator = new OperationLocator(lines, byLines, path, context.options);
+    const bySymbol = symbolPlacer(file, path, context.options.syntax);
+    for (const operation of said) {
+      if (reasons.length >= OPERATION_REASONS_TOLD) break;
+      const located = 'symbol' in operation ? bySymbol(operation) : locator.locate(operation);
+      const refusal = located.ok
+        ? (outside(located.placed, file, lines.length, path) ?? unseen(located.placed, file, path))
+        : located.reason;
+      if (refusal !== null) reasons.push(refusal);
+      else if (located.ok) {
+        placed.push(located.placed);
+        rungs.push(...located.rungs);
+      }
+    }
+    const overlaps = findOverlaps(placed, path);
+    reasons.push(...overlaps);
+    if (reasons.length === 0) plans.push(changesPlan(path, file.text ?? NO_TEXT, compose(placed)));
+  }
+  if (reasons.length > 0) return { kind: 'refused', reasons };
+  if (operations.length === 0) notes.push({ code: 'no_edits', message: 'The answer holds no operation.' });
+  return { kind: 'plans', plans, rungs, notes, ...(summary === null ? {} : { summary }) };
+};
+
+const textsOf = (operation: AnyOperation): readonly string[] => [
+  ...(operation.before ?? []),
+  ...(operation.after ?? []),
+  ...('content' in operation ? operation.content : []),
+];
+const quotesTabMark = (operation: AnyOperation): boolean =>
+  textsOf(operation).some((line) => withoutTabMarks(line) !== line);
+const withLines = (operation: AnyOperation, plain: (line: string) => string): AnyOperation => {
+  const contexts = { before: operation.before?.map(plain) ?? null, after: operation.after?.map(plain) ?? null };
+  return operation.type === 'delete'
+    ? { ...operation, ...contexts }
+    : { ...operation, ...contexts, content: operation.content.map(plain) };
+};
+
+/** An operation outside of the call's region belongs to another call. An insert at a border belongs to the region behind it. */
+const outside = ({ operation, from, to }: Placed, file: OfferedFile, count: number, path: string): Reason | null => {
+  const { region } = file;
+  if (region === undefined) return null;
+  const [first, last] = region;
+  const atEnd = from === count && last === count && operation.type !== 'prepend';
+  const ok = from === to ? (first <= from + 1 && from + 1 <= last) || atEnd : first <= from + 1 && to <= last;
+  if (ok) return null;
+  const what = to > from + 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
+  return {
+    code: 'unseen_lines',
+    path,
+    index: operation.index,
+    message: `The ${operation.type} touches ${what} of ${path}, which lies outside of lines ${first} to ${last}, the part that this call is for. Leave it to the call for that part.`,
+  };
+};
+
+/** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
+const unseen = ({ operation, from, to }: Placed, file: OfferedFile, path: string): Reason | null => {
+  const { seen } = file;
+  if (seen === undefined || operation.type === 'append' || operation.type === 'prepend') return null;
+  const isSeen = (line: number): boolean => seen.some(([a, b]) => a <= line && line <= b);
+  const ok =
+    from === to
+      ? isSeen(from) || isSeen(from + 1)
+      : seen.some(([a, b]) => a <= from + 1 && to <= b) || everySeen(from, to, isSeen);
+  if (ok) return null;
+  const what = to > from + 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
+  const shown = seen.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).slice(0, 30);
+  return {
+    code: 'unseen_lines',
+    path,
+    index: operation.index,
+    message: `The ${operation.type} touches ${what} of ${path}, which the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`,
+  };
+};
+
+const everySeen = (from: number, to: number, isSeen: (line: number) => boolean): boolean => {
+  for (let line = from + 1; line <= to; line += 1) if (!isSeen(line)) return false;
+  return true;
+};
+
+/** Prepends come before inserts at line 1, appends after inserts behind the last line; then the order of the answer. */
+const RANK: Readonly<Record<AnyOperation['type'], number>> = {
+  prepend: 0,
+  insert: 1,
+  append: 2,
+  replace: 3,
+  delete: 3,
+};
+const inOrder = (placed: readonly Placed[]): Placed[] =>
+  [...placed].sort(
+    (a, b) =>
+      a.from - b.from || RANK[a.operation.type] - RANK[b.operation.type] || a.operation.index - b.operation.index,
+  );
+
+const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
+  const reasons: Reason[] = [];
+  let held: Placed | null = null;
+  for (const next of inOrder(placed)) {
+    if (held !== null && next.from < held.to) {
+      const [first, second] = [held.operation.index, next.operation.index].sort((a, b) => a - b);
+      reasons.push({
+        code: 'overlap',
+        path,
+        index: second ?? 0,
+        message: `Operation ${second ?? 0} (${next.operation.type} at line ${next.from + 1}) overlaps operation ${first ?? 0} (lines ${held.from + 1} to ${held.to}) in ${path}. Say both changes in one operation.`,
+      });
+    }
+    if (held === null || next.to > held.to) held = next;
+  }
+  return reasons;
+};
+
+const compose = (placed: readonly Placed[]): readonly Change[] => {
+  const list = new ChangeList();
+  for (const { operation, from, to } of inOrder(placed))
+    list.put(from, to, operation.type === 'delete' ? [] : operation.content);
+  return list.done();
+};

@@ -1,0 +1,154 @@
+/**
+ * Where an operation means: its number is right when every check and context that it quotes stands there. Otherwise the one other
+ * place where all of that stands (rung `line_drift`). A bare number without either is the rung `unchecked_lines`; so is a number that
+ * decides between places with the same text, or an end of a range that nothing quoted covers, in a file that may have changed since.
+ */
+import type { Rung } from '../../../shared/formats.js';
+import { isKnownBase, LEVELS, levelsOn, rungOn } from '../../locate/likeness.js';
+import type { LineIndex } from '../../text/lines.js';
+import { checkAt } from '../../listing.js';
+import { describeNearest, differs, nearest } from '../../locate/nearest.js';
+import { type Claim, claimOf, holdsAt, holdsContext, isOneCheck, ClaimFinder } from './claims.js';
+import type { AnyOperation, Operation } from './operations.js';
+import type { ApplyOptions, Reason, UsedRung } from '../../types.js';
+
+/** An operation in its place: base lines [from, to) (0-based) become `content`; from === to for inserts. */
+export interface Placed {
+  readonly operation: AnyOperation;
+  readonly from: number;
+  readonly to: number;
+}
+export type Located =
+  | { readonly ok: true; readonly placed: Placed; readonly rungs: readonly UsedRung[] }
+  | { readonly ok: false; readonly reason: Reason };
+
+/** Finds operations in one file. `locate` is called with some of `operations`. */
+export class OperationLocator {
+  readonly #lines: LineIndex;
+  readonly #path: string;
+  readonly #options: ApplyOptions;
+  readonly #known: boolean;
+  readonly #claims: ReadonlyMap<Operation, Claim>;
+  readonly #finder: ClaimFinder;
+
+  constructor(lines: LineIndex, operations: readonly Operation[], path: string, options: ApplyOptions) {
+    this.#lines = lines;
+    this.#path = path;
+    this.#options = options;
+    this.#known = isKnownBase(path, options);
+    this.#claims = new Map(operations.map((operation) => [operation, claimOf(operation, lines.length)]));
+    this.#finder = new ClaimFinder(lines, [...this.#claims.values()]);
+  }
+
+  locate(operation: Operation): Located {
+    const [lines, path] = [this.#lines, this.#path];
+    const claim = this.#claims.get(operation) ?? claimOf(operation, lines.length);
+    const at = { path, index: operation.index };
+    const last = claim.from + claim.length;
+    const limit = operation.type === 'insert' ? lines.length + 1 : lines.length;
+    if (last > lines.length)
+      return {
+        ok: false,
+        reason: {
+          code: 'out_of_range',
+          ...at,
+          message: `The ${operation.type} names ${claim.length > 1 ? `lines ${claim.from + 1} to ${last}` : `line ${Math.max(last, claim.from + 1)}`}; ${path} has ${lines.length} lines, so the last that may be named is ${limit}.`,
+        },
+      };
+    const rung = (name: Rung, from: number): UsedRung => ({ rung: name, ...at, line: from + 1 });
+    const allowed = (name: Rung): boolean => rungOn(name, this.#options.rungs);
+    const place = (from: number, rungs: readonly UsedRung[]): Located => ({
+      ok: true,
+      placed: { operation, from, to: from + claim.length },
+      rungs,
+    });
+
+    const level = holdsAt(claim, lines, claim.from);
+    if (level !== null) {
+      // A looser rung that is on takes in what a stricter one that is off would.
+      const used =
+        level === 'exact'
+          ? level
+          : levelsOn(this.#options.rungs).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
+      if (used === undefined) return { ok: false, reason: mismatch(claim, operation, lines, path, [], level as Rung) };
+      const rungs: UsedRung[] = used === 'exact' ? [] : [rung(used, claim.from)];
+      const doubt = this.#doubt(claim);
+      if (doubt === null) return place(claim.from, rungs);
+      if (allowed('unchecked_lines')) return place(claim.from, [...rungs, rung('unchecked_lines', claim.from)]);
+      const message = `The ${operation.type} names line ${claim.from + 1} ${doubt}`;
+      return { ok: false, reason: { code: 'unchecked_lines', ...at, message } };
+    }
+    // Both ends of a file are where they are: what is said of them cannot mean another place.
+    const movable = operation.type !== 'append' && operation.type !== 'prepend' && allowed('line_drift');
+    const drifted = movable ? this.#finder.otherPlaces(claim) : [];
+    const [only] = drifted;
+    if (only !== undefined && drifted.length === 1) {
+      // Where the file may have changed, one check proves too little to move an edit by, and so do parts that stand elsewhere too.
+      const proven = this.#known || (!isOneCheck(claim) && this.#finder.isEachOnce(claim));
+      if (proven) return place(only, [rung('line_drift', only)]);
+      if (allowed('unchecked_lines')) return place(only, [rung('line_drift', only), rung('unchecked_lines', only)]);
+    }
+    return { ok: false, reason: mismatch(claim, operation, lines, path, drifted) };
+  }
+
+  /** Why the number alone tells where, as the end of a sentence; null: what is quoted tells it. */
+  #doubt(claim: Claim): string | null {
+    if (claim.bareEnds) {
+      const example = checkAt(this.#lines, claim.from + 1) ?? 'k3f';
+      return `by its bare number. Quote the check of the listing (for example "${claim.from + 1}:${example}"), at both ends of a range.`;
+    }
+    if (this.#known) return null;
+    if (!claim.held)
+      return 'and quotes one end of its range only, so the other is a bare number. Quote the checks of the listing at both ends.';
+    if (!this.#finder.isRepeated(claim)) return null;
+    return 'and quotes text that stands in other places too, so only the number tells which, and the file may have changed since it was shown. Quote more adjacent lines in `context_before` and `context_after`, until they stand in one place.';
+  }
+}
+
+const mismatch = (
+  claim: Claim,
+  operation: Operation,
+  lines: LineIndex,
+  path: string,
+  drifted: readonly number[] = [],
+  /** All of it stands there, but for what this rung would allow. */
+  off?: Rung,
+): Reason => {
+  const at = { path, index: operation.index };
+  const repeated =
+    drifted.length > 1
+      ? ` What it quotes stands in more than one other place, for example at lines ${drifted.map((p) => p + 1).join(' and ')}.`
+      : '';
+  const wrong = claim.checks.find(({ offset, quoted }) => checkAt(lines, claim.from + offset + 1) !== quoted.check);
+  if (wrong !== undefined) {
+    const { line, check } = wrong.quoted;
+    const real = lines.line(line - 1);
+    const found =
+      real === undefined
+        ? 'there is no such line'
+        : `that line is ${line}:${checkAt(lines, line) ?? ''}| ${clip(real)}`;
+    return {
+      code: 'check_mismatch',
+      ...at,
+      message: `The ${operation.type} quotes ${line}:${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`,
+    };
+  }
+  const beforeFails = holdsContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';
+  const [key, wanted, from] = beforeFails
+    ? (['context_before', claim.before, claim.from - claim.before.length] as const)
+    : (['context_after', claim.after, claim.from + claim.length] as const);
+  const i = wanted.findIndex((line, n) => lines.line(from + n) !== line);
+  const expected = wanted[i] ?? '';
+  const found = lines.line(from + i);
+  const difference =
+    found === undefined
+      ? `expected ${clip(expected)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
+      : `line ${from + i + 1} differs in ${differs(expected, found)}: expected ${clip(expected)}, found ${clip(found)}`;
+  return {
+    code: 'context_mismatch',
+    ...at,
+    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated}${off === undefined ? '' : ` The rung \`${off}\`, which takes it for the same, is off.`} Quote the adjacent lines exactly, or number and check from the listing.`,
+  };
+};
+
+const clip = (line: string): string => JSON.stringify(line.length > 160 ? `${line.slice(0, 160)}…` : line);

@@ -1,0 +1,220 @@
+/** Reads the JSON of a structured edit into operations, each checked for its keys and types; a fault names the operation's index. */
+import { BOUNDS } from '../../../shared/limits.js';
+import { tooManyEdits } from '../../answer-size.js';
+import { type Json, isJsonObject } from '../../text/json.js';
+import { answerLines } from '../../text/codec.js';
+import type { Reason } from '../../types.js';
+
+/** A line as the answer names it: its 1-based number and, where quoted, the check of the listing. */
+export interface QuotedLine {
+  readonly line: number;
+  readonly check: string | null;
+}
+
+interface Common {
+  /** 0-based place in the answer. */
+  readonly index: number;
+  readonly path: string;
+  /** Adjacent lines as the answer quotes them; null: not given. */
+  readonly before: readonly string[] | null;
+  readonly after: readonly string[] | null;
+}
+/** A definition as the answer names it (`structured-edit/symbol.ts`). */
+export interface SymbolPoint {
+  readonly name: string;
+  /** Where an insert goes; null for the other types. */
+  readonly position: 'before' | 'after' | 'end' | null;
+  /** A line inside the definition that is meant, where several have the name. */
+  readonly line: QuotedLine | null;
+}
+export type SymbolOperation =
+  | (Common & {
+      readonly type: 'insert' | 'replace';
+      readonly symbol: SymbolPoint;
+      readonly content: readonly string[];
+    })
+  | (Common & { readonly type: 'delete'; readonly symbol: SymbolPoint });
+export type AnyOperation = Operation | SymbolOperation;
+/** One that names lines. */
+export type Operation =
+  | (Common & { readonly type: 'insert'; readonly at: QuotedLine; readonly content: readonly string[] })
+  | (Common & {
+      readonly type: 'replace';
+      readonly start: QuotedLine;
+      readonly end: QuotedLine;
+      readonly content: readonly string[];
+    })
+  | (Common & { readonly type: 'delete'; readonly start: QuotedLine; readonly end: QuotedLine })
+  | (Common & { readonly type: 'append'; readonly content: readonly string[] })
+  | (Common & { readonly type: 'prepend'; readonly content: readonly string[] });
+
+export type OperationsRead =
+  | { readonly kind: 'operations'; readonly operations: readonly AnyOperation[]; readonly summary: string | null }
+  /** `count`: operations that the answer holds, good ones too. */
+  | { readonly kind: 'invalid'; readonly reasons: readonly Reason[]; readonly count: number };
+
+const COMMON_KEYS = ['type', 'file_path', 'context_before', 'context_after'];
+const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
+  insert: [...COMMON_KEYS, 'line', 'content'],
+  replace: [...COMMON_KEYS, 'start_line', 'end_line', 'content'],
+  delete: [...COMMON_KEYS, 'start_line', 'end_line'],
+  append: [...COMMON_KEYS, 'content'],
+  prepend: [...COMMON_KEYS, 'content'],
+};
+/** What a place by symbol takes instead of line numbers and contexts. */
+const SYMBOL_KEYS: Readonly<Record<string, readonly string[]>> = {
+  insert: ['type', 'file_path', 'at', 'content'],
+  replace: ['type', 'file_path', 'at', 'content'],
+  delete: ['type', 'file_path', 'at'],
+};
+const POSITIONS = ['before', 'after', 'end'] as const;
+const TOP_KEYS = ['summary', 'operations', 'complete', 'nonce'];
+
+type Fields = Readonly<Record<string, Json>>;
+/** A fault on its way to its operation's reason. */
+class Fault extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const readOperations = (value: Json): OperationsRead => {
+  const invalid = (code: string, message: string): OperationsRead => ({
+    kind: 'invalid',
+    reasons: [{ code, message }],
+    count: 0,
+  });
+  if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object.');
+  const unknown = Object.keys(value).find((key) => !TOP_KEYS.includes(key));
+  if (unknown !== undefined)
+    return invalid(
+      'unknown_key',
+      `The object has the unknown key ${JSON.stringify(unknown)}; known are ${TOP_KEYS.join(', ')}.`,
+    );
+  const { operations, summary } = value;
+  if (!Array.isArray(operations)) return invalid('no_operations', 'The object has no array `operations`.');
+  if (operations.length > BOUNDS.maxAnswer_edits) return { kind: 'invalid', reasons: [tooManyEdits()], count: 0 };
+  if (summary !== undefined && summary !== null && typeof summary !== 'string')
+    return invalid('wrong_type', '`summary` must be a string.');
+
+  const read: AnyOperation[] = [];
+  const reasons: Reason[] = [];
+  for (const [index, item] of (operations as readonly Json[]).entries()) {
+    try {
+      read.push(readOperation(item, index));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const path = isJsonObject(item) && typeof item.file_path === 'string' ? { path: item.file_path } : {};
+      reasons.push({ code: error.code, ...path, index, message: error.message });
+    }
+  }
+  if (reasons.length > 0) return { kind: 'invalid', reasons, count: operations.length };
+  return { kind: 'operations', operations: read, summary: summary ?? null };
+};
+
+const readOperation = (item: Json, index: number): AnyOperation => {
+  if (!isJsonObject(item)) throw new Fault('wrong_type', 'The operation is not an object.');
+  const { type } = item;
+  if (typeof type !== 'string' || !Object.hasOwn(KEYS, type))
+    throw new Fault(
+      'unknown_operation',
+      `The operation's \`type\` is ${JSON.stringify(type ?? null)}; it must be one of ${Object.keys(KEYS).join(', ')}.`,
+    );
+  const kind = type as Operation['type'];
+  const bySymbol = (item.at ?? null) !== null;
+  const allowed = bySymbol ? SYMBOL_KEYS[kind] : KEYS[kind];
+  if (allowed === undefined)
+    throw new Fault(
+      'unknown_key',
+      `A place by symbol (\`at\`) is for insert, replace and delete; ${kind} has its own place.`,
+    );
+  const unknown = Object.keys(item).find((key) => !allowed.includes(key) && item[key] !== null);
+  if (unknown !== undefined)
+    throw new Fault(
+      'unknown_key',
+      `A ${kind} operation ${bySymbol ? 'with `at` ' : ''}has no key ${JSON.stringify(unknown)}; it has ${allowed.join(', ')}.`,
+    );
+  const path = text(item, 'file_path');
+  if (path === null || path === '') throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
+  const before = context(item, 'context_before');
+  const after = context(item, 'context_after');
+  // Each object names all its keys: what is common to them, spread, takes ten times as long for ten thousand of them.
+  if (bySymbol) {
+    const symbol = symbolPoint(item.at ?? null, kind);
+    if (kind === 'delete') return { index, path, before, after, type: kind, symbol };
+    if (kind === 'insert' || kind === 'replace')
+      return { index, path, before, after, type: kind, symbol, content: content(item, kind) };
+  }
+  if (kind === 'insert') {
+    const at = quotedLine(item, 'line');
+    return { index, path, before, after, type: kind, at, content: content(item, kind) };
+  }
+  if (kind === 'append' || kind === 'prepend')
+    return { index, path, before, after, type: kind, content: content(item, kind) };
+  const start = quotedLine(item, 'start_line');
+  const end = quotedLine(item, 'end_line');
+  if (start.line > end.line)
+    throw new Fault('wrong_range', `\`start_line\` ${start.line} lies after \`end_line\` ${end.line}.`);
+  if (kind === 'delete') return { index, path, before, after, type: kind, start, end };
+  return { index, path, before, after, type: kind, start, end, content: content(item, kind) };
+};
+
+const symbolPoint = (at: Json, kind: Operation['type']): SymbolPoint => {
+  if (!isJsonObject(at)) throw new Fault('wrong_type', '`at` must be an object, like {"symbol": "Class.method"}.');
+  const unknown = Object.keys(at).find((key) => !['symbol', 'position', 'line'].includes(key));
+  if (unknown !== undefined)
+    throw new Fault(
+      'unknown_key',
+      `\`at\` has the unknown key ${JSON.stringify(unknown)}; known are symbol, position, line.`,
+    );
+  const name = text(at, 'symbol')?.trim() ?? '';
+  if (name === '') throw new Fault('missing_key', '`at` needs `symbol`, the name of a definition.');
+  const said = text(at, 'position');
+  const position = POSITIONS.find((word) => word === said) ?? null;
+  if (kind === 'insert' ? position === null : said !== null)
+    throw new Fault(
+      'wrong_position',
+      kind === 'insert'
+        ? `The insert at a symbol needs \`position\`, one of ${POSITIONS.join(', ')}; it is ${JSON.stringify(said)}.`
+        : `\`position\` is for inserts; a ${kind} means the whole definition.`,
+    );
+  return { name, position, line: (at.line ?? null) === null ? null : quotedLine(at, 'line') };
+};
+
+const text = (item: Fields, key: string): string | null => {
+  const value = item[key] ?? null;
+  if (value !== null && typeof value !== 'string') throw new Fault('wrong_type', `\`${key}\` must be a string.`);
+  return value;
+};
+
+/** Adjacent lines; an empty string quotes nothing. */
+const context = (item: Fields, key: string): readonly string[] | null => {
+  const lines = answerLines(text(item, key) ?? '');
+  return lines.length > 0 ? lines : null;
+};
+
+const content = (item: Fields, kind: Operation['type']): readonly string[] => {
+  const value = text(item, 'content');
+  if (value === null) throw new Fault('missing_key', `The ${kind} operation needs \`content\`.`);
+  if (value === '' && kind !== 'replace')
+    throw new Fault('empty_content', `The \`content\` of ${kind} is empty; \`"\\n"\` is one empty line.`);
+  return answerLines(value);
+};
+
+/** `1200`, `"1200"` or `"1200:k3f"` as the listing shows it. */
+const quotedLine = (item: Fields, key: string): QuotedLine => {
+  const value = item[key] ?? null;
+  if (value === null) throw new Fault('missing_key', `The operation needs \`${key}\`.`);
+  const quoted = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  const match = /^(\d{1,9})(?::([0-9a-z]{3}))?\|?$/.exec(quoted);
+  if (match?.[1] === undefined)
+    throw new Fault(
+      'wrong_type',
+      `\`${key}\` must be a line as the listing shows it, like "1200:k3f"; it is ${JSON.stringify(value)}.`,
+    );
+  const line = Number(match[1]);
+  if (line < 1) throw new Fault('out_of_range', `\`${key}\` is 0; lines count from 1.`);
+  return { line, check: match[2] ?? null };
+};

@@ -1,0 +1,162 @@
+/**
+ * Places by symbol: `at: {symbol, position, line}`.
+ *
+ *   symbol    a qualified name, `Class.method` (`::` counts as `.`). The one definition with exactly this name is meant; where there is
+ *             none, the one whose name ends in it. Several are refused with all of them, unless `line` lies in exactly one.
+ *   replace, delete   the whole lines of the definition, with its decorators, attributes and modifiers. The comment directly above
+ *             stays at a replace and goes at a delete.
+ *   insert    position `before` (and before the comment directly above), `after`, or `end`: before the closing line of its body.
+ *
+ * A definition with a syntax error inside, or one that shares a line with other code, is refused: its lines would be a guess.
+ */
+import { indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
+import { checkAt } from '../../listing.js';
+import type { Located } from './locate.js';
+import type { SymbolOperation } from './operations.js';
+import type { Outline, SymbolPlace, Syntax, SyntaxFault } from '../../syntax-port.js';
+import type { ContextFile, Reason } from '../../types.js';
+
+const SYMBOL_CANDIDATES = 12; // bound: Symbols of a like name, named in a refusal.
+
+const INSTEAD = 'Quote line numbers with their checks from the listing instead.';
+
+/** Places the operations of one file; its syntax tree is read at the first of them. */
+export const symbolPlacer = (
+  file: ContextFile,
+  path: string,
+  syntax: Syntax | undefined,
+): ((operation: SymbolOperation) => Located) => {
+  const index = file.text === null ? NO_LINES : indexOf(file.text);
+  let outline: Outline | null = null;
+  return (operation) => {
+    if (syntax === undefined)
+      return refuse(
+        operation,
+        path,
+        'symbol_unsupported',
+        `Places by symbol (\`at\`) need a syntax tree, and none is read here. ${INSTEAD}`,
+      );
+    outline ??= syntax.outline(path, index.all);
+    if (outline.kind === 'unread')
+      return refuse(
+        operation,
+        path,
+        outline.code,
+        `\`at\` cannot name ${JSON.stringify(operation.symbol.name)}: ${outline.why} ${INSTEAD}`,
+      );
+    const found = find(operation, path, index, outline);
+    return 'code' in found ? { ok: false, reason: found } : place(operation, path, found);
+  };
+};
+
+const refuse = (
+  { index }: SymbolOperation,
+  path: string,
+  code: string,
+  message: string,
+): Extract<Located, { ok: false }> => ({
+  ok: false,
+  reason: { code, path, index, message },
+});
+
+type Read = Extract<Outline, { kind: 'read' }>;
+
+/** The one definition that is meant, or why there is not exactly one. */
+const find = (
+  operation: SymbolOperation,
+  path: string,
+  lines: LineIndex,
+  { symbols, faults }: Read,
+): SymbolPlace | Reason => {
+  const { name, line } = operation.symbol;
+  const no = (code: string, message: string): Reason => refuse(operation, path, code, message).reason;
+  const wanted = name.replaceAll('::', '.');
+  const exact = symbols.filter(({ qualified }) => qualified === wanted);
+  const named = exact.length > 0 ? exact : symbols.filter(({ qualified }) => qualified.endsWith(`.${wanted}`));
+  if (line !== null && line.check !== null && checkAt(lines, line.line) !== line.check)
+    return no(
+      'check_mismatch',
+      `\`at\` quotes ${line.line}:${line.check}, which is not how line ${line.line} of ${path} is listed. Quote number and check from the listing.`,
+    );
+  const meant = line === null ? named : named.filter(({ lead, to }) => lead < line.line && line.line <= to);
+  const [only] = meant;
+  if (only === undefined)
+    return no(
+      'symbol_missing',
+      named.length > 0
+        ? `No definition ${JSON.stringify(name)} of ${path} holds line ${line?.line ?? 0}; there is ${listed(named)}.`
+        : `${path} has no definition ${JSON.stringify(name)}. ${nearNames(wanted, symbols)} Name one of these, or quote line numbers with their checks.`,
+    );
+  if (meant.length > 1)
+    return no(
+      'symbol_repeated',
+      `${path} has ${meant.length} definitions ${JSON.stringify(name)}: ${listed(meant)}. Say the whole name, or \`line\` with a line of the one that you mean.`,
+    );
+  const hiding = faults.find((fault) => mayHide(fault, only, wanted, lines));
+  if (only.broken || hiding !== undefined)
+    return no(
+      'symbol_unclear',
+      `${hiding === undefined ? 'A syntax error' : `The syntax error at ${linesOf(hiding.from, hiding.to + 1)}`} of ${path} makes it unclear where ${only.qualified} begins and ends, or whether it is the only one. ${INSTEAD}`,
+    );
+  return only;
+};
+
+/** An error inside the definition moves its end; one that holds the name may be a second definition. */
+const mayHide = (fault: SyntaxFault, only: SymbolPlace, wanted: string, lines: LineIndex): boolean => {
+  if (only.broken) return fault.from < only.to && fault.to >= only.from;
+  const last = wanted.slice(wanted.lastIndexOf('.') + 1);
+  return lines.range(fault.from, fault.to + 1).some((line) => line.includes(last));
+};
+
+const place = (operation: SymbolOperation, path: string, symbol: SymbolPlace): Located => {
+  const { qualified, from, to, lead, bodyEnd } = symbol;
+  if (symbol.shares)
+    return refuse(
+      operation,
+      path,
+      'symbol_shares_line',
+      `${qualified} (${linesOf(from, to)} of ${path}) shares a line with other code. ${INSTEAD}`,
+    );
+  const at = (first: number, behind: number): Located => ({
+    ok: true,
+    placed: { operation, from: first, to: behind },
+    rungs: [],
+  });
+  if (operation.type === 'replace') return at(from, to);
+  if (operation.type === 'delete') return at(lead, to);
+  if (operation.symbol.position === 'before') return at(lead, lead);
+  if (operation.symbol.position === 'after') return at(to, to);
+  return bodyEnd === null
+    ? refuse(
+        operation,
+        path,
+        'symbol_without_body',
+        `${qualified} (${linesOf(from, to)} of ${path}) has no body with a closing line of its own, so nothing can be put at its end. Replace it.`,
+      )
+    : at(bodyEnd, bodyEnd);
+};
+
+const linesOf = (from: number, to: number): string =>
+  to - from > 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
+const described = ({ qualified, kind, from, to }: SymbolPlace): string =>
+  `${qualified} (${kind}, ${linesOf(from, to)})`;
+const listed = (symbols: readonly SymbolPlace[]): string => {
+  const shown = symbols.slice(0, SYMBOL_CANDIDATES).map(described).join(', ');
+  return symbols.length > SYMBOL_CANDIDATES ? `${shown} and ${symbols.length - SYMBOL_CANDIDATES} more` : shown;
+};
+
+/** Definitions whose last name is the same but for capitals, or holds it or is held by it; else the outermost ones. */
+const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {
+  if (symbols.length === 0) return 'It defines nothing that can be named.';
+  const last = (name: string): string => name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+  const want = last(wanted);
+  const same = symbols.filter(({ qualified }) => last(qualified) === want);
+  const near = symbols.filter(
+    ({ qualified }) => last(qualified).includes(want) || (last(qualified).length > 2 && want.includes(last(qualified))),
+  );
+  const outer = symbols.filter(({ qualified }) => !qualified.includes('.'));
+  const found = [same, near].find((some) => some.length > 0);
+  return found === undefined
+    ? `It defines ${listed(outer.length > 0 ? outer : symbols)}.`
+    : `The nearest it defines: ${listed(found)}.`;
+};

@@ -1,0 +1,175 @@
+/** One hunk of a unified diff: how far it reaches, and its lines. The place in the file is found elsewhere (`unified-diff/locate.ts`). */
+
+export interface AnswerLine {
+  readonly text: string;
+  /** The line ended in CRLF; a CR before a missing line end belongs to the text. */
+  readonly returned: boolean;
+}
+
+export interface HunkLine {
+  readonly sign: ' ' | '-' | '+';
+  /** The line without its sign. */
+  readonly text: string;
+  /** The line as it stands in the answer. */
+  readonly raw: string;
+  /** A context line that came without its blank. */
+  readonly unsigned: boolean;
+  /** `\ No newline at end of file` follows. */
+  noNewline: boolean;
+}
+
+export interface Hunk {
+  /** 0-based line that the header states for each side: the first of the hunk, or the place between lines where the side has none; -1: it states none. */
+  readonly oldAt: number;
+  readonly newAt: number;
+  /** Numbers of lines that the header states. */
+  readonly oldCount: number;
+  readonly newCount: number;
+  readonly lines: readonly HunkLine[];
+  readonly oldLines: number;
+  readonly newLines: number;
+  /** 1-based line of the answer where the header stands. */
+  readonly answerLine: number;
+}
+
+const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: .*)?$/;
+const NO_NEWLINE = /^\\ No newline at end of file/i;
+/** Few lines are worth the expression. */
+const isNoNewline = (line: string): boolean => line.startsWith('\\') && NO_NEWLINE.test(line);
+
+export const isHunkHeader = (line: string): boolean => HEADER.test(line);
+
+/** A line that begins something else, whatever counts say. */
+const isHard = (line: string): boolean => isHunkHeader(line) || line.startsWith('diff --git ');
+/** Also the pair of lines that begins a file without `diff --git`; inside the counts they are a removed `-- x` and an added `++ y`. */
+const isSoft = (lines: readonly AnswerLine[], at: number): boolean =>
+  (lines[at]?.text.startsWith('--- ') ?? false) &&
+  (lines[at + 1]?.text.startsWith('+++ ') ?? false) &&
+  isHunkHeader(lines[at + 2]?.text ?? '');
+
+const signed = (line: string): boolean => /^[ +\-\\]/.test(line);
+
+export type ReadHunk =
+  | { readonly ok: true; readonly hunk: Hunk; readonly next: number }
+  /** `open`: the answer ends before the hunk does. */
+  | { readonly ok: false; readonly open: boolean; readonly code: string; readonly message: string };
+
+/**
+ * The hunk whose header is line `at`. `fence`: the closing fence of the block round the diff, where there is one. `whole`: the answer
+ * is known not to be cut; otherwise a last hunk with fewer lines than its header states is taken for a cut one.
+ */
+export const readHunk = (lines: readonly AnswerLine[], at: number, fence: string | null, whole: boolean): ReadHunk => {
+  const [, oldStart = '', oldN, newStart = '', newN] = HEADER.exec(lines[at]?.text ?? '') ?? [];
+  const oldCount = Number(oldN ?? 1);
+  const newCount = Number(newN ?? 1);
+  const ends = (i: number): boolean => {
+    const line = lines[i];
+    return line === undefined || isHard(line.text) || (fence !== null && line.text === fence);
+  };
+  const end = endByCounts(lines, at + 1, oldCount, newCount, ends) ?? endByShape(lines, at + 1, ends);
+  const body = toHunkLines(lines, at + 1, end);
+  if ('code' in body) return { ok: false, open: false, ...body };
+  let [oldLines, newLines] = [0, 0];
+  for (const { sign } of body) {
+    if (sign !== '+') oldLines += 1;
+    if (sign !== '-') newLines += 1;
+  }
+  if (!whole && (oldLines < oldCount || newLines < newCount) && restIsBlank(lines, end)) {
+    const message = `The hunk "${lines[at]?.text ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
+    return { ok: false, open: true, code: 'cut_hunk', message };
+  }
+  // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
+  const place = (start: string, count: number): number => (count === 0 ? Number(start) : Number(start) - 1);
+  return {
+    ok: true,
+    hunk: {
+      oldAt: place(oldStart, oldCount),
+      newAt: place(newStart, newCount),
+      oldCount,
+      newCount,
+      lines: body,
+      oldLines,
+      newLines,
+      answerLine: at + 1,
+    },
+    next: end,
+  };
+};
+
+const restIsBlank = (lines: readonly AnswerLine[], from: number): boolean => {
+  for (let i = from; i < lines.length; i++) if (lines[i]?.text !== '') return false;
+  return true;
+};
+
+/** Where the hunk ends if its counts are right, or null: they run into something else, or lines of a hunk still follow. */
+const endByCounts = (
+  lines: readonly AnswerLine[],
+  from: number,
+  oldCount: number,
+  newCount: number,
+  ends: (i: number) => boolean,
+): number | null => {
+  let i = from;
+  let oldLeft = oldCount;
+  let newLeft = newCount;
+  while (oldLeft > 0 || newLeft > 0) {
+    if (ends(i)) return null;
+    const line = lines[i++]?.text ?? '';
+    if (isNoNewline(line)) continue;
+    if (!line.startsWith('+')) oldLeft--;
+    if (!line.startsWith('-')) newLeft--;
+    if (oldLeft < 0 || newLeft < 0) return null;
+  }
+  if (isNoNewline(lines[i]?.text ?? '')) i++;
+  let after = i;
+  while (!ends(after) && lines[after]?.text === '') after++;
+  return ends(after) || isSoft(lines, after) || !signed(lines[after]?.text ?? '') || isSignature(lines, after)
+    ? i
+    : null;
+};
+
+/** `git format-patch` ends a mail with `-- ` and git's version. */
+export const isSignature = (lines: readonly AnswerLine[], at: number): boolean =>
+  /^-- ?$/.test(lines[at]?.text ?? '') && /^\d+\.\d+/.test(lines[at + 1]?.text ?? '');
+
+/** Where the hunk ends by what its lines look like; blank lines before that point separate, they are no context. */
+const endByShape = (lines: readonly AnswerLine[], from: number, ends: (i: number) => boolean): number => {
+  let i = from;
+  while (!ends(i) && !isSoft(lines, i)) i++;
+  while (i > from && lines[i - 1]?.text === '') i--;
+  return i;
+};
+
+const toHunkLines = (
+  lines: readonly AnswerLine[],
+  from: number,
+  to: number,
+): HunkLine[] | { readonly code: string; readonly message: string } => {
+  const result: HunkLine[] = [];
+  for (let i = from; i < to; i++) {
+    const { text: raw, returned } = lines[i] ?? { text: '', returned: false };
+    if (isNoNewline(raw)) {
+      const before = result.at(-1);
+      if (before === undefined || before.noNewline)
+        return { code: 'stray_line', message: `Line ${i + 1} of the answer, "${raw}", follows no line of a hunk.` };
+      before.noNewline = true;
+      continue;
+    }
+    const unsigned = !/^[ +-]/.test(raw);
+    const sign = unsigned ? ' ' : (raw[0] as HunkLine['sign']);
+    // A CR right before the missing line end is part of the line: only the diff's own LF was taken off.
+    const keepsReturn = returned && isNoNewline(lines[i + 1]?.text ?? '') && lines[i + 1]?.returned === false;
+    const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
+    result.push({ sign, text, raw, unsigned, noNewline: false });
+  }
+  const hasNote = result.some((line) => line.noNewline);
+  for (const side of hasNote ? ['-', '+'] : []) {
+    const lines = result.filter((line) => line.sign === ' ' || line.sign === side);
+    if (lines.slice(0, -1).some((line) => line.noNewline))
+      return {
+        code: 'stray_line',
+        message: `In the hunk at line ${from} of the answer, lines follow \`\\ No newline at end of file\`.`,
+      };
+  }
+  return result;
+};

@@ -1,0 +1,265 @@
+/**
+ * Where each hunk of a file belongs.
+ *
+ * The pre-image (context and removed lines) is looked for exactly, then rung by rung. Where it stands exactly at the stated line that
+ * place wins, provided the header is sound: counts right, and the new side's line agreeing with what the hunks before have added. If it
+ * stands elsewhere too the number decides, which is the rung `unchecked_lines` unless the file is known to be the one that the answer was
+ * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
+ */
+import { type Text, indexOf, type LineIndex, longestOf, standingOnce } from '../../text/lines.js';
+import type { Rung, RungSettings } from '../../../shared/formats.js';
+import { LineChain, type Places, type WantedLine } from '../../locate/line-chain.js';
+import { type Level, levelsOn, levelBetween, rungOn } from '../../locate/likeness.js';
+import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
+import { describeNearest, nearest } from '../../locate/nearest.js';
+import type { Hunk, HunkLine } from './hunk.js';
+
+export interface Located {
+  readonly hunk: Hunk;
+  /** 0-based first line of the base that it covers. */
+  readonly at: number;
+  readonly rungs: readonly Rung[];
+}
+export type Location =
+  | { readonly ok: true; readonly located: Located }
+  | { readonly ok: false; readonly code: string; readonly message: string };
+
+const oldSide = (hunk: Hunk): HunkLine[] => hunk.lines.filter((line) => line.sign !== '+');
+const longestText = (lines: readonly HunkLine[]): string | undefined => longestOf(lines.map((line) => line.text));
+const longestOld = (hunk: Hunk): string | undefined => longestText(oldSide(hunk));
+const wrongCounts = (hunk: Hunk): boolean => hunk.oldLines !== hunk.oldCount || hunk.newLines !== hunk.newCount;
+
+/** Lines that a search may look for: the old side in both readings, and signed lines as they stand (see `mayBeContext`). */
+function* wantedTexts(hunks: readonly Hunk[]): Generator<string> {
+  for (const hunk of hunks)
+    for (const line of hunk.lines) {
+      if (line.sign !== '+') yield line.text;
+      yield line.raw;
+    }
+}
+function* oldTexts(hunks: readonly Hunk[]): Generator<string> {
+  for (const hunk of hunks) for (const line of hunk.lines) if (line.sign !== '+') yield line.text;
+}
+
+/** Finds hunks in one file. `locate` is called with its hunks in their order. */
+export class HunkLocator {
+  readonly #index: LineIndex;
+  /** Knows the lines as they are signed. */
+  readonly #plain: LineChain;
+  readonly #hunks: readonly Hunk[];
+  #both: LineChain | null = null;
+  #once: ReadonlySet<string> | null = null;
+  readonly #rungs: RungSettings | undefined;
+  readonly #known: boolean;
+  #added = 0;
+  #end = 0;
+
+  /** `known`: this text is the one that the diff was made for. */
+  constructor(text: Text, hunks: readonly Hunk[], rungs: RungSettings | undefined, known: boolean) {
+    this.#index = indexOf(text);
+    this.#known = known;
+    this.#hunks = hunks;
+    this.#plain = new LineChain(this.#index, () => oldTexts(hunks));
+    this.#rungs = rungs;
+  }
+
+  /** Knows the lines in both readings: few diffs need it. */
+  get #chain(): LineChain {
+    return (this.#both ??= new LineChain(this.#index, () => wantedTexts(this.#hunks)));
+  }
+
+  locate(hunk: Hunk): Location {
+    const sound = !wrongCounts(hunk) && hunk.newAt - hunk.oldAt === this.#added;
+    this.#added += hunk.newLines - hunk.oldLines;
+    const broken = this.#broken(hunk);
+    if (broken) return refused(...broken);
+    const old = oldSide(hunk);
+    if (old.length === 0) return this.#withoutContext(hunk);
+    const found = this.#find(hunk, old, sound);
+    if (!found.ok) return found;
+    const { at } = found.located;
+    const ending = this.#wrongEnding(hunk, at);
+    if (ending !== null) return refused('final_newline', ending);
+    if (at < this.#end)
+      return refused(
+        'overlap',
+        `It belongs at line ${at + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
+      );
+    this.#end = at + old.length;
+    return found;
+  }
+
+  /** Rungs that are off, and damage that leaves two readings. */
+  #broken(hunk: Hunk): [code: string, message: string] | null {
+    const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
+    const bare = hunk.lines.find((line) => line.unsigned);
+    if (bare && !rungOn('lost_blank', this.#rungs))
+      return [
+        'lost_blank',
+        `The line ${JSON.stringify(bare.raw)} starts with neither a blank, \`+\` nor \`-\`. Give context lines their leading blank.`,
+      ];
+    if (!wrongCounts(hunk)) return null;
+    if (!rungOn('counts', this.#rungs))
+      return ['counts', `The counts are wrong: ${counts}. Send the hunk with counts that fit.`];
+    const words = hunk.lines.find((line) => line.unsigned && line.raw !== '');
+    if (words)
+      return [
+        'counts',
+        `The line ${JSON.stringify(words.raw)} has lost its sign, and ${counts}: it may have been a changed line. Send the hunk again, every line with its sign.`,
+      ];
+    const other = this.#mayBeContext(hunk);
+    if (other === undefined) return null;
+    return [
+      'ambiguous_sign',
+      `The line ${JSON.stringify(other.raw)} stands in the file just so, and ${counts}: it may be a context line without its blank. Send the hunk again with right counts.`,
+    ];
+  }
+
+  /** With too few lines on a side: a signed line that may be a context line of the same letters whose blank was lost. */
+  #mayBeContext(hunk: Hunk): HunkLine | undefined {
+    const oldShort = hunk.oldCount - hunk.oldLines;
+    const newShort = hunk.newCount - hunk.newLines;
+    if (oldShort < 0 || newShort < 0) return undefined;
+    const stands = (line: HunkLine): boolean => this.#chain.find([{ text: line.raw }], 'exact').first.length > 0;
+    return hunk.lines.find(
+      (line) => (line.sign === '+' ? oldShort > 0 : line.sign === '-' && newShort > 0) && stands(line),
+    );
+  }
+
+  #withoutContext(hunk: Hunk): Location {
+    if (this.#index.length > 0)
+      return refused(
+        'no_context',
+        'It only adds lines and quotes none of the file, so its place cannot be checked. Add at least one unchanged line before or after the added ones.',
+      );
+    return { ok: true, located: { hunk, at: 0, rungs: wrongCounts(hunk) ? ['counts'] : [] } };
+  }
+
+  #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Location {
+    if (sound && this.#standsAt(old, hunk.oldAt)) return this.#stated(hunk, old);
+    const plain = old.map((line): WantedLine => ({ text: line.text }));
+    // ` foo` may be a context line `foo`, or ` foo` without its blank.
+    const damaged = old.map((line): WantedLine =>
+      line.sign === ' ' && line.raw.startsWith(' ') ? { text: line.text, other: line.raw } : { text: line.text },
+    );
+    const levels = levelsOn(this.#rungs);
+    const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
+    if (rungOn('lost_blank', this.#rungs))
+      climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
+    for (const [pattern, level] of climb) {
+      const places = this.#atEnd(old, this.#chain.find(pattern, level));
+      const [at] = places.first;
+      if (at === undefined) continue;
+      // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
+      const all = this.#atEnd(old, this.#chain.find(damaged, level));
+      if (all.first.length > 1 || all.more) return refused('context_repeated', repeated(all));
+      return this.#accept(hunk, old, at);
+    }
+    return this.#indented(hunk, old) ?? refused('context_mismatch', this.#mismatch(hunk, old));
+  }
+
+  /** The rung `indent`; null: it is off, or the old side stands nowhere in another indentation. */
+  #indented(hunk: Hunk, old: readonly HunkLine[]): Location | null {
+    if (!rungOn('indent', this.#rungs) || old.at(-1)?.noNewline === true) return null;
+    const found = shiftedPlaces(
+      this.#chain,
+      old.map((line) => line.text),
+    );
+    const [place] = found.places;
+    if (place === undefined) return null;
+    if (found.places.length > 1 || found.more)
+      return refused('context_repeated', repeated({ first: found.places.map((p) => p.first), more: found.more }));
+    const lines = shiftHunk(hunk.lines, this.#index.range(place.first, place.first + old.length), place.shift);
+    if (lines === null) return refused('indent', UNSHIFTABLE);
+    const shifted = { ...hunk, lines };
+    const accepted = this.#accept(shifted, oldSide(shifted), place.first);
+    if (!accepted.ok) return accepted;
+    return { ok: true, located: { ...accepted.located, rungs: [...accepted.located.rungs, 'indent'] } };
+  }
+
+  /** The hunk stands where its header says. */
+  #stated(hunk: Hunk, old: readonly HunkLine[]): Location {
+    const accepted = this.#accept(hunk, old, hunk.oldAt, true);
+    if (this.#known || !accepted.ok) return accepted;
+    if (this.#holdsLineOfItsOwn(old)) return accepted;
+    const all = this.#atEnd(old, this.#plain.find(old, 'exact'));
+    if (all.first.length === 1 && !all.more) return accepted;
+    if (!rungOn('unchecked_lines', this.#rungs)) return refused('context_repeated', repeated(all));
+    const { located } = accepted;
+    return { ok: true, located: { ...located, rungs: [...located.rungs, 'unchecked_lines'] } };
+  }
+
+  /** Lines that stand where the header says stand nowhere else, if one of them does not. */
+  #holdsLineOfItsOwn(old: readonly HunkLine[]): boolean {
+    this.#once ??= standingOnce(this.#index, this.#hunks.map(longestOld));
+    const longest = longestText(old);
+    return longest !== undefined && this.#once.has(longest);
+  }
+
+  #standsAt(old: readonly HunkLine[], at: number): boolean {
+    const fits = old.every((line, i) => this.#index.is(at + i, line.text));
+    return fits && this.#atEnd(old, { first: [at], more: false }).first.length === 1;
+  }
+
+  /** Where the old side says that the file ends, only places at the end count. */
+  #atEnd(old: readonly HunkLine[], places: Places): Places {
+    if (!old.at(-1)?.noNewline) return places;
+    const end = this.#index.length - old.length;
+    return places.first.includes(end)
+      ? { first: [end], more: false }
+      : places.more
+        ? places
+        : { first: [], more: false };
+  }
+
+  /** `exact`: every line is known to stand there as it is signed. */
+  #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Location {
+    const rungs = new Set<Rung>();
+    if (wrongCounts(hunk)) rungs.add('counts');
+    if (at !== hunk.oldAt) rungs.add('line_drift');
+    for (const [i, line] of old.entries()) {
+      if (exact) {
+        if (line.unsigned) rungs.add('lost_blank');
+        continue;
+      }
+      const base = this.#index.line(at + i) ?? '';
+      const asSigned = levelBetween(line.text, base);
+      if (line.unsigned || asSigned === undefined) rungs.add('lost_blank');
+      const level = asSigned ?? levelBetween(line.raw, base) ?? 'exact';
+      if (level !== 'exact') rungs.add(level);
+    }
+    if (rungs.has('line_drift') && !rungOn('line_drift', this.#rungs))
+      return refused(
+        'line_drift',
+        `It fits at line ${at + 1}, its header states line ${hunk.oldAt + 1}. Send it with the right line number.`,
+      );
+    return { ok: true, located: { hunk, at, rungs: [...rungs] } };
+  }
+
+  #mismatch(hunk: Hunk, old: readonly HunkLine[]): string {
+    const near = nearest(
+      this.#index.all,
+      old.map((line) => line.text),
+      hunk.oldAt + 1,
+    );
+    return `Its context and removed lines stand nowhere in the file. ${describeNearest(near)} Send the hunk again with these lines exactly as the file has them.`;
+  }
+
+  /** A statement about the end of the file that is not true of this file. */
+  #wrongEnding(hunk: Hunk, at: number): string | null {
+    const { length } = this.#index;
+    const reachesEnd = at + hunk.oldLines === length;
+    if (hunk.lines.some((line) => line.noNewline && line.sign !== '+') && this.#index.end(length - 1) !== '')
+      return 'It says `\\ No newline at end of file`, but the file ends with a line end. Leave that line out.';
+    if (!reachesEnd && hunk.lines.some((line) => line.noNewline))
+      return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Leave that line out.';
+    return null;
+  }
+}
+
+const refused = (code: string, message: string): Location => ({ ok: false, code, message });
+
+const repeated = (places: Places): string => {
+  const lines = places.first.map((node) => node + 1).join(', ');
+  return `Its context and removed lines stand in several places, at lines ${lines}${places.more ? ' and more' : ''}. Add context lines until they fit only where the change belongs, with the right line number in the header.`;
+};

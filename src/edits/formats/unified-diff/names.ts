@@ -1,0 +1,116 @@
+/** Names in diff headers: git's quoting, the a/ and b/ prefixes, and `diff --git` lines that carry two names in one. */
+
+export const DIFF_NAME_CHARS = 40_000; // bound: A `diff --git` line: two of the longest paths, escaped.
+
+const ESCAPES: Readonly<Record<string, number>> = {
+  a: 7,
+  b: 8,
+  t: 9,
+  n: 10,
+  v: 11,
+  f: 12,
+  r: 13,
+  '"': 34,
+  '\\': 92,
+};
+
+/** Reads a C string at the start of `text` ("caf\303\251.txt"): its value and what follows, or null where it is broken. */
+const readQuoted = (text: string): { readonly name: string; readonly rest: string } | null => {
+  if (!text.startsWith('"')) return null;
+  const bytes: number[] = [];
+  const encoder = new TextEncoder();
+  for (let i = 1; i < text.length;) {
+    const c = text[i] ?? '';
+    if (c === '"') {
+      try {
+        return {
+          name: new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes)),
+          rest: text.slice(i + 1),
+        };
+      } catch {
+        return null;
+      }
+    }
+    if (c !== '\\') {
+      const character = String.fromCodePoint(text.codePointAt(i) ?? 0);
+      bytes.push(...encoder.encode(character));
+      i += character.length;
+      continue;
+    }
+    const octal = /^[0-3][0-7]{2}/.exec(text.slice(i + 1, i + 4));
+    const code = octal ? Number.parseInt(octal[0], 8) : ESCAPES[text[i + 1] ?? ''];
+    if (code === undefined) return null;
+    bytes.push(code);
+    i += octal ? 4 : 2;
+  }
+  return null;
+};
+
+/** A name of a `---`, `+++`, `rename` line; a time stamp after a tab is dropped. Null: broken quoting or no name. */
+export const readName = (text: string): string | null => {
+  if (text.startsWith('"')) {
+    const quoted = readQuoted(text);
+    return quoted !== null && (quoted.rest === '' || quoted.rest.startsWith('\t')) && quoted.name !== ''
+      ? quoted.name
+      : null;
+  }
+  const tab = text.indexOf('\t');
+  const name = tab < 0 ? text : text.slice(0, tab);
+  return name === '' ? null : name;
+};
+
+// Prefixes come in pairs: git's own, and those of diff.mnemonicPrefix (index, worktree, commit, object) in both directions.
+const PAIRS: readonly (readonly [string, string])[] = [
+  ['a/', 'b/'],
+  ['b/', 'a/'],
+  ...['ic', 'iw', 'ci', 'cw', 'ow', 'wi', 'wc', 'wo', 'co', 'oc'].map(([x, y]): readonly [string, string] => [
+    `${x ?? ''}/`,
+    `${y ?? ''}/`,
+  ]),
+];
+
+export interface Names {
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+/** Both names without their prefixes; null stays null (/dev/null). `known` says which paths were offered and settles what a lone name means. */
+export const withoutPrefixes = (names: Names, known: (path: string) => boolean): Names => {
+  const { from, to } = names;
+  if (from !== null && to !== null) {
+    if (from === to && known(from)) return names;
+    const pair = PAIRS.find(([x, y]) => from.startsWith(x) && to.startsWith(y));
+    return pair ? { from: from.slice(2), to: to.slice(2) } : names;
+  }
+  const lone = (name: string | null, prefix: string): string | null => {
+    if (!name?.startsWith(prefix)) return name;
+    return known(name) && !known(name.slice(2)) ? name : name.slice(2);
+  };
+  return { from: lone(from, 'a/'), to: lone(to, 'b/') };
+};
+
+/** The two names of a `diff --git` line, with their prefixes; null where blanks in them leave several readings. */
+export const readGitLine = (rest: string): { readonly from: string; readonly to: string } | null => {
+  if (rest.length > DIFF_NAME_CHARS) return null;
+  if (rest.startsWith('"')) {
+    const first = readQuoted(rest);
+    if (first?.rest[0] !== ' ') return null;
+    const to = readName(first.rest.slice(1));
+    return to === null ? null : { from: first.name, to };
+  }
+  const quote = rest.indexOf(' "');
+  if (quote > 0) {
+    const to = readQuoted(rest.slice(quote + 1));
+    return to?.rest === '' ? { from: rest.slice(0, quote), to: to.name } : null;
+  }
+  const halves: { from: string; to: string }[] = [];
+  for (let at = rest.indexOf(' '); at > 0; at = rest.indexOf(' ', at + 1))
+    halves.push({ from: rest.slice(0, at), to: rest.slice(at + 1) });
+  if (halves.length === 1) return halves[0] ?? null;
+  // Git writes both names in full; without a rename they are the same but for the prefix.
+  const same = halves.filter(({ from, to }) => {
+    const plain = withoutPrefixes({ from, to }, () => false);
+    return from === to || plain.from === plain.to;
+  });
+  return same.length === 1 ? (same[0] ?? null) : null;
+};

@@ -1,0 +1,221 @@
+/** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
+import { readExtendedHeader, type FileHeader } from './target.js';
+import { type AnswerLine, type Hunk, isHunkHeader, isSignature, readHunk } from './hunk.js';
+import { readGitLine, readName } from './names.js';
+import type { Reason } from '../../types.js';
+
+export interface FileDiff extends FileHeader {
+  readonly hunks: Hunk[];
+}
+
+export type ParsedDiff =
+  | { readonly ok: true; readonly files: readonly FileDiff[]; readonly notes: readonly Reason[] }
+  | { readonly ok: false; readonly open: boolean; readonly files: readonly FileDiff[]; readonly reason: Reason };
+
+// No two runs of blanks side by side: that would be quadratic on a long one.
+const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*(?:[\w+.-]+[ \t]*)?$/;
+const BINARY = 'Binary patches are not supported: only text files can be edited.';
+const COMBINED = 'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
+
+/** `whole`: the body is known not to be cut off, so that a slip at its end is not taken for a cut. */
+export const parseDiff = (body: string, whole: boolean): ParsedDiff => {
+  const parser = new DiffParser(body, whole);
+  const failure = parser.parse();
+  const { files, prose } = parser;
+  if (failure) return { ok: false, files, ...failure };
+  const notes = prose ? [{ code: 'prose', message: 'Text around the diff was passed over.' }] : [];
+  return { ok: true, files, notes };
+};
+
+interface Failure {
+  readonly open: boolean;
+  readonly reason: Reason;
+}
+
+class DiffParser {
+  readonly files: FileDiff[] = [];
+  prose = false;
+  readonly #lines: readonly AnswerLine[];
+  readonly #whole: boolean;
+  #at = 0;
+  #hunks = 0;
+  /** The last hunk's counts were right. */
+  #counted = true;
+  /** What a closing line of the fence round the diff looks like, while one is open. */
+  #fence: string | null = null;
+  /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
+  #gap: 'none' | 'blank' | 'fence' = 'none';
+
+  constructor(body: string, whole: boolean) {
+    const lines = body.split('\n');
+    if (lines.at(-1) === '') lines.pop();
+    this.#lines = lines.map((line) =>
+      line.endsWith('\r') ? { text: line.slice(0, -1), returned: true } : { text: line, returned: false },
+    );
+    this.#whole = whole;
+  }
+
+  parse(): Failure | null {
+    while (this.#at < this.#lines.length) {
+      const failure = this.#one();
+      if (failure) return failure;
+    }
+    if (this.#fence !== null && !this.#whole)
+      return this.#fail('open_fence', `The block opened with ${this.#fence} is not closed.`, true);
+    if (this.files.length === 0)
+      return this.#fail(
+        'no_edits',
+        'The answer holds no diff: no line starts with `diff --git`, or with `---` before one with `+++`.',
+        false,
+      );
+    return this.#unfinished();
+  }
+
+  /** Reads whatever begins at the present line. */
+  #one(): Failure | null {
+    const text = this.#text();
+    if (text.startsWith('diff --')) return this.#fileHeader(text);
+    if (text.startsWith('--- ') && this.#text(1).startsWith('+++ '))
+      return this.#names({ hunks: [], answerLine: this.#at + 1 });
+    if (isHunkHeader(text))
+      return this.#fail(
+        'hunk_without_file',
+        `The hunk at ${this.#here()} belongs to no file: put \`--- a/path\` and \`+++ b/path\` before it.`,
+      );
+    if (text.startsWith('@@')) return this.#badHunkHeader(text);
+    if (text === '') this.#pass('blank', 1);
+    else if (this.#fence === null && FENCE.test(text)) this.#setFence(/^ *([`~]+)/.exec(text)?.[1] ?? null);
+    else if (text === this.#fence) this.#setFence(null);
+    else if (isSignature(this.#lines, this.#at)) this.#pass('fence', 2);
+    else return this.#stray(text);
+    return null;
+  }
+
+  #pass(gap: 'blank' | 'fence', lines: number): void {
+    if (this.#gap !== 'fence') this.#gap = gap;
+    this.#at += lines;
+  }
+  #setFence(fence: string | null): void {
+    this.#fence = fence;
+    this.#pass(fence === null ? 'fence' : 'blank', 1);
+  }
+
+  #stray(text: string): Failure | null {
+    const last = this.files.at(-1);
+    const apart = this.#gap === 'fence' ? this.#counted : this.#gap === 'blank' && !/^[ +\-\\]/.test(text);
+    const header = /^(---|\+\+\+) \S/.test(text);
+    if ((last !== undefined && !apart) || header)
+      return this.#fail(
+        'stray_line',
+        `${this.#here(true)}, ${quote(text)}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
+      );
+    this.prose = true;
+    this.#at++;
+    return null;
+  }
+
+  /** `diff --git` and the lines up to the first hunk. */
+  #fileHeader(text: string): Failure | null {
+    const file: FileDiff = { hunks: [], answerLine: this.#at + 1 };
+    if (/^diff --(cc|combined) /.test(text)) return this.#unsupported(file, 'combined_diff', COMBINED);
+    if (!text.startsWith('diff --git ')) return this.#stray(text);
+    const git = readGitLine(text.slice('diff --git '.length));
+    if (git) file.git = git;
+    for (this.#at++; ; this.#at++) {
+      const line = this.#text();
+      if (line === 'GIT binary patch' || /^Binary files .* differ$/.test(line))
+        return this.#unsupported(file, 'binary_patch', BINARY);
+      if (line.startsWith('--- ') && this.#text(1).startsWith('+++ ')) return this.#names(file);
+      if (!readExtendedHeader(line, file)) break;
+    }
+    this.#add(file);
+    return null;
+  }
+
+  /** `---`, `+++` and the hunks after them. */
+  #names(file: FileDiff): Failure | null {
+    const [from, to] = [this.#text(), this.#text(1)].map((line) => readName(line.slice(4)));
+    this.#add(file);
+    if (from == null || to == null)
+      return this.#fail('bad_header', `The file names at ${this.#here()} cannot be read.`);
+    file.from = from === '/dev/null' ? null : from;
+    file.to = to === '/dev/null' ? null : to;
+    this.#at += 2;
+    while (isHunkHeader(this.#text())) {
+      const read = readHunk(this.#lines, this.#at, this.#fence, this.#whole);
+      if (!read.ok) return this.#fail(read.code, read.message, read.open);
+      file.hunks.push(read.hunk);
+      this.#hunks++;
+      this.#counted = read.hunk.oldLines === read.hunk.oldCount && read.hunk.newLines === read.hunk.newCount;
+      this.#at = read.next;
+      this.#gap = 'none';
+      this.#skipBlankBeforeHunk();
+    }
+    if (file.hunks.length > 0) return null;
+    const text = this.#text();
+    return this.#at >= this.#lines.length ? this.#unfinished() : this.#badHunkHeader(text);
+  }
+
+  #skipBlankBeforeHunk(): void {
+    let next = this.#at;
+    while (next < this.#lines.length && this.#lines[next]?.text === '') next++;
+    if (isHunkHeader(this.#lines[next]?.text ?? '')) this.#at = next;
+  }
+
+  /** Skips to the next file: what this one does is refused by name, once the rest is read. */
+  #unsupported(file: FileDiff, code: string, message: string): null {
+    this.#add(file);
+    file.unsupported ??= { code, message };
+    do this.#at++;
+    while (
+      this.#at < this.#lines.length &&
+      !this.#text().startsWith('diff --') &&
+      this.#text() !== (this.#fence ?? null)
+    );
+    return null;
+  }
+
+  #add(file: FileDiff): void {
+    this.files.push(file);
+    this.#gap = 'none';
+  }
+
+  /** A last header that promises more than it brings: a cut answer. */
+  #unfinished(): Failure | null {
+    const last = this.files.at(-1);
+    if (last === undefined || last.hunks.length > 0 || last.unsupported) return null;
+    const { rename } = last;
+    const complete =
+      last.from === undefined &&
+      (rename
+        ? rename.from !== undefined && rename.to !== undefined
+        : last.newMode !== undefined || last.deleted === true);
+    return complete
+      ? null
+      : this.#fail(
+          'bare_header',
+          `No hunk follows the file header at line ${last.answerLine} of the answer.`,
+          this.#at >= this.#lines.length,
+        );
+  }
+
+  #badHunkHeader(text: string): Failure {
+    return this.#fail(
+      'bad_hunk_header',
+      `${this.#here(true)}, ${quote(text)}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`,
+    );
+  }
+
+  /** `open`: by default whether this is the last line, which may be cut. */
+  #fail(code: string, message: string, open = this.#at >= this.#lines.length - 1): Failure {
+    return { open, reason: { code, index: this.#hunks, message } };
+  }
+  #here(capital = false): string {
+    return `${capital ? 'Line' : 'line'} ${this.#at + 1} of the answer`;
+  }
+  #text(ahead = 0): string {
+    return this.#lines[this.#at + ahead]?.text ?? '';
+  }
+}
+
+const quote = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);

@@ -1,0 +1,203 @@
+/** Which file a diff's header means, and what it does to it as a whole. */
+import { readName, withoutPrefixes } from './names.js';
+import type { Text } from '../../text/lines.js';
+import { lookUp } from '../../paths.js';
+import type { FormatContext, Reason } from '../../types.js';
+
+// The header of one file of a diff.
+
+export interface FileHeader {
+  /** 1-based line of the answer. */
+  readonly answerLine: number;
+  /** Names of `---` and `+++` with their prefixes; null: /dev/null; absent: no such lines. */
+  from?: string | null;
+  to?: string | null;
+  /** The names of the `diff --git` line, where they can be told apart. */
+  git?: { readonly from: string; readonly to: string };
+  rename?: { readonly from?: string; readonly to?: string };
+  /** Mode words as written: `100644`. */
+  oldMode?: string;
+  newMode?: string;
+  created?: boolean;
+  deleted?: boolean;
+  /** What it does that is refused by name. */
+  unsupported?: { readonly code: string; readonly message: string };
+}
+
+const WORDS =
+  /^(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to|similarity index|dissimilarity index|index) (.+)$/;
+const COPY = 'Copies are not supported. Send the new file as an addition of its own (--- /dev/null).';
+const SUBMODULE = 'Changes of submodules are not supported.';
+const SYMLINK = 'Changes of symbolic links are not supported.';
+
+/** Notes one extended header line (`rename from x`) in `file`; false: it is none. */
+export const readExtendedHeader = (line: string, file: FileHeader): boolean => {
+  const [, word, value = ''] = WORDS.exec(line) ?? [];
+  switch (word) {
+    case undefined:
+      return false;
+    case 'old mode':
+    case 'deleted file mode':
+      if (word === 'deleted file mode') file.deleted = true;
+      noteMode(file, value);
+      break;
+    case 'new mode':
+    case 'new file mode':
+      if (word === 'new file mode') file.created = true;
+      file.newMode = value;
+      noteMode(file, value);
+      break;
+    case 'rename from':
+    case 'rename to': {
+      const name = readName(value);
+      if (name === null) return false;
+      file.rename = { ...file.rename, [word === 'rename from' ? 'from' : 'to']: name };
+      break;
+    }
+    case 'copy from':
+    case 'copy to':
+      file.unsupported = { code: 'copy', message: COPY };
+      break;
+    case 'index':
+      noteMode(file, / (\d{6})$/.exec(value)?.[1] ?? '');
+  }
+  return true;
+};
+
+const noteMode = (file: FileHeader, mode: string): void => {
+  if (mode === '160000') file.unsupported = { code: 'submodule', message: SUBMODULE };
+  else if (mode === '120000') file.unsupported = { code: 'symlink', message: SYMLINK };
+};
+
+/** Permission bits of a mode word, or null where git knows no such mode. */
+const permissions = (mode: string): number | null => (mode === '100644' ? 0o644 : mode === '100755' ? 0o755 : null);
+
+export interface Target {
+  readonly kind: 'edit' | 'create' | 'delete';
+  /** The result's path (the deleted one of a deletion). */
+  readonly path: string;
+  /** The path before, of a rename. */
+  readonly from?: string;
+  readonly text: Text | null;
+  readonly hasBom: boolean;
+  /** Permission bits that the header sets. */
+  readonly mode?: number;
+}
+export type FoundTarget =
+  { readonly ok: true; readonly target: Target } | { readonly ok: false; readonly reason: Reason };
+
+/** `taken` collects the paths that the diff has dealt with: each may come once. `index`: number of the file's first hunk. */
+export const targetOf = (file: FileHeader, context: FormatContext, index: number, taken: Set<string>): FoundTarget => {
+  const refuse = (code: string, message: string, path?: string): FoundTarget => ({
+    ok: false,
+    reason: { code, ...(path === undefined ? {} : { path }), index, message },
+  });
+  if (file.unsupported)
+    return refuse(file.unsupported.code, `Line ${file.answerLine} of the answer: ${file.unsupported.message}`);
+  const names = namesOf(file, context);
+  if (!names.ok) return refuse(names.code, names.message);
+  const { from, to } = names;
+  const shown = to ?? from ?? '';
+  const mode = file.newMode === undefined ? undefined : permissions(file.newMode);
+  if (mode === null)
+    return refuse(
+      'bad_mode',
+      `${shown}: the mode ${file.newMode ?? ''} is none of git's for files (100644, 100755).`,
+      shown,
+    );
+
+  const seen = [from, to].filter((name): name is string => name !== null);
+  const found = new Map<string, { path: string; text: Text | null; hasBom: boolean }>();
+  for (const name of new Set(seen)) {
+    const looked = lookUp(name, context, index);
+    if (!looked.ok) return looked;
+    if (taken.has(looked.path))
+      return refuse(
+        'file_twice',
+        `${looked.path} comes twice in the diff. Put all its hunks under one header.`,
+        looked.path,
+      );
+    found.set(name, { path: looked.path, text: looked.file.text, hasBom: looked.file.hasBom ?? false });
+  }
+  for (const { path } of found.values()) taken.add(path);
+  const old = from === null ? undefined : found.get(from);
+  const now = to === null ? undefined : found.get(to);
+  const withMode = mode === undefined ? {} : { mode };
+
+  if (now === undefined) {
+    const path = old?.path ?? shown;
+    if (old?.text == null) return refuse('target_absent', `${path} does not exist, so it cannot be deleted.`, path);
+    return { ok: true, target: { kind: 'delete', path, text: old.text, hasBom: old.hasBom } };
+  }
+  if (old === undefined) {
+    if (now.text !== null)
+      return refuse(
+        'already_exists',
+        `The diff creates ${now.path}, which exists already. Send a diff against its lines.`,
+        now.path,
+      );
+    return { ok: true, target: { kind: 'create', path: now.path, text: null, hasBom: false, ...withMode } };
+  }
+  if (old.path !== now.path) {
+    if (old.text === null)
+      return refuse('target_absent', `${old.path} does not exist, so it cannot be renamed.`, old.path);
+    if (now.text !== null)
+      return refuse(
+        'already_exists',
+        `${old.path} cannot be renamed to ${now.path}: that file exists already.`,
+        now.path,
+      );
+    const { text, hasBom } = old;
+    return { ok: true, target: { kind: 'edit', path: now.path, from: old.path, text, hasBom, ...withMode } };
+  }
+  return {
+    ok: true,
+    target: {
+      kind: now.text === null ? 'create' : 'edit',
+      path: now.path,
+      text: now.text,
+      hasBom: now.hasBom,
+      ...withMode,
+    },
+  };
+};
+
+type Resolved =
+  | { readonly ok: true; readonly from: string | null; readonly to: string | null }
+  | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** Old and new path, null where the file is absent on that side. Every line of the header that names one must agree. */
+const namesOf = (file: FileHeader, context: FormatContext): Resolved => {
+  const known = (path: string): boolean => context.files.has(path);
+  const at = `the header at line ${file.answerLine} of the answer`;
+  const git = file.git && withoutPrefixes(file.git, known);
+  const pair =
+    file.from === undefined || file.to === undefined
+      ? undefined
+      : withoutPrefixes({ from: file.from, to: file.to }, known);
+  const { rename } = file;
+  if (rename) {
+    if (rename.from === undefined || rename.to === undefined)
+      return bad('bad_header', `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`);
+    if (pair && (pair.from !== rename.from || pair.to !== rename.to))
+      return bad('names_differ', `The names of the rename in ${at} and those after \`---\` and \`+++\` differ.`);
+    return { ok: true, from: rename.from, to: rename.to };
+  }
+  if (!pair && !git)
+    return bad('bad_header', `The file names in ${at} cannot be told apart. Add \`---\` and \`+++\` lines.`);
+  const from = pair ? pair.from : file.created ? null : (git?.from ?? null);
+  const to = pair ? pair.to : file.deleted ? null : (git?.to ?? null);
+  if (from === null && to === null) return bad('bad_header', `Both names in ${at} are /dev/null.`);
+  if ((file.created && from !== null) || (file.deleted && to !== null))
+    return bad('names_differ', `The names in ${at} do not fit its file mode line.`);
+  if (pair && git && ((from !== null && from !== git.from) || (to !== null && to !== git.to)))
+    return bad('names_differ', `The names after \`diff --git\` and those after \`---\` and \`+++\` differ in ${at}.`);
+  if (from !== null && to !== null && from !== to)
+    return bad(
+      'names_differ',
+      `The names ${from} and ${to} differ in ${at}. A rename needs \`rename from\` and \`rename to\` lines.`,
+    );
+  return { ok: true, from, to };
+};
+
+const bad = (code: string, message: string): Resolved => ({ ok: false, code, message });

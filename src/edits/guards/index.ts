@@ -1,0 +1,162 @@
+/**
+ * Guards on a sealed result: what a reviewer must see even where approval is automatic (`ask`), what is worth a word (`note`) and what
+ * no answer may do (`refuse`). They look at base and result alone, so they hold for every format and for edits by hand.
+ */
+import { type Text, indexOf, type LineIndex, NO_LINES } from '../text/lines.js';
+import type { Finding, GuardSettings } from '../../shared/formats.js';
+import type { Change } from '../text/changes.js';
+import { elisionFindings, characterFindings, exampleFindings, nameFindings } from './lines.js';
+import { doubledBlocks } from './doubled.js';
+import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
+import { type GuardView, eachNewLine, viewOf } from './view.js';
+import type { Syntax } from '../syntax-port.js';
+import { decodeFile } from '../text/codec.js';
+
+export const SHRINK_FROM_LINES = 20; // bound: A file counts as shrunk where more than half of it goes, from this many lines.
+
+export interface GuardedFile {
+  readonly path: string;
+  /** Null: the file is made. */
+  readonly base: Uint8Array | null;
+  /** Null: the file is deleted. */
+  readonly result: Uint8Array | null;
+  readonly baseMode?: number;
+  readonly resultMode?: number;
+  readonly encoding?: string;
+  /** How the result was made, where known: then only what changed is looked at. */
+  readonly made?: { readonly base: Text | null; readonly changes: readonly Change[] };
+}
+
+export interface GuardOptions {
+  /** Loaded grammars; absent: nothing is said about syntax and definitions. */
+  readonly syntax?: Syntax;
+  /** The severity of everything that a guard finds; absent: its default. */
+  readonly guards?: GuardSettings;
+  /** The instructions: a definition that they name may go, a line that they hold may come. */
+  readonly asked?: string;
+  /** Paths that files are moved to: new names, as those of files that are made. */
+  readonly movedTo?: readonly string[];
+  /** Paths that files are moved away from. */
+  readonly movedAway?: readonly string[];
+  /** Paths that are there beforehand beside those of the files. */
+  readonly beside?: readonly string[];
+}
+
+/** Of all files of one result, as guards look across them. In the order of the files; lost definitions come last. */
+export const guardFindings = (files: readonly GuardedFile[], options: GuardOptions = {}): Finding[] => {
+  const trees: TreeView[] = [];
+  const findings = files.flatMap((file) => findingsFor(file, options, trees));
+  const { guards = {} } = options;
+  const settings: Readonly<Record<string, Finding['severity'] | undefined>> = guards;
+  return [...findings, ...namesOf(files, options), ...lostSymbols(trees, options.asked ?? '')].map((finding) => ({
+    ...finding,
+    // What was not checked is a note, whatever is set for what was found.
+    severity:
+      finding.lines === undefined && finding.guard === 'syntax'
+        ? finding.severity
+        : (settings[finding.guard] ?? finding.severity),
+  }));
+};
+
+const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[] => {
+  const { movedTo = [], movedAway = [], beside = [] } = options;
+  const moved = new Set(movedTo);
+  const left = files.filter(({ result }) => result !== null);
+  const isMade = ({ path, base }: GuardedFile): boolean => base === null || moved.has(path);
+  const made = left.filter(isMade).map(({ path }) => path);
+  if (made.length === 0) return [];
+  const gone = new Set([...movedAway, ...files.flatMap(({ path, result }) => (result === null ? [path] : []))]);
+  return nameFindings(made, [
+    ...beside.filter((path) => !gone.has(path)),
+    ...left.filter((file) => !isMade(file)).map(({ path }) => path),
+  ]);
+};
+
+const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, trees: TreeView[]): Finding[] => {
+  const { path, base, result } = file;
+  if (result === null)
+    return base === null ? [] : [{ guard: 'deletion', severity: 'ask', path, message: `${path} is deleted.` }];
+  const view = viewFor(file, result);
+  if (view === null) return modes(file);
+  return [
+    ...modes(file),
+    ...elisionFindings(view),
+    ...exampleFindings(view, asked),
+    ...shrinkage(view),
+    ...conflictMarkers(view),
+    ...characterFindings(view),
+    ...shebang(view),
+    ...(syntax === undefined ? doubledBlocks(view) : withTrees(view, syntax, trees)),
+  ];
+};
+
+const withTrees = (view: GuardView, syntax: Syntax, all: TreeView[]): Finding[] => {
+  const { trees, findings } = treesOf(view, syntax);
+  const blocks = doubledBlocks(view);
+  if (trees === null) return [...findings, ...blocks];
+  all.push(trees);
+  // The same repeat is told once.
+  const doubled = doubledSymbols(trees).filter(
+    ({ lines }) =>
+      !blocks.some(
+        (block) =>
+          lines !== undefined && block.lines !== undefined && block.lines[0] <= lines[1] && lines[0] <= block.lines[1],
+      ),
+  );
+  return [...syntaxErrors(trees, view), ...blocks, ...doubled];
+};
+
+const modes = ({ path, base, baseMode, resultMode }: GuardedFile): Finding[] => {
+  const ask = (message: string): Finding[] => [{ guard: 'mode', severity: 'ask', path, message }];
+  if (baseMode !== undefined && resultMode !== undefined && baseMode !== resultMode)
+    return ask(`The mode of ${path} changes from ${baseMode.toString(8)} to ${resultMode.toString(8)}.`);
+  return base === null && ((resultMode ?? 0) & 0o111) !== 0 ? ask(`${path} is new and executable.`) : [];
+};
+
+/** Null: one of both is no text. */
+const viewFor = ({ path, base, encoding, made }: GuardedFile, result: Uint8Array): GuardView | null => {
+  if (made !== undefined) return viewOf(path, made.base === null ? NO_LINES : indexOf(made.base), null, made.changes);
+  const [before, after] = [linesOf(base, encoding), linesOf(result, encoding)];
+  return before === null || after === null ? null : viewOf(path, before, after, null);
+};
+
+const linesOf = (bytes: Uint8Array | null, encoding: string | undefined): LineIndex | null => {
+  if (bytes === null) return NO_LINES;
+  const decoded = decodeFile(bytes, encoding);
+  return decoded.ok ? indexOf(decoded.text) : null;
+};
+
+const shrinkage = ({ path, base, result, changes }: GuardView): Finding[] => {
+  const gone = changes.reduce((sum, { from, to }) => sum + to - from, 0);
+  const emptied = base.length > 0 && result.length === 0;
+  if (!emptied && (base.length < SHRINK_FROM_LINES || result.length * 2 >= base.length)) return [];
+  const message = `${path} shrinks from ${base.length} to ${result.length} lines; ${gone} lines of it are gone.`;
+  return [{ guard: 'shrinkage', severity: 'ask', path, message }];
+};
+
+const CONFLICT = /^(<{7}|>{7}|\|{7})( |$)/;
+
+const conflictMarkers = (view: GuardView): Finding[] => {
+  const { path } = view;
+  const findings: Finding[] = [];
+  eachNewLine(view, (line, at) => {
+    if (findings.length > 0 || !CONFLICT.test(line)) return;
+    const message = `Line ${at + 1} of ${path} is a conflict marker: ${JSON.stringify(line.slice(0, 60))}.`;
+    findings.push({ guard: 'conflict_markers', severity: 'ask', path, lines: [at + 1, at + 1], message });
+  });
+  return findings;
+};
+
+/** A `#!` line works as the first line only. */
+const shebang = ({ path, base, result, changes }: GuardView): Finding[] => {
+  const begins = (line: string | undefined): boolean => line?.startsWith('#!') === true;
+  if (!begins(base.line(0)) || (result.length > 0 && begins(result.line(0)))) return [];
+  const [first] = changes;
+  // Lines were put before it, or it went.
+  const at = first?.to === 0 ? first.lines.length : -1;
+  const message =
+    at > 0
+      ? `The #! line of ${path} is no longer the first: ${at} lines stand before it.`
+      : `The #! line of ${path} is gone.`;
+  return [{ guard: 'shebang', severity: 'ask', path, lines: [1, Math.max(1, at)], message }];
+};

@@ -1,0 +1,107 @@
+/** What guards look at: the base's lines and what became of them. Cost goes with the changes unless a guard asks for all lines. */
+import { type Change, changesFrom, expand } from '../text/changes.js';
+import { haveNothingInCommon, lineOrigins } from '../text/line-diff.js';
+import { type LineIndex, NO_LINES } from '../text/lines.js';
+
+/** A change, and the 0-based result line at which its lines stand. */
+export interface PlacedChange extends Change {
+  readonly at: number;
+}
+
+export interface GuardView {
+  readonly path: string;
+  /** Without lines for a new file. */
+  readonly base: LineIndex;
+  readonly changes: readonly PlacedChange[];
+  readonly result: ResultLines;
+}
+
+/** The result's lines, from the base and the changes. */
+export class ResultLines {
+  readonly length: number;
+  readonly #base: LineIndex;
+  readonly #changes: readonly PlacedChange[];
+  #all: readonly string[] | null = null;
+
+  constructor(base: LineIndex, changes: readonly PlacedChange[]) {
+    this.#base = base;
+    this.#changes = changes;
+    this.length = changes.reduce((sum, { from, to, lines }) => sum + lines.length - (to - from), base.length);
+  }
+
+  get leastChars(): number {
+    return this.length;
+  }
+  get all(): readonly string[] {
+    return (this.#all ??= expand(this.#base, this.#changes).lines);
+  }
+  line(at: number): string {
+    const change = this.#before(at);
+    const within = change === null ? undefined : change.lines[at - change.at];
+    return within ?? this.#base.line(this.#kept(at, change)) ?? '';
+  }
+  /** The 0-based base line that line `at` keeps, or -1 for a new one. */
+  origin(at: number): number {
+    const change = this.#before(at);
+    return change !== null && at - change.at < change.lines.length ? -1 : this.#kept(at, change);
+  }
+  #kept(at: number, change: PlacedChange | null): number {
+    return change === null ? at : change.to + at - change.at - change.lines.length;
+  }
+  /** The last change that begins at `at` or before. */
+  #before(at: number): PlacedChange | null {
+    let [low, high] = [0, this.#changes.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#changes[middle]?.at ?? 0) <= at) low = middle + 1;
+      else high = middle;
+    }
+    return this.#changes[low - 1] ?? null;
+  }
+}
+
+/** `changes` null: not known, a diff of all lines says them. Where they are known, each is looked at for lines that it says again. */
+export const viewOf = (
+  path: string,
+  base: LineIndex,
+  result: LineIndex | null,
+  changes: readonly Change[] | null,
+): GuardView => {
+  const found =
+    changes === null
+      ? changesFrom(base.length, result ?? NO_LINES, lineOrigins(base, result ?? NO_LINES))
+      : changes.flatMap((change) => (isPlain(change) ? change : refined(base, change)));
+  const placed: PlacedChange[] = [];
+  let shift = 0;
+  for (const change of found) {
+    const { from, to, lines } = change;
+    placed.push({ from, to, lines, at: from + shift });
+    shift += lines.length - (to - from);
+  }
+  return { path, base, changes: placed, result: new ResultLines(base, placed) };
+};
+
+/** Lines only come, or only go. */
+const isPlain = ({ from, to, lines }: Change): boolean => from === to || lines.length === 0;
+
+const refined = (base: LineIndex, change: Change): readonly Change[] => {
+  const { from, to, lines } = change;
+  const old = base.range(from, to);
+  if (haveNothingInCommon(old, lines)) return [change];
+  const origins = lineOrigins(old, lines);
+  if (!origins.some((origin) => origin >= 0)) return [change];
+  return changesFrom(to - from, lines, origins).map((part) => ({
+    from: from + part.from,
+    to: from + part.to,
+    lines: part.lines,
+  }));
+};
+
+/** Visits the lines that the base did not have, with their 0-based place in the result. */
+export const eachNewLine = (
+  { changes }: GuardView,
+  visit: (line: string, at: number, change: PlacedChange) => void,
+): void => {
+  for (const change of changes)
+    for (let i = 0; i < change.lines.length; i += 1) visit(change.lines[i] ?? '', change.at + i, change);
+};

@@ -1,0 +1,5 @@
+/** What other folders of Emend use of the engine beside its door, which programs import as `emend/edits`. */
+export { joinOperations, operationsOf, splitRegion } from './formats/structured-edit/regions.js';
+export { mergeRanges } from './listing.js';
+export { rebase3 } from './merge.js';
+export { indexOf } from './text/lines.js';

@@ -1,0 +1,128 @@
+/**
+ * The rung `indent`: the same lines, all shifted by the same indentation, or with n blanks for each tab where one n fits all of them.
+ * New lines are shifted the same way; nothing else about them changes.
+ */
+
+import type { LineChain } from './line-chain.js';
+
+const TAB_BLANKS = 16; // bound: Blanks that may stand for one tab.
+
+/** Puts a line of the answer into the file's indentation; null: the line does not have the indentation that would go. */
+export type Shift = (line: string) => string | null;
+
+const indentOf = (line: string): string => /^[ \t]*/.exec(line)?.[0] ?? '';
+const isBlank = (line: string): boolean => line.trim() === '';
+
+/** How the answer's lines `wanted` become the file's lines `found`, or null where they differ in anything but a uniform indentation. */
+const indentShift = (wanted: readonly string[], found: readonly string[]): Shift | null => {
+  const pairs: (readonly [string, string])[] = [];
+  for (const [i, line] of wanted.entries()) {
+    const other = found[i] ?? '';
+    if (isBlank(line) && isBlank(other)) continue;
+    const [a, b] = [indentOf(line), indentOf(other)];
+    if (line.slice(a.length) !== other.slice(b.length)) return null;
+    pairs.push([a, b]);
+  }
+  if (pairs.length === 0) return null;
+  return added(pairs) ?? removed(pairs) ?? tabs(pairs) ?? blanks(pairs);
+};
+
+type Pairs = readonly (readonly [answer: string, file: string])[];
+
+/** A blank line stays as it is. */
+const onText =
+  (shift: Shift): Shift =>
+  (line) =>
+    isBlank(line) ? line : shift(line);
+
+/** What `long` has before `short`, where that is the same for all; '' says nothing and is no shift. */
+const commonPrefix = (pairs: readonly (readonly [short: string, long: string])[]): string | null => {
+  const [short = '', long = ''] = pairs[0] ?? [];
+  const prefix = long.slice(0, long.length - short.length);
+  return prefix !== '' && pairs.every(([a, b]) => b === prefix + a) ? prefix : null;
+};
+
+const added = (pairs: Pairs): Shift | null => {
+  const prefix = commonPrefix(pairs);
+  return prefix === null ? null : onText((line) => prefix + line);
+};
+
+const removed = (pairs: Pairs): Shift | null => {
+  const prefix = commonPrefix(pairs.map(([a, b]) => [b, a] as const));
+  return prefix === null ? null : onText((line) => (line.startsWith(prefix) ? line.slice(prefix.length) : null));
+};
+
+const expand = (indent: string, n: number): string => indent.replaceAll('\t', ' '.repeat(n));
+
+/** The one n for which each tab of `tabbed` is n blanks of `blank`; null: none or several. */
+const blanksPerTab = (pairs: readonly (readonly [tabbed: string, blank: string])[]): number | null => {
+  const fitting: number[] = [];
+  for (let n = 1; n <= TAB_BLANKS; n += 1)
+    if (pairs.every(([tabbed, blank]) => !blank.includes('\t') && expand(tabbed, n) === blank)) fitting.push(n);
+  const [only] = fitting;
+  return fitting.length === 1 && only !== undefined ? only : null;
+};
+
+/** The answer has blanks, the file tabs. */
+const tabs = (pairs: Pairs): Shift | null => {
+  const n = blanksPerTab(pairs.map(([a, b]) => [b, a] as const));
+  if (n === null) return null;
+  return onText((line) => {
+    const indent = indentOf(line);
+    if (indent.includes('\t')) return null;
+    return '\t'.repeat(Math.floor(indent.length / n)) + ' '.repeat(indent.length % n) + line.slice(indent.length);
+  });
+};
+
+/** The answer has tabs, the file blanks. */
+const blanks = (pairs: Pairs): Shift | null => {
+  const n = blanksPerTab(pairs);
+  if (n === null) return null;
+  return onText((line) => {
+    const indent = indentOf(line);
+    return expand(indent, n) + line.slice(indent.length);
+  });
+};
+
+// Places of lines that stand in the file in another, uniformly shifted indentation (rung `indent`).
+
+export interface ShiftedPlaces {
+  readonly places: readonly { readonly first: number; readonly shift: Shift }[];
+  /** There are more candidates than were looked at. */
+  readonly more: boolean;
+}
+
+/** `chain` must know the texts of `lines`. */
+export const shiftedPlaces = (chain: LineChain, lines: readonly string[]): ShiftedPlaces => {
+  const found = chain.find(
+    lines.map((text) => ({ text })),
+    'indent',
+  );
+  const places = found.first.flatMap((first) => {
+    const texts = chain.run(first, lines.length).map((node) => chain.textOf(node));
+    const shift = indentShift(lines, texts);
+    return shift === null ? [] : [{ first, shift }];
+  });
+  return { places, more: found.more };
+};
+
+/** Why a hunk is refused whose added lines cannot follow it. */
+export const UNSHIFTABLE =
+  'It stands in the file in another indentation, and an added line does not have the indentation that goes. Send it as the file is indented.';
+
+/** A hunk's lines in the file's indentation: old ones as `found` has them, added ones shifted; null where one cannot be. */
+export const shiftHunk = <T extends { readonly sign: string; readonly text: string }>(
+  lines: readonly T[],
+  found: readonly string[],
+  shift: Shift,
+): T[] | null => {
+  const shifted: T[] = [];
+  let at = 0;
+  for (const line of lines) {
+    const text = line.sign === '+' ? shift(line.text) : (found[at] ?? null);
+    if (text === null) return null;
+    if (line.sign !== '+') at += 1;
+    shifted.push({ ...line, text });
+  }
+  return shifted;
+};

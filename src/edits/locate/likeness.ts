@@ -1,0 +1,119 @@
+/**
+ * How alike two lines must be to count as the same, from exact to each rung. A level's key is equal for lines that are the same
+ * at that level; each level takes in those before it, so that the search can climb and stop at the first that fits.
+ */
+import { foldLookalikes } from './nearest.js';
+import type { ApplyOptions } from '../types.js';
+import { RUNGS, type Rung, type RungSettings } from '../../shared/formats.js';
+
+export const LEVELS = ['exact', 'line_endings', 'trailing_space', 'lookalikes'] as const;
+export type Level = (typeof LEVELS)[number];
+/**
+ * `white_space` is no rung: it tells lines that are absent from lines that are only spaced otherwise. `indent` finds candidates; whether
+ * all lines are shifted alike is seen at each place (`indent.ts`).
+ */
+export type Likeness = Level | 'indent' | 'white_space';
+
+const isTrailing = (code: number): boolean => code === 32 || code === 9 || code === 11 || code === 12 || code === 13;
+// A loop, not a regular expression: /[ \t]+$/ is quadratic on a long run of blanks that does not end the line.
+const trimEnd = (text: string): string => {
+  let end = text.length;
+  while (end > 0 && isTrailing(text.charCodeAt(end - 1))) end--;
+  return end === text.length ? text : text.slice(0, end);
+};
+const trimReturns = (text: string): string => {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 13) end--;
+  return end === text.length ? text : text.slice(0, end);
+};
+
+export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = {
+  exact: (text) => text,
+  line_endings: trimReturns,
+  trailing_space: trimEnd,
+  lookalikes: (text) => trimEnd(foldLookalikes(text)),
+  indent: (text) => text.replace(/^[ \t]+/, '').replace(/^\s*$/, ''),
+  white_space: (text) => text.replace(/\s/g, ''),
+};
+
+/** Is this rung switched on? Absent settings have the rung's default. */
+export const rungOn = (rung: Rung, settings: RungSettings | undefined): boolean =>
+  settings?.[rung] ?? RUNGS[rung].default;
+
+/** The levels to climb, in order. */
+export const levelsOn = (settings: RungSettings | undefined): Level[] =>
+  LEVELS.filter((level) => level === 'exact' || rungOn(level, settings));
+
+/** The least level at which two lines are the same, or undefined where they differ at every one. */
+export const levelBetween = (a: string, b: string): Level | undefined =>
+  LEVELS.find((level) => LEVEL_KEYS[level](a) === LEVEL_KEYS[level](b));
+
+/**
+ * Is this file known to be the one that the answer was made for? `options.base` says so (`compose` refuses another). Then a line number
+ * may decide between places where the same text stands; otherwise that is the rung `unchecked_lines` (decision 0029).
+ */
+export const isKnownBase = (path: string, { base }: ApplyOptions): boolean => base?.has(path) ?? false;
+
+// Where a rung took a line of the answer for a line of the file that differs from it (typographic characters, blanks at the end), a
+// change of that line keeps the file's characters in all that the answer's old and new line share.
+
+/** Length of the folded text before each character of `text`, and of all of it. */
+const foldedLengths = (text: string): number[] => {
+  const lengths = [0];
+  let sum = 0;
+  for (const unit of text.split('')) lengths.push((sum += foldLookalikes(unit).length));
+  return lengths;
+};
+
+/** `now` as the answer means it for the line `base`, which the answer quotes as `old`. */
+const carryLine = (old: string, base: string, now: string): string => {
+  if (old === base || old === now) return old === now ? base : now;
+  const most = Math.min(old.length, now.length);
+  let head = 0;
+  while (head < most && old[head] === now[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
+  // Blanks at the end alone say nothing about what the file has there.
+  if (old.slice(old.length - tail).trim() === '') tail = 0;
+  const [oldAt, baseAt] = [foldedLengths(old), foldedLengths(base)];
+  // A place inside of what one character stands for (`…`) has no counterpart: less is shared then.
+  while (head > 0 && !baseAt.includes(oldAt[head] ?? 0)) head -= 1;
+  const whole = baseAt.at(-1) ?? 0;
+  const after = (shared: number): number => oldAt[old.length - shared] ?? 0;
+  while (tail > 0 && after(tail) <= whole && !baseAt.includes(after(tail))) tail -= 1;
+  const start = head === 0 ? 0 : baseAt.lastIndexOf(oldAt[head] ?? 0);
+  const end = tail === 0 || after(tail) > whole ? base.length : Math.max(start, baseAt.indexOf(after(tail)));
+  return base.slice(0, start) + now.slice(head, now.length - tail) + base.slice(end);
+};
+
+/**
+ * New lines of one replacement: `null` where line `kept[j]` of the old ones stays, else its text. A changed line has the old one at its
+ * place as counterpart where a stretch between kept lines has as many new lines as old ones.
+ */
+export const carryLines = (
+  old: readonly string[],
+  base: readonly string[],
+  now: readonly string[],
+  kept: ArrayLike<number>,
+): (string | null)[] => {
+  const result: (string | null)[] = [];
+  let oldFrom = 0;
+  for (let j = 0; j < now.length;) {
+    if ((kept[j] ?? -1) >= 0) {
+      oldFrom = (kept[j] ?? 0) + 1;
+      result.push(null);
+      j += 1;
+      continue;
+    }
+    let end = j;
+    while (end < now.length && (kept[end] ?? -1) < 0) end += 1;
+    const oldEnd = end < now.length ? (kept[end] ?? 0) : old.length;
+    const paired = oldEnd - oldFrom === end - j;
+    for (let i = j; i < end; i += 1) {
+      const at = oldFrom + i - j;
+      result.push(paired ? carryLine(old[at] ?? '', base[at] ?? '', now[i] ?? '') : (now[i] ?? ''));
+    }
+    j = end;
+  }
+  return result;
+};

@@ -1,0 +1,294 @@
+/**
+ * Finding whole lines in a text, and changing the text while later searches go on.
+ *
+ * The text is a chain of nodes: base line i is node i, lines made by an edit get the numbers after. An index per tolerance holds
+ * only the lines that the answer looks for, so one pass over the file serves every hunk or block of the answer, and a search
+ * costs about as much as its rarest line occurs. Where lines repeat so much that this would grow quadratic, one linear pass
+ * (Knuth-Morris-Pratt) takes its place.
+ */
+import { type Change, ChangeList } from '../text/changes.js';
+import { indexOfLines, type LineIndex } from '../text/lines.js';
+import { LEVEL_KEYS, type Likeness } from './likeness.js';
+
+// bound: More places than this are not listed: the reader needs to know that there are many, not all of them.
+export const PLACES_KEPT = 50;
+const LOCATE_STEPS_PER_LINE = 4; // bound: Comparisons per line of text and pattern before a search changes to the linear pass.
+
+/** A line looked for. `other`: a second reading of it that is as good (a context line that may have lost its blank). */
+export interface WantedLine {
+  readonly text: string;
+  readonly other?: string;
+}
+
+export interface Places {
+  /** First node of each place, at most `EDIT_BOUNDS.placesKept`, base lines in order. */
+  readonly first: readonly number[];
+  /** There are more places than are listed. */
+  readonly more: boolean;
+}
+
+const NONE = -1;
+const NO_OTHERS: readonly number[] = [];
+
+interface Index {
+  readonly ids: Map<string, number>;
+  /** Base nodes of all ids, one id after the other; that of `id` ends before `ends[id + 1]`. They and made ones may be gone. */
+  readonly nodes: Int32Array;
+  readonly ends: Int32Array;
+  readonly madeNodes: Map<number, number[]>;
+  /** Id by node, NONE where nobody looks for the line. */
+  readonly idOf: Int32Array;
+  /** The same of made lines. */
+  readonly madeIds: number[];
+}
+
+export class LineChain {
+  readonly #base: LineIndex;
+  readonly #made: string[] = [];
+  readonly #wanted: () => Iterable<string>;
+  readonly #indexes = new Map<Likeness, Index>();
+  readonly #gone = new Set<number>();
+  // Only the links that differ from "the next base line": an untouched stretch costs nothing.
+  readonly #next = new Map<number, number>();
+  readonly #previous = new Map<number, number>();
+  #head: number;
+
+  /** `wanted` must yield every text that `find` will be asked for. */
+  constructor(base: readonly string[] | LineIndex, wanted: () => Iterable<string>) {
+    this.#base = indexOfLines(base);
+    this.#wanted = wanted;
+    this.#head = base.length > 0 ? 0 : NONE;
+  }
+
+  textOf(node: number): string {
+    const text = node < this.#base.length ? this.#base.line(node) : this.#made[node - this.#base.length];
+    if (text === undefined) throw new Error(`no line ${node}`);
+    return text;
+  }
+
+  /** 0-based base line of a node, -1 for a made one. */
+  originOf(node: number): number {
+    return node < this.#base.length ? node : NONE;
+  }
+
+  /** The `count` nodes from `first` on; the caller knows that they exist. */
+  run(first: number, count: number): number[] {
+    const nodes: number[] = [];
+    for (let node = first; nodes.length < count; node = this.#after(node)) nodes.push(node);
+    return nodes;
+  }
+
+  /** What the lines have become, as changes of the base. */
+  changes(): readonly Change[] {
+    const list = new ChangeList();
+    const links = [...this.#next.keys()].filter((node) => node < this.#base.length).sort((a, b) => a - b);
+    let linked = 0;
+    let kept = NONE;
+    let node = this.#head;
+    for (;;) {
+      const made: string[] = [];
+      for (; node >= this.#base.length; node = this.#after(node)) made.push(this.textOf(node));
+      list.put(kept + 1, node === NONE ? this.#base.length : node, made);
+      if (node === NONE) return list.done();
+      // The next place from here on where something else follows than the next base line.
+      while (linked < links.length && (links[linked] ?? 0) < node) linked += 1;
+      kept = links[linked] ?? this.#base.length - 1;
+      node = this.#after(kept);
+    }
+  }
+
+  /** All nodes in order. */
+  *[Symbol.iterator](): Generator<number> {
+    for (let node = this.#head; node !== NONE; node = this.#after(node)) yield node;
+  }
+
+  /** Puts `parts` (kept nodes of `old`, in their order, or new lines) in place of the adjacent nodes `old`. */
+  replace(old: readonly number[], parts: readonly (number | string)[]): void {
+    const before = old[0] === undefined ? NONE : this.#before(old[0]);
+    const last = old.at(-1);
+    const after = last === undefined ? this.#head : this.#after(last);
+    const kept = new Set(parts.filter((part) => typeof part === 'number'));
+    for (const node of old) if (!kept.has(node)) this.#gone.add(node);
+    let left = before;
+    for (const part of parts) {
+      const node = typeof part === 'number' ? part : this.#make(part);
+      this.#link(left, node);
+      left = node;
+    }
+    this.#link(left, after);
+  }
+
+  /** Every place where the lines stand at this level of tolerance. An empty pattern stands nowhere. */
+  find(pattern: readonly WantedLine[], level: Likeness): Places {
+    const index = this.#indexFor(level);
+    const ids = pattern.map((line) => this.#idFor(index, level, line.text));
+    const others = pattern.some((line) => line.other !== undefined)
+      ? pattern.map((line) => (line.other === undefined ? NONE : this.#idFor(index, level, line.other)))
+      : NO_OTHERS;
+    let anchor = 0;
+    let fewest = Infinity;
+    for (let i = 0; i < ids.length; i++) {
+      const count = countOf(index, ids[i] ?? NONE) + countOf(index, others[i] ?? NONE);
+      if (count < fewest) [anchor, fewest] = [i, count];
+    }
+    return this.#verify(index, ids, others, anchor, candidates(index, ids[anchor] ?? NONE, others[anchor] ?? NONE));
+  }
+
+  #verify(
+    index: Index,
+    ids: readonly number[],
+    others: readonly number[],
+    anchor: number,
+    nodes: Iterable<number>,
+  ): Places {
+    const fits = (i: number, node: number): boolean => {
+      const id = this.#idAt(index, node);
+      return id !== NONE && (id === ids[i] || id === others[i]);
+    };
+    let budget = LOCATE_STEPS_PER_LINE * (this.#base.length + this.#made.length + ids.length) + 1000;
+    const first: number[] = [];
+    for (const node of nodes) {
+      if (this.#gone.has(node)) continue;
+      if (first.length > PLACES_KEPT) break;
+      if (budget < 0) return others.some((id) => id !== NONE) ? { first, more: true } : this.#linear(index, ids);
+      let start = node;
+      let i = anchor;
+      while (i > 0 && start !== NONE) {
+        const previous = this.#before(start);
+        budget--;
+        if (previous === NONE || !fits(i - 1, previous)) break;
+        start = previous;
+        i--;
+      }
+      if (i > 0) continue;
+      let right = node;
+      i = anchor;
+      while (i < ids.length && right !== NONE && fits(i, right)) {
+        right = this.#after(right);
+        i++;
+        budget--;
+      }
+      if (i === ids.length) first.push(start);
+    }
+    return { first: first.slice(0, PLACES_KEPT), more: first.length > PLACES_KEPT };
+  }
+
+  #linear(index: Index, ids: readonly number[]): Places {
+    const fallback = [0];
+    for (let i = 1, k = 0; i < ids.length; i++) {
+      while (k > 0 && ids[i] !== ids[k]) k = fallback[k - 1] ?? 0;
+      if (ids[i] === ids[k]) k++;
+      fallback[i] = k;
+    }
+    const first: number[] = [];
+    const recent: number[] = [];
+    let seen = 0;
+    let k = 0;
+    for (const node of this) {
+      recent[seen++ % ids.length] = node;
+      const id = this.#idAt(index, node);
+      while (k > 0 && (k === ids.length || id !== ids[k])) k = fallback[k - 1] ?? 0;
+      if (id !== NONE && id === ids[k]) k++;
+      if (k < ids.length) continue;
+      first.push(recent[seen % ids.length] ?? NONE);
+      if (first.length > PLACES_KEPT) break;
+    }
+    return { first: first.slice(0, PLACES_KEPT), more: first.length > PLACES_KEPT };
+  }
+
+  #indexFor(level: Likeness): Index {
+    const known = this.#indexes.get(level);
+    if (known) return known;
+    const key = LEVEL_KEYS[level];
+    const ids = new Map<string, number>();
+    for (const text of this.#wanted()) {
+      const k = key(text);
+      if (!ids.has(k)) ids.set(k, ids.size);
+    }
+    const idOf = (level === 'exact' ? this.#base.findAll(ids) : null) ?? idsByText(this.#base.all, ids, key);
+    const index: Index = { ids, ...byId(idOf, ids.size), madeNodes: new Map(), idOf, madeIds: [] };
+    this.#indexes.set(level, index);
+    for (const made of this.#made.keys()) this.#enterMade(index, level, made);
+    return index;
+  }
+
+  #enterMade(index: Index, level: Likeness, made: number): void {
+    const id = index.ids.get(LEVEL_KEYS[level](this.#made[made] ?? '')) ?? NONE;
+    index.madeIds[made] = id;
+    if (id === NONE) return;
+    const nodes = index.madeNodes.get(id) ?? [];
+    if (nodes.push(this.#base.length + made) === 1) index.madeNodes.set(id, nodes);
+  }
+
+  #idAt(index: Index, node: number): number {
+    return (node < this.#base.length ? index.idOf[node] : index.madeIds[node - this.#base.length]) ?? NONE;
+  }
+
+  #idFor(index: Index, level: Likeness, text: string): number {
+    const id = index.ids.get(LEVEL_KEYS[level](text));
+    if (id === undefined) throw new Error('a line was looked for that was not announced');
+    return id;
+  }
+
+  #make(text: string): number {
+    const node = this.#base.length + this.#made.length;
+    this.#made.push(text);
+    for (const [level, index] of this.#indexes) this.#enterMade(index, level, node - this.#base.length);
+    return node;
+  }
+
+  #after(node: number): number {
+    return this.#next.get(node) ?? (node + 1 < this.#base.length ? node + 1 : NONE);
+  }
+  #before(node: number): number {
+    return this.#previous.get(node) ?? (node < this.#base.length ? node - 1 : NONE);
+  }
+  #link(left: number, right: number): void {
+    if (left === NONE) this.#head = right;
+    else this.#next.set(left, right);
+    if (right !== NONE) this.#previous.set(right, left);
+  }
+}
+
+const idsByText = (
+  lines: readonly string[],
+  ids: ReadonlyMap<string, number>,
+  key: (text: string) => string,
+): Int32Array => {
+  const found = new Int32Array(lines.length).fill(NONE);
+  for (let at = 0; at < lines.length; at += 1) found[at] = ids.get(key(lines[at] ?? '')) ?? NONE;
+  return found;
+};
+
+/** The nodes of each id, in order. */
+const byId = (idOf: Int32Array, count: number): Pick<Index, 'nodes' | 'ends'> => {
+  const ends = new Int32Array(count + 1);
+  // No iterator, which makes an object for each of a million lines.
+  idOf.forEach((id) => {
+    if (id !== NONE) ends[id + 1] = (ends[id + 1] ?? 0) + 1;
+  });
+  for (let id = 0; id < count; id += 1) ends[id + 1] = (ends[id + 1] ?? 0) + (ends[id] ?? 0);
+  const nodes = new Int32Array(ends[count] ?? 0);
+  const next = ends.slice();
+  for (let node = 0; node < idOf.length; node += 1) {
+    const id = idOf[node] ?? NONE;
+    if (id === NONE) continue;
+    const place = next[id] ?? 0;
+    nodes[place] = node;
+    next[id] = place + 1;
+  }
+  return { nodes, ends };
+};
+
+const countOf = (index: Index, id: number): number =>
+  (id < 0 ? 0 : (index.ends[id + 1] ?? 0) - (index.ends[id] ?? 0)) + (index.madeNodes.get(id)?.length ?? 0);
+
+/** The nodes of `id`, then those of `other`, where it is another one. */
+const candidates = (index: Index, id: number, other: number): Iterable<number> => {
+  const base = (of: number): Int32Array =>
+    of === NONE ? index.nodes.subarray(0, 0) : index.nodes.subarray(index.ends[of], index.ends[of + 1]);
+  const made = index.madeNodes.get(id);
+  if (made === undefined && (other === NONE || other === id)) return base(id);
+  const more = other === id ? [] : [...base(other), ...(index.madeNodes.get(other) ?? [])];
+  return [...base(id), ...(made ?? []), ...more];
+};

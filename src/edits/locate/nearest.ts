@@ -1,0 +1,191 @@
+/** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
+
+import { characterName } from '../text/codec.js';
+
+const CHARACTERS_NAMED = 4; // bound: Characters that are named where two lines look alike.
+const NEAREST_TEXT_LINES = 200_000; // bound: The nearest place is looked for in texts up to this length,
+const NEAREST_WANTED_LINES = 200; // bound: for so many lines of what was wanted,
+const NEAREST_PLACES_PER_LINE = 50; // bound: at so many places of each.
+const PART_OF_LINE_CHARS = 3; // bound: A part of a line is told as such from this length on.
+const QUOTED_LINE_CHARS = 160; // bound: Of a line quoted in a refusal at most this much is shown.
+
+/** In which way two lines differ, the mildest first. */
+export type Dimension =
+  | 'line end'
+  | 'spaces that are no blanks'
+  | 'look-alike characters'
+  | 'white space at the line end'
+  | 'indentation'
+  | 'white space'
+  | 'letter case'
+  | 'letter case and look-alike characters'
+  | 'only a part of the line'
+  | 'text'
+  | 'end of file';
+
+export interface Nearest {
+  /** 1-based line of the text where the wanted lines would begin. */
+  readonly line: number;
+  /** How many of the wanted lines stand there exactly. */
+  readonly matching: number;
+  /** The first wanted line that differs; null: all stand there. `index` is 0-based in the wanted lines; `found` null: past the end. */
+  readonly firstDifference: {
+    readonly index: number;
+    readonly expected: string;
+    readonly found: string | null;
+    readonly dimension: Dimension;
+  } | null;
+}
+
+/** No-break spaces and other spaces of their own width, and characters of no width. */
+const SPACES: readonly (readonly [RegExp, string])[] = [
+  [/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, ' '],
+  [/[\u200b-\u200d\u2060\ufeff]/g, ''],
+];
+const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
+  ...SPACES,
+  [/[\u2018\u2019\u201a\u201b\u2032\u00b4]/g, "'"],
+  [/[\u201c\u201d\u201e\u201f\u2033]/g, '"'],
+  [/[\u2010-\u2015\u2212]/g, '-'],
+  [/\u2026/g, '...'],
+];
+
+/** Typographic characters as the plain ones that they look like. */
+export const foldLookalikes = (text: string): string => fold(text, LOOKALIKES);
+const fold = (text: string, by: typeof LOOKALIKES): string =>
+  by.reduce((folded, [pattern, plain]) => folded.replace(pattern, plain), text);
+
+const squeeze = (line: string): string => line.trim().replace(/\s+/g, ' ');
+const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCase();
+
+/** A word or more of a line, in place of the line. */
+const isPart = (expected: string, found: string): boolean =>
+  squeeze(expected).length >= PART_OF_LINE_CHARS && squeeze(found).includes(squeeze(expected));
+
+/** How `found` differs from `expected`; both are lines without their ends and are not equal. */
+const dimensionOf = (expected: string, found: string): Dimension => {
+  if (expected.replace(/\r+$/, '') === found.replace(/\r+$/, '')) return 'line end';
+  if (fold(expected, SPACES) === fold(found, SPACES)) return 'spaces that are no blanks';
+  if (foldLookalikes(expected) === foldLookalikes(found)) return 'look-alike characters';
+  if (expected.trimEnd() === found.trimEnd()) return 'white space at the line end';
+  if (expected.trim() === found.trim()) return 'indentation';
+  if (expected.replace(/\s+/g, '') === found.replace(/\s+/g, '')) return 'white space';
+  if (squeeze(expected).toLowerCase() === squeeze(found).toLowerCase()) return 'letter case';
+  if (squeeze(foldLookalikes(expected)) === squeeze(foldLookalikes(found))) return 'look-alike characters';
+  if (loose(expected) === loose(found)) return 'letter case and look-alike characters';
+  if (isPart(expected, found)) return 'only a part of the line';
+  return 'text';
+};
+
+/** The dimension with what cannot be seen: which typographic characters and special spaces each side has that the other has not. */
+export const differs = (expected: string, found: string, dimension = dimensionOf(expected, found)): string => {
+  const own = (of: string, other: string): string[] =>
+    [...new Set(of)].filter((c) => c > '\x7f' && foldLookalikes(c) !== c && !other.includes(c)).map(characterName);
+  const sides = [
+    ['the file has', own(found, expected)],
+    ['the answer has', own(expected, found)],
+  ] as const;
+  const told = sides.flatMap(([who, names]) =>
+    names.length === 0 ? [] : [`${who} ${names.slice(0, CHARACTERS_NAMED).join(', ')}`],
+  );
+  return told.length === 0 ? dimension : `${dimension} (${told.join('; ')})`;
+};
+
+const compareAt = (text: readonly string[], wanted: readonly string[], start: number): Nearest => {
+  let matching = 0;
+  let first: Nearest['firstDifference'] = null;
+  for (const [index, expected] of wanted.entries()) {
+    const found = text[start + index] ?? null;
+    if (found === expected) matching += 1;
+    else
+      first ??= {
+        index,
+        expected,
+        found,
+        dimension: found === null ? 'end of file' : dimensionOf(expected, found),
+      };
+  }
+  return { line: start + 1, matching, firstDifference: first };
+};
+
+/** Share of the shorter line that the two have in common at their ends. */
+const likeness = (a: string, b: string): number => {
+  const shorter = Math.min(a.length, b.length);
+  if (shorter === 0) return 0;
+  let head = 0;
+  while (head < shorter && a[head] === b[head]) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
+  return (head + tail) / Math.max(a.length, b.length);
+};
+
+/** Where no line stands anywhere, not even loosely: the place of the line most like the first telling wanted line. */
+const nearestByLikeness = (text: readonly string[], wanted: readonly string[]): number | null => {
+  const index = wanted.findIndex((line) => squeeze(line).length > 3);
+  const sought = loose(wanted[index] ?? '');
+  let best = 0.5;
+  let place: number | null = null;
+  for (let at = 0; index >= 0 && at < Math.min(text.length, NEAREST_TEXT_LINES / 10); at += 1) {
+    const score = likeness(sought, loose(text[at] ?? ''));
+    if (score > best) [best, place] = [score, at - index];
+  }
+  return place;
+};
+
+/** Where no line is alike: the place of the first line that holds the first telling wanted line as a part. */
+const nearestByPart = (text: readonly string[], wanted: readonly string[]): number | null => {
+  const index = wanted.findIndex((line) => squeeze(line).length >= PART_OF_LINE_CHARS);
+  const sought = wanted[index];
+  if (sought === undefined) return null;
+  const at = text.slice(0, NEAREST_TEXT_LINES).findIndex((line) => isPart(sought, line));
+  return at < 0 ? null : at - index;
+};
+
+/**
+ * The place in `text` most like `wanted`: every line that stands there, loosely (white space, case and look-alikes aside), votes for
+ * a place; the most votes win, then the place nearest to `hint` (1-based line). Cost is bounded whatever the inputs. Null: nothing alike.
+ */
+export const nearest = (text: readonly string[], wanted: readonly string[], hint = 1): Nearest | null => {
+  const places = new Map<string, number[]>();
+  const sought = wanted.slice(0, NEAREST_WANTED_LINES).map(loose);
+  for (const line of sought) if (line !== '') places.set(line, []);
+  for (let at = 0; at < Math.min(text.length, NEAREST_TEXT_LINES); at += 1) {
+    const found = places.get(loose(text[at] ?? ''));
+    if (found !== undefined && found.length < NEAREST_PLACES_PER_LINE) found.push(at);
+  }
+  const votes = new Map<number, number>();
+  for (const [index, line] of sought.entries())
+    for (const at of places.get(line) ?? []) {
+      // Longer lines tell more than a lone brace.
+      const weight = line.length > 3 ? 3 : 1;
+      votes.set(at - index, (votes.get(at - index) ?? 0) + weight);
+    }
+  let best: number | null = null;
+  for (const [start, count] of votes) {
+    if (start < 0) continue;
+    const held = best === null ? -1 : (votes.get(best) ?? 0);
+    const closer = best !== null && Math.abs(start + 1 - hint) < Math.abs(best + 1 - hint);
+    if (count > held || (count === held && closer)) best = start;
+  }
+  best ??= nearestByLikeness(text, wanted) ?? nearestByPart(text, wanted);
+  return best === null ? null : compareAt(text, wanted, Math.max(0, best));
+};
+
+const quoted = (line: string): string =>
+  JSON.stringify(line.length > QUOTED_LINE_CHARS ? `${line.slice(0, QUOTED_LINE_CHARS)}…` : line);
+
+/** To be copied: without escapes where nothing in it is hidden. */
+const asItIs = (line: string): string =>
+  /^[ -_a-~]*$/.test(line) && line.length <= QUOTED_LINE_CHARS ? `\`${line}\`` : quoted(line);
+
+/** The nearest place in words: line, first difference with expected and found, and which dimension differs. */
+export const describeNearest = (near: Nearest | null): string => {
+  if (near === null) return 'Nothing in the file looks like it.';
+  const { firstDifference: first } = near;
+  if (first === null) return `It stands at line ${near.line}.`;
+  const at = near.line + first.index;
+  if (first.dimension === 'only a part of the line')
+    return `${asItIs(first.expected)} is only a part of line ${at}, and whole lines are wanted. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
+  const found = first.found === null ? 'the file ends' : `found ${quoted(first.found)}`;
+  return `The nearest place is line ${near.line}; line ${at} differs in ${first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension)}: expected ${quoted(first.expected)}, ${found}.`;
+};

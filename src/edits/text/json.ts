@@ -1,0 +1,164 @@
+/**
+ * Strict JSON with what `JSON.parse` does not tell: whether the text was cut (it ends inside a string or bracket), which keys were said
+ * twice, and in which order the top-level keys stand. Nothing is repaired.
+ */
+
+const JSON_DEPTH = 64; // bound: Nesting of a JSON answer.
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+export type JsonRead =
+  /** `end`: offset after the value; what follows is the caller's to judge. */
+  | { readonly kind: 'value'; readonly value: Json; readonly end: number }
+  /** The text ends before the value does. */
+  | { readonly kind: 'open'; readonly inside: 'string' | 'bracket' }
+  | { readonly kind: 'broken'; readonly at: number; readonly message: string };
+
+class Stop extends Error {
+  readonly read: JsonRead;
+  constructor(read: JsonRead) {
+    super();
+    this.read = read;
+  }
+}
+const open = (inside: 'string' | 'bracket'): Stop => new Stop({ kind: 'open', inside });
+const broken = (at: number, message: string): Stop => new Stop({ kind: 'broken', at, message });
+
+/** What objects inherit from: no name at all, as with null, which would make each of them a table of hashes. */
+const NO_NAMES = Object.create(null) as object;
+const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c];
+const WORDS: readonly (readonly [string, Json])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+
+class Reader {
+  readonly text: string;
+  at: number;
+  constructor(text: string, at: number) {
+    this.text = text;
+    this.at = at;
+  }
+
+  private blank(): void {
+    while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at += 1;
+    if (this.at >= this.text.length) throw open('bracket');
+  }
+
+  private expect(character: string): void {
+    if (this.text[this.at] !== character) throw broken(this.at, `expected \`${character}\`, found ${this.found()}`);
+    this.at += 1;
+  }
+
+  private found(): string {
+    return JSON.stringify(this.text.slice(this.at, this.at + 12));
+  }
+
+  value(depth: number): Json {
+    if (depth > JSON_DEPTH) throw broken(this.at, `brackets are nested more than ${JSON_DEPTH} deep`);
+    this.blank();
+    const first = this.text[this.at];
+    if (first === '{') return this.object(depth);
+    if (first === '[') return this.array(depth);
+    if (first === '"') return this.string();
+    return this.word();
+  }
+
+  private word(): Json {
+    const rest = this.text.slice(this.at, this.at + 40);
+    for (const [word, value] of WORDS) {
+      if (rest.startsWith(word)) {
+        this.at += word.length;
+        return value;
+      }
+      if (this.at + rest.length === this.text.length && word.startsWith(rest)) throw open('bracket');
+    }
+    const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/.exec(rest)?.[0];
+    if (number === undefined) {
+      if (/^-?$/.test(rest)) throw open('bracket');
+      throw broken(this.at, `expected a value, found ${this.found()}`);
+    }
+    this.at += number.length;
+    return Number(number);
+  }
+
+  private string(): string {
+    const from = this.at;
+    // Most strings are what stands between the quotes.
+    let isPlain = true;
+    this.at += 1;
+    for (;;) {
+      const code = this.text.charCodeAt(this.at);
+      if (Number.isNaN(code)) throw open('string');
+      if (code === QUOTE) break;
+      if (code === BACKSLASH || code < BLANK) isPlain = false;
+      this.at += code === BACKSLASH ? 2 : 1;
+    }
+    this.at += 1;
+    if (isPlain) return this.text.slice(from + 1, this.at - 1);
+    try {
+      return JSON.parse(this.text.slice(from, this.at)) as string;
+    } catch {
+      throw broken(from, `a string holds a raw line end or a wrong escape; write line ends as \\n`);
+    }
+  }
+
+  private array(depth: number): readonly Json[] {
+    this.at += 1;
+    const items: Json[] = [];
+    this.blank();
+    if (this.text[this.at] === ']') {
+      this.at += 1;
+      return items;
+    }
+    for (;;) {
+      items.push(this.value(depth + 1));
+      this.blank();
+      if (this.text[this.at] === ']') break;
+      this.expect(',');
+    }
+    this.at += 1;
+    return items;
+  }
+
+  private object(depth: number): Record<string, Json> {
+    this.at += 1;
+    const object = Object.create(NO_NAMES) as Record<string, Json>;
+    this.blank();
+    if (this.text[this.at] === '}') {
+      this.at += 1;
+      return object;
+    }
+    for (;;) {
+      this.blank();
+      const place = this.at;
+      if (this.text[place] !== '"') throw broken(place, `expected a key in double quotes, found ${this.found()}`);
+      const key = this.string();
+      if (key in object) throw broken(place, `the key ${JSON.stringify(key)} is given twice`);
+      this.blank();
+      this.expect(':');
+      object[key] = this.value(depth + 1);
+      this.blank();
+      if (this.text[this.at] === '}') break;
+      this.expect(',');
+    }
+    this.at += 1;
+    return object;
+  }
+}
+
+/** Reads one JSON value from offset `from`. Integer-like keys aside, an object's keys come in the order of the text. */
+export const readJson = (text: string, from = 0): JsonRead => {
+  const reader = new Reader(text, from);
+  try {
+    const value = reader.value(0);
+    return { kind: 'value', value, end: reader.at };
+  } catch (error) {
+    if (error instanceof Stop) return error.read;
+    throw error;
+  }
+};
+
+export const isJsonObject = (value: Json | undefined): value is Readonly<Record<string, Json>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

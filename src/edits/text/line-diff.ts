@@ -1,0 +1,178 @@
+/**
+ * Line diff with a bounded cost. (1) Common lines at both ends are taken off. (2) The rest goes to jsdiff, which finds a shortest edit
+ * of up to `EDIT_BOUNDS.diffEdits` lines. (3) Past that, and before it for long sides, step 2 is done window by window, as long as the
+ * windows stay alike: linear. (4) What is left then: lines that stand once on both sides are anchors (the longest run of them in order),
+ * and step 1 is done between anchors: n log n, whatever the input. The outcome depends on the two sides alone.
+ *
+ * Sides may be indexes of bytes: lines become strings where they differ from the other side's, and round that.
+ */
+import { diffArrays } from 'diff';
+import { indexOfLines, type LineIndex } from './lines.js';
+
+export const DIFF_EDITS = 1_000; // bound: Differences up to which two texts are compared in one piece.
+export const DIFF_WHOLE_LINES = 20_000; // bound: Longer texts, both counted, are compared by windows first.
+const DIFF_NEAR_LINES = 32; // bound: A small window does where it ends in
+const DIFF_NEAR_KEPT_LINES = 16; // bound: so many equal lines.
+export const DIFF_WINDOW_LINES = 1_024; // bound: Else, and past `diffEdits`, windows have so many lines,
+const DIFF_WINDOW_EDITS = 128; // bound: with so many differences in one at most,
+const DIFF_WINDOW_KEPT_LINES = 3; // bound: each up to the last run of so many equal lines.
+const DIFF_FEW_LINES = 8; // bound: Most edits replace a few lines by others: no diff need be made. False where nobody looked.
+
+/** A stretch of both sides: base [b0, b1), result [r0, r1). */
+type Stretch = readonly [b0: number, b1: number, r0: number, r1: number];
+
+interface Sides {
+  readonly base: LineIndex;
+  readonly result: LineIndex;
+  /** What is known by now of each result line, as `lineOrigins` returns it. */
+  readonly origins: Int32Array;
+}
+
+/** For each result line the 0-based base line that it keeps, or -1; rising along the result. */
+export const lineOrigins = (
+  baseLines: readonly string[] | LineIndex,
+  resultLines: readonly string[] | LineIndex,
+): Int32Array => {
+  const [base, result] = [indexOfLines(baseLines), indexOfLines(resultLines)];
+  const origins = new Int32Array(result.length).fill(-1);
+  const sides = { base, result, origins };
+  let rest = trimCommon(sides, [0, base.length, 0, result.length]);
+  const [b0, b1, r0, r1] = rest;
+  if (areFew(b1 - b0, r1 - r0) && haveNothingInCommon(base.range(b0, b1), result.range(r0, r1))) return origins;
+  const isLong = sizeOf(rest) > DIFF_WHOLE_LINES;
+  if (isLong) rest = byWindows(sides, rest);
+  if (shortestEdit(sides, rest)) return origins;
+  if (!isLong) rest = byWindows(sides, rest);
+  byAnchors(sides, rest);
+  return origins;
+};
+
+const byAnchors = (sides: Sides, stretch: Stretch): void => {
+  const [b0, b1, r0, r1] = stretch;
+  let before: readonly [number, number] = [b0, r0];
+  for (const [b, r] of [...anchors(sides.base, sides.result, stretch), [b1, r1] as const]) {
+    trimCommon(sides, [before[0], b, before[1], r]);
+    if (r < r1) sides.origins[r] = b;
+    before = [b + 1, r + 1];
+  }
+};
+
+const sizeOf = ([b0, b1, r0, r1]: Stretch): number => b1 - b0 + (r1 - r0);
+
+const areFew = (base: number, result: number): boolean => base <= DIFF_FEW_LINES && result <= DIFF_FEW_LINES;
+
+export const haveNothingInCommon = (base: readonly string[], result: readonly string[]): boolean => {
+  if (!areFew(base.length, result.length)) return false;
+  for (const line of base) if (result.includes(line)) return false;
+  return true;
+};
+
+/** Writes the origins of lines that are equal at both ends of the stretch and returns what lies between. */
+const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch => {
+  let [b0, b1, r0, r1] = stretch;
+  const same = base.sameFrom(b0, result, r0, Math.min(b1 - b0, r1 - r0));
+  for (let i = 0; i < same; i += 1) origins[r0++] = b0++;
+  while (b0 < b1 && r0 < r1 && base.isLine(b1 - 1, result, r1 - 1)) origins[--r1] = --b1;
+  return [b0, b1, r0, r1];
+};
+
+/** True where nothing is left to find out. */
+const shortestEdit = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch): boolean => {
+  if (b0 === b1 || r0 === r1) return true;
+  if (Math.abs(b1 - b0 - (r1 - r0)) > DIFF_EDITS) return false;
+  const changes = diffArrays(base.range(b0, b1), result.range(r0, r1), { maxEditLength: DIFF_EDITS });
+  if (changes === undefined) return false;
+  let [b, r] = [b0, r0];
+  for (const change of changes) {
+    if (change.removed) b += change.count;
+    else if (change.added) r += change.count;
+    else for (let n = 0; n < change.count; n += 1) origins[r++] = b++;
+  }
+  return true;
+};
+
+/** How many lines of each side are compared at once, and after how many equal ones in a row what stands before is settled. */
+interface WindowSize {
+  readonly lines: number;
+  readonly kept_lines: number;
+}
+/** Most edits are small and lie far apart: a small window that ends in many equal lines says as much as a large one. */
+const NEAR: WindowSize = { lines: DIFF_NEAR_LINES, kept_lines: DIFF_NEAR_KEPT_LINES };
+const WIDE: WindowSize = { lines: DIFF_WINDOW_LINES, kept_lines: DIFF_WINDOW_KEPT_LINES };
+
+/**
+ * A window of each side is compared, and what lies before the end of its last longer kept run is settled; the next windows begin behind
+ * the lines that follow it on both sides. Each settles a quarter of itself or is the last, so the cost is linear. What is left when the
+ * two sides are no longer alike is returned.
+ */
+const byWindows = (sides: Sides, stretch: Stretch): Stretch => {
+  let rest = stretch;
+  for (;;) {
+    const settled = byWindow(sides, rest, NEAR) ?? byWindow(sides, rest, WIDE);
+    if (settled === null) return rest;
+    rest = trimCommon(sides, settled);
+    if (rest[0] === rest[1] || rest[2] === rest[3]) return rest;
+  }
+};
+
+/** What is left behind one window; null: it settles too little. */
+const byWindow = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch, size: WindowSize): Stretch | null => {
+  const left = base.range(b0, Math.min(b1, b0 + size.lines));
+  const right = result.range(r0, Math.min(r1, r0 + size.lines));
+  const changes = diffArrays(left, right, { maxEditLength: DIFF_WINDOW_EDITS });
+  if (changes === undefined) return null;
+  const kept: (readonly [b: number, r: number, count: number])[] = [];
+  let [b, r] = [0, 0];
+  for (const { removed, added, count } of changes) {
+    if (!removed && !added) kept.push([b, r, count]);
+    if (!added) b += count;
+    if (!removed) r += count;
+  }
+  const isLast = b0 + left.length === b1 && r0 + right.length === r1;
+  const end = kept.findLastIndex(([, , count]) => isLast || count >= size.kept_lines);
+  const [endB = 0, endR = 0, count = 0] = kept[end] ?? [];
+  if (!isLast && Math.min(endB, endR) + count < size.lines / 4) return null;
+  for (const [keptB, keptR, lines] of kept.slice(0, end + 1))
+    for (let i = 0; i < lines; i += 1) origins[r0 + keptR + i] = b0 + keptB + i;
+  return isLast ? [b1, b1, r1, r1] : [b0 + endB + count, b1, r0 + endR + count, r1];
+};
+
+/** Pairs [base, result] of lines that stand once on each side, rising on both. */
+const anchors = (base: LineIndex, result: LineIndex, [b0, b1, r0, r1]: Stretch): [number, number][] => {
+  const unique = (lines: LineIndex, from: number, to: number): Map<string, number> => {
+    const places = new Map<string, number>();
+    for (const [i, line] of lines.range(from, to).entries()) places.set(line, places.has(line) ? -1 : from + i);
+    return places;
+  };
+  const inResult = unique(result, r0, r1);
+  const pairs: [number, number][] = [];
+  for (const [line, b] of unique(base, b0, b1)) {
+    const r = inResult.get(line) ?? -1;
+    if (b >= 0 && r >= 0) pairs.push([b, r]);
+  }
+  pairs.sort((x, y) => x[0] - y[0]);
+  return longestRising(pairs);
+};
+
+/** The longest subsequence that rises in its second parts (patience sorting). */
+const longestRising = (pairs: readonly [number, number][]): [number, number][] => {
+  const tops: number[] = [];
+  const previous = new Array<number>(pairs.length).fill(-1);
+  const second = (pair: number): number => pairs[pair]?.[1] ?? 0;
+  for (const [at, pair] of pairs.entries()) {
+    let [low, high] = [0, tops.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (second(tops[middle] ?? 0) < pair[1]) low = middle + 1;
+      else high = middle;
+    }
+    previous[at] = low > 0 ? (tops[low - 1] ?? -1) : -1;
+    tops[low] = at;
+  }
+  const run: [number, number][] = [];
+  for (let at = tops.at(-1) ?? -1; at >= 0; at = previous[at] ?? -1) {
+    const pair = pairs[at];
+    if (pair !== undefined) run.push(pair);
+  }
+  return run.reverse();
+};

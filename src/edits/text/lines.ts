@@ -1,0 +1,191 @@
+/**
+ * A file's lines by number, without a string for each: what an edit does not come near is never decoded. `Text` holds all of them as
+ * strings, made when somebody asks; whoever works on a few lines of a large file asks the index.
+ */
+
+// Lines of a decoded text, and what is said of their ends.
+
+/** A file's text, decoded once; `lines[i]` is line i+1 without its end. */
+export interface Text {
+  readonly lines: readonly string[];
+  /** The end of each line as it stands in the file: '\n', '\r\n', '\r', or '' for a last line without end. */
+  readonly ends: readonly string[];
+  /** The same lines, one by one; absent: made of the two arrays. */
+  readonly index?: LineIndex;
+}
+
+export type EolKind = 'lf' | 'crlf' | 'cr' | 'mixed' | 'none';
+
+/** Of the ends of a text's lines; a last line without end does not count. */
+const kindOfEnds = (ends: readonly string[]): EolKind => {
+  const kinds = new Set(ends);
+  kinds.delete('');
+  if (kinds.size > 1) return 'mixed';
+  const [only] = kinds;
+  if (only === undefined) return 'none';
+  return only === '\n' ? 'lf' : only === '\r\n' ? 'crlf' : 'cr';
+};
+
+/** What lines end at: LF or CRLF, and CR only where the text has no LF. */
+const stopOf = (text: string): '\n' | '\r' => (text.includes('\n') ? '\n' : '\r');
+
+/** Splits a file's text, or a part of one whose `stop` is known. An empty text has no lines. */
+export const splitLines = (text: string, stop: '\n' | '\r' = stopOf(text)): Text => {
+  const lines: string[] = [];
+  const ends: string[] = [];
+  let from = 0;
+  while (from < text.length) {
+    const at = text.indexOf(stop, from);
+    if (at < 0) {
+      lines.push(text.slice(from));
+      ends.push('');
+      break;
+    }
+    const crlf = stop === '\n' && text[at - 1] === '\r';
+    lines.push(text.slice(from, crlf ? at - 1 : at));
+    ends.push(crlf ? '\r\n' : stop);
+    from = at + 1;
+  }
+  return { lines, ends };
+};
+
+export interface LineIndex {
+  readonly length: number;
+  /** The text has at least so many characters, ends counted as one each. */
+  readonly leastChars: number;
+  /** All lines as strings, without ends. Costs a string a line, once. */
+  readonly all: readonly string[];
+  /** Line `at` (0-based) without its end; undefined outside of the text, negative numbers too. */
+  line(at: number): string | undefined;
+  /** Is line `at` this text? */
+  is(at: number, text: string): boolean;
+  /** Is line `at` there, and the same as line `otherAt` of another text, its end apart? */
+  isLine(at: number, other: LineIndex, otherAt: number): boolean;
+  /** How many of the `most` lines from `at` on are the same as those of another text from `otherAt` on, their ends apart. */
+  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number;
+  /** The code of the first character of line `at` where that is ASCII; something else, or -1, where it is not or there is none. */
+  firstCode(at: number): number;
+  /** Does line `at` hold nothing but white space? Also where there is none. */
+  isBlank(at: number): boolean;
+  /** The end of line `at` as it stands; '' for a last line without one, and outside. */
+  end(at: number): string;
+  /** Lines [from, to). */
+  range(from: number, to: number): string[];
+  /** Lines [from, to), both within the text, as a text of their own. */
+  slice(from: number, to: number): LineIndex;
+  readonly eol: EolKind;
+  /** Does any line hold `part`, which has no line end? */
+  includes(part: string): boolean;
+  /** Does any line begin with `part`? */
+  begins(part: string): boolean;
+  /** For each line its value in `texts`, or -1. Null: not done, compare strings instead. */
+  findAll(texts: ReadonlyMap<string, number>): Int32Array | null;
+}
+
+/** How many of `most` lines are the same, where `known` of them are known to be. */
+export const sameLines = (
+  one: LineIndex,
+  at: number,
+  other: LineIndex,
+  otherAt: number,
+  most: number,
+  known: number,
+): number => {
+  let same = known;
+  while (same < most && one.isLine(at + same, other, otherAt + same)) same += 1;
+  return same;
+};
+
+class StringLines implements LineIndex {
+  readonly all: readonly string[];
+  readonly #ends: readonly string[];
+  #eol: EolKind | null = null;
+
+  constructor(lines: readonly string[], ends: readonly string[]) {
+    this.all = lines;
+    this.#ends = ends;
+  }
+  get length(): number {
+    return this.all.length;
+  }
+  get leastChars(): number {
+    return this.all.length;
+  }
+  get eol(): EolKind {
+    return (this.#eol ??= kindOfEnds(this.#ends));
+  }
+  line(at: number): string | undefined {
+    return this.all[at];
+  }
+  is(at: number, text: string): boolean {
+    return this.all[at] === text;
+  }
+  isLine(at: number, other: LineIndex, otherAt: number): boolean {
+    const line = this.all[at];
+    return line !== undefined && other.is(otherAt, line);
+  }
+  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number {
+    return sameLines(this, at, other, otherAt, most, 0);
+  }
+  firstCode(at: number): number {
+    const line = this.all[at] ?? '';
+    return line === '' ? -1 : line.charCodeAt(0);
+  }
+  isBlank(at: number): boolean {
+    return (this.all[at] ?? '').trim() === '';
+  }
+  end(at: number): string {
+    return this.#ends[at] ?? '';
+  }
+  range(from: number, to: number): string[] {
+    return this.all.slice(Math.max(0, from), Math.max(0, to));
+  }
+  slice(from: number, to: number): LineIndex {
+    return new StringLines(this.all.slice(from, to), this.#ends.slice(from, to));
+  }
+  includes(part: string): boolean {
+    return this.all.some((line) => line.includes(part));
+  }
+  begins(part: string): boolean {
+    return this.all.some((line) => line.startsWith(part));
+  }
+  findAll(): null {
+    return null;
+  }
+}
+
+const NO_ENDS: readonly string[] = [];
+
+/** The index of a text; of bare lines one without ends. */
+export const indexOf = (text: Text): LineIndex => text.index ?? new StringLines(text.lines, text.ends);
+export const indexOfLines = (lines: readonly string[] | LineIndex): LineIndex =>
+  'findAll' in lines ? lines : new StringLines(lines, NO_ENDS);
+/** The index of a file that may not be there. */
+export const NO_LINES: LineIndex = new StringLines([], NO_ENDS);
+
+// A line that stands once in a text tells where a quote stands that holds it, and spares the search for all of its lines.
+
+/** The line that most likely stands nowhere else; undefined where there are none. */
+export const longestOf = (lines: Iterable<string>): string | undefined => {
+  let longest: string | undefined;
+  for (const line of lines) if (longest === undefined || line.length > longest.length) longest = line;
+  return longest;
+};
+
+/** Which of `lines` stand exactly once in the text. Empty where that would take a string for each line of it. */
+export const standingOnce = (index: LineIndex, lines: Iterable<string | undefined>): ReadonlySet<string> => {
+  const ids = new Map<string, number>();
+  for (const line of lines) if (line !== undefined && !ids.has(line)) ids.set(line, ids.size);
+  const found = index.findAll(ids);
+  if (found === null) return new Set();
+  const counts = new Uint32Array(ids.size);
+  // No iterator, which makes an object for each of a million lines.
+  found.forEach((id) => {
+    if (id >= 0) counts[id] = (counts[id] ?? 0) + 1;
+  });
+  const once = new Set<string>();
+  ids.forEach((id, line) => {
+    if (counts[id] === 1) once.add(line);
+  });
+  return once;
+};

@@ -1,0 +1,99 @@
+/** Splices as values: applied, undone, and joined. All lists are in order and do not overlap; costs are linear. */
+import { Buffer } from 'node:buffer';
+import type { Splice } from '../types.js';
+
+/** The bytes with every splice made. */
+export const applySplices = (bytes: Uint8Array, splices: readonly Splice[]): Uint8Array => {
+  const grown = splices.reduce((sum, { start, end, bytes: put }) => sum + put.length - (end - start), 0);
+  const result = new Uint8Array(bytes.length + grown);
+  let from = 0;
+  let to = 0;
+  const copy = (part: Uint8Array): void => {
+    result.set(part, to);
+    to += part.length;
+  };
+  for (const splice of splices) {
+    copy(bytes.subarray(from, splice.start));
+    copy(splice.bytes);
+    from = splice.end;
+  }
+  copy(bytes.subarray(from));
+  return result;
+};
+
+/** The splices that undo `splices`: applied to the result they give `base` again. */
+export const invertSplices = (base: Uint8Array, splices: readonly Splice[]): Splice[] => {
+  let shift = 0;
+  return splices.map(({ start, end, bytes }) => {
+    const undo = { start: start + shift, end: start + shift + bytes.length, bytes: base.slice(start, end) };
+    shift += bytes.length - (end - start);
+    return undo;
+  });
+};
+
+/** A stretch of a side that is kept (`from` the offset it has before), or new bytes. */
+type Piece = { readonly from: number; readonly size: number } | { readonly bytes: Uint8Array; readonly size: number };
+
+/** One list with the effect of `first`, then `second` (whose offsets mean the bytes that `first` leaves). */
+export const composeSplices = (first: readonly Splice[], second: readonly Splice[]): Splice[] => {
+  const middle = piecesOf(first);
+  const joined: Piece[] = [];
+  let at = 0;
+  let next = 0;
+  /** Moves on through the middle text up to `offset`, keeping or dropping what lies there. */
+  const pass = (offset: number, keep: boolean): void => {
+    while (at < offset) {
+      const piece = middle[next];
+      if (piece === undefined) throw new RangeError('a splice lies behind the end');
+      const size = Math.min(piece.size, offset - at);
+      if (keep) joined.push(cut(piece, 0, size));
+      if (size === piece.size) next += 1;
+      else middle[next] = cut(piece, size, piece.size);
+      at += size;
+    }
+  };
+  for (const { start, end, bytes } of second) {
+    pass(start, true);
+    pass(end, false);
+    joined.push({ bytes, size: bytes.length });
+  }
+  joined.push(...middle.slice(next));
+  return toSplices(joined);
+};
+
+const cut = (piece: Piece, from: number, to: number): Piece =>
+  'bytes' in piece
+    ? { bytes: piece.bytes.subarray(from, to), size: to - from }
+    : { from: piece.from + from, size: to - from };
+
+/** The whole result as pieces; the last one is open-ended. */
+const piecesOf = (splices: readonly Splice[]): Piece[] => {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const { start, end, bytes } of splices) {
+    if (start > at) pieces.push({ from: at, size: start - at });
+    if (bytes.length > 0) pieces.push({ bytes, size: bytes.length });
+    at = end;
+  }
+  return [...pieces, { from: at, size: Infinity }];
+};
+
+const toSplices = (pieces: readonly Piece[]): Splice[] => {
+  const splices: Splice[] = [];
+  let at = 0;
+  let fresh: Uint8Array[] = [];
+  const flush = (end: number): void => {
+    if (end > at || fresh.some((bytes) => bytes.length > 0))
+      splices.push({ start: at, end, bytes: new Uint8Array(Buffer.concat(fresh)) });
+    fresh = [];
+  };
+  for (const piece of pieces) {
+    if ('bytes' in piece) {
+      fresh.push(piece.bytes);
+      continue;
+    }
+    flush(piece.from);
+    at = piece.from + piece.size;
+  }
+  return splices;
+};

@@ -1,0 +1,277 @@
+/**
+ * The one place where result lines become bytes, so that the same edit said in any format gives the same bytes:
+ * 1. Lines that the result keeps from the base keep the base's bytes. In a file with mixed line ends one whole-file diff decides which
+ *    those are, whatever the format knew, because there the choice shows in the bytes.
+ * 2. A new line takes the ending of the line before it, else after it; where no line is kept the base's first, else LF (a new
+ *    file: `newFileEol`).
+ * 3. The result ends with a line end exactly if the base did; a new or empty file does. A diff's `\ No newline` changes that, and the
+ *    job's `final_newline` goes before both.
+ * 4. The byte order mark stays where it is.
+ * 5. A character that the file's encoding cannot hold is refused by name and place.
+ *
+ * What is not changed is not looked at: cost goes with the changes, where the format says them and the file's line ends are all alike.
+ */
+import { Buffer } from 'node:buffer';
+import { indexOf, type Text, type LineIndex, indexOfLines } from './lines.js';
+import { ByteText } from './byte-text.js';
+import { type Change, changesFrom, type FilePlan } from './changes.js';
+import { type Codec, firstUnholdable, newFileCodec } from './codec.js';
+import type { Reason, Splice } from '../types.js';
+import { lineOrigins } from './line-diff.js';
+import { applySplices } from './splices.js';
+
+// Changes get their line ends and become bytes: rules 2 to 5 above.
+
+export interface SettleBase {
+  readonly bytes: Uint8Array;
+  readonly text: Text;
+  readonly codec: Codec;
+}
+
+/** A change with the end of each of its lines, and what it does to the end of the kept line before it. */
+export interface ChangeBytes extends Change {
+  readonly ends: readonly string[];
+  /** The base's last line had no end and is followed now: the end that it gets. */
+  readonly lead: string;
+  /** The line before is the result's last now and loses its end. */
+  readonly cut: boolean;
+  /** 0-based result line of the first of `lines`. */
+  readonly at: number;
+}
+
+interface EndRules {
+  /** Does the result end with a line end? */
+  readonly final: boolean;
+  /** The end of new lines where no kept line has one. */
+  readonly fallback: string;
+}
+
+const withEnds = (
+  changes: readonly Change[],
+  index: LineIndex,
+  { final, fallback }: EndRules,
+): readonly ChangeBytes[] => {
+  const count = index.length;
+  const ended: ChangeBytes[] = [];
+  let before = index.end(firstKept(changes)) || fallback;
+  let next = 0;
+  let shift = 0;
+  for (const change of changes) {
+    const { from, to, lines } = change;
+    // Of the kept lines since the last change; only the base's last line may have no end.
+    if (from > next) before = index.end(from - 1) || (from - 1 > next ? index.end(from - 2) : '') || before;
+    const last = to === count;
+    const ends = new Array<string>(lines.length).fill(before);
+    if (last && !final && ends.length > 0) ends[ends.length - 1] = '';
+    const kept = from > next ? index.end(from - 1) : null;
+    // Named one by one here and in guards/view.ts: a spread of ten thousand objects costs as much as the rest of the pass.
+    ended.push({
+      from,
+      to,
+      lines,
+      ends,
+      lead: kept === '' && lines.length > 0 ? before : '',
+      cut: last && !final && lines.length === 0 && kept !== null && kept !== '',
+      at: from + shift,
+    });
+    next = to;
+    shift += lines.length - (to - from);
+  }
+  const atEnd = lastEnd(next, count, index, final, before);
+  return atEnd === null ? ended : [...ended, { ...atEnd, at: count + shift }];
+};
+
+/** The base's last line is the result's as well, and its end is not what is asked for. */
+const lastEnd = (
+  next: number,
+  count: number,
+  index: LineIndex,
+  final: boolean,
+  before: string,
+): Omit<ChangeBytes, 'at'> | null => {
+  if (next >= count) return null;
+  const own = index.end(count - 1);
+  if ((own !== '') === final) return null;
+  const end = (count - 2 >= next ? index.end(count - 2) : '') || before;
+  return { from: count, to: count, lines: [], ends: [], lead: final ? end : '', cut: !final };
+};
+
+const firstKept = (changes: readonly Change[]): number => {
+  const [first] = changes;
+  return first?.from === 0 ? first.to : 0;
+};
+
+/** Reasons: `stray_cr`, `byte_order_mark`, `character`. */
+const refusals = (
+  path: string,
+  base: SettleBase | null,
+  { text, codec }: SettleBase,
+  changes: readonly ChangeBytes[],
+): Reason[] => {
+  const added: string[] = [];
+  const places: number[] = [];
+  const reasons: Reason[] = [];
+  let carriage: number | null = null;
+  for (const { lines, ends, at } of changes)
+    for (let i = 0; i < lines.length; i += 1) {
+      const line = lines[i] ?? '';
+      added.push(line);
+      places.push(at + i);
+      const end = ends[i] ?? '';
+      if (end === '\r' ? line.includes('\r') : end === '\n' && line.endsWith('\r')) carriage ??= at + i;
+    }
+  if (carriage !== null)
+    reasons.push({
+      code: 'stray_cr',
+      path,
+      message: `The new text of line ${carriage + 1} of the result holds a carriage return that this file would read as a line end. Send the line without it.`,
+    });
+  if (base !== null && places[0] === 0 && added[0]?.startsWith('\ufeff') === true)
+    reasons.push({
+      code: 'byte_order_mark',
+      path,
+      message: `The new first line begins with a byte order mark (U+FEFF), which ${path} does not have there. Send the line without it.`,
+    });
+  const bad = firstUnholdable(codec, added, spareCharacters(codec, text, changes));
+  if (bad !== null)
+    reasons.push({
+      code: 'character',
+      path,
+      message: `${path} is ${codec.encoding === 'bytes' ? 'neither UTF-8 nor UTF-16, so only ASCII may be added' : `encoded as ${codec.encoding}`}; it cannot take the character ${bad.name} at line ${(places[bad.line] ?? 0) + 1} of the result, column ${bad.column}. Send other text there.`,
+    });
+  return reasons;
+};
+
+/** Characters, not to be added, of base lines that the result does not keep: a changed line may say them again. */
+const spareCharacters = (codec: Codec, text: Text, changes: readonly Change[]): Map<string, number> => {
+  const spare = new Map<string, number>();
+  if (codec.encoding === 'utf-8') return spare;
+  const index = text.index;
+  for (const { from, to } of changes)
+    for (const line of index === undefined ? text.lines.slice(from, to) : index.range(from, to))
+      for (const c of line) if (!codec.holds(c)) spare.set(c, (spare.get(c) ?? 0) + 1);
+  return spare;
+};
+
+const splicesOf = (base: SettleBase, index: LineIndex, changes: readonly ChangeBytes[]): Splice[] => {
+  const { codec } = base;
+  const startOf = offsets(base, index);
+  const splices: Splice[] = [];
+  const texts = changes.map(({ lines, ends, lead }) => {
+    let text = lead;
+    for (let i = 0; i < lines.length; i += 1) text += (lines[i] ?? '') + (ends[i] ?? '');
+    return text;
+  });
+  const encoded = encodeAll(codec, texts);
+  let i = 0;
+  for (const { from, to, cut } of changes) {
+    const start = startOf(from) - (cut ? codec.size(index.end(from - 1)) : 0);
+    const end = startOf(to);
+    const bytes = encoded[i++] ?? new Uint8Array(0);
+    if (Buffer.compare(bytes, base.bytes.subarray(start, end)) !== 0) splices.push({ start, end, bytes });
+  }
+  return splices;
+};
+
+/** One call where every character is one byte: that is many times faster for many short texts. */
+const encodeAll = (codec: Codec, texts: readonly string[]): readonly Uint8Array[] => {
+  const joined = texts.join('');
+  const bytes = codec.encode(joined);
+  if (bytes.length !== joined.length) return texts.map((text) => codec.encode(text));
+  let at = 0;
+  return texts.map((text) => bytes.subarray(at, (at += text.length)));
+};
+
+/** The offset of each line. Asked for in rising order. */
+const offsets = ({ text, codec }: SettleBase, index: LineIndex): ((line: number) => number) => {
+  if (text instanceof ByteText) return (line) => text.start(line);
+  let at = 0;
+  let offset = codec.bom.length;
+  return (line) => {
+    for (; at < line; at += 1) offset += codec.size((index.line(at) ?? '') + index.end(at));
+    return offset;
+  };
+};
+
+export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
+
+export interface SettleOptions {
+  readonly finalNewline?: boolean;
+  readonly newFileEol?: '\n' | '\r\n';
+}
+export type Settled =
+  | {
+      readonly ok: true;
+      readonly bytes: Uint8Array;
+      readonly splices: readonly Splice[];
+      /** What became of the base's lines. */
+      readonly changes: readonly Change[];
+    }
+  | { readonly ok: false; readonly reasons: readonly Reason[] };
+
+const NEW_FILE: SettleBase = { bytes: new Uint8Array(0), text: { lines: [], ends: [] }, codec: newFileCodec };
+
+/** `base` null: the file does not exist yet. Reasons: `character`, `stray_cr`, `byte_order_mark`. */
+export const settle = (base: SettleBase | null, plan: LinesPlan, options: SettleOptions = {}): Settled => {
+  const from = base ?? NEW_FILE;
+  const index = indexOf(from.text);
+  const changes = changesOf(plan, from, index);
+  const ended: readonly ChangeBytes[] = withEnds(changes, index, {
+    final: options.finalNewline ?? plan.finalNewline ?? endsWithNewline(index),
+    fallback: index.length === 0 ? (options.newFileEol ?? '\n') : (firstEnd(index) ?? '\n'),
+  });
+  const reasons = refusals(plan.path, base, from, ended);
+  if (reasons.length > 0) return { ok: false, reasons };
+  const splices = splicesOf(from, index, ended);
+  return { ok: true, bytes: applySplices(from.bytes, splices), splices, changes };
+};
+
+const endsWithNewline = (index: LineIndex): boolean => index.length === 0 || index.end(index.length - 1) !== '';
+/** Only the last line may have none. */
+const firstEnd = (index: LineIndex): string | null => (index.end(0) === '' ? null : index.end(0));
+
+const BOM = '\ufeff';
+
+const changesOf = (plan: LinesPlan, { codec }: SettleBase, index: LineIndex): readonly Change[] => {
+  // An answer that quotes the byte order mark means the one that is there.
+  const ownBom = codec.bom.length > 0 && index.line(0)?.startsWith(BOM) !== true;
+  const { changes } = plan;
+  if (changes !== undefined && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index))) return changes;
+  const result = plan.result ?? indexOfLines(plan.lines);
+  const lines = ownBom ? withoutFirstBom(result) : result;
+  const origins = usable(plan.origins, lines, index) ?? lineOrigins(index, lines);
+  return changesFrom(index.length, lines, origins);
+};
+
+const beginsWithBom = ([first]: readonly Change[], index: LineIndex): boolean =>
+  first?.from === 0 && (first.lines[0] ?? index.line(first.to))?.startsWith(BOM) === true;
+
+const withoutFirstBom = (lines: LineIndex): LineIndex => {
+  const first = lines.line(0);
+  return first?.startsWith(BOM) === true ? indexOfLines([first.slice(1), ...lines.range(1, lines.length)]) : lines;
+};
+
+/** The format's own origins where they are sound and cannot change a byte; null: a diff decides. */
+const usable = (
+  origins: readonly number[] | undefined,
+  lines: LineIndex,
+  index: LineIndex,
+): readonly number[] | null => {
+  if (origins?.length !== lines.length || index.eol === 'mixed') return null;
+  let last = -1;
+  for (const [i, o] of origins.entries()) {
+    if (o < 0) continue;
+    if (o <= last || !index.isLine(o, lines, i)) return null;
+    last = o;
+  }
+  return origins;
+};
+
+// The byte order mark is no part of a file's text, yet diffs and copies carry it: git writes ` \ufefffirst line`. In a file that begins
+// with one, a mark at the start of an answer's line is that one and is taken off.
+
+/** Does the file begin with a mark, and no line with one of its own, so that a quoted mark can mean only that one? */
+export const quotesItsBom = ({ codec, text }: SettleBase): boolean =>
+  codec.bom.length > 0 && !indexOf(text).begins(BOM);
+
+export const withoutBom = (line: string): string => (line.startsWith(BOM) ? line.slice(1) : line);

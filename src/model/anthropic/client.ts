@@ -1,0 +1,160 @@
+/**
+ * The model port over `@anthropic-ai/sdk`: Anthropic, Ollama and any other server of the Messages API (ANTHROPIC_BASE_URL). Streams,
+ * never retries by itself, gives up after `streamIdle_ms` without a byte, and carries the caller's cancellation to the request.
+ */
+import Anthropic from '@anthropic-ai/sdk';
+import { LIMITS } from '../../shared/limits.js';
+import { problem } from '../../shared/problems.js';
+import { tappedFetch, Sending } from './transport.js';
+import { ModelError } from '../errors.js';
+import { toModelError } from './errors.js';
+import { afterRunning } from '../../system/turns.js';
+import type { ModelPort, StreamEvent } from '../ports.js';
+
+export interface AnthropicOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Silence before a call is given up. Node's own fetch gives up after 300 s of it whatever is set here. */
+  readonly streamIdle_ms: number;
+  /** Bound of an answer's text; default LIMITS.maxAnswer_bytes. */
+  readonly maxAnswer_bytes?: number;
+  readonly logger?: { warn(fields: object, message: string): void };
+}
+
+const set = (value: string | undefined): string | null =>
+  value === undefined || value.trim() === '' ? null : value.trim();
+
+/** Reads ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of `env`; a base URL needs no key (a placeholder is sent). */
+export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logger }: AnthropicOptions): ModelPort => {
+  const key = set(env.ANTHROPIC_API_KEY);
+  const token = set(env.ANTHROPIC_AUTH_TOKEN);
+  const baseURL = set(env.ANTHROPIC_BASE_URL);
+  const secrets = [key, token].filter((secret) => secret !== null);
+  const credential = key === null && token !== null ? { authToken: token } : { apiKey: key ?? 'not-needed' };
+  const maxText_bytes = maxAnswer_bytes ?? LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max;
+
+  const ready: ModelPort['ready'] = () =>
+    secrets.length > 0 || baseURL !== null
+      ? null
+      : problem('no_api_key', 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN nor ANTHROPIC_BASE_URL is set.');
+
+  const stream: ModelPort['stream'] = async (request, { signal, onEvent, maxAnswer_bytes: ofCall }) => {
+    const most_bytes = ofCall ?? maxText_bytes;
+    const missing = ready();
+    if (missing !== null) throw new ModelError('auth', missing.message);
+    const idle = new IdleTimer(streamIdle_ms);
+    const call = new AbortController();
+    const cancel = (): void => {
+      call.abort();
+    };
+    idle.onIdle = cancel;
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
+    const sending = new Sending();
+    // A client a call: it is cheap, and the tap belongs to this call alone.
+    const client = new Anthropic({
+      ...credential,
+      baseURL: baseURL ?? 'https://api.anthropic.com',
+      maxRetries: 0,
+      timeout: 2_000_000_000, // its own clock never ends a call; ours does
+      logLevel: 'off',
+      fetch: tappedFetch({
+        onLife: () => {
+          idle.restart();
+        },
+        sending,
+        maxAnswer_bytes: most_bytes,
+      }),
+    });
+    try {
+      idle.restart();
+      const body = { ...request, stream: true as const } as Anthropic.MessageCreateParamsStreaming;
+      const events = await client.messages.create(body, { signal: call.signal });
+      const ended = await pump(events, { idle, onEvent, maxText_bytes: most_bytes });
+      if (!ended && !call.signal.aborted)
+        throw new ModelError('dropped', "The model's answer ended before its last event.", { mayBePaid: true });
+      if (!ended) throw new Error('aborted');
+    } catch (error) {
+      throw failureOf(error);
+    } finally {
+      idle.stop();
+      signal.removeEventListener('abort', cancel);
+    }
+
+    function failureOf(error: unknown): unknown {
+      // What onEvent threw (a full disk) is the caller's own and goes back as it is.
+      if (error instanceof CallerFailure) return error.error;
+      const { mayBePaid } = sending;
+      if (idle.fired)
+        return new ModelError('idle', `The model server was silent for ${streamIdle_ms / 1000} s.`, { mayBePaid });
+      if (signal.aborted) return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
+      const mapped = toModelError(error, { secrets, mayBePaid });
+      logger?.warn({ kind: mapped.kind, mayBePaid: mapped.mayBePaid, model: request.model }, 'model call failed');
+      return mapped;
+    }
+  };
+
+  return { stream, ready };
+};
+
+class CallerFailure extends Error {
+  readonly error: unknown;
+  constructor(error: unknown) {
+    super('onEvent failed');
+    this.error = error;
+  }
+}
+
+interface Pump {
+  readonly idle: IdleTimer;
+  readonly onEvent: (event: StreamEvent) => Promise<void>;
+  readonly maxText_bytes: number;
+}
+
+/** Hands every event on in order. True once `message_stop` was handed on; false where the stream ended without one. */
+const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxText_bytes }: Pump): Promise<boolean> => {
+  let text_bytes = 0;
+  for await (const event of events) {
+    if (!isEvent(event))
+      throw new ModelError('malformed', 'The model server sent a stream event without a type.', { mayBePaid: true });
+    text_bytes += textOf(event);
+    if (text_bytes > maxText_bytes)
+      throw new ModelError('too_large', `The model's answer is larger than ${maxText_bytes} bytes (maxAnswer_bytes).`, {
+        mayBePaid: true,
+      });
+    // Our own slowness (a busy disk) is no silence of the server's.
+    idle.stop();
+    await onEvent(event).catch((error: unknown) => {
+      throw new CallerFailure(error);
+    });
+    if (event.type === 'message_stop') return true;
+    idle.restart();
+  }
+  return false;
+};
+
+const isEvent = (event: unknown): event is StreamEvent =>
+  typeof event === 'object' && event !== null && 'type' in event && typeof event.type === 'string';
+
+const textOf = (event: StreamEvent): number => {
+  const delta = event.delta;
+  if (typeof delta !== 'object' || delta === null) return 0;
+  return Object.values(delta).reduce((sum: number, v) => sum + (typeof v === 'string' ? Buffer.byteLength(v) : 0), 0);
+};
+
+/** Fires once, `after_ms` after the last restart. */
+class IdleTimer {
+  fired = false;
+  onIdle: () => void = () => undefined;
+  stop: () => void = () => undefined;
+  private readonly after_ms: number;
+  constructor(after_ms: number) {
+    this.after_ms = after_ms;
+  }
+  restart(): void {
+    this.stop();
+    this.stop = afterRunning(this.after_ms, () => {
+      this.fired = true;
+      this.onIdle();
+    });
+  }
+}

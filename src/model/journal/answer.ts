@@ -1,0 +1,149 @@
+/** From a call's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
+import { priceBy, type PriceTable } from '../price.js';
+import { estimateRequestTokens } from '../tokens.js';
+import { type LoggedStream, readLog } from './stream-log.js';
+import type { ModelAnswer, ModelRequest, StreamEvent, Usage, JournaledCall } from '../ports.js';
+import { NO_USAGE, sumUsage } from '../../shared/usage.js';
+import { SLEPT, type CallRecord, type SlotFiles, type SlotRecord } from './records.js';
+
+type Tokens = ModelAnswer['usage'];
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The text blocks of an answer, in order; thinking is left out. */
+const answerText = (events: readonly StreamEvent[]): string =>
+  events
+    .map((event) => {
+      if (event.type === 'content_block_start') return text(field(event.content_block, 'text'));
+      return textDelta(event);
+    })
+    .join('');
+
+/** The text that one event brings. */
+export const textDelta = (event: StreamEvent): string =>
+  event.type === 'content_block_delta' && field(event.delta, 'type') === 'text_delta'
+    ? text(field(event.delta, 'text'))
+    : '';
+
+/** Everything the model wrote, thinking and tool input too: what is paid for. */
+const written_bytes = (events: readonly StreamEvent[]): number =>
+  events
+    .filter((event) => event.type === 'content_block_delta')
+    .flatMap((event) => ['text', 'thinking', 'partial_json'].map((name) => text(field(event.delta, name))))
+    .reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+
+/** About four bytes a token, where nothing better was reported. */
+const bytesPerToken = 4;
+
+/** Last values reported; 0 or absent means not reported. */
+const reported = (events: readonly StreamEvent[]): Tokens => {
+  const last = (name: string): number => {
+    let value = 0;
+    for (const event of events) {
+      const usage =
+        event.type === 'message_start'
+          ? field(event.message, 'usage')
+          : event.type === 'message_delta'
+            ? event.usage
+            : undefined;
+      const said = field(usage, name);
+      if (typeof said === 'number' && Number.isFinite(said) && said > 0) value = said;
+    }
+    return value;
+  };
+  return {
+    input_tokens: last('input_tokens'),
+    output_tokens: last('output_tokens'),
+    cacheRead_tokens: last('cache_read_input_tokens'),
+    cacheWrite_tokens: last('cache_creation_input_tokens'),
+  };
+};
+
+/** Tokens of a call. A call that was cut off has reported little of its output by then: what arrived is counted instead. */
+const tokensOf = ({ events, complete }: LoggedStream): Tokens => {
+  const said = reported(events);
+  const counted = Math.ceil(written_bytes(events) / bytesPerToken);
+  const output_tokens = complete && said.output_tokens > 0 ? said.output_tokens : Math.max(said.output_tokens, counted);
+  return { ...said, output_tokens };
+};
+
+/** The answer of a complete stream. Truncated and declined ones are answers too: the stop reason says so. */
+export const toAnswer = (stream: LoggedStream, requestedModel: string): ModelAnswer => {
+  const start = stream.events.find((event) => event.type === 'message_start');
+  const stops = stream.events
+    .filter((event) => event.type === 'message_delta')
+    .map((event) => field(event.delta, 'stop_reason'))
+    .filter((reason) => typeof reason === 'string');
+  return {
+    text: answerText(stream.events),
+    stopReason: stops.at(-1) ?? null,
+    model: text(field(start?.message, 'model')) || requestedModel,
+    usage: tokensOf(stream),
+  };
+};
+
+interface CallFacts {
+  readonly stream: LoggedStream;
+  readonly state: 'open' | 'answered' | 'unknown';
+  readonly request: ModelRequest;
+  readonly prices: PriceTable[string];
+}
+
+/** What one call cost, by the prices of its slot. A failed call (nothing paid) counts nothing. */
+const callUsage = ({ stream, state, request, prices }: CallFacts): Usage => {
+  const said = tokensOf(stream);
+  // Of a call that has no end yet, or none at all, at least what it sent is known: it is not free because nothing came back.
+  const untold = state !== 'answered' && said.input_tokens + said.cacheRead_tokens + said.cacheWrite_tokens === 0;
+  const tokens = untold ? { ...said, input_tokens: estimateRequestTokens(request) } : said;
+  const price = priceBy({ model: prices });
+  return {
+    calls: 1,
+    unknownCalls: state === 'unknown' ? 1 : 0,
+    ...tokens,
+    usd: price('model', {
+      input: tokens.input_tokens,
+      output: tokens.output_tokens,
+      cacheRead: tokens.cacheRead_tokens,
+      cacheWrite: tokens.cacheWrite_tokens,
+    }),
+    seconds: stream.seconds,
+  };
+};
+
+// What the files of a slot say: each call with its state and cost, told by evidence, so that every process comes to the same view.
+
+export interface SlotCall {
+  readonly call: number;
+  readonly record: CallRecord;
+  readonly state: JournaledCall['state'];
+  readonly stream: LoggedStream;
+  /** Cut off because its process stood still. */
+  readonly slept: boolean;
+  readonly usage: Usage;
+}
+
+/**
+ * `answered` wherever `message_stop` is on disk, even where the call was given up for lost before (its owner had only slept); else as
+ * its end says; `open` where nothing says anything yet.
+ */
+export const readCalls = async (files: SlotFiles, slot: SlotRecord): Promise<readonly SlotCall[]> => {
+  const calls: SlotCall[] = [];
+  for (const call of await files.calls()) {
+    const record = await files.get(`call-${call}.json`);
+    if (record === null) continue;
+    // First the end, then the log: an owner that was given up may still have finished in between.
+    const end = await files.get(`call-${call}.end.json`);
+    const stream = await readLog(files.sys, files.logPath(call));
+    const state = stream.complete ? 'answered' : (end?.state ?? 'open');
+    const { request, prices } = slot;
+    const usage = state === 'failed' ? NO_USAGE : callUsage({ stream, state, request, prices });
+    calls.push({ call, record, state, stream, slept: end?.why === SLEPT, usage });
+  }
+  return calls;
+};
+
+export const slotUsage = (calls: readonly SlotCall[]): Usage => sumUsage(calls.map((c) => c.usage));

@@ -1,0 +1,145 @@
+/** Making one call that this process owns: every event to disk as it comes, signs of life, and an end that others can read. */
+import { ProblemError } from '../../shared/problems.js';
+import { ModelError } from '../errors.js';
+import { textDelta, type SlotCall } from './answer.js';
+import { SLEPT, type EndRecord, type SlotFiles, isSurelyGone } from './records.js';
+import { SlotLog, logSize } from './stream-log.js';
+import type { ModelPort, ModelRequest } from '../ports.js';
+import { onDisk } from '../../system/durable.js';
+
+interface MakeCall {
+  readonly files: SlotFiles;
+  readonly call: number;
+  readonly model: ModelPort;
+  readonly request: ModelRequest;
+  readonly lease_ms: number;
+  readonly at: () => string;
+  readonly signal: AbortSignal;
+  readonly onText: (text: string) => void;
+  readonly maxAnswer_bytes: number | undefined;
+  readonly maxLog_bytes: number;
+  readonly stoodStill: () => number;
+}
+
+/**
+ * Resolves when the whole answer is on disk, or when another process has taken the slot over meanwhile (the slot's files tell).
+ * Throws ModelError or ProblemError (`disk`) after the call's end was recorded.
+ */
+export const makeCall = async (options: MakeCall): Promise<void> => {
+  const { files, call, model, request, lease_ms, at, signal, onText, stoodStill } = options;
+  const before = stoodStill();
+  const own = new AbortController();
+  const cancel = (): void => {
+    own.abort();
+  };
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
+  let log: SlotLog | null = null;
+  const seen = { sent: false, takenOver: false };
+  let timer: NodeJS.Timeout | null = null;
+  try {
+    const begun = await SlotLog.create(files.sys, files.logPath(call), {
+      call,
+      at: at(),
+      max_bytes: options.maxLog_bytes,
+    });
+    log = begun;
+    timer = setInterval(() => {
+      void begun
+        .sign()
+        .then(() => isTakenOver(files, call))
+        .then((gone) => {
+          if (!gone) return;
+          seen.takenOver = true;
+          cancel();
+        })
+        // A sign that cannot be given: the lease ends by itself, and the next event's append tells the reason.
+        .catch(() => undefined);
+    }, lease_ms / 3);
+    seen.sent = true;
+    await model.stream(request, {
+      signal: own.signal,
+      ...(options.maxAnswer_bytes === undefined ? {} : { maxAnswer_bytes: options.maxAnswer_bytes }),
+      onEvent: async (event) => {
+        await begun.append(event);
+        const text = textDelta(event);
+        if (text !== '') onText(text);
+      },
+    });
+  } catch (error) {
+    await log?.close();
+    if (seen.takenOver) return;
+    await recordEnd(options, error, seen.sent, stoodStill() > before);
+    throw error;
+  } finally {
+    if (timer !== null) clearInterval(timer);
+    signal.removeEventListener('abort', cancel);
+  }
+};
+
+const isTakenOver = async (files: SlotFiles, call: number): Promise<boolean> =>
+  (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
+
+const recordEnd = async ({ files, call, at }: MakeCall, error: unknown, sent: boolean, slept: boolean) => {
+  const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
+  const said =
+    error instanceof ModelError ? error.kind : error instanceof ProblemError ? error.problem.code : 'internal';
+  // Without room for this record the call is found without an owner later, and counted as unknown: never as less than it was.
+  await files
+    .put(`call-${call}.end.json`, { v: 1, at: at(), state, why: slept && state === 'unknown' ? SLEPT : said })
+    .catch(() => undefined);
+};
+
+// Waiting for the owner of an open call: to its end, or to the end of its lease.
+
+export const cancelled = (): ModelError => new ModelError('cancelled', 'The model call was cancelled.');
+
+/** Throws ModelError `cancelled` when the signal fires. */
+const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(cancelled());
+      return;
+    }
+    const done = (): void => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    };
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(cancelled());
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+
+interface WaitOptions {
+  readonly lease_ms: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * `changed`: an end or an answer is there. `ended`: the owner is gone, or its log did not grow for a whole lease of *our* clock; a
+ * clock that was set, or a machine that slept, ends nobody's lease.
+ */
+export const waitForOwner = async (
+  files: SlotFiles,
+  open: SlotCall,
+  options: WaitOptions,
+): Promise<'changed' | 'ended'> => {
+  const { lease_ms, signal } = options;
+  const path = files.logPath(open.call);
+  const size = () => onDisk(`Reading the call journal at ${path}`, () => logSize(files.sys, path));
+  const look_ms = Math.min(1000, Math.max(20, lease_ms / 10));
+  let last = await size();
+  // Counted in looks, not by a clock: while this process is stopped, no time passes for the owner either.
+  for (let quiet_ms = 0; ; quiet_ms += look_ms) {
+    if ((await files.get('answer.json')) !== null) return 'changed';
+    if ((await files.get(`call-${open.call}.end.json`)) !== null) return 'changed';
+    if (quiet_ms >= lease_ms || (await isSurelyGone(files.sys, open.record.owner))) return 'ended';
+    await sleep(look_ms, signal);
+    const now = await size();
+    if (now !== last) quiet_ms = -look_ms;
+    last = now;
+  }
+};

@@ -1,0 +1,141 @@
+/**
+ * ◆ A slot on disk, `<slots>/<stepKey>/<slot key>/`. Every JSON file is written once (put-if-absent) and carries `v`.
+ *
+ *     slot.json           key parts, the whole request, nonce, prices: made before the first call, sent by every one
+ *     call-N.json         who makes call N; creating it is the right to make the call
+ *     call-N.events.jsonl the call's stream as it arrived (journal/stream-log.ts); its growth is the owner's sign of life
+ *     call-N.end.json     how call N ended without an answer: `failed` (surely not paid) or `unknown` (cut off once it may have been sent, or taken over)
+ *     answer.json         the slot's answer, from the first call whose `message_stop` was on disk
+ */
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { fail, checkVersion } from '../../shared/problems.js';
+import { type StepKey, isStepKey } from '../../shared/ids.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import type { Sys } from '../../system/sys.js';
+import type { PriceTable } from '../price.js';
+import type { ModelAnswer, ModelRequest, SlotKeyParts, Usage } from '../ports.js';
+import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from '../../system/process.js';
+
+export interface SlotRecord {
+  readonly v: 1;
+  readonly at: string;
+  readonly key: SlotKeyParts;
+  readonly request: ModelRequest;
+  readonly nonce: string;
+  /** As they were when the slot was made: a retry reports the same money whatever the configuration is by then. */
+  readonly prices: PriceTable[string];
+}
+export interface CallRecord {
+  readonly v: 1;
+  readonly at: string;
+  readonly owner: SlotOwner;
+}
+/** `why` of a call whose process stood still. */
+export const SLEPT = 'slept';
+export interface EndRecord {
+  readonly v: 1;
+  readonly at: string;
+  readonly state: 'failed' | 'unknown';
+  /** A ModelErrorKind, `disk`, `lease_ended`, or SLEPT. */
+  readonly why: string;
+}
+export interface AnswerRecord {
+  readonly v: 1;
+  readonly at: string;
+  readonly call: number;
+  readonly answer: ModelAnswer;
+  /** Of all the slot's calls at that moment. */
+  readonly usage: Usage;
+}
+
+interface Records {
+  'slot.json': SlotRecord;
+  'answer.json': AnswerRecord;
+  [call: `call-${number}.json`]: CallRecord;
+  [end: `call-${number}.end.json`]: EndRecord;
+}
+
+/** The files of one slot. Failed system calls come out as ProblemError `disk`, records of a newer Emend as `version_unknown`. */
+export class SlotFiles {
+  readonly dir: string;
+  readonly sys: Sys;
+  constructor(sys: Sys, dir: string) {
+    this.sys = sys;
+    this.dir = dir;
+  }
+
+  async get<N extends keyof Records>(name: N): Promise<Records[N] | null> {
+    const path = join(this.dir, name);
+    const value = await onDisk(`Reading the call journal at ${path}`, () => readJson(this.sys, path));
+    return value === undefined ? null : (asRecord(value, path) as Records[N]);
+  }
+
+  /** What stands there durably afterwards: ours, or an earlier writer's. */
+  async put<N extends keyof Records>(name: N, record: Records[N]): Promise<{ record: Records[N]; created: boolean }> {
+    const path = join(this.dir, name);
+    const put = await onDisk(`Writing the call journal at ${path}`, () => putJsonIfAbsent(this.sys, path, record));
+    return { record: asRecord(put.value, path) as Records[N], created: put.created };
+  }
+
+  logPath(call: number): string {
+    return join(this.dir, `call-${call}.events.jsonl`);
+  }
+
+  /** Numbers of the calls that were begun, rising. */
+  async calls(): Promise<readonly number[]> {
+    const names = await onDisk(`Reading the call journal at ${this.dir}`, () => orNull(this.sys.readdir(this.dir)));
+    return (names ?? [])
+      .flatMap((name) => /^call-([1-9]\d*)\.json$/.exec(name)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+}
+
+export const asRecord = (value: unknown, path: string): object => {
+  if (typeof value !== 'object' || value === null || !('v' in value) || typeof value.v !== 'number')
+    return fail('internal', `${path} is no record of the call journal.`);
+  checkVersion(value, `The call journal's ${path}`);
+  return value;
+};
+
+/** stepKeys come from outside: one that is no plain name must not become a path. */
+export const stepDir = (slots: string, stepKey: StepKey): string =>
+  isStepKey(stepKey) ? join(slots, stepKey) : fail('internal', 'A call was asked for with a stepKey that is none.');
+
+// Which process holds an open call. A process that is surely gone loses its call at once; where that cannot be known (another machine,
+// another container, a process that hangs) only the lease decides.
+
+export interface SlotOwner {
+  /** One per call, so that a process knows its own calls from those of an earlier attempt in the same process. */
+  readonly id: string;
+  readonly process: ProcessIdentity;
+  /** Pids mean something only inside their namespace: two containers share a boot, not their processes. Null: not known. */
+  readonly pidNamespace: string | null;
+}
+
+/** Calls that run in this process. */
+const running = new Set<string>();
+
+export const takeOwnership = async (sys: Sys): Promise<SlotOwner> => {
+  const owner = { id: randomUUID(), process: await ownProcess(sys), pidNamespace: await pidNamespace(sys) };
+  running.add(owner.id);
+  return owner;
+};
+
+export const endOwnership = (owner: SlotOwner): void => {
+  running.delete(owner.id);
+};
+
+/** True only where it is certain that nobody works on the call any more. */
+export const isSurelyGone = async (sys: Sys, owner: SlotOwner): Promise<boolean> => {
+  const own = await ownProcess(sys);
+  const comparable =
+    owner.process.boot === own.boot &&
+    own.boot !== '-' &&
+    owner.pidNamespace !== null &&
+    owner.pidNamespace === (await pidNamespace(sys));
+  if (!comparable) return false;
+  if (!(await isAlive(sys, owner.process))) return true;
+  return owner.process.pid === own.pid && !running.has(owner.id);
+};

@@ -1,0 +1,187 @@
+/**
+ * One call's stream on disk, a JSON line each: first `{v, call, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
+ * of life). Lines gather while a write is under way, and every write is fsynced; `message_start` and `message_stop` wait for theirs.
+ */
+import { onDisk, orNull } from '../../system/durable.js';
+import { errnoOf, type Sys } from '../../system/sys.js';
+import { dirname } from 'node:path';
+import { ModelError } from '../errors.js';
+import { asRecord } from './records.js';
+import type { StreamEvent } from '../ports.js';
+
+/** Lines that wait in memory no longer than this before they go to disk. */
+const flushEvery_ms = 100;
+/** More than this waiting holds the stream up until it is on disk. */
+const maxWaiting_bytes = 262_144;
+
+export class SlotLog {
+  private readonly sys: Sys;
+  private readonly path: string;
+  private readonly max_bytes: number;
+  private readonly begun: number;
+  private waiting: string[] = [];
+  private waiting_bytes = 0;
+  /** Handed over so far, written or not. */
+  private size_bytes = 0;
+  private writing: Promise<void> = Promise.resolve();
+  private timer: NodeJS.Timeout | null = null;
+  private failure: { readonly error: unknown } | null = null;
+
+  private constructor(sys: Sys, path: string, max_bytes: number) {
+    this.sys = sys;
+    this.path = path;
+    this.max_bytes = max_bytes;
+    this.begun = performance.now();
+  }
+
+  /** Creates the log durably. Nothing is paid for before the disk has shown that it takes bytes. */
+  static async create(
+    sys: Sys,
+    path: string,
+    { max_bytes, ...head }: { readonly call: number; readonly at: string; readonly max_bytes: number },
+  ): Promise<SlotLog> {
+    const log = new SlotLog(sys, path, max_bytes);
+    log.line({ v: 1, ...head });
+    await log.flush();
+    await onDisk(`Writing the call journal at ${path}`, () => sys.fsyncDir(dirname(path)));
+    return log;
+  }
+
+  /**
+   * Resolves once the event is on disk where it must be (`message_start`, `message_stop`), else soon. Throws where the disk failed, and
+   * ModelError `too_large` where the log would be larger than it may be: thinking, and many events of a few bytes each, make a log far
+   * larger than the answer's text.
+   */
+  async append(event: StreamEvent): Promise<void> {
+    this.line({ t: this.elapsed_ms(), e: event }, this.max_bytes);
+    if (event.type === 'message_start' || event.type === 'message_stop' || this.waiting_bytes > maxWaiting_bytes)
+      await this.flush();
+    else if (this.failure !== null) throw this.failure.error;
+    else this.flushSoon();
+  }
+
+  /** A line that says: still here. */
+  async sign(): Promise<void> {
+    this.line({ t: this.elapsed_ms() });
+    await this.flush();
+  }
+
+  /** Everything handed over is on disk afterwards. */
+  flush(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    const written = this.writing.then(() => this.write());
+    // The failure is kept and thrown to whoever waits; the chain itself must not end in an unhandled rejection.
+    this.writing = written.catch(() => undefined);
+    return written;
+  }
+
+  /** No more lines come. What still waits is written if it can be. */
+  async close(): Promise<void> {
+    await this.flush().catch(() => undefined);
+  }
+
+  private elapsed_ms(): number {
+    return Math.round(performance.now() - this.begun);
+  }
+
+  private line(value: object, max_bytes = Infinity): void {
+    const text = `${JSON.stringify(value)}\n`;
+    const size = Buffer.byteLength(text);
+    if (this.size_bytes + size > max_bytes)
+      throw new ModelError('too_large', `The call's log would be larger than ${max_bytes} bytes (maxCallLog_bytes).`, {
+        mayBePaid: true,
+      });
+    this.waiting.push(text);
+    this.waiting_bytes += size;
+    this.size_bytes += size;
+  }
+
+  private flushSoon(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.flush().catch(() => undefined);
+    }, flushEvery_ms);
+  }
+
+  private async write(): Promise<void> {
+    // After a failed write the file may end in half a line: nothing may follow it.
+    if (this.failure !== null) throw this.failure.error;
+    if (this.waiting.length === 0) return;
+    const bytes = new TextEncoder().encode(this.waiting.join(''));
+    this.waiting = [];
+    this.waiting_bytes = 0;
+    try {
+      await onDisk(`Writing the call journal at ${this.path}`, () => appendAll(this.sys, this.path, bytes));
+    } catch (error) {
+      this.failure = { error };
+      throw error;
+    }
+  }
+}
+
+/** A short write means a full disk: the next one says so. */
+const appendAll = async (sys: Sys, path: string, bytes: Uint8Array): Promise<void> => {
+  for (let rest = bytes; rest.byteLength > 0;) {
+    const written = await sys.append(path, rest);
+    if (written === 0)
+      throw Object.assign(new Error('the disk took no bytes'), { code: 'ENOSPC', syscall: 'write', path });
+    rest = rest.subarray(written);
+  }
+};
+
+export interface LoggedStream {
+  readonly events: readonly StreamEvent[];
+  /** `message_stop` is there: the answer is whole. */
+  readonly complete: boolean;
+  /** Up to the last line that is whole. */
+  readonly seconds: number;
+}
+
+/** What is on disk of a call; empty where it had not begun. Reading ends at the first line that is not whole. */
+export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => {
+  const bytes = await onDisk(`Reading the call journal at ${path}`, () => orNull(sys.readFile(path)));
+  const lines = new TextDecoder().decode(bytes ?? new Uint8Array()).split('\n');
+  const events: StreamEvent[] = [];
+  let last_ms = 0;
+  // The last piece has no line end: nothing, or torn.
+  for (const [index, text] of lines.slice(0, -1).entries()) {
+    const line = parseLine(text);
+    if (line === null) break;
+    if (index === 0) asRecord(line, path);
+    if ('t' in line && typeof line.t === 'number') last_ms = line.t;
+    const event = eventIn(line);
+    if (event !== null) events.push(event);
+  }
+  return { events, complete: events.some((e) => e.type === 'message_stop'), seconds: last_ms / 1000 };
+};
+
+/** Bytes of a call's log so far; -1 where there is none. A log that grows has a living owner. */
+export const logSize = async (sys: Sys, path: string): Promise<number> => {
+  try {
+    return await sys.sizeNow(path);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return -1;
+    throw error;
+  }
+};
+
+/** The stream event of one whole line; null: the head, a sign of life, or torn. */
+export const eventOfLine = (text: string): StreamEvent | null => {
+  const line = parseLine(text);
+  return line === null ? null : eventIn(line);
+};
+
+const eventIn = (line: object): StreamEvent | null => ('e' in line && isEvent(line.e) ? line.e : null);
+
+const parseLine = (text: string): object | null => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const isEvent = (value: unknown): value is StreamEvent =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';

@@ -1,0 +1,127 @@
+/** The model port and the call journal: one wanted answer, paid for once. */
+import type { StepUsage } from '../shared/usage.js';
+import type { StopReason } from '../edits/index.js';
+import type { BlobRef, StepKey } from '../shared/ids.js';
+import type { Problem } from '../shared/problems.js';
+
+/** Tokens and money of one or more calls of a slot. */
+export type Usage = StepUsage;
+
+/** The request as it is stored in the slot and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
+export interface ModelRequest {
+  readonly model: string;
+  readonly max_tokens: number;
+  readonly system: readonly TextBlock[];
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly TextBlock[] }[];
+  readonly temperature?: number;
+  readonly thinking?: { readonly type: 'enabled'; readonly budget_tokens: number };
+}
+export interface TextBlock {
+  readonly type: 'text';
+  readonly text: string;
+  readonly cache_control?: { readonly type: 'ephemeral' };
+}
+
+export interface ModelAnswer {
+  readonly text: string;
+  readonly stopReason: StopReason;
+  readonly model: string;
+  readonly usage: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly cacheRead_tokens: number;
+    readonly cacheWrite_tokens: number;
+  };
+}
+
+/** A raw stream event, as appended to the slot (the Messages API's own event objects). */
+export type StreamEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** One attempt to reach a model. Streams; never retries by itself. */
+export interface ModelPort {
+  /** Throws ModelError for every expected failure (status, dropped stream, idle). Resolves after `message_stop`. */
+  stream(
+    request: ModelRequest,
+    options: {
+      signal: AbortSignal;
+      onEvent: (event: StreamEvent) => Promise<void>;
+      /** Bound of the answer's text; absent: the port's own. */
+      maxAnswer_bytes?: number;
+    },
+  ): Promise<void>;
+  /** Is a key or a base URL configured? A problem (`no_api_key`) otherwise; never the key itself. */
+  ready(): Problem | null;
+}
+
+/** Role of a call; part of the slot key. */
+export type Role = 'brief' | 'pick' | 'edit' | 'audit' | 'score' | 'debug' | 'replan';
+
+/** ◆ Exactly these make the slot key (sha-256 of the canonical JSON); nothing else enters it. */
+export interface SlotKeyParts {
+  readonly stepKey: StepKey;
+  readonly role: Role;
+  /** Target path, or `*` for the whole step. */
+  readonly file: string;
+  /** Region, or `*`. */
+  readonly region: string;
+  /** Counted by the reducer; up only when a new answer is wanted. */
+  readonly draw: number;
+  /** Base hashes (hex) of the target files in path order; `absent` for a new one. */
+  readonly bases: readonly string[];
+  readonly format: string;
+  readonly model: string;
+  readonly outputBudget_tokens: number;
+  readonly instructions: BlobRef;
+  readonly notes: BlobRef | null;
+  readonly refusal: BlobRef | null;
+}
+
+export type SlotOutcome =
+  | {
+      readonly outcome: 'answered';
+      readonly answer: ModelAnswer;
+      readonly request: ModelRequest;
+      readonly nonce: string;
+      readonly usage: Usage;
+      readonly recorded: boolean;
+    }
+  /** `maxUnknownCalls` calls were cut off; nothing is asked again without a decision. */
+  | { readonly outcome: 'call_lost'; readonly usage: Usage };
+
+export interface JournalAsk {
+  readonly key: SlotKeyParts;
+  /** Builds the request for a new slot; not called when the slot has one. The nonce is where it belongs already. */
+  readonly makeRequest: (
+    nonceFor: (requestWithoutNonce: string) => string,
+  ) => Promise<{ request: ModelRequest; nonce: string }>;
+  readonly maxUnknownCalls: number;
+  /** How often this process stood still (a laptop's lid). A call that it cut off counts, but not against `maxUnknownCalls`. */
+  readonly stoodStill?: () => number;
+  /** A longer answer is given up (`too_large`); absent: the port's own bound. */
+  readonly maxAnswer_bytes?: number;
+  /** A call whose log would grow larger is given up (`too_large`); absent: LIMITS' default. */
+  readonly maxCallLog_bytes?: number;
+  /** US dollars for tokens of a model; null where the table does not know it. */
+  readonly price: (
+    model: string,
+    tokens: { input: number; output: number; cacheRead: number; cacheWrite: number },
+  ) => number | null;
+  readonly signal: AbortSignal;
+  /** Called at least every heartbeat interval while waiting or streaming; with text as it arrives. */
+  readonly onProgress?: (text: string) => void;
+}
+
+/** Put-if-absent slots with owner and lease; raw events appended as they arrive; an answer recorded once `message_stop` is on disk. */
+export interface CallJournal {
+  /** Throws ModelError (retryable or not) when a call failed without being lost. */
+  ask(input: JournalAsk): Promise<SlotOutcome>;
+  /** Every call of a step, for `show` and the archive. */
+  calls(stepKey: StepKey): Promise<readonly JournaledCall[]>;
+}
+export interface JournaledCall {
+  readonly slot: string;
+  readonly key: SlotKeyParts;
+  readonly call: number;
+  readonly state: 'open' | 'answered' | 'failed' | 'unknown';
+  readonly usage: Usage;
+}

@@ -1,0 +1,118 @@
+/** Shows the files to edit: whole where they fit the input budget together, else the smaller ones whole and windows of the others. */
+import { fenced, section } from './blocks.js';
+import { estimateTokens } from '../tokens.js';
+import { type Text, windowedListing, listing, type LineRange } from '../../edits/index.js';
+import { indexOf, mergeRanges } from '../../edits/internal.js';
+import type { Form } from './forms.js';
+import { EDIT_BOUNDS } from '../../shared/bounds.js';
+
+// bound: The same with a check in a small model's tokens, 7 a line at 4 characters each: digits and checks are tokens by themselves.
+const CHECKED_LINE_HEAD_CHARS = 28;
+
+export interface PromptFile {
+  readonly path: string;
+  /** Null: the file does not exist yet and shall be created. */
+  readonly text: Text | null;
+}
+type Showing = Pick<Form, 'shows' | 'needsWholeFile'>;
+export interface Shown {
+  readonly text: string;
+  /** Ranges shown, of files that are not shown whole. */
+  readonly seen: ReadonlyMap<string, readonly LineRange[]>;
+}
+
+const NO_TEXT: Text = { lines: [], ends: [] };
+const NOTHING: ReadonlyMap<string, readonly LineRange[]> = new Map();
+interface Asked {
+  /** Of this file these lines are shown, whatever they weigh. */
+  readonly region?: { readonly path: string; readonly range: LineRange };
+  /** Lines that are shown beside the windows, by path. */
+  readonly wanted?: ReadonlyMap<string, readonly LineRange[]>;
+}
+
+/** `hints`: texts that say which lines matter. A format that answers whole files is shown whole files, whatever they weigh. */
+export function showFiles(
+  files: readonly PromptFile[],
+  form: Showing,
+  hints: string,
+  budget_tokens: number,
+  { region, wanted = NOTHING }: Asked = {},
+): Shown {
+  const seen = new Map<string, readonly LineRange[]>();
+  const sized = files.map((file) => ({ file, tokens: fileTokens(file, form) })).sort((a, b) => a.tokens - b.tokens);
+  let left_tokens = budget_tokens;
+  sized.forEach(({ file: { path, text }, tokens }, index) => {
+    const share = Math.floor(Math.max(0, left_tokens) / (sized.length - index));
+    const windows =
+      text === null || form.needsWholeFile
+        ? undefined
+        : region?.path === path
+          ? [region.range]
+          : windowedListing(text, share * CHARS_PER_TOKEN, hints, lineHead_chars(form)).seen;
+    const asked = wanted.get(path) ?? [];
+    const ranges =
+      windows === undefined ? undefined : mergeRanges([...windows, ...asked], indexOf(text ?? NO_TEXT).length);
+    if (ranges !== undefined) seen.set(path, ranges);
+    left_tokens -= ranges === undefined ? tokens : share;
+  });
+  return { text: files.map((file) => shown(file, form, seen.get(file.path))).join('\n'), seen };
+}
+
+const CHARS_PER_TOKEN = 4;
+const lineHead_chars = ({ shows }: Showing): number =>
+  shows === 'checked' ? CHECKED_LINE_HEAD_CHARS : EDIT_BOUNDS.lineHead_chars;
+
+/** What a file weighs when it is shown whole. */
+export const fileTokens = ({ text }: PromptFile, form: Showing): number =>
+  (text?.lines ?? []).reduce((sum, line) => sum + (line.length + lineHead_chars(form)) / CHARS_PER_TOKEN, 0);
+
+function shown({ path, text }: PromptFile, form: Showing, ranges: readonly LineRange[] | undefined): string {
+  if (text === null) return `## ${path} (does not exist yet; create it)\n`;
+  const count = text.lines.length;
+  if (count === 0) return `## ${path} (an empty file)\n`;
+  const lineWord = count === 1 ? 'line' : 'lines';
+  const noEnd = text.ends[count - 1] === '' ? ', the last without a line end' : '';
+  const part = ranges === undefined ? '' : '; only a part of them is shown, and only shown lines may be edited';
+  const head = `## ${path} (${count} ${lineWord}${noEnd}${part})\n`;
+  if (form.shows === 'checked') return `${head}${fenced(listing(text, ranges))}\n`;
+  if (ranges === undefined) return `${head}${fenced(plain(text, [1, count]))}\n`;
+  return head + ranges.map((range) => `Lines ${range[0]} to ${range[1]}:\n${fenced(plain(text, range))}\n`).join('');
+}
+
+const plain = (text: Text, [from, to]: LineRange): string =>
+  text.lines
+    .slice(from - 1, to)
+    .map((line) => `${line}\n`)
+    .join('');
+
+// Rules, hints and reference files, as every prompt of a step shows them.
+
+export interface Reference {
+  readonly path: string;
+  readonly content: string;
+}
+
+/** Whole files, in order, as many as fit; `omitted` names the others. */
+export function showReferences(
+  files: readonly Reference[],
+  budget_tokens: number,
+): { readonly text: string; readonly omitted: readonly string[] } {
+  const omitted: string[] = [];
+  const texts: string[] = [];
+  let left_tokens = budget_tokens;
+  for (const { path, content } of files) {
+    const tokens = estimateTokens(content);
+    if (tokens > left_tokens) {
+      omitted.push(path);
+      continue;
+    }
+    left_tokens -= tokens;
+    texts.push(`## ${path}\n${fenced(content)}\n`);
+  }
+  return { text: texts.join('\n'), omitted };
+}
+
+/** CLAUDE.md, AGENTS.md and what `rules:` names, always whole; and the hints. */
+export const rulesText = (rules: readonly Reference[], hints: readonly string[]): string =>
+  section('Project rules', showReferences(rules, Infinity).text) +
+  section('Hints', hints.map((hint) => `- ${hint}`).join('\n'));

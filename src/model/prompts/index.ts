@@ -1,0 +1,28 @@
+/** The door of src/model/prompts: what others may use. */
+export {
+  type BriefPromptInput,
+  briefPrompt,
+  buildPickRequest,
+  closeBriefPrompt,
+  readBrief,
+  readPick,
+} from './before-edit.js';
+export type { BuiltRequest, OpenRequest } from './blocks.js';
+export {
+  type EditPrompt,
+  type EditPromptInput,
+  NOTHING_BESIDE,
+  UNDONE_ASKED,
+  buildEditRequest,
+  closeEditPrompt,
+  editPrompt,
+} from './edit.js';
+export { nextRung } from './fallback.js';
+export {
+  type FailureShown,
+  type RevisionContext,
+  buildDebugRequest,
+  buildReplanRequest,
+  buildScoreRequest,
+  readJsonAnswer,
+} from './plan.js';

@@ -1,0 +1,39 @@
+/** What a request weighs, before a server has counted it. */
+import type { ModelAnswer, ModelRequest } from './ports.js';
+
+const BYTES_PER_TOKEN = 4;
+/** Of a run of the same character (indentation, rules of `=`) this many count: tokenizers take long runs as one token. */
+const RUN = 4;
+
+/**
+ * Estimated tokens of a text: UTF-8 bytes / 4, long runs of one character counted as 4 bytes. Errs low for source code (3 to 4 bytes a
+ * token are usual), so that `promptCut` does not cry wolf; a budget in tokens should leave a third for that.
+ */
+export function estimateTokens(text: string): number {
+  let bytes = 0;
+  let run = 0;
+  let before = -1;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    run = unit === before ? run + 1 : 1;
+    before = unit;
+    if (run <= RUN) bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
+  }
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** Estimated input tokens of a whole request. */
+export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'messages'>): number =>
+  [...request.system, ...request.messages.flatMap((message) => message.content)].reduce(
+    (sum, block) => sum + estimateTokens(block.text),
+    0,
+  );
+
+/**
+ * Did the server read less than half of what was sent (a local server with a small context window cuts prompts silently)? A server that
+ * reports no input tokens, or 0, says nothing about it.
+ */
+export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] | null): boolean {
+  const read = usage === null ? 0 : usage.input_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
+  return read > 0 && read * 2 < estimate_tokens;
+}

@@ -1,0 +1,39 @@
+/**
+ * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
+ * ◆ Every input carries `v`. File contents and answers travel as blob references only.
+ */
+import { DEFAULT_QUEUE_PREFIX } from './step-activities.js';
+
+// ------------------------------------------------------------------------------------------------------------------------- names
+export const WORKFLOWS = { editStep: 'editStep', plan: 'plan' } as const;
+export const UPDATES = { decide: 'decide' } as const;
+/** `decide` takes a DecisionRequest; the short ones take `{"decision": "<id>", "files"?, "note"?, "set"?}`. */
+export const SIGNALS = { decide: 'decide', approve: 'approve', skip: 'skip', retry: 'retry', abort: 'abort' } as const;
+/** To a plan; the body is `{"by": "<name>"}` or nothing. They take effect between phases. */
+export const PLAN_SIGNALS = { pause: 'pause', resume: 'resume', stop: 'stopAfterPhase', drift: 'drift' } as const;
+export const QUERIES = { status: 'status', ledger: 'ledger', events: 'events', proposal: 'proposal' } as const;
+/** Metadata of a payload that answers a query. */
+export const QUERY_ANSWER = 'emend-query-answer';
+export const SEARCH_ATTRIBUTES = {
+  state: 'EmendState',
+  reason: 'EmendReason',
+  stepKey: 'EmendStepKey',
+  workspace: 'EmendWorkspace',
+} as const;
+
+/** Task queues: workflows, model calls, and one per workspace host (◆ named by an id file, not by host name). */
+export interface Queues {
+  readonly workflow: string;
+  readonly model: string;
+  readonly host: string;
+}
+export const queueNames = (prefix: string, hostId: string): Queues => ({
+  workflow: prefix,
+  model: `${prefix}-model`,
+  host: `${prefix}-host-${hostId}`,
+});
+/** The home's id in the name of its queue, whose prefix a person may choose. */
+export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
+/** Prefix of the task queues (`EMEND_QUEUE`): one set of workers serves one prefix. */
+export const queuePrefix = (env: Readonly<Record<string, string | undefined>>): string =>
+  env.EMEND_QUEUE === undefined || env.EMEND_QUEUE === '' ? DEFAULT_QUEUE_PREFIX : env.EMEND_QUEUE;

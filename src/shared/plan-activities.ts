@@ -1,0 +1,184 @@
+/** What crosses between a plan's workflow and its activities. Plain data; texts travel as blob references. */
+import type { PhaseId, PhaseMarker, PlanCheckpoint, PhaseFailure, PhaseReading, ReadyPlan } from './plan.js';
+import type { StepEvent } from './events.js';
+import type { LimitName } from './limits.js';
+import type { Problem } from './problems.js';
+import type { NotYet, RetriesBusy } from './proposal-activities.js';
+import type { Queues } from './names.js';
+import type { StepResult } from './run.js';
+import type { BlobRef, StepKey } from './ids.js';
+
+interface PlanActivityBase {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly log: readonly StepEvent[];
+  readonly workspace: string;
+  readonly planPath: string;
+}
+export interface ReadPlanInput extends PlanActivityBase {
+  /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
+  readonly reading: number;
+  /** Ids given so far, by the heading's name without markers. */
+  readonly known: readonly { readonly id: PhaseId; readonly name: string; readonly number: number }[];
+  /** As the run knows the plan: where it is still that, only what may differ is told (`same`). Absent: all of it is wanted. */
+  readonly hash?: string;
+  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly approval: 'ask' | 'auto' | null;
+  /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
+  readonly left?: { readonly checkpoint: StepKey | null };
+}
+export type ReadPlanResult =
+  ReadyPlan | SamePlan | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+/** What is asked for is what the run knows under this hash. */
+export interface SamePlan extends Pick<ReadyPlan, 'v' | 'hash' | 'level'> {
+  readonly outcome: 'same';
+  readonly phases: readonly Pick<PhaseReading, 'id' | 'number' | 'marker' | 'expanded' | 'tasks'>[];
+}
+
+/** What each phase asks for, by its id. */
+export interface PhaseTexts {
+  readonly v: 1;
+  readonly phases: Readonly<
+    Record<
+      PhaseId,
+      {
+        readonly objective: string | null;
+        readonly prerequisites: readonly string[];
+        readonly tasks: readonly { readonly text: string; readonly done: boolean; readonly depth: number }[];
+        /** Its Markdown, that of its stages' own files behind it. */
+        readonly text: string;
+        /** File references, workspace-relative where they lead to a place in it. */
+        readonly files: readonly string[];
+        /** Absent: it has no stages. */
+        readonly stages?: true;
+      }
+    >
+  >;
+}
+
+export interface PhaseJobInput extends PlanActivityBase {
+  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name' | 'category'>;
+  readonly total: number;
+  /** Number of the child that the job is for, and its workflow id. */
+  readonly run: number;
+  readonly child: string;
+  readonly texts: BlobRef;
+  readonly score: number;
+  readonly queues: Queues;
+  readonly approval: 'ask' | 'auto';
+  readonly commands: readonly string[];
+  readonly rememberTest: string | null;
+  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly note: string | null;
+  readonly report: BlobRef | null;
+  readonly failure: PhaseFailure | null;
+}
+export type PhaseJobResult =
+  | {
+      readonly v: 1;
+      readonly outcome: 'ready';
+      readonly job: BlobRef;
+      readonly path: string;
+      readonly title: string;
+      /** After a failed attempt: the other model or format that is asked, in words. */
+      readonly fallback?: string;
+    }
+  | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+
+export interface PrepareWorktreeInput extends PlanActivityBase, RetriesBusy {
+  /** `p2-1`: of the phase and its run. */
+  readonly name: string;
+  /** The plan made it before, from this commit; absent: it is made from HEAD. */
+  readonly base?: string;
+  readonly timeout_s: number;
+  readonly maxOutput_bytes: number;
+}
+export type PrepareWorktreeResult =
+  /** `base`: the commit that it was made from; absent: a worker of an earlier build. */
+  | { readonly v: 1; readonly outcome: 'ready'; readonly workspace: string; readonly base?: string }
+  | { readonly v: 1; readonly outcome: 'failed'; readonly why: string };
+export interface RemoveWorktreeInput extends PlanActivityBase {
+  readonly name: string;
+}
+export interface RemoveWorktreeResult {
+  readonly v: 1;
+  /** Commit of its branch that nothing else holds; null: none. */
+  readonly dropped: string | null;
+  /** The ref that keeps it; absent: there is none, or a worker of an earlier build. */
+  readonly kept?: string;
+}
+export interface MergePhaseInput extends PlanActivityBase {
+  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
+  readonly run: number;
+  readonly commit: string;
+  readonly workflowId: string;
+  readonly namespace: string;
+}
+export type MergePhaseResult =
+  /** `commit` null: the branch held it already. */
+  | { readonly v: 1; readonly outcome: 'merged'; readonly commit: string | null }
+  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
+  | { readonly v: 1; readonly outcome: 'conflict'; readonly files: readonly string[] }
+  | { readonly v: 1; readonly outcome: 'failed'; readonly why: string };
+
+export interface MarkPhaseInput extends PlanActivityBase {
+  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
+  readonly marker: PhaseMarker;
+  /** The number of this mark of the phase; its records and its commit are named after it. */
+  readonly mark: number;
+  readonly commit: string | null;
+  /** Paths that the commit leaves out, as they were skipped; absent: none is known. */
+  readonly skipped?: readonly string[];
+  readonly why: string | null;
+  readonly verification: string | null;
+  /** What the phases ask for, as they were read; absent: a workflow of an earlier build. */
+  readonly texts?: BlobRef;
+  /** Phases done (with this one) and all. */
+  readonly done: number;
+  readonly total: number;
+  readonly workflowId: string;
+  readonly namespace: string;
+}
+export type MarkPhaseResult =
+  | {
+      readonly v: 1;
+      readonly outcome: 'marked';
+      readonly commit: string | null;
+      readonly files: readonly string[];
+      /** Tasks that are not done, by which the phase is incomplete; absent: none is known. */
+      readonly undone?: readonly { readonly text: string; readonly why: string }[];
+    }
+  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
+  | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
+
+export interface CheckpointInput extends PlanActivityBase {
+  readonly checkpoint: PlanCheckpoint;
+  /** Rises by one per checkpoint of a run: a late attempt does not put an older one over a newer. */
+  readonly number: number;
+}
+export interface CheckpointResult {
+  readonly v: 1;
+  readonly path: string;
+}
+/** Waits for a child that was started already, a bounded time; asked again while it is open. */
+export interface AwaitPhaseInput {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly log: readonly StepEvent[];
+  readonly child: string;
+}
+export type AwaitPhaseResult =
+  | { readonly v: 1; readonly outcome: 'open' }
+  /** `result` null: it was terminated, cancelled or failed; `status` is Temporal's word. */
+  | { readonly v: 1; readonly outcome: 'closed'; readonly status: string; readonly result: StepResult | null };
+
+export interface PlanActivities {
+  readPlan(input: ReadPlanInput): Promise<ReadPlanResult>;
+  makePhaseJob(input: PhaseJobInput): Promise<PhaseJobResult>;
+  markPhase(input: MarkPhaseInput): Promise<MarkPhaseResult>;
+  prepareWorktree(input: PrepareWorktreeInput): Promise<PrepareWorktreeResult | NotYet>;
+  mergePhase(input: MergePhaseInput): Promise<MergePhaseResult>;
+  removeWorktree(input: RemoveWorktreeInput): Promise<RemoveWorktreeResult>;
+  saveCheckpoint(input: CheckpointInput): Promise<CheckpointResult>;
+  awaitPhase(input: AwaitPhaseInput): Promise<AwaitPhaseResult>;
+}

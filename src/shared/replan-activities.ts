@@ -1,0 +1,170 @@
+/** What a plan asks a model for itself: types of the three activities. Answers are data; what cannot be used is a value with its reason. */
+import type { StepUsage } from './usage.js';
+import type { StepEvent } from './events.js';
+import type { ModelDown } from './outage.js';
+import type { BlobRef, StepKey } from './ids.js';
+
+interface AdviceBase {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly log: readonly StepEvent[];
+  /** Configuration as the first reading resolved it (JSON blob). */
+  readonly settings: BlobRef;
+  /** What each phase asks for (`PhaseTexts`). */
+  readonly texts: BlobRef;
+  readonly phase: { readonly id: string; readonly number: number; readonly name: string };
+  /** Rises when a new answer is wanted for the phase and role. */
+  readonly draw: number;
+}
+
+export interface ScorePhaseInput extends AdviceBase {
+  /** The threshold score. */
+  readonly first: number;
+}
+export interface ScorePhaseResult {
+  readonly v: 1;
+  readonly score: number;
+  readonly method: 'threshold' | 'agent' | 'reconciled';
+  readonly reasoning: string | null;
+  /** The two scores where they are more than 2.0 apart. */
+  readonly discrepancy: { readonly threshold: number; readonly agent: number } | null;
+  /** Why there is no second score; null: there is one. */
+  readonly message: string | null;
+  readonly usage: StepUsage;
+}
+
+/** A failed verification as these calls see it. */
+export interface AdviceFailure {
+  readonly run: number;
+  readonly kind: string | null;
+  readonly summary: string;
+  readonly output: BlobRef | null;
+}
+export interface DebugPhaseInput extends AdviceBase {
+  readonly failures: readonly AdviceFailure[];
+}
+export interface DebugPhaseResult {
+  readonly v: 1;
+  /** Text for the next attempt; null: there is none, `message` says why. */
+  readonly report: BlobRef | null;
+  /** Where the archive keeps it. */
+  readonly path: string | null;
+  readonly message: string | null;
+  readonly usage: StepUsage;
+  /** The plan waits and asks again. */
+  readonly down?: ModelDown;
+}
+
+export interface ProposeReplanInput extends AdviceBase {
+  readonly trigger: string;
+  /** What may be proposed. */
+  readonly actions: readonly string[];
+  readonly score: number;
+  /** A person's words; '' where there are none. */
+  readonly words: string;
+  readonly failures: readonly AdviceFailure[];
+  readonly report: BlobRef | null;
+  /** One line a phase: number, name, what became of it. */
+  readonly outline: readonly string[];
+}
+export type ProposeReplanResult =
+  /** `replan`: JSON of a checked proposal. */
+  | {
+      readonly v: 1;
+      readonly outcome: 'proposed';
+      readonly replan: BlobRef;
+      readonly action: string;
+      readonly why: string;
+      readonly usage: StepUsage;
+    }
+  | {
+      readonly v: 1;
+      readonly outcome: 'failed';
+      readonly message: string;
+      readonly usage: StepUsage;
+      readonly down?: ModelDown;
+    };
+
+export interface AdviceActivities {
+  scorePhase(input: ScorePhaseInput): Promise<ScorePhaseResult>;
+  debugPhase(input: DebugPhaseInput): Promise<DebugPhaseResult>;
+  proposeReplan(input: ProposeReplanInput): Promise<ProposeReplanResult>;
+}
+
+// ------------------------------------------------------------------------------------------------------------------------ the rules
+/** Which trigger holds, by the rules of the worker's build. */
+export interface JudgePhaseInput {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly log: readonly StepEvent[];
+  readonly trigger: 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
+  readonly score: number;
+  readonly tasks: number;
+  readonly expanded: boolean;
+  /** Of the phase since it was last planned, oldest first. */
+  readonly failures: readonly { readonly signature: string | null; readonly suggestions: readonly string[] }[];
+  readonly failedPhases: number;
+  readonly settled: boolean;
+  readonly replans: number;
+  readonly forced: boolean;
+  readonly thresholds: {
+    readonly expansion: number;
+    readonly tasks: number;
+    readonly fileReferences: number;
+    readonly replanLimit: number;
+  };
+}
+export interface JudgePhaseResult {
+  readonly v: 1;
+  /** Of a failed verification; null: the trigger is another. */
+  readonly tier: 'again' | 'debug' | 'replan' | null;
+  readonly outcome: 'none' | 'notice' | 'replan' | 'limit';
+  readonly actions: readonly string[];
+  /** Past the limit, because a person said so. */
+  readonly forced: boolean;
+  readonly why: string;
+  readonly suggestions: readonly string[];
+}
+
+// --------------------------------------------------------------------------------------------------------------------- carried out
+export interface ApplyReplanInput {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly log: readonly StepEvent[];
+  readonly workspace: string;
+  readonly planPath: string;
+  readonly phase: { readonly id: string; readonly number: number; readonly name: string };
+  /** Counts the replans of the run: records and commit are named after it. */
+  readonly number: number;
+  readonly trigger: 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
+  /** JSON of the checked proposal; null: the action alone says it. */
+  readonly replan: BlobRef | null;
+  readonly action: string;
+  readonly why: string;
+  readonly forced: boolean;
+  /** Workflow time, ms since the epoch: the entry's time. */
+  readonly at: number;
+  readonly workflowId: string;
+  readonly namespace: string;
+}
+export type ApplyReplanResult =
+  | {
+      readonly v: 1;
+      readonly outcome: 'replanned';
+      readonly action: 'expand_phase' | 'add_phase' | 'split_phase' | 'update_tasks' | 'collapse_phase';
+      readonly oldStructure: string;
+      readonly newStructure: string;
+      readonly complexityBefore: number;
+      readonly complexityAfter: number;
+      readonly commit: string | null;
+    }
+  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
+  /** The documents do not take it. Nothing was changed. */
+  | { readonly v: 1; readonly outcome: 'refused'; readonly why: string }
+  /** It could not be written: somebody saves, a disk, a hook. Nothing was changed. */
+  | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
+
+export interface RevisingActivities {
+  judgePhase(input: JudgePhaseInput): Promise<JudgePhaseResult>;
+  applyReplan(input: ApplyReplanInput): Promise<ApplyReplanResult>;
+}

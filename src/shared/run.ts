@@ -1,0 +1,179 @@
+/**
+ * A plan's run: what it is started with, what is read of the document, and its state. Plain data; texts travel as blob references.
+ * Phase ids (`p1`, `p2`... by first sight) never change and stand in no document.
+ */
+import type { StepKey, BlobRef } from './ids.js';
+import type { PlanProgress } from './plan.js';
+import type { StepUsage } from './usage.js';
+import type { Rules } from './rules.js';
+import type { DecisionPoint } from './decisions.js';
+import type { Bucket, Format } from './formats.js';
+import type { LimitName, Timings } from './limits.js';
+import type { Problem } from './problems.js';
+import type { Outage } from './outage.js';
+import type { Queues } from './names.js';
+import type { VerificationFailure } from './proposal-activities.js';
+
+// ------------------------------------------------------------------------------------------------------------------------- input
+export interface PlanOptions {
+  /** Begin with this phase: those before it are taken as done. Null: with the first that is not done. */
+  readonly phase: number | null;
+  /** `auto`: waves where a phase declares dependencies, else one after the other. */
+  readonly mode: 'auto' | 'sequential' | 'waves';
+  /** Replan past the limit (resets the counter, logged). */
+  readonly forceReplan: boolean;
+  /** What a person reports as out of the plan's scope (`--report-scope-drift`). */
+  readonly drift: string | null;
+  /** Is a person asked about the estimate before the first phase? `approved`: only where it is over a budget. Absent (earlier versions): never. */
+  readonly estimate?: 'ask' | 'approved';
+  /** Go by the markers alone, whatever an earlier run left; absent: no. */
+  readonly restart?: boolean;
+}
+/** `workspace` is a git working tree. */
+export interface PlanInput extends RunInput {
+  /** Workspace-relative, without its level: `plans/010_demo` for `plans/010_demo.md` and `plans/010_demo/010_demo.md`. */
+  readonly planPath: string;
+  readonly options: PlanOptions;
+  /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
+  readonly left?: StepKey;
+  /** Of a run that goes on where the one before it was (continue-as-new). */
+  readonly carried?: {
+    readonly v: 1;
+    /** A PlanState. */
+    readonly state: unknown;
+    readonly told: number;
+  };
+}
+
+// ------------------------------------------------------------------------------------------------------------------------ inputs
+/** What a step and a plan are started with alike. */
+export interface RunInput {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  /** Absolute real path on the host that `queues.host` names. */
+  readonly workspace: string;
+  readonly title: string;
+  readonly queues: Queues;
+  readonly timings: Timings;
+  /** What replay goes by; a plan's phases have their plan's. Absent: `FIRST_RULES`. */
+  readonly rules?: Rules;
+  /** Limits given on the command line. */
+  readonly overrides: Partial<Record<LimitName, number>>;
+  /** `auto`: approved by policy, a plan's phases too; absent: as `emend.yaml` says. */
+  readonly approval?: 'ask' | 'auto';
+  /** Run hints given on the command line; they go into the prompts. */
+  readonly hints: readonly string[];
+  /** Are the search attributes registered? Without them runs go without. */
+  readonly searchAttributes: boolean;
+}
+export interface EditStepInput extends RunInput {
+  readonly job: BlobRef;
+  /** As shown to people; relative to the workspace where it is inside. */
+  readonly jobPath: string;
+  /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
+  readonly testsFailed?: 'return';
+  /** Of a run that goes on where the one before it was (continue-as-new). */
+  readonly carried?: {
+    readonly v: 1;
+    /** A StepState. */
+    readonly state: unknown;
+    readonly told: number;
+    readonly count: UsageOwed;
+  };
+}
+/** What a step still has to count: nothing, its usage now, or at its end; and whether it was counted before. */
+export interface UsageOwed {
+  readonly owed: 'no' | 'now' | 'at_the_end';
+  readonly counted: boolean;
+}
+
+export type StepOutcome =
+  | 'committed'
+  | 'applied'
+  | 'unchanged'
+  | 'skipped'
+  | 'aborted'
+  | 'refused'
+  | 'failed'
+  // of a plan's phases, and of plans
+  | 'tests_failed'
+  | 'completed'
+  | 'incomplete'
+  | 'stopped';
+export interface StepResult {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly outcome: StepOutcome;
+  readonly files: readonly string[];
+  /** Paths that were skipped; absent: none, or a result of an earlier build. */
+  readonly skipped?: readonly string[];
+  readonly wasSplit: boolean;
+  readonly usage: StepUsage;
+  readonly commit: string | null;
+  readonly proposalId: string | null;
+  readonly verification: string | null;
+  readonly problem: Problem | null;
+  /** Of a plan. */
+  readonly plan?: PlanProgress;
+  /** Time that it waited for people; absent in results of earlier builds. */
+  readonly pausedFor_ms?: number;
+  /** With `tests_failed`. */
+  readonly failure?: VerificationFailure;
+  /** Its host took no work: what is (or may be) applied there is put back by `emend recover` on that host. Absent: nothing is open. */
+  readonly openOnHost?: OpenOnHost;
+}
+export interface OpenOnHost {
+  /** The id of the host's home. */
+  readonly host: string;
+  readonly workspace: string;
+  readonly files: readonly string[];
+}
+
+// ----------------------------------------------------------------------------------------------------------------------- queries
+export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
+export interface LedgerRow {
+  readonly path: string;
+  readonly status: FileStatus;
+  readonly attempts: number;
+  readonly format: Format;
+  readonly bucket: Bucket;
+  readonly lines: number;
+  readonly isNew: boolean;
+  /** The job says that it goes; absent: it is edited. */
+  readonly deletes?: true;
+  readonly outputBudget_tokens: number;
+  /** Why it failed or was skipped; null otherwise. */
+  readonly reason: string | null;
+  readonly verdict: 'approve' | 'skip' | null;
+}
+export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'aborted';
+export interface StepStatus {
+  readonly v: 1;
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly jobPath: string;
+  readonly title: string;
+  readonly state: RunState;
+  /** What it is doing, in words: `file 2/5: src/a.ts`, `waiting for approval`… */
+  readonly doing: string;
+  readonly stage: string;
+  readonly counts: Readonly<Record<FileStatus, number>>;
+  readonly decision: DecisionPoint | null;
+  /** The model is down, and the run waits by itself; absent: it does not. */
+  readonly outage?: Outage;
+  readonly proposalId: string | null;
+  readonly usage: StepUsage;
+  readonly wasSplit: boolean;
+  /** Decisions and signals that did not count. */
+  readonly ignored: readonly string[];
+  /** All of them; absent: `ignored` has them all. */
+  readonly ignoredCount?: number;
+  readonly lastSeq: number;
+  readonly result: StepResult | null;
+  /** Of a plan: its phases. */
+  readonly plan?: PlanProgress;
+}
+export interface EventsQuery {
+  readonly after?: number;
+  readonly limit?: number;
+}

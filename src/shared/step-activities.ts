@@ -1,0 +1,231 @@
+/**
+ * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
+ * ◆ Every input carries `v`. File contents and answers travel as blob references only.
+ */
+import type { StepUsage } from './usage.js';
+import type { PauseReason } from './decisions.js';
+import type { StepEvent } from './events.js';
+import type { Bucket, Format } from './formats.js';
+import type { LimitName, Limits } from './limits.js';
+import type { Problem } from './problems.js';
+import type { ModelDown } from './outage.js';
+import type { BlobRef, StepKey } from './ids.js';
+import type {
+  ActivityBase,
+  SealInput,
+  SealResult,
+  NotYet,
+  ApplyInput,
+  ApplyResult,
+  RebaseInput,
+  RebaseResult,
+  VerifyInput,
+  VerifyResult,
+  RollbackInput,
+  RollbackResult,
+  CommitInput,
+  CommitResult,
+} from './proposal-activities.js';
+
+export const DEFAULT_QUEUE_PREFIX = 'emend';
+
+// -------------------------------------------------------------------------------------------------------------------- activities
+export interface PreflightInput extends ActivityBase {
+  readonly workspace: string;
+  readonly job: BlobRef;
+  readonly jobPath: string;
+  /** ◆ The result is recorded under (stepKey, snapshotNumber) and returned unchanged ever after. */
+  readonly snapshotNumber: number;
+  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly approval: 'ask' | 'auto' | null;
+  readonly hints: readonly string[];
+  /** Paths that a model picked, where the job names none. */
+  readonly picked: readonly string[] | null;
+  /** Only these targets get a new base (`regenerate`); null: all. */
+  readonly only: readonly string[] | null;
+}
+export interface Target {
+  readonly path: string;
+  readonly isNew: boolean;
+  readonly format: Format;
+  readonly bucket: Bucket;
+  readonly lines: number;
+  readonly bytes: number;
+  readonly outputBudget_tokens: number;
+  /** The job says that it goes: no call is made for it. */
+  readonly deletes?: true;
+}
+export interface TestPlan {
+  readonly commands: readonly string[];
+  /** Commands found in the project that nobody approved yet: asked for once (`test_command`). */
+  readonly found: string | null;
+}
+export type PreflightResult =
+  | {
+      readonly v: 1;
+      readonly outcome: 'ready';
+      /** Full snapshot (JSON blob): targets with base hashes, context, rules, resolved configuration. */
+      readonly snapshot: BlobRef;
+      readonly limits: Limits;
+      readonly approval: 'ask' | 'auto';
+      readonly requireMarker: boolean;
+      readonly targets: readonly Target[];
+      readonly shouldSplit: boolean;
+      readonly splitReason: string;
+      readonly complexity: 'low' | 'medium' | 'high';
+      /** For an unsplit step: one call over all targets. */
+      readonly whole: { readonly format: Format; readonly outputBudget_tokens: number } | null;
+      readonly briefWanted: boolean;
+      readonly test: TestPlan;
+      /** Commit message without trailer; null: no commit asked. */
+      readonly commitMessage: string | null;
+      readonly estimate: {
+        readonly chunks: number;
+        readonly input_tokens: number;
+        readonly output_tokens: number;
+        readonly usd: number | null;
+      };
+      /** Said before paying; not empty: the step asks (`estimate`). */
+      readonly overEstimate: readonly string[];
+      readonly warnings: readonly string[];
+    }
+  | { readonly v: 1; readonly outcome: 'pick'; readonly snapshot: BlobRef }
+  | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+
+export interface PickInput extends ActivityBase {
+  readonly snapshot: BlobRef;
+  readonly draw: number;
+  /** Limits that decisions changed since preflight; absent: none. */
+  readonly limits?: Partial<Limits>;
+}
+export type PickResult =
+  | { readonly v: 1; readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage }
+  | {
+      readonly v: 1;
+      readonly outcome: 'failed';
+      readonly reason: PauseReason;
+      readonly message: string;
+      readonly usage: StepUsage;
+      /** With `model_unavailable`: the run waits and asks again. */
+      readonly down?: ModelDown;
+    };
+
+export interface BriefInput extends ActivityBase {
+  readonly snapshot: BlobRef;
+  /** Limits that decisions changed since preflight; absent: none. */
+  readonly limits?: Partial<Limits>;
+}
+export interface BriefResult {
+  readonly v: 1;
+  /** Null: no usable answer; the chunks go without. */
+  readonly brief: BlobRef | null;
+  readonly usage: StepUsage;
+  readonly message: string | null;
+  readonly down?: ModelDown;
+}
+
+export interface ProposeInput extends ActivityBase {
+  readonly snapshot: BlobRef;
+  /** `*`: all targets in one call. */
+  readonly file: string;
+  /** Number of this chunk in the step; later results of a file replace earlier ones. */
+  readonly seq: number;
+  readonly draw: number;
+  readonly format: Format;
+  readonly outputBudget_tokens: number;
+  /** Null: routed by category and complexity. */
+  readonly model: string | null;
+  readonly brief: BlobRef | null;
+  /** Heads of the chain of accepted results. */
+  readonly accepted: readonly BlobRef[];
+  /** The person's note (`revise`, `retry`). */
+  readonly note: string | null;
+  /** What was refused last, with the edit. */
+  readonly refusal: BlobRef | null;
+  /** Limits that decisions changed since preflight; absent: none. */
+  readonly limits?: Partial<Limits>;
+  /** Absent: the call is for whole files. */
+  readonly region?: RegionPart;
+  /** Absent: nothing was asked for. */
+  readonly lines?: LinesAsked;
+}
+/** A file that is edited in regions, one call each: which of them comes next. */
+export interface RegionPart {
+  /** Blob with the regions (`RegionPlan`). */
+  readonly plan: BlobRef;
+  /** 0-based. */
+  readonly index: number;
+  /** Blob with what the regions before said (`RegionWork`); null at the first. */
+  readonly work: BlobRef | null;
+}
+/** Lines that a model asked to be shown: a blob with ranges, and how often it has asked. */
+export interface LinesAsked {
+  readonly ranges: BlobRef;
+  readonly asked: number;
+}
+/** The next rung for a truncated answer: computed by the activity, so that a better ladder breaks no paused run. */
+export type LadderStep =
+  | { readonly kind: 'split' }
+  | { readonly kind: 'budget'; readonly outputBudget_tokens: number }
+  | { readonly kind: 'format'; readonly format: Format; readonly outputBudget_tokens: number }
+  | {
+      readonly kind: 'regions';
+      readonly format: Format;
+      readonly outputBudget_tokens: number;
+      readonly region: RegionPart;
+      /** In words, for the events. */
+      readonly to: string;
+    }
+  | { readonly kind: 'exhausted' };
+export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
+  | { readonly outcome: 'edited' | 'unchanged'; readonly accepted: BlobRef; readonly changed: readonly string[] }
+  | {
+      readonly outcome: 'truncated';
+      readonly reason: string;
+      readonly stopReason: string | null;
+      readonly partialLength: number;
+      readonly next: LadderStep;
+    }
+  /** A region is done, and another one follows. */
+  | { readonly outcome: 'region_done'; readonly region: RegionPart; readonly to: string }
+  /** No edit: the next call shows these lines, too. */
+  | { readonly outcome: 'needs_lines'; readonly lines: LinesAsked; readonly to: string }
+  /** Counted attempts: the next one is told `refusal`. */
+  | { readonly outcome: 'invalid' | 'refused' | 'unmarked'; readonly message: string; readonly refusal: BlobRef }
+  /** Not tried again without a person. */
+  | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost'; readonly message: string }
+  /** `down` absent: the file fails, as in results of earlier builds. */
+  | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down?: ModelDown }
+);
+
+/** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
+export type TallyInput = ActivityBase;
+export interface TallyResult {
+  readonly v: 1;
+  readonly usage: StepUsage;
+  /** Calls that had not ended; counted as cut off. */
+  readonly open: number;
+}
+
+/**
+ * Where a workflow tells its worker what no activity follows to tell: the events up to a pause or the end. Best effort and idempotent:
+ * the next activity tells them again.
+ */
+export interface ArchiveSink {
+  append(stepKey: StepKey, events: readonly StepEvent[]): void;
+}
+
+/** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
+export interface StepActivities {
+  preflight(input: PreflightInput): Promise<PreflightResult>;
+  pick(input: PickInput): Promise<PickResult>;
+  brief(input: BriefInput): Promise<BriefResult>;
+  propose(input: ProposeInput): Promise<ProposeResult>;
+  tally(input: TallyInput): Promise<TallyResult>;
+  seal(input: SealInput): Promise<SealResult | NotYet>;
+  apply(input: ApplyInput): Promise<ApplyResult>;
+  rebase(input: RebaseInput): Promise<RebaseResult>;
+  verify(input: VerifyInput): Promise<VerifyResult | NotYet>;
+  rollback(input: RollbackInput): Promise<RollbackResult>;
+  commit(input: CommitInput): Promise<CommitResult | NotYet>;
+}

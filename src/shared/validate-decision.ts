@@ -1,0 +1,171 @@
+/** Which decisions of people count: asked by the update's validator and by the signals. What each does is in decide.ts. Pure. */
+import {
+  ANSWER_MEANS,
+  namedFiles,
+  type Answer,
+  type DecideOutcome,
+  type DecisionPoint,
+  type DecisionRequest,
+  type SettledDecision,
+} from './decisions.js';
+import type { OutageState } from './outage.js';
+import type { SealedProposal } from './proposal-activities.js';
+import { asText, short } from './text.js';
+import { boundsOf, isLimitName, rulesOf, type Ruled } from './rules.js';
+
+/** What is judged by, of a step's state or a plan's. */
+export interface Deciding extends Ruled, OutageState {
+  readonly stage: string;
+  readonly outcome: string | null;
+  readonly decision: DecisionPoint | null;
+  readonly settled: readonly SettledDecision[];
+  readonly seenRequests: readonly string[];
+  /** A step's; a plan has none. */
+  readonly proposal?: SealedProposal | null;
+}
+
+export type Judgement =
+  | { readonly counts: true }
+  /** Was counted before: nothing to do. */
+  | { readonly counts: false; readonly again: true; readonly message: string }
+  | { readonly counts: false; readonly again: false; readonly message: string };
+
+const no = (message: string): Judgement => ({ counts: false, again: false, message });
+const again = (message: string): Judgement => ({ counts: false, again: true, message });
+
+/** The answer that a file has, if any. Paths are names of others: `constructor` is a file like any other. */
+export const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
+  Object.hasOwn(open.answered, path) ? open.answered[path] : undefined;
+/** What somebody sent, short enough for a message. */
+const shown = (ruled: Ruled, value: unknown): string => short(asText(value), boundsOf(ruled).request_chars);
+
+function judgeSettings(state: Deciding, request: DecisionRequest): string | null {
+  const { limits } = rulesOf(state);
+  for (const [name, value] of Object.entries(request.set ?? {})) {
+    if (name === 'model' || name === 'command') {
+      if (typeof value !== 'string' || value.trim() === '')
+        return `set.${name} must be a text, got ${shown(state, value)}`;
+      continue;
+    }
+    if (!isLimitName(state, name))
+      return `set.${shown(state, name)} is not a limit; limits are: ${Object.keys(limits).join(', ')}`;
+    const { unit = '', min = 0, max = 0 } = limits[name] ?? {};
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max)
+      return `set.${name} must be a number of ${unit} from ${min} to ${max}, got ${shown(state, value)}`;
+  }
+  return null;
+}
+
+/** A selection is a part: all of a file is `approve`, nothing of it is `skip`. */
+function judgeSelection(state: Deciding, { answer, files, select }: DecisionRequest): string | null {
+  if (select === undefined)
+    return answer === 'select' ? 'select needs the changes to take: {"select": {"PATH": [1, 3]}}' : null;
+  if (answer !== 'select') return `${answer} takes no selection of changes`;
+  if (files !== undefined) return 'select names its files by itself; leave files out';
+  const { selectedChanges } = boundsOf(state);
+  const lists = Object.values(select);
+  if (lists.length === 0) return 'select names no file';
+  if (lists.reduce((sum, list) => sum + list.length, 0) > selectedChanges)
+    return `select takes at most ${selectedChanges} changes`;
+  const changes = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.changes ?? 0]));
+  for (const [path, list] of Object.entries(select)) {
+    const most = changes.get(path);
+    // A path that is not in the proposal is told by judgeFiles.
+    if (most === undefined) continue;
+    if (most < 2) return `${shown(state, path)} cannot be taken in part; approve or skip it`;
+    const strange = list.find((n) => !Number.isInteger(n) || n < 1 || n > most);
+    if (strange !== undefined) return `${shown(state, path)} has changes 1 to ${most}, got ${shown(state, strange)}`;
+    if (new Set(list).size !== list.length) return `a change of ${shown(state, path)} is named twice`;
+    if (list.length === 0) return `nothing of ${shown(state, path)} is chosen: skip it`;
+    if (list.length === most) return `all of ${shown(state, path)} is chosen: approve it`;
+  }
+  return null;
+}
+
+function judgeSettled(state: Deciding, request: DecisionRequest): Judgement | null {
+  const past = state.settled.find((decision) => decision.id === request.decision);
+  if (past === undefined) return null;
+  const files = namedFiles(request);
+  const wanted = files === undefined ? null : [...files].sort().join('\0');
+  const same = past.answers.some(
+    (record) =>
+      record.answer === request.answer &&
+      (wanted === null ? past.answers.length === 1 : [...record.files].sort().join('\0') === wanted),
+  );
+  const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
+  return same
+    ? again(`decision ${past.id} was settled already: ${words}`)
+    : no(`decision ${past.id} is settled: ${words}`);
+}
+
+/** A wait for a model that is down takes one word. */
+const judgeWait = ({ answer, files, note, set }: DecisionRequest): Judgement => {
+  if (answer === 'abort') return { counts: true };
+  if (answer !== 'retry') return no(`${answer} is no answer to a wait; answers are: retry, abort`);
+  const more = files !== undefined || note !== undefined || set !== undefined;
+  return more ? no('retry of a wait takes no files, note or settings') : { counts: true };
+};
+
+/** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
+export function judge(state: Deciding, request: DecisionRequest): Judgement {
+  const { note_bytes } = boundsOf(state);
+  if (state.seenRequests.includes(request.requestId)) return again('this request was counted already');
+  const settled = judgeSettled(state, request);
+  if (settled !== null) return settled;
+  if (state.stage === 'closed') return no(`the run has ended: ${state.outcome ?? 'done'}`);
+  const open = state.decision;
+  if (open === null && request.decision === state.outage?.id) return judgeWait(request);
+  if (request.answer === 'abort' && request.decision === '') return { counts: true };
+  if (open === null) return no('no decision is open; see `emend show`');
+  if (request.decision !== open.id) {
+    const older = open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
+    return no(`decision ${shown(state, request.decision)} is not open; open is ${open.id}${older}`);
+  }
+  // A counted answer would be a command in the history, and no newer worker could go on from it.
+  if (open.reason === 'version_unknown' && request.answer === 'wait')
+    return no('the run goes on waiting: start a newer worker, then send `wait` once more, which wakes the run there');
+  if (!open.accepts.includes(request.answer))
+    return no(`${request.answer} is no answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`);
+  if ((request.note ?? '').length > note_bytes) return no(`the note is longer than ${note_bytes} characters`);
+  if (request.answer === 'revise' && (request.note ?? '').trim() === '')
+    return no('revise needs a note that says what to change');
+  if (request.answer === 'other' && typeof request.set?.command !== 'string') return no('other needs set.command');
+  if (request.requestId.length > note_bytes) return no('the request id is too long');
+  const wrong = judgeSettings(state, request) ?? judgeSelection(state, request);
+  if (wrong !== null) return no(wrong);
+  return judgeFiles(state, open, request);
+}
+
+function judgeFiles(state: Deciding, open: DecisionPoint, request: DecisionRequest): Judgement {
+  const named = namedFiles(request);
+  if (named === undefined) return { counts: true };
+  if (named.length === 0) return no('files is empty; leave it out to answer for all files');
+  if (rulesOf(state).wholeAnswers.includes(request.answer) || open.files.length === 0)
+    return no(`${request.answer} takes no files here`);
+  const known = new Set(open.files.map((file) => file.path));
+  const stranger = named.find((path) => !known.has(path));
+  if (stranger !== undefined)
+    return no(
+      `${shown(state, stranger)} is not in this decision; files are: ${open.files
+        .map((file) => file.path)
+        .slice(0, 20)
+        .join(', ')}`,
+    );
+  const clash = named.find((path) => (answerOf(open, path) ?? request.answer) !== request.answer);
+  if (clash !== undefined)
+    return no(`${clash} has its answer already: ${answerOf(open, clash) ?? ''}; the first one stands`);
+  if (named.every((path) => answerOf(open, path) === request.answer))
+    return again('these files have this answer already');
+  return { counts: true };
+}
+
+/** What the caller of an accepted update is told; call it on the state after the decision was folded. */
+export function outcomeOf(before: Deciding, after: Deciding, request: DecisionRequest): DecideOutcome {
+  const id = request.decision === '' ? (before.decision?.id ?? 'abort') : request.decision;
+  if (after.decision?.id === id) {
+    const { decision } = after;
+    const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
+    return { outcome: 'recorded', decision: id, message: `${request.answer} recorded; ${left} files still wait` };
+  }
+  return { outcome: 'settled', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
+}

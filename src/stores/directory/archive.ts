@@ -1,0 +1,205 @@
+/**
+ * The archive on disk: `<dir>/<stepKey>/log.jsonl`, or `log-<writer>.jsonl` where several hosts write: appending is atomic among the
+ * processes of one host only (on NFS the client works out where the file ends). Readers merge the logs.
+ */
+import { dirname, join } from 'node:path';
+import type { StepEvent } from '../../shared/events.js';
+import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
+import { fail, isKnown, versionOf } from '../../shared/problems.js';
+import { ensureDir, orNull, onDisk, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import { errnoOf, type Sys, realSys } from '../../system/sys.js';
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import type { DiskStoreOptions } from './blobs.js';
+import { together } from '../../system/turns.js';
+
+const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is written anew this often before it is given up.
+// bound: Archives whose name this process has seen durable, remembered so that their directory is not synced again.
+const REMEMBERED_ARCHIVES = 1_000;
+
+// Append-only files of JSON lines that survive torn writes: a line counts once its line end is on disk.
+
+const LF = 0x0a;
+
+/** Files whose name this process has seen durable: as long as they are there, their directory need not be synced again. */
+const durable = new Set<string>();
+const remember = (path: string): void => {
+  if (durable.size >= REMEMBERED_ARCHIVES) durable.clear();
+  durable.add(path);
+};
+
+/**
+ * Appends the values as lines with one write, then fsyncs. A torn line that a dead writer left is closed first. Values may be
+ * there twice after a retry or a short write: readers drop what they know by its id.
+ */
+const appendLines = async (sys: Sys, path: string, values: readonly unknown[]): Promise<void> => {
+  if (values.length === 0) return;
+  const text = values.map((value) => `${JSON.stringify(value)}\n`).join('');
+  const last = await orNull(sys.lastByte(path));
+  let torn = last !== null && last !== LF;
+  for (let append = 0; append < SHORT_WRITES; append++) {
+    const bytes = new TextEncoder().encode(torn ? `\n${text}` : text);
+    const written = await appendIn(sys, path, bytes);
+    if (written === bytes.length) {
+      // Whoever made the file, we or another process, may have died before its name was durable.
+      if (last === null || !durable.has(path)) await sys.fsyncDir(dirname(path));
+      remember(path);
+      return;
+    }
+    torn = true;
+  }
+  return fail('disk', `Appending to ${path} failed: the disk took only a part of ${text.length} characters (ENOSPC).`);
+};
+
+const appendIn = async (sys: Sys, path: string, bytes: Uint8Array): Promise<number> => {
+  try {
+    return await sys.append(path, bytes);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    await ensureDir(sys, dirname(path));
+    return sys.append(path, bytes);
+  }
+};
+
+/** The whole lines of the file that are JSON, in order; torn ones are left out. Empty where there is no file. */
+const readLines = async (sys: Sys, path: string): Promise<readonly unknown[]> => {
+  const bytes = await orNull(sys.readFile(path));
+  if (bytes === null) return [];
+  const text = new TextDecoder().decode(bytes);
+  const values: unknown[] = [];
+  for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) {
+    if (line === '') continue;
+    try {
+      values.push(JSON.parse(line) as unknown);
+    } catch {
+      // A torn line that a later append closed: never acknowledged to anybody.
+    }
+  }
+  return values;
+};
+
+// One order for the logs that several hosts kept of one run.
+
+/**
+ * Each log keeps its own order, whatever its clock says; among logs the one whose next entry has the earliest time goes on. What one
+ * host did (all work on files is one host's) is told in its order even where clocks differ.
+ */
+const mergeLogs = (logs: readonly (readonly ArchiveEntry[])[]): readonly ArchiveEntry[] => {
+  if (logs.length <= 1) return logs[0] ?? [];
+  const next = logs.map(() => 0);
+  const merged: ArchiveEntry[] = [];
+  for (;;) {
+    let first: { readonly log: number; readonly entry: ArchiveEntry } | null = null;
+    for (const [log, entries] of logs.entries()) {
+      const entry = entries[next[log] ?? 0];
+      if (entry !== undefined && (first === null || entry.at < first.entry.at)) first = { log, entry };
+    }
+    if (first === null) return merged;
+    merged.push(first.entry);
+    next[first.log] = (next[first.log] ?? 0) + 1;
+  }
+};
+
+const isEntry = (value: unknown): value is ArchiveEntry =>
+  typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string' && isKnown(value);
+
+/** Entries of a later version are left out, and that is said. */
+const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
+  const entries = lines.filter((line) => typeof versionOf(line) === 'number' && !isKnown(line)).length;
+  const data: NewerEntries = { entries };
+  return entries === 0 ? [] : [{ v: 1, id: 'newer', at: '', kind: 'newer', data }];
+};
+
+interface ArchiveOptions extends DiskStoreOptions {
+  /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
+  readonly writer?: string;
+}
+const ABSENT = ['ENOENT', 'ENOTDIR'];
+const NAME = /^[a-z0-9-]{1,80}$/;
+const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
+
+export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
+  const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
+  const placeOf = (stepKey: StepKey): string =>
+    isStepKey(stepKey) ? join(dir, stepKey) : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
+  const logsOf = async (stepKey: StepKey): Promise<readonly string[]> => {
+    const place = placeOf(stepKey);
+    const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
+    return names
+      .filter((name) => LOG.test(name))
+      .sort()
+      .map((name) => join(place, name));
+  };
+
+  /** Null: there is no log. Where this host is the only writer its own is looked at first, without reading the directory. */
+  const changedOf = async (stepKey: StepKey): Promise<bigint | null> => {
+    const alone = writer === undefined ? await orNull(sys.stat(join(placeOf(stepKey), ownLog)), ABSENT) : null;
+    if (alone !== null) return alone.changed_ns;
+    const stats = await Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.stat(log))));
+    return stats.reduce<bigint | null>(
+      (last, stat) => (stat === null || (last !== null && last > stat.changed_ns) ? last : stat.changed_ns),
+      null,
+    );
+  };
+
+  const keptFiles = async (stepKey: StepKey, prefix: string): Promise<readonly string[]> => {
+    const place = placeOf(stepKey);
+    const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
+    const wanted = names.filter((name) => name.startsWith(prefix) && name.endsWith('.json'));
+    return wanted.sort().map((name) => join(place, name));
+  };
+
+  const find = async (prefix: string): Promise<readonly StepKey[]> =>
+    onDisk(`Listing the archive at ${dir}`, async () => {
+      const names = (await orNull(sys.readdir(dir))) ?? [];
+      const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
+      const found = await together(keys, async (stepKey) => ({ stepKey, changed_ns: await changedOf(stepKey) }));
+      return found
+        .flatMap(({ stepKey, changed_ns }) => (changed_ns === null ? [] : [{ stepKey, changed_ns }]))
+        .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
+        .map(({ stepKey }) => stepKey);
+    });
+
+  return {
+    append: (stepKey, entries) => {
+      const path = join(placeOf(stepKey), ownLog);
+      return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries));
+    },
+    keep: (stepKey, name, value) => {
+      const path = join(placeOf(stepKey), `${name}.json`);
+      if (!NAME.test(name)) return fail('internal', `${JSON.stringify(name)} is no name of a file in the archive.`);
+      return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
+    },
+    kept: (stepKey, prefix) =>
+      onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
+        Promise.all((await keptFiles(stepKey, prefix)).map((path) => readJson(sys, path))),
+      ),
+    lastKept: (stepKey, prefix) =>
+      onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
+        const last = (await keptFiles(stepKey, prefix)).at(-1);
+        return last === undefined ? null : readJson(sys, last);
+      }),
+    read: async (stepKey) => {
+      const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
+        Promise.all((await logsOf(stepKey)).map((log) => readLines(sys, log))),
+      );
+      const byId = new Map<string, ArchiveEntry>();
+      for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
+        if (!byId.has(entry.id)) byId.set(entry.id, entry);
+      return [...byId.values(), ...newerOf(logs.flat())];
+    },
+    find,
+    list: () => find(''),
+  };
+};
+
+// Entries of the archive that several writers make alike. Pure.
+
+/** A run's events; ids make a retry, or another witness of the same events, add nothing new. */
+export const eventEntries = (events: readonly StepEvent[], runId: string): ArchiveEntry[] =>
+  events.map((event) => ({
+    v: 1,
+    id: `event-${runId}-${event.seq}`,
+    at: new Date(event.at).toISOString(),
+    kind: 'event',
+    data: event,
+  }));

@@ -1,0 +1,90 @@
+/** Blobs on disk: `<dir>/<first 2 digits>/<sha-256>`, written once, checked on every read. */
+import { rename, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { orNull, onDisk, putFileIfAbsent, unlinkIfThere } from '../../system/durable.js';
+import { fail } from '../../shared/problems.js';
+import { isBlobRef, type BlobRef } from '../../shared/ids.js';
+import { refOf } from '../../system/hash.js';
+import { realSys, type Sys } from '../../system/sys.js';
+import type { BlobStore } from '../ports.js';
+
+const PUT_TRIES = 5; // bound: Puts of a blob that `emend gc` takes each time before it can be touched.
+
+// Taking a blob away beside processes that put and look for blobs. Whoever relies on a blob that is there already touches it (`put`,
+// `has`), and only then names it. So it is first moved aside: a touch that came before is seen at the moved file, and the blob goes back;
+// a touch that comes after finds no file, and the putter writes it anew. Readers look at both names.
+
+const ASIDE = '.GC';
+/** Where a blob lies while it is decided on. */
+const asidePath = (path: string): string => `${path}${ASIDE}`;
+export const isAside = (path: string): boolean => path.endsWith(ASIDE);
+
+/** Removes the blob unless it was written or touched since `written_ms` (its mtime). False: it stays, or was gone. */
+export const removeBlob = async (path: string, written_ms: number): Promise<boolean> => {
+  const aside = asidePath(path);
+  if ((await orNull(rename(path, aside).then(() => true))) === null) return false;
+  // Gone: another removal, which began after ours, has put it back.
+  const now = await orNull(stat(aside));
+  if (now?.mtimeMs === written_ms) return (await orNull(unlink(aside).then(() => true))) !== null;
+  await orNull(restoreBlob(aside));
+  return false;
+};
+
+/** Puts a blob back that was moved aside; what a putter wrote there meanwhile has the same bytes. */
+export const restoreBlob = (aside: string): Promise<void> => rename(aside, aside.slice(0, -ASIDE.length));
+
+export interface DiskStoreOptions {
+  /** Absolute; made when first needed. */
+  readonly dir: string;
+  readonly sys?: Sys;
+}
+
+export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobStore => {
+  const pathOf = (ref: BlobRef): string => {
+    // A ref may come from a file or over the network: it must not become a path by itself.
+    if (!isBlobRef(ref)) return fail('blob_lost', `${JSON.stringify(ref)} is no blob reference.`);
+    const hex = ref.slice('sha256:'.length);
+    return join(dir, hex.slice(0, 2), hex);
+  };
+
+  /** False where it is gone. */
+  const touched = async (path: string): Promise<boolean> => (await orNull(sys.touch(path).then(() => true))) !== null;
+
+  return {
+    put: async (bytes) => {
+      const ref = refOf(bytes);
+      const path = pathOf(ref);
+      return onDisk(`Storing a blob at ${path}`, async () => {
+        let put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+        // Whoever relies on a blob that is there says so, or `emend gc` may take it before it is named; one that it took is put anew.
+        for (let tries = 0; !put.created && !(await touched(path)) && tries < PUT_TRIES; tries++)
+          put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+        if (put.created || refOf(put.bytes) === ref) return ref;
+        // A damaged blob is worth nothing: the right bytes take its place.
+        await unlinkIfThere(sys, path);
+        const again = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+        return refOf(again.bytes) === ref ? ref : fail('disk', `The blob at ${path} does not keep its bytes.`);
+      });
+    },
+    get: async (ref) => {
+      const path = pathOf(ref);
+      const bytes = await onDisk(`Reading the blob at ${path}`, async () => {
+        // `emend gc` moves a blob aside while it decides, and back where somebody wants it.
+        for (const place of [path, asidePath(path), path]) {
+          const found = await orNull(sys.readFile(place));
+          if (found !== null) return found;
+        }
+        return null;
+      });
+      if (bytes === null) return fail('blob_lost', `The blob ${ref} is not at ${path}.`);
+      return refOf(bytes) === ref ? bytes : fail('blob_lost', `The file at ${path} no longer holds the blob ${ref}.`);
+    },
+    has: async (ref) => {
+      const path = pathOf(ref);
+      if (!(await onDisk(`Looking for the blob at ${path}`, () => touched(path)))) return false;
+      // Somebody else may just have linked it; a ref that we vouch for must survive a power cut.
+      await onDisk(`Looking for the blob at ${path}`, () => sys.fsyncDir(dirname(path)));
+      return true;
+    },
+  };
+};

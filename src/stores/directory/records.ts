@@ -1,0 +1,32 @@
+/** Records on disk: one JSON file a key, written once. */
+import { join } from 'node:path';
+import { fail } from '../../shared/problems.js';
+import type { DiskStoreOptions } from './blobs.js';
+import { onDisk, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import { realSys } from '../../system/sys.js';
+import type { RecordStore } from '../ports.js';
+
+const SEGMENT = /^[a-z0-9_.-]{1,200}$/;
+
+export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): RecordStore => {
+  const pathOf = (key: string): string => {
+    const segments = key.split('/');
+    const bad = segments.find((s) => !SEGMENT.test(s) || s === '.' || s === '..');
+    return bad === undefined
+      ? join(dir, `${key}.json`)
+      : fail('internal', `Record key ${JSON.stringify(key)}: ${JSON.stringify(bad)} is no segment of [a-z0-9-_.].`);
+  };
+
+  return {
+    putIfAbsent: async <T>(key: string, value: T) => {
+      const path = pathOf(key);
+      const put = await onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value));
+      // What is stored went through JSON; a first caller must not see more than later ones do.
+      return { value: put.value as T, created: put.created };
+    },
+    get: async (key) => {
+      const path = pathOf(key);
+      return onDisk(`Reading the record at ${path}`, () => readJson(sys, path));
+    },
+  };
+};

@@ -1,0 +1,119 @@
+/** `EMEND_HOME`: everything durable that belongs to one host and to no workspace. */
+import { randomBytes } from 'node:crypto';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fail } from '../shared/problems.js';
+import { orNull, putFileIfAbsent, ensureDir } from '../system/durable.js';
+import { errnoOf, realSys, type Sys } from '../system/sys.js';
+import { shellWord } from '../system/environment.js';
+
+// A directory of ours that holds code, prompts and answers: it must be this user's own.
+
+/**
+ * The directory's absolute real path, created with mode 0700 where it was missing. `unusable` throws: it gets the path, why it will not
+ * do (a sentence's end) and what to do.
+ */
+export const ownDirectory = async (
+  sys: Sys,
+  path: string,
+  elsewhere: string,
+  unusable: (path: string, why: string, next: string) => never,
+): Promise<string> => {
+  try {
+    if ((await orNull(sys.stat(path))) === null) await ensureDir(sys, path);
+    const stat = await sys.stat(path);
+    if (stat.kind !== 'directory') return unusable(path, 'it is not a directory', elsewhere);
+    if (process.getuid !== undefined && stat.uid !== process.getuid())
+      return unusable(path, `it belongs to user ${stat.uid}, not to you (${process.getuid()})`, elsewhere);
+    if ((stat.mode & 0o022) !== 0)
+      return unusable(path, 'other users may write to it', `Run: chmod go-w ${shellWord(path)}`);
+    await sys.accessWrite(path);
+    return await sys.realpath(path);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === null) throw error;
+    return unusable(path, `${WHY[code] ?? 'a system call failed'} (${code})`, elsewhere);
+  }
+};
+
+const WHY: Record<string, string> = {
+  EROFS: 'its filesystem is read-only',
+  EACCES: 'you may not write there',
+  EPERM: 'you may not write there',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'it is a file or a broken link',
+  ENOSPC: 'the disk is full',
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where the home is, whether or not it exists: `EMEND_HOME`, else `$XDG_STATE_HOME/emend`, else `~/.local/state/emend`. */
+export const homeLocation = (env: Env): string => {
+  const set = env.EMEND_HOME ?? '';
+  if (set !== '') return resolve(set);
+  const state = env.XDG_STATE_HOME ?? '';
+  // The XDG specification has relative paths ignored.
+  if (isAbsolute(state)) return join(state, 'emend');
+  const home = env.HOME ?? '';
+  return join(home !== '' ? home : homedir(), '.local', 'state', 'emend');
+};
+
+const unusable = (home: string, why: string, next: string): never =>
+  fail('home_unusable', `${home} cannot be Emend's home: ${why}.`, next);
+
+/**
+ * The home's absolute real path, created with mode 0700 where it was missing.
+ * Throws ProblemError `home_unusable` where it is a file, another user's, open to other writers, or cannot be written.
+ */
+export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> =>
+  ownDirectory(sys, homeLocation(env), 'Set EMEND_HOME to a directory that you may write to.', unusable);
+
+/**
+ * For whoever only looks or answers: a home that holds nothing is not made, as it is more likely not mounted than new. Throws
+ * ProblemError `home_unusable`. With an `EMEND_STORE` there may be runs to see from a home that is new.
+ */
+export const requireHome = async (env: Env, sys: Sys = realSys): Promise<void> => {
+  if ((env.EMEND_STORE ?? '') !== '') return;
+  const home = homeLocation(env);
+  const mark = homePaths(home).hostId;
+  const state = await sys.stat(mark).then(() => null, errnoOf);
+  if (state === null) return;
+  // What else may be wrong with it is said better than that it holds nothing.
+  if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null) await resolveHome(env, sys);
+  unusable(
+    home,
+    `there is no home (no ${mark})`,
+    'Set EMEND_HOME to where it is, mount it or put it back; `emend run` and `emend dev` make a new one.',
+  );
+};
+
+/** Where what lies in a home, apart from what homes may share (`storePaths`). All but `hostId` are made when first needed. */
+export const homePaths = (home: string) => ({
+  home,
+  hostId: join(home, 'host-id'),
+  /** Which store apart from the home it works with; absent where it is its own. */
+  storeNote: join(home, 'store.json'),
+  transactions: join(home, 'transactions'),
+  leases: join(home, 'leases'),
+  server: join(home, 'server'),
+  planLog: join(home, 'logs', 'plan.log'),
+});
+
+/** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */
+export const hostId = async (home: string, sys: Sys = realSys): Promise<string> => {
+  const path = homePaths(home).hostId;
+  const fresh = new TextEncoder().encode(`${randomBytes(16).toString('hex')}\n`);
+  const { bytes } = await putFileIfAbsent(sys, path, fresh).catch((error: unknown) => {
+    const code = errnoOf(error);
+    if (code === null) throw error;
+    return unusable(
+      home,
+      `its host id could not be kept at ${path} (${code})`,
+      'Free disk space or mend the permission.',
+    );
+  });
+  const id = new TextDecoder().decode(bytes).trim();
+  return /^[0-9a-f]{32}$/.test(id)
+    ? id
+    : unusable(home, `${path} holds no host id`, `Restore ${path}, or remove it where no run waits for this host.`);
+};

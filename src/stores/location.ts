@@ -1,0 +1,189 @@
+/**
+ * The store: what all homes that work together share, one directory (`EMEND_STORE`, say on NFS). Blobs, records, slots and archive are
+ * put-if-absent or have one writer a file, so that many hosts may write at once. Unless set it is the home itself.
+ */
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { fail } from '../shared/problems.js';
+import { homePaths, hostId, ownDirectory } from './home.js';
+import { orNull, onDisk, putFileIfAbsent, putJsonIfAbsent, readJson } from '../system/durable.js';
+import { errnoOf, type Sys, realSys } from '../system/sys.js';
+import { createArchive } from './directory/archive.js';
+import { createBlobStore } from './directory/blobs.js';
+import type { Archive, BlobStore } from './ports.js';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Store {
+  /** Absolute real path. */
+  readonly dir: string;
+  /** 32 hex digits, made with the store: two paths are one store exactly if their ids are the same. */
+  readonly id: string;
+  /** It is not the home itself. */
+  readonly apart: boolean;
+}
+
+/** What a home keeps of the store apart from it, in `store.json`. */
+interface StoreNote {
+  readonly v: 1;
+  readonly id: string;
+  readonly path: string;
+}
+
+/** Where what lies in a store. All are directories, made when first needed. */
+export const storePaths = (store: string) => ({
+  blobs: join(store, 'blobs'),
+  records: join(store, 'records'),
+  slots: join(store, 'slots'),
+  archive: join(store, 'archive'),
+});
+
+const unusable = (path: string, why: string, next: string): never =>
+  fail('store_unusable', `${path} cannot be Emend's store: ${why}.`, next);
+
+/**
+ * The store of a home: `EMEND_STORE`, else the one that the home worked with before, else the home. Throws ProblemError
+ * `store_unusable` where it cannot be written, is another one than before (a disk that is not mounted), or where the home holds a
+ * store of its own that would be passed over.
+ */
+export const resolveStore = async (env: Env, home: string, sys: Sys = realSys): Promise<Store> => {
+  const note = await readNote(home, sys);
+  const set = env.EMEND_STORE ?? '';
+  const wanted = set === '' ? (note?.path ?? home) : resolve(set);
+  const dir = await ownDirectory(sys, wanted, 'Set EMEND_STORE to a directory that you may write to.', unusable);
+  if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(dir, sys), apart: false };
+  if (note === null) await refuseOwnStore(home, dir, sys);
+  else await refuseOther(home, note, dir, sys);
+  const id = await storeId(dir, sys);
+  const { value } = await onDisk(`Noting the store in ${home}`, () =>
+    putJsonIfAbsent(sys, homePaths(home).storeNote, { v: 1, id, path: dir } satisfies StoreNote),
+  );
+  return asNote(value, home).id === id ? { dir, id, apart: true } : refuseOther(home, asNote(value, home), dir, sys);
+};
+
+/** What activities and clients of a home work with; each home appends to archives under its own name where others may write too. */
+export const openStores = async (
+  home: string,
+  { dir, apart }: Store,
+  sys: Sys = realSys,
+): Promise<{ readonly blobs: BlobStore; readonly archive: Archive }> => {
+  const paths = storePaths(dir);
+  const writer = apart ? { writer: await hostId(home, sys) } : {};
+  return {
+    blobs: createBlobStore({ dir: paths.blobs, sys }),
+    archive: createArchive({ dir: paths.archive, sys, ...writer }),
+  };
+};
+
+const readNote = async (home: string, sys: Sys): Promise<StoreNote | null> => {
+  const value = await onDisk(`Reading which store ${home} works with`, () => readJson(sys, homePaths(home).storeNote));
+  return value === undefined ? null : asNote(value, home);
+};
+
+const asNote = (value: unknown, home: string): StoreNote => {
+  if (typeof value === 'object' && value !== null && 'v' in value && value.v === 1) return value as StoreNote;
+  return fail('version_unknown', `${homePaths(home).storeNote} was written by another version of Emend.`);
+};
+
+/** The file by which a store is known again. */
+const storeIdPath = (dir: string): string => join(dir, 'store-id');
+
+const storeId = async (dir: string, sys: Sys): Promise<string> => {
+  const path = storeIdPath(dir);
+  const id = await onDisk(`Keeping the store's id at ${path}`, async () => {
+    const earlier = await readId(dir, sys);
+    if (earlier !== null) return earlier;
+    const fresh = new TextEncoder().encode(`${randomBytes(16).toString('hex')}\n`);
+    return asText((await putFileIfAbsent(sys, path, fresh)).bytes);
+  });
+  return /^[0-9a-f]{32}$/.test(id) ? id : unusable(dir, `${path} holds no store id`, `Restore ${path} from a back-up.`);
+};
+
+const readId = async (dir: string, sys: Sys): Promise<string | null> => {
+  const bytes = await orNull(sys.readFile(storeIdPath(dir)));
+  return bytes === null ? null : asText(bytes);
+};
+const asText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes).trim();
+
+/** A store that is not mounted looks empty: taking it for a new one would ask and pay for everything again. */
+const refuseOther = async (home: string, note: StoreNote, dir: string, sys: Sys): Promise<Store> => {
+  const found = await onDisk(`Reading the store's id at ${dir}`, () => readId(dir, sys));
+  if (found === note.id) return { dir, id: found, apart: true };
+  const there = found === null ? 'no store lies there' : `store ${found.slice(0, 8)} lies there`;
+  return unusable(
+    dir,
+    `${home} works with store ${note.id.slice(0, 8)} (last at ${note.path}), but ${there}`,
+    `Mount it, or set EMEND_STORE to where it is now; to work with another store, set another EMEND_HOME or remove ${homePaths(home).storeNote} once no run of this home is open.`,
+  );
+};
+
+/** Runs in the home's own store would be passed over without a word. */
+const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void> => {
+  const names = ['blobs', 'records', 'slots', 'archive'];
+  const own: string[] = [];
+  for (const name of names)
+    if ((await onDisk(`Looking into ${home}`, () => orNull(sys.stat(join(home, name))))) !== null) own.push(name);
+  if (own.length === 0) return;
+  const list = own.length === 1 ? (own[0] ?? '') : `{${own.join(',')}}`;
+  unusable(
+    dir,
+    `${home} holds a store of its own (${own.join(', ')})`,
+    `Stop its workers, then move it over: cp -an ${home}/${list} ${dir}/ && rm -r ${home}/${list}. Or set another EMEND_HOME.`,
+  );
+};
+
+// A running worker's hold on its home and store: both must stay the directories that it started with. One that is moved away, not
+// mounted any more or replaced by an empty one is neither made anew nor given a new host id: work waits until it is back.
+
+export interface HomeGuard {
+  /** For all stores of the worker: it makes no directory that holds the home or the store, nor these themselves. */
+  readonly sys: Sys;
+  /** Throws ProblemError `home_unusable` or `store_unusable` where one of them is not what it was at the start. */
+  readonly check: () => Promise<void>;
+}
+
+const NEXT = 'Put the directory back (or mount it) and answer `retry`; another home needs a worker of its own.';
+
+/** To be made after the home has its host id and the store its own. */
+export const guardHome = async (home: string, store: Store, sys: Sys): Promise<HomeGuard> => {
+  const marks = [
+    { path: homePaths(home).hostId, code: 'home_unusable' as const, what: `EMEND_HOME at ${home}` },
+    ...(store.apart
+      ? [{ path: storeIdPath(store.dir), code: 'store_unusable' as const, what: `EMEND_STORE at ${store.dir}` }]
+      : []),
+  ];
+  const read = async (path: string): Promise<string | null> => {
+    const bytes = await orNull(sys.readFile(path), ['ENOENT', 'ENOTDIR']);
+    return bytes === null ? null : new TextDecoder().decode(bytes).trim();
+  };
+  const known = await Promise.all(marks.map(({ path }) => read(path)));
+  const roots = [home, store.dir];
+
+  return {
+    sys: {
+      ...sys,
+      mkdir: async (path, mode) => {
+        if (!roots.some((root) => root === path || root.startsWith(`${path}/`))) return sys.mkdir(path, mode);
+        // It was there when the worker started.
+        throw Object.assign(new Error(`ENOENT: the home or store is gone, mkdir '${path}'`), {
+          code: 'ENOENT',
+          syscall: 'mkdir',
+          path,
+        });
+      },
+    },
+    check: async (): Promise<void> => {
+      for (const [index, { path, code, what }] of marks.entries()) {
+        const now = await read(path).catch((error: unknown) => {
+          const errno = errnoOf(error);
+          if (errno === null) throw error;
+          return fail(code, `${what} cannot be read (${errno} at ${path}).`, NEXT);
+        });
+        if (now === null)
+          fail(code, `${what} is gone or was emptied while the worker ran: ${path} is not there.`, NEXT);
+        if (now !== known[index])
+          fail(code, `${what} was replaced while the worker ran: ${path} holds another id.`, NEXT);
+      }
+    },
+  };
+};

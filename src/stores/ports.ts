@@ -1,0 +1,49 @@
+/** The workspace's ports: where bytes are kept and changed. Disk adapters live beside this file; a shared store can take their place. */
+import type { BlobRef, StepKey } from '../shared/ids.js';
+
+/** Content-addressed bytes. A ref is returned only when the bytes are on disk (fsynced) under their hash. */
+export interface BlobStore {
+  put(bytes: Uint8Array): Promise<BlobRef>;
+  /** Throws ProblemError `blob_lost` when absent or when the bytes no longer have their hash. */
+  get(ref: BlobRef): Promise<Uint8Array>;
+  has(ref: BlobRef): Promise<boolean>;
+}
+
+/** Small JSON values under a key, written once: the first writer's value is what every later caller gets. */
+export interface RecordStore {
+  /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one) durably on disk. */
+  putIfAbsent<T>(key: string, value: T): Promise<{ value: T; created: boolean }>;
+  get(key: string): Promise<unknown>;
+}
+
+/** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */
+export interface Archive {
+  append(stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<void>;
+  read(stepKey: StepKey): Promise<readonly ArchiveEntry[]>;
+  /** stepKeys that start with the prefix, newest first. */
+  find(prefix: string): Promise<readonly StepKey[]>;
+  list(): Promise<readonly StepKey[]>;
+  /** Keeps a JSON file beside the run's log, written once; `value` is what stands there, the first writer's. */
+  keep(
+    stepKey: StepKey,
+    name: string,
+    value: unknown,
+  ): Promise<{ readonly path: string; readonly value: unknown; readonly created: boolean }>;
+  /** The kept files whose names start with the prefix, in the order of their names. */
+  kept(stepKey: StepKey, prefix: string): Promise<readonly unknown[]>;
+  /** The last of them, without reading the others; null: there is none. */
+  lastKept(stepKey: StepKey, prefix: string): Promise<unknown>;
+}
+/** What a reader says instead of entries of a later `v`: how many it left out. Never written. */
+export interface NewerEntries {
+  readonly entries: number;
+}
+/** `id` makes appending idempotent: an entry whose id is there already is dropped by readers. */
+export interface ArchiveEntry {
+  readonly v: 1;
+  readonly id: string;
+  /** ISO time. */
+  readonly at: string;
+  readonly kind: 'started' | 'event' | 'activity' | 'decision' | 'closed' | 'recovery' | 'newer';
+  readonly data: unknown;
+}

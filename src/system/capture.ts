@@ -1,0 +1,104 @@
+/**
+ * A child process and all that it wrote, in bytes. By Node's own spawn: a library round it cost the worker more processor time for each
+ * short git command than Node needs to start it (docs/measures.md).
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { STORE_BOUNDS } from '../shared/bounds.js';
+import { afterRunning } from './turns.js';
+
+export interface ProcessCall {
+  readonly cwd: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly input?: Uint8Array | string;
+  /** Of each of the two outputs; one that writes more is ended. */
+  readonly max_bytes: number;
+  /** One that takes longer is ended, with all that it started. */
+  readonly timeout_ms: number;
+}
+export interface ProcessOutput {
+  /** Null: it could not be started, was ended by a signal or wrote too much. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  /** Why it could not be started, or was ended here. */
+  readonly failure: string | null;
+}
+
+/** Never rejects. Ends once the process has, and its outputs are closed. */
+export const captureProcess = (file: string, args: readonly string[], call: ProcessCall): Promise<ProcessOutput> => {
+  const { cwd, env, input } = call;
+  try {
+    const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
+    // A process group of its own, which can be ended as a whole, and without a terminal: nothing in it can ask there.
+    const child = spawn(file, args, { cwd, env, stdio: [...stdio], detached: true });
+    return outputOf(child, call);
+  } catch (error) {
+    // A NUL in an argument.
+    const none = Buffer.alloc(0);
+    const failure = error instanceof Error ? error.message : String(error);
+    return Promise.resolve({ code: null, signal: null, stdout: none, stderr: none, failure });
+  }
+};
+
+/** To a process that was started `detached`, and to all that it started. */
+export const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals): void => {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // ESRCH: nothing of the group is left.
+  }
+};
+
+const outputOf = (child: ChildProcess, { input, max_bytes, timeout_ms }: ProcessCall): Promise<ProcessOutput> =>
+  new Promise((resolve) => {
+    let failure: string | null = null;
+    let lastResort: NodeJS.Timeout | undefined;
+    const end = (why: string): void => {
+      if (failure !== null) return;
+      failure = why;
+      // Git removes its lock files where it may.
+      signalGroup(child, 'SIGTERM');
+      lastResort = setTimeout(() => {
+        signalGroup(child, 'SIGKILL');
+        // What has left the group may hold the pipes open for ever; what waits for a dead mount does not even die.
+        lastResort = setTimeout(() => {
+          for (const stream of child.stdio) stream?.destroy();
+          child.unref();
+          finish(null, null);
+        }, STORE_BOUNDS.drain_ms);
+      }, STORE_BOUNDS.killGrace_ms);
+    };
+    const callOff = afterRunning(timeout_ms, () => {
+      end(`it took longer than ${Math.round(timeout_ms) / 1000} s and was ended`);
+    });
+    const gather = (stream: NodeJS.ReadableStream | null, name: string): (() => Buffer) => {
+      const parts: Buffer[] = [];
+      let size = 0;
+      stream?.on('data', (part: Buffer) => {
+        size += part.length;
+        if (size <= max_bytes) parts.push(part);
+        else end(`it wrote more than ${max_bytes} bytes to its ${name}`);
+      });
+      return () => Buffer.concat(parts);
+    };
+    const stdout = gather(child.stdout, 'standard output');
+    const stderr = gather(child.stderr, 'standard error');
+    // One that does not read to the end says so by its exit code.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+    const finish = (code: number | null, signal: NodeJS.Signals | null): void => {
+      callOff();
+      clearTimeout(lastResort);
+      // Its children outlived it.
+      if (failure !== null) signalGroup(child, 'SIGKILL');
+      resolve({ code: failure === null ? code : null, signal, stdout: stdout(), stderr: stderr(), failure });
+    };
+    child.once('error', (error) => {
+      failure ??= error.message;
+      // Without a process there is no end to wait for.
+      if (child.pid === undefined) finish(null, null);
+    });
+    child.once('close', finish);
+  });

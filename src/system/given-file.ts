@@ -1,0 +1,93 @@
+/**
+ * The one way in which a file is opened that a person or a repository hands us: a job, a plan, settings, a manifest, rules, a target. What
+ * is no regular file is refused by name and never waited for (a named pipe would hang its reader), and no more is read than is asked for.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { STORE_BOUNDS } from '../shared/bounds.js';
+import { fail } from '../shared/problems.js';
+import { orNull } from './durable.js';
+
+// bound: A file that a person or a repository hands us, where nothing smaller is said: lock files of large projects are the largest.
+const GIVEN_FILE_BYTES = 64 * 1024 * 1024;
+const GIVEN_PART_BYTES = 64 * 1024; // bound: Of one that grows while it is read, so much at a time.
+
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+export const kindOf = (found: Pick<Stats, 'isDirectory' | 'isFIFO' | 'isSocket'>): string => {
+  if (found.isDirectory()) return 'a directory';
+  if (found.isFIFO()) return 'a named pipe';
+  if (found.isSocket()) return 'a socket';
+  return 'a device';
+};
+
+/** Throws ProblemError `target_not_a_file` or `target_too_large`. */
+const check = (path: string, found: Stats, max_bytes: number): void => {
+  if (!found.isFile())
+    fail(
+      'target_not_a_file',
+      `${path} is ${kindOf(found)}, a file was expected`,
+      'Put a file in its place, or remove it.',
+    );
+  if (found.size > max_bytes) tooLarge(path, max_bytes);
+};
+const tooLarge = (path: string, max_bytes: number): never =>
+  fail(
+    'target_too_large',
+    `${path} has more than the ${max_bytes} bytes that are read of it`,
+    'Make the file smaller.',
+  );
+
+/**
+ * Throws the errno error of a path that is not there or may not be read, and ProblemError `target_not_a_file` or `target_too_large`. Of
+ * what is longer than `max_bytes` only the beginning is wanted: `cut`.
+ */
+export async function readGiven(
+  path: string,
+  max_bytes: number = STORE_BOUNDS.target_bytes,
+  longer: 'refuse' | 'cut' = 'refuse',
+): Promise<Buffer> {
+  const most = longer === 'cut' ? Infinity : max_bytes;
+  // Before it is opened, too: to open a device may do something, and a socket cannot be opened at all.
+  check(path, await stat(path), most);
+  const handle = await open(path, READ);
+  try {
+    const found = await handle.stat();
+    check(path, found, most);
+    const parts: Buffer[] = [];
+    // One byte more than there should be: a file may grow meanwhile, and one of the kernel's has no size.
+    let total = 0;
+    for (let length = Math.min(found.size, max_bytes) + 1; ; length = GIVEN_PART_BYTES) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(length), 0, length, null);
+      parts.push(buffer.subarray(0, bytesRead));
+      total += bytesRead;
+      if (total > max_bytes && longer === 'refuse') tooLarge(path, max_bytes);
+      if (bytesRead === 0 || total > max_bytes) return Buffer.concat(parts).subarray(0, max_bytes);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** As readGiven, for readers that cannot wait. */
+export function readGivenSync(path: string, max_bytes: number): Buffer {
+  check(path, statSync(path), max_bytes);
+  const file = openSync(path, READ);
+  try {
+    const found = fstatSync(file);
+    check(path, found, max_bytes);
+    const bytes = Buffer.alloc(found.size);
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Errnos of a path that leads to nothing. */
+export const ABSENT: readonly string[] = ['ENOENT', 'ENOTDIR'];
+/** Beside those, of one that may not be read: for what is read where it can be, and is not needed. */
+export const UNREADABLE: readonly string[] = [...ABSENT, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG'];
+
+/** The text of a file of settings, as UTF-8; null where it fails with one of the codes. */
+export const readGivenText = async (path: string, none: readonly string[] = ABSENT): Promise<string | null> =>
+  (await orNull(readGiven(path, GIVEN_FILE_BYTES), none))?.toString('utf8') ?? null;

@@ -1,0 +1,163 @@
+/**
+ * A process and everything it starts, as one group: killed together at time-out, abort, when its leader ends, and when this
+ * process dies. Not execa: that waits for pipes which a left-over grandchild may hold for ever.
+ */
+import { spawn } from 'node:child_process';
+import { signalGroup } from './capture.js';
+import { afterRunning, timeFor } from './turns.js';
+import { STORE_BOUNDS } from '../shared/bounds.js';
+
+/** Keeps the head and the tail of an output within a bound: the first error and the summary are what people look for. */
+export interface KeptOutput {
+  readonly text: string;
+  /** Bytes left out between head and tail. */
+  readonly cut_bytes: number;
+}
+
+class BoundedOutput {
+  readonly #max_bytes: number;
+  readonly #head: Buffer[] = [];
+  #headRoom: number;
+  #tail: Buffer[] = [];
+  #tail_bytes = 0;
+  #cut_bytes = 0;
+
+  constructor(max_bytes: number) {
+    this.#max_bytes = max_bytes;
+    this.#headRoom = Math.floor(max_bytes / 2);
+  }
+
+  add(chunk: Buffer): void {
+    const first = chunk.subarray(0, this.#headRoom);
+    const rest = chunk.subarray(first.length);
+    if (first.length > 0) this.#head.push(first);
+    this.#headRoom -= first.length;
+    if (rest.length === 0) return;
+    this.#tail.push(rest);
+    this.#tail_bytes += rest.length;
+    // Trimmed in strides, so that many small chunks do not cost a copy each.
+    if (this.#tail_bytes > 2 * this.#max_bytes) this.#trim();
+  }
+
+  kept(): KeptOutput {
+    this.#trim();
+    const [head, tail] = [Buffer.concat(this.#head).toString('utf8'), Buffer.concat(this.#tail).toString('utf8')];
+    const text = this.#cut_bytes === 0 ? head + tail : `${head}\n[... ${this.#cut_bytes} bytes cut ...]\n${tail}`;
+    return { text, cut_bytes: this.#cut_bytes };
+  }
+
+  #trim(): void {
+    const room = Math.ceil(this.#max_bytes / 2);
+    const over = this.#tail_bytes - room;
+    if (over <= 0) return;
+    this.#tail = [Buffer.from(Buffer.concat(this.#tail).subarray(over))];
+    this.#tail_bytes = room;
+    this.#cut_bytes += over;
+  }
+}
+
+export interface ProcessRequest {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeout_s: number;
+  readonly maxOutput_bytes: number;
+  readonly signal?: AbortSignal;
+  /** Called every `beat_ms` (default 5,000) while the process runs, with its seconds so far. */
+  readonly onBeat?: (seconds: number) => void;
+  readonly beat_ms?: number;
+  /** Between SIGTERM and SIGKILL. Default 2,000. */
+  readonly killGrace_ms?: number;
+}
+export interface ProcessOutcome {
+  /** Null when a signal ended it. 127 also when it could not be started; `output` says why. */
+  readonly exit: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly aborted: boolean;
+  /** Standard output and standard error as they came, head and tail kept. */
+  readonly output: string;
+  readonly cut_bytes: number;
+  readonly seconds: number;
+}
+
+/**
+ * The group must not outlive us, or a retry after a crash would run beside it: a watcher in the group reads from a pipe of ours,
+ * which ends when we die, however we die.
+ */
+const WATCHED = '(read _ <&3; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
+
+export async function runProcess(request: ProcessRequest): Promise<ProcessOutcome> {
+  const begun = performance.now();
+  const seconds = (): number => (performance.now() - begun) / 1000;
+  const output = new BoundedOutput(request.maxOutput_bytes);
+  let stopped: 'timedOut' | 'aborted' | null = null;
+  const outcome = (exit: number | null, signal: string | null): ProcessOutcome => {
+    const { text, cut_bytes } = output.kept();
+    const how = { timedOut: stopped === 'timedOut', aborted: stopped === 'aborted' };
+    return { exit, signal, ...how, output: text, cut_bytes, seconds: seconds() };
+  };
+  if (request.signal?.aborted) {
+    stopped = 'aborted';
+    return outcome(null, null);
+  }
+
+  const child = spawn('/bin/sh', ['-c', WATCHED, 'emend', request.file, ...request.args], {
+    cwd: request.cwd,
+    env: request.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  let lastResort: NodeJS.Timeout | undefined;
+  const stop = (why: 'timedOut' | 'aborted'): void => {
+    if (stopped !== null) return;
+    stopped = why;
+    signalGroup(child, 'SIGTERM');
+    lastResort = setTimeout(() => {
+      signalGroup(child, 'SIGKILL');
+    }, request.killGrace_ms ?? STORE_BOUNDS.killGrace_ms);
+  };
+  const onAbort = (): void => {
+    stop('aborted');
+  };
+  const callOff = afterRunning(timeFor(request.timeout_s * 1000), () => {
+    stop('timedOut');
+  });
+  const beat = setInterval(() => request.onBeat?.(seconds()), request.beat_ms ?? 5_000);
+  request.signal?.addEventListener('abort', onAbort);
+
+  try {
+    return await new Promise<ProcessOutcome>((resolve) => {
+      child.stdout?.on('data', (chunk: Buffer) => {
+        output.add(chunk);
+      });
+      child.stderr?.on('data', (chunk: Buffer) => {
+        output.add(chunk);
+      });
+      child.stdio[3]?.on('error', () => undefined); // the watcher is killed with its end open
+      child.once('error', (error) => {
+        output.add(Buffer.from(`could not be started in ${request.cwd}: ${error.message}\n`));
+        resolve(outcome(127, null));
+      });
+      child.once('exit', (exit, signal) => {
+        signalGroup(child, 'SIGKILL');
+        const drained = setTimeout(() => {
+          child.stdout?.destroy();
+          child.stderr?.destroy();
+          resolve(outcome(exit, signal));
+        }, STORE_BOUNDS.drain_ms);
+        child.once('close', () => {
+          clearTimeout(drained);
+          resolve(outcome(exit, signal));
+        });
+      });
+    });
+  } finally {
+    callOff();
+    clearTimeout(lastResort);
+    clearInterval(beat);
+    request.signal?.removeEventListener('abort', onAbort);
+  }
+}

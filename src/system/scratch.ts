@@ -1,0 +1,63 @@
+/**
+ * Directories for the moment, below TMPDIR: `emend-<what>.<where>.<pid>.<born>.<random>`. The name says which process made it, so that
+ * what a killed one left is told from what a live one works in: `where` stands for this boot and pid namespace, `born` for the process's
+ * start. Who comes after a killed process clears up: the next that needs one, a worker's start, `emend recover` and `emend gc`.
+ */
+import { createHash } from 'node:crypto';
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ownProcess, pidNamespace, processOf } from './process.js';
+import { realSys } from './sys.js';
+
+// bound: Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
+export const FOREIGN_SCRATCH_MS = 86_400_000;
+
+const NAME = /^emend-(?:commit|format|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
+
+/** Makes a directory that only this user reads, and removes it when `use` has ended. */
+export const withScratch = async <T>(
+  what: 'commit' | 'format' | 'wheel',
+  use: (dir: string) => Promise<T>,
+): Promise<T> => {
+  await clearScratch();
+  const { pid, started } = await ownProcess(realSys);
+  const name = `emend-${what}.${await where()}.${pid}.${digest(started)}.`;
+  const dir = await mkdtemp(join(tmpdir(), name));
+  try {
+    return await use(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+};
+
+/** Removes what dead processes left. What cannot be removed stays: it holds up nobody. */
+export const clearScratch = async (): Promise<void> => {
+  for (const dir of await deadScratch()) await rm(dir, { recursive: true, force: true }).catch(() => undefined);
+};
+
+/** Of this user only; paths. */
+export const deadScratch = async (): Promise<readonly string[]> => {
+  const dead: string[] = [];
+  const ours = await where();
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    const [, made, pid, born] = NAME.exec(name) ?? [];
+    if (made === undefined || pid === undefined || born === undefined) continue;
+    const path = join(tmpdir(), name);
+    const stat = await lstat(path).catch(() => null);
+    if (stat?.isDirectory() !== true || stat.uid !== (process.getuid?.() ?? stat.uid)) continue;
+    // Of an earlier boot, which is over, or of a container that shares TMPDIR, whose processes cannot be asked: none works so long.
+    if (made !== ours) {
+      if (Date.now() - stat.mtimeMs > FOREIGN_SCRATCH_MS) dead.push(path);
+      continue;
+    }
+    const now = await processOf(realSys, Number(pid));
+    if (now === null || digest(now.started) !== born) dead.push(path);
+  }
+  return dead;
+};
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+
+const where = async (): Promise<string> =>
+  digest(`${(await ownProcess(realSys)).boot} ${(await pidNamespace(realSys)) ?? ''}`);

@@ -1,0 +1,261 @@
+/** The head of a file in the diff: its name, what it is, and the verdict on it. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import type { Spot, Row } from '../model/rows.js';
+import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { DiffFile } from '../model/diff.js';
+import type { HunkNeed, HunkVerdict, Said, Verdict } from '../model/verdicts.js';
+import type { Tokens } from './colours.js';
+
+const VERDICTS: readonly (readonly [Exclude<Verdict, 'select'>, string])[] = [
+  ['approve', 'Approve'],
+  ['skip', 'Skip'],
+  ['revise', 'Revise'],
+];
+
+type FileHeadProps = Pick<
+  DiffViewProps,
+  'proposal' | 'parts' | 'verdicts' | 'answered' | 'canAnswer' | 'folded' | 'onFold' | 'onVerdict' | 'onSpot'
+> & { readonly file: DiffFile };
+
+export const FileHead = ({ file, ...props }: FileHeadProps) => {
+  const sealed = props.proposal.files.find((each) => each.path === file.path);
+  const verdict = props.verdicts.get(file.path) ?? null;
+  const answered = Object.hasOwn(props.answered, file.path) ? props.answered[file.path] : undefined;
+  return (
+    <div class="file-head">
+      <button
+        class="plain path"
+        aria-expanded={!props.folded.has(file.path)}
+        onClick={() => {
+          props.onFold(file.path);
+        }}
+      >
+        {file.movedFrom !== null && (
+          <span class="quiet">
+            {file.movedFrom} {'->'}{' '}
+          </span>
+        )}
+        <bdi>{file.path}</bdi>
+      </button>
+      <Change file={file} />
+      {sealed !== undefined && (
+        <span class="sums">
+          <span class="plus">+{sealed.added}</span> <span class="minus">-{sealed.removed}</span>
+        </span>
+      )}
+      {sealed?.by === 'person' && <span class="tag">changed by hand</span>}
+      {verdict === 'select' && (
+        <span class="tag select">
+          {[...(props.parts(file) ?? new Map()).values()].filter((word) => word === 'take').length} of{' '}
+          {file.hunks.length} hunks
+        </span>
+      )}
+      <span class="spring" />
+      {answered !== undefined && <span class="tag">{answered} recorded</span>}
+      {answered === undefined && props.canAnswer && (
+        <span class="verdicts" role="group" aria-label={`Verdict on ${file.path}`}>
+          {VERDICTS.map(([each, word]) => (
+            <button
+              key={each}
+              class={`verdict ${each}`}
+              aria-pressed={verdict === each}
+              onClick={() => {
+                props.onVerdict(file.path, verdict === each ? null : each);
+              }}
+            >
+              {word}
+            </button>
+          ))}
+          <button
+            class="verdict"
+            onClick={() => {
+              props.onSpot({ path: file.path, side: 'after', line: 0 }, '');
+            }}
+          >
+            Comment
+          </button>
+        </span>
+      )}
+    </div>
+  );
+};
+
+const Change = ({ file }: { readonly file: DiffFile }) => {
+  const words = [
+    file.isNew ? 'new' : '',
+    file.isDeleted ? 'deleted' : '',
+    file.movedFrom === null ? '' : 'moved',
+    file.mode === null ? '' : `mode ${file.mode}`,
+  ];
+  return (
+    <>
+      {words
+        .filter((word) => word !== '')
+        .map((word) => (
+          <span key={word} class="tag">
+            {word}
+          </span>
+        ))}
+    </>
+  );
+};
+
+// The head of a hunk: its lines, the verdict on it where its file can be taken in part, and what it needs of other hunks.
+
+const WORDS: readonly (readonly [HunkVerdict, string, string])[] = [
+  ['take', 'Take', 'approve'],
+  ['leave', 'Leave', 'skip'],
+];
+
+type HunkHeadProps = Pick<DiffViewProps, 'parts' | 'needs' | 'onHunk' | 'answered' | 'canAnswer'> & {
+  readonly file: DiffFile;
+  readonly hunk: number;
+  readonly text: string;
+};
+
+export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
+  const said = props.canAnswer && !Object.hasOwn(props.answered, file.path) ? props.parts(file) : null;
+  const mine = props.needs.filter((need) => need.path === file.path && need.hunk === hunk);
+  return (
+    <div class="hunk">
+      <span>{text}</span>
+      {mine.map((need) => {
+        // Another file that is taken whole or not at all says nothing here of its hunks.
+        const left = need.needs.path === file.path && said?.get(need.needs.hunk) === 'leave';
+        return (
+          <span key={need.text} class="tag warn">
+            needs {need.text}
+            {left ? ', which you left out' : ''}
+          </span>
+        );
+      })}
+      <span class="spring" />
+      {said !== null && (
+        <span class="verdicts" role="group" aria-label={`Verdict on hunk ${hunk + 1} of ${file.path}`}>
+          {WORDS.map(([word, title, look]) => (
+            <button
+              key={word}
+              class={`verdict ${look}`}
+              aria-pressed={said.get(hunk) === word}
+              onClick={() => {
+                props.onHunk(file, hunk, said.get(hunk) === word ? null : word);
+              }}
+            >
+              {title}
+            </button>
+          ))}
+        </span>
+      )}
+    </div>
+  );
+};
+
+// A comment beside the line that it is about: kept, or being written.
+
+interface CommentBoxProps {
+  readonly spot: Spot;
+  readonly text: string;
+  readonly editing: boolean;
+  /** Null: no comment here (any more). */
+  readonly onComment: (spot: Spot, text: string | null) => void;
+  readonly onSpot: (spot: Spot, quoted: string) => void;
+}
+
+export const CommentBox = ({ spot, text, editing, onComment, onSpot }: CommentBoxProps) => {
+  const [typed, setTyped] = useState(text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (editing) field.current?.focus({ preventScroll: true });
+  }, [editing]);
+  const where = spot.line === 0 ? 'the file' : `line ${spot.line}${spot.side === 'before' ? ' (before)' : ''}`;
+  if (!editing)
+    return (
+      <div class="comment">
+        <p>
+          <strong>Your comment on {where}:</strong> {text}
+        </p>
+        <button
+          onClick={() => {
+            onSpot(spot, '');
+          }}
+        >
+          Edit
+        </button>
+        <button
+          onClick={() => {
+            onComment(spot, null);
+          }}
+        >
+          Remove
+        </button>
+      </div>
+    );
+  const keep = (): void => {
+    onComment(spot, typed.trim() === '' ? null : typed.trim());
+  };
+  return (
+    <div class="comment">
+      <label>
+        What to change at {where}
+        <textarea
+          ref={field}
+          rows={3}
+          value={typed}
+          onInput={(event) => {
+            setTyped(event.currentTarget.value);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) keep();
+            if (event.key === 'Escape') onComment(spot, text === '' ? null : text);
+          }}
+        />
+      </label>
+      <button class="main" onClick={keep}>
+        Keep
+      </button>
+      <button
+        onClick={() => {
+          onComment(spot, text === '' ? null : text);
+        }}
+      >
+        Cancel
+      </button>
+    </div>
+  );
+};
+
+export interface DiffHandle {
+  /** Brings a row to the upper edge. */
+  readonly show: (index: number) => void;
+}
+
+export interface DiffViewProps {
+  readonly rows: readonly Row[];
+  readonly files: readonly DiffFile[];
+  readonly proposal: SealedProposal;
+  readonly handle: RefObject<DiffHandle | null>;
+  /** Row with the line cursor. */
+  readonly cursor: string | null;
+  readonly search: string;
+  readonly folded: ReadonlySet<string>;
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  /** Answers that the run has already. */
+  readonly answered: Readonly<Record<string, string>>;
+  readonly canAnswer: boolean;
+  /** What was said of the hunks of a file; null: it is taken whole or not at all. */
+  readonly parts: (file: DiffFile) => Said | null;
+  readonly needs: readonly HunkNeed[];
+  readonly comments: ReadonlyMap<string, string>;
+  readonly editing: string | null;
+  readonly tokens: Tokens;
+  /** The file at the upper edge has changed. */
+  readonly onAt: (row: number) => void;
+  readonly onVerdict: (path: string, verdict: Verdict | null) => void;
+  readonly onHunk: (file: DiffFile, hunk: number, said: HunkVerdict | null) => void;
+  readonly onFold: (path: string) => void;
+  readonly onUnfold: (path: string, gap: number) => void;
+  readonly onSpot: (spot: Spot, quoted: string) => void;
+  readonly onComment: (spot: Spot, text: string | null) => void;
+  readonly onPointed: (row: Row) => void;
+}

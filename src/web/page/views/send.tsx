@@ -1,0 +1,167 @@
+/** How far the review is, and what is left to do with one press. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Verdict, missingIn, openPaths, requestsOf, type Comment } from '../model/verdicts.js';
+import { count } from './parts.js';
+import type { DecisionPoint } from '../../../shared/decisions.js';
+import { decide, Refused } from '../api.js';
+import type { Parts } from './use-review.js';
+
+interface SendBarProps {
+  readonly open: readonly string[];
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly onAll: (verdict: Verdict) => void;
+  readonly onSend: () => void;
+}
+
+export const SendBar = ({ open, verdicts, onAll, onSend }: SendBarProps) => {
+  const said = open.filter((path) => verdicts.has(path)).length;
+  const left = open.length - said;
+  return (
+    <div class="send-bar" role="group" aria-label="Your review">
+      <span>
+        {left === 0 ? 'Every file has a verdict.' : `${said} of ${count(open.length, 'file')} with a verdict.`}
+      </span>
+      <span class="spring" />
+      {left > 0 && (
+        <>
+          <button
+            onClick={() => {
+              onAll('approve');
+            }}
+          >
+            Approve {left === open.length ? 'all' : `other ${left}`}
+          </button>
+          <button
+            onClick={() => {
+              onAll('skip');
+            }}
+          >
+            Skip {left === open.length ? 'all' : `other ${left}`}
+          </button>
+          <button
+            onClick={() => {
+              onAll('revise');
+            }}
+          >
+            Revise {left === open.length ? 'all' : `other ${left}`}
+          </button>
+        </>
+      )}
+      <button class="main" disabled={said === 0} onClick={onSend}>
+        Send …
+      </button>
+    </div>
+  );
+};
+
+// What is about to be sent, said once more; here a note for the model or for the record is written.
+
+interface SendDialogProps {
+  readonly stepKey: string;
+  readonly decision: DecisionPoint;
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly comments: readonly Comment[];
+  readonly parts: Parts;
+  readonly onClose: () => void;
+  readonly onSent: () => void;
+}
+
+const MEANS: Record<Verdict, string> = {
+  approve: 'applied as shown',
+  skip: 'left as it was',
+  revise: 'asked for again, with your comments',
+  select: 'what you took becomes a new proposal, shown to you once more; the rest is left out',
+};
+
+export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClose, onSent }: SendDialogProps) => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [note, setNote] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [said, setSaid] = useState<string | null>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  const requests = requestsOf(decision, verdicts, note, comments, parts.selection);
+  const missing = missingIn(requests);
+  const open = openPaths(decision);
+  const left = open.filter((path) => !verdicts.has(path)).length;
+  const send = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      for (const request of requests) await decide(stepKey, request);
+      onSent();
+    } catch (error) {
+      setSaid(error instanceof Refused ? `${error.message} ${error.next ?? ''}` : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} class="send" aria-labelledby="send-title" onClose={onClose}>
+      <h2 id="send-title">Send your verdicts</h2>
+      <ul>
+        {(['approve', 'skip', 'revise', 'select'] as const).map((verdict) => {
+          const files = open.filter((path) => verdicts.get(path) === verdict);
+          return files.length === 0 ? null : (
+            <li key={verdict}>
+              <strong>{verdict}</strong>: {count(files.length, 'file')}, {MEANS[verdict]}{' '}
+              <span class="quiet">
+                ({files.slice(0, 5).join(', ')}
+                {files.length > 5 ? ' …' : ''})
+              </span>
+            </li>
+          );
+        })}
+        {left > 0 && (
+          <li>
+            {count(left, 'file')} without a verdict: the run waits on for {left === 1 ? 'it' : 'them'}.
+          </li>
+        )}
+      </ul>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+      >
+        <label>
+          A note{' '}
+          {[...verdicts.values()].includes('revise')
+            ? '(for the model: what to change)'
+            : '(kept with the decision; may stay empty)'}
+          <textarea
+            rows={3}
+            value={note}
+            onInput={(event) => {
+              setNote(event.currentTarget.value);
+            }}
+          />
+        </label>
+        {parts.missed.length > 0 && (
+          <ul class="box warn">
+            {parts.missed.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        )}
+        {comments.length > 0 && (
+          <p class="quiet">{count(comments.length, 'comment')} go with the files that are revised.</p>
+        )}
+        {missing !== null && <p class="bad-text">{missing}</p>}
+        {said !== null && (
+          <p role="alert" class="bad-text">
+            {said}
+          </p>
+        )}
+        <div class="row">
+          <button class="main" autofocus disabled={missing !== null || busy}>
+            Send
+          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Not yet
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+};

@@ -1,0 +1,136 @@
+/**
+ * Several workers that live and end together: where one fails the others are told to stop, and a stop has an end. An activity that does
+ * not listen keeps its worker, the connection under it and so the process for as long as it likes; after `stop_ms` it is left behind and
+ * that is said (`worker_stuck`). Whoever hears that ends the process: what was left holds on to it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataConverter } from '@temporalio/common';
+import { NativeConnection } from '@temporalio/worker';
+import { hostname } from 'node:os';
+import { problem, ProblemError } from '../shared/problems.js';
+import { storeOf, type ConnectOptions, reach } from '../temporal/connection.js';
+import { BlobPayloadCodec, asFailure } from '../temporal/payloads.js';
+import { serverSettings } from '../temporal/settings.js';
+
+/** What is used of a Temporal Worker. */
+export interface OneWorker {
+  run(): Promise<void>;
+  getState(): string;
+  shutdown(): void;
+}
+export interface RunningWorkers {
+  /** Settles when all have ended and what they used is closed; rejects with what broke, or with `worker_stuck`. */
+  readonly done: Promise<void>;
+  /** Asks all of them to stop and waits for `done`. */
+  readonly stop: () => Promise<void>;
+}
+export interface RunOptions {
+  /** From the first wish to stop to the end of waiting: longer than the workers' own `shutdownForceTime`. */
+  readonly stop_ms: number;
+  /** How long the closing of what they used may take. */
+  readonly close_ms: number;
+  /** Closes what the workers used, once they have ended. */
+  readonly close: () => Promise<unknown>;
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const stuck = (why: string): ProblemError =>
+  new ProblemError(problem('worker_stuck', `The worker did not stop: ${why}.`));
+
+export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, close }: RunOptions): RunningWorkers => {
+  const given = new AbortController();
+  let asked = false;
+  let late: Promise<'late'> | null = null;
+  let onAsked = (): void => undefined;
+  /** Settles `stop_ms` after the first wish. */
+  const tooLate = new Promise<'late'>((resolve) => {
+    onAsked = () => {
+      late ??= sleep(stop_ms, 'late' as const, { signal: given.signal }).catch(() => 'late' as const);
+      void late.then(resolve);
+    };
+  });
+  const askAll = (): void => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    onAsked();
+  };
+
+  const run = async (): Promise<void> => {
+    const failures: Error[] = [];
+    const one = async (worker: OneWorker): Promise<void> => {
+      try {
+        await worker.run();
+      } catch (error) {
+        failures.push(error instanceof Error ? error : new Error(String(error)));
+        askAll();
+      }
+    };
+    const ended = Promise.all(workers.map(one)).then(() => 'ended' as const);
+    const how = await Promise.race([ended, tooLate]);
+    const closed = await Promise.race([
+      close().then(
+        () => null,
+        (error: unknown) => error,
+      ),
+      sleep(close_ms, 'closing its connection takes too long', { signal: given.signal }),
+    ]);
+    given.abort();
+    // What broke before anybody wished for an end is the reason; afterwards it is that the end did not come.
+    const [first] = failures;
+    if (!asked && first !== undefined) throw first;
+    if (first !== undefined) throw stuck(first.message);
+    if (how === 'late') throw stuck(`something that it does has not ended ${stop_ms} ms after it was asked to`);
+    if (closed !== null) throw stuck(wordsOf(closed));
+  };
+  const done = run();
+  return {
+    done,
+    stop: async () => {
+      asked = true;
+      askAll();
+      await done;
+    },
+  };
+};
+
+// What the server calls a worker (in the UI, in histories): process, host, and which store it works with.
+
+const SHOWN_DIGITS = 8;
+const STORE = /, store ([0-9a-f]{8})$/;
+
+export const workerIdentity = (storeId: string): string =>
+  `${process.pid}@${hostname()}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
+
+/** The pollers that work with another store than this: what they would do is lost to it. */
+export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
+  identities.filter((identity) => {
+    const store = STORE.exec(identity)?.[1];
+    return store !== undefined && store !== storeId.slice(0, SHOWN_DIGITS);
+  });
+
+// A worker's connection to the Temporal server, with what a worker needs beside it.
+
+export interface WorkerConnection {
+  readonly connection: NativeConnection;
+  /** For `Worker.create({ dataConverter })`; `interceptors: { activity: [boundFailures] }` belongs with it. */
+  readonly dataConverter: DataConverter;
+  readonly namespace: string;
+  readonly address: string;
+  /** Address of the Temporal UI, where known. */
+  readonly uiUrl: string | null;
+  close(): Promise<void>;
+}
+
+/** As `connectClient`, for a worker. `Runtime.install`, if wanted, must come before. */
+export const connectWorker = async (options: ConnectOptions): Promise<WorkerConnection> => {
+  const settings = await serverSettings(options.env, options.home);
+  const blobs = await storeOf(options);
+  const connection = await reach(settings, options.connect_ms, () => NativeConnection.connect(settings.connection));
+  return {
+    connection,
+    dataConverter: { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] },
+    namespace: settings.namespace,
+    address: settings.address,
+    uiUrl: settings.uiUrl,
+    close: () => connection.close(),
+  };
+};

@@ -1,0 +1,77 @@
+/** What a run keeps of people's decisions, a step's and a plan's alike. Pure. */
+import type { DecisionPoint, DecisionRecord, SettledDecision, Pause } from '../../shared/decisions.js';
+import type { Problem } from '../../shared/problems.js';
+import type { OutageState } from '../../shared/outage.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
+import { boundsOf, type Ruled } from '../../shared/rules.js';
+
+export interface DecisionState extends OutageState {
+  /** A pause that the reducer wants; the next move opens it as a decision point. */
+  readonly ask: Pause | null;
+  readonly decision: DecisionPoint | null;
+  /** Answers given to the open decision so far. */
+  readonly pendingRecords: readonly DecisionRecord[];
+  readonly nextDecision: number;
+  readonly settled: readonly SettledDecision[];
+  readonly seenRequests: readonly string[];
+  /** The last ones, and how many there were; absent: as many as are kept. */
+  readonly ignored: readonly string[];
+  readonly ignoredCount?: number;
+  /** Time spent waiting for people, ms; not counted against wallClock_s. */
+  readonly pausedFor_ms: number;
+}
+
+export const NO_DECISIONS: DecisionState = {
+  ask: null,
+  decision: null,
+  pendingRecords: [],
+  nextDecision: 1,
+  settled: [],
+  seenRequests: [],
+  ignored: [],
+  pausedFor_ms: 0,
+};
+
+/** A person is (or is about to be) asked about a host that takes no work. */
+export const waitsForHost = ({ decision, ask }: DecisionState): boolean =>
+  (decision ?? ask)?.reason === 'workspace_unreachable';
+
+type Numbered = Ruled & { readonly input: { readonly stepKey: StepKey }; readonly nextDecision: number };
+/** Of the decision that is opened next. */
+export const decisionId = (state: Numbered, proposalId: string | null = null): string => {
+  const run = shownKey(state.input.stepKey, boundsOf(state).shownKey_chars);
+  return [String(state.nextDecision), run, ...(proposalId === null ? [] : [proposalId.slice(0, 8)])].join('-');
+};
+
+/** The last requests that were counted: each counts once. */
+export const seenWith = (state: Ruled & DecisionState, requestId: string): readonly string[] =>
+  [...state.seenRequests, requestId].slice(-boundsOf(state).requestsKept);
+
+/** The open decision goes to the settled ones: who, when, from where and why are kept. */
+export const settledBy = (
+  state: DecisionState,
+  { id, n, reason, proposalId, openedAt }: DecisionPoint,
+  answers: readonly DecisionRecord[],
+  now: number,
+) => ({
+  decision: null,
+  pendingRecords: [],
+  pausedFor_ms: state.pausedFor_ms + (now - openedAt),
+  settled: [...state.settled, { id, n, reason, proposalId, answers, openedAt, settledAt: now }],
+});
+
+/**
+ * The run waits for a worker that can read what it carries. ◆ Opened without a move: nothing on the way to it, and no answer but `abort`,
+ * makes a command, so that the newer worker replays the history as its own.
+ */
+export const waitingForNewer = <S extends DecisionState & Ruled & { readonly input: { readonly stepKey: StepKey } }>(
+  state: S,
+  { message }: Problem,
+  now: number,
+): S => ({
+  ...state,
+  decision: {
+    ...{ id: decisionId(state), n: state.nextDecision, reason: 'version_unknown', message, files: [] },
+    ...{ accepts: ['wait', 'abort'], proposalId: null, answered: {}, openedAt: now, subject: null },
+  },
+});

@@ -1,0 +1,92 @@
+/** What the Temporal UI shows of any run: Markdown in which others' words are no markup, bounded in bytes. Pure. */
+import { ANSWER_MEANS, type DecisionPoint } from '../../shared/decisions.js';
+import type { EventLog, StepEvent } from '../../shared/events.js';
+import { BOUNDS } from '../../shared/limits.js';
+import type { EventsQuery, StepResult } from '../../shared/run.js';
+import type { Problem } from '../../shared/problems.js';
+import { short } from '../../shared/text.js';
+import { NO_USAGE } from '../../shared/usage.js';
+
+export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
+
+/** Of a run that could not even be begun. */
+export const refusedResult = (stepKey: unknown, problem: Problem): StepResult => ({
+  v: 1,
+  stepKey: typeof stepKey === 'string' ? stepKey : '',
+  outcome: 'refused',
+  files: [],
+  wasSplit: false,
+  usage: NO_USAGE,
+  commit: null,
+  proposalId: null,
+  verification: null,
+  problem,
+});
+
+/** Queries come from anywhere: what is not a number is not an error. */
+const number = (value: unknown, otherwise: number): number =>
+  typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
+
+/** A page of events: those after `after` (a `seq`; default 0), at most `limit` (default 500, at most 1,000), oldest first. */
+export const eventsOf = (state: Pick<EventLog, 'events'>, query: EventsQuery | undefined): readonly StepEvent[] => {
+  const after = number(query?.after, 0);
+  const limit = Math.max(1, Math.min(number(query?.limit, 500), 1000));
+  return state.events.filter((event) => event.seq > after).slice(0, limit);
+};
+
+/**
+ * Words of others (paths, reasons, commands) as a code span, in which nothing is markup: no link, image, HTML or table column. What
+ * could end the span, break the line or turn the direction of writing becomes a blank.
+ */
+export const plain = (text: string, chars = 300): string => {
+  const safe = short(text, chars)
+    .replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ')
+    .trim();
+  return safe === '' ? '' : `\`${safe}\``;
+};
+
+export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
+  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
+  const signals = decision.accepts.filter((answer) => ['approve', 'skip', 'retry', 'abort'].includes(answer));
+  return [
+    `## Waits for you: ${decision.reason}`,
+    plain(decision.message, 600),
+    '',
+    'Send one of these signals, with this body:',
+    '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
+    ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${ANSWER_MEANS[answer]})`),
+    '',
+    'Or from a terminal:',
+    '',
+    ...decision.accepts.map(
+      (answer) => `- \`emend decide ${run} ${answer} --decision ${decision.id}\`: ${ANSWER_MEANS[answer]}`,
+    ),
+    '',
+    ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),
+    ...(decision.files.length > BOUNDS.detailsFiles
+      ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
+      : []),
+  ];
+}
+
+/** In UTF-8: the server counts bytes (20,000), and a character of a path may be four of them. */
+const bytesOf = (text: string): number => {
+  let bytes = 0;
+  // A lone surrogate becomes U+FFFD on the wire: three bytes, as counted here.
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x1_0000 ? 3 : 4;
+  }
+  return bytes;
+};
+/** As many whole lines as fit; what must be read stands first. */
+export const bounded = (lines: readonly string[]): string => {
+  const kept: string[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    bytes += bytesOf(line) + 1;
+    if (bytes > DETAILS_CHARS) return [...kept, '', '… more than fits here: `emend show`'].join('\n');
+    kept.push(line);
+  }
+  return kept.join('\n');
+};

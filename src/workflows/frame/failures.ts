@@ -1,0 +1,79 @@
+/** An activity that failed for good, in the words of a decision point. */
+import { RetryState, TimeoutType } from '@temporalio/common';
+import { ActivityFailure, ApplicationFailure, patched, TimeoutFailure } from '@temporalio/workflow';
+import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
+import type { PauseReason } from '../../shared/decisions.js';
+import { PROBLEMS, unknownVersion } from '../../shared/problems.js';
+import type { Timings } from '../../shared/limits.js';
+
+/** Who took no work. */
+const NOBODY: Readonly<Record<(typeof ACTIVITIES)[ActivityName]['unreached'], string>> = {
+  model_unavailable: 'no worker takes model calls; start one',
+  workspace_unreachable: 'the host of the workspace takes no work; start its worker',
+};
+const LIMIT_REACHED: Readonly<Record<string, string>> = {
+  START_TO_CLOSE: 'it took longer than one attempt may',
+  SCHEDULE_TO_CLOSE: 'its attempts took longer than all of them together may',
+  HEARTBEAT: 'its worker gave no sign of life',
+};
+
+/** `type` of an application failure is a problem code (src/activities/frame/activity.ts). */
+function reasonOf(type: string, activity: ActivityName): PauseReason {
+  if (type === 'blob_lost') return 'blob_lost';
+  if (['model_unavailable', 'model_rejected', 'no_api_key'].includes(type)) return 'model_unavailable';
+  if (Object.hasOwn(PROBLEMS, type)) return 'engine_failed';
+  return ACTIVITIES[activity].fails;
+}
+
+/** The time-out that a failure ran into, of those that no further attempt follows. */
+const limitOf = (error: unknown, timings: Timings): number => {
+  if (!(error instanceof ActivityFailure && error.cause instanceof TimeoutFailure)) return Infinity;
+  const { timeoutType } = error.cause;
+  if (timeoutType === TimeoutType.SCHEDULE_TO_START) return timings.scheduleToStart_ms;
+  // A heartbeat's where no time is left for another attempt.
+  const none = timeoutType === TimeoutType.SCHEDULE_TO_CLOSE || error.retryState === RetryState.TIMEOUT;
+  return none ? timings.modelCallTotal_ms : Infinity;
+};
+
+/**
+ * ◆ A time-out that fires much later than it was set to says that the server stood still (a laptop's lid), and nothing of host or model:
+ * the activity is asked for anew. Each turn takes longer than the time-out, so that this spins never.
+ */
+export async function throughSleep<T>(timings: Timings, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const began = Date.now();
+    try {
+      return await work();
+    } catch (error) {
+      const late_ms = Date.now() - began - limitOf(error, timings);
+      if (late_ms <= timings.heartbeatTimeout_ms || !patched('goes-on-after-sleep')) throw error;
+    }
+  }
+}
+
+export function failureOf(
+  error: unknown,
+  activity: ActivityName,
+): { readonly reason: PauseReason; readonly message: string } {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const { work, unreached } = ACTIVITIES[activity];
+  if (cause instanceof TimeoutFailure) {
+    if (cause.timeoutType === TimeoutType.SCHEDULE_TO_START)
+      return { reason: unreached, message: `${work}: ${NOBODY[unreached]}` };
+    const why = LIMIT_REACHED[cause.timeoutType ?? ''] ?? 'no time was left';
+    return { reason: reasonOf('', activity), message: `${work} timed out: ${why} (${cause.timeoutType})` };
+  }
+  if (cause instanceof ApplicationFailure)
+    return { reason: reasonOf(cause.type ?? '', activity), message: cause.message };
+  return { reason: reasonOf('', activity), message: cause instanceof Error ? cause.message : `${work} failed` };
+}
+
+/** A result of a later `v`, as if the activity had said so itself. */
+export const unreadable = (activity: string, result: unknown): ApplicationFailure => {
+  const { code, message, next = '' } = unknownVersion(`The result of ${activity}`, result);
+  return ApplicationFailure.create({ type: code, message: `${message} ${next}`, nonRetryable: true });
+};
+
+/** A refused update writes nothing to history; the caller gets these words. */
+export const refuseUpdate = (message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type: 'answer_not_accepted', message, nonRetryable: true });

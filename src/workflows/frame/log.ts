@@ -1,0 +1,73 @@
+/** What the states of a step and of a plan have in common: telling events, messages that do not count, a model that is down. Pure. */
+import type { StepUsage } from '../../shared/usage.js';
+import { boundsOf, cut, type Ruled, type Rules } from '../../shared/rules.js';
+import type { DecisionState } from './decision-state.js';
+import type { DecisionRequest } from '../../shared/decisions.js';
+import type { EventBody, EventLog, StepEvent } from '../../shared/events.js';
+import { backOff, outageEvent, type ModelDown } from '../../shared/outage.js';
+import { problem, type Problem } from '../../shared/problems.js';
+import type { OpenOnHost } from '../../shared/run.js';
+import { shownKey } from '../../shared/ids.js';
+
+/**
+ * Wait before asking again for a busy workspace: doubles up to 15 times the poll, then grows with the tries. A step that waits
+ * for weeks must not fill its history: the number of tries grows with the square root of the time.
+ */
+export const busyWait_ms = (poll_ms: number, tries: number): number =>
+  Math.round(poll_ms * Math.min(15, 2 ** Math.min(4, tries - 1)) * Math.max(1, tries / 32));
+
+/** For a decision: a run that would never wait again holds up the worker and all other runs on it. */
+export const noProgress = (moves: number, stage: string): string =>
+  `${moves} moves in a row at stage ${stage} waited for nothing: a bug in Emend; please report it`;
+
+/** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
+export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: EventBody): S => {
+  // A union spread into a union: the compiler cannot see that each body stays itself.
+  const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
+  return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-boundsOf(state).eventsKept) };
+};
+
+/** A message that does not count. Counted are all; kept are the last, and told as events the first: a flood leaves no flood. */
+export const keepIgnored = <S extends DecisionState & EventLog & Ruled>(
+  state: S,
+  { what, why }: { readonly what: string; readonly why: string },
+  now: number,
+): S => {
+  const { ignoredKept } = boundsOf(state);
+  const ignoredCount = (state.ignoredCount ?? state.ignored.length) + 1;
+  const ignored = [...state.ignored, cut(state, `${what}: ${why}`)].slice(-ignoredKept);
+  const kept = { ...state, ignored, ignoredCount };
+  const event = { type: 'decision_ignored', what: cut(state, what), why: cut(state, why) } as const;
+  return ignoredCount > ignoredKept ? kept : emit(kept, now, event);
+};
+
+interface MayBeDown extends DecisionState, EventLog {
+  readonly input: { readonly stepKey: string; readonly rules?: Rules };
+  readonly usage: StepUsage;
+}
+/** The model could not be asked for `file`: the run waits, or a person is asked. */
+export const onModelDown = <S extends MayBeDown>(state: S, down: ModelDown, file: string, now: number): S => {
+  const { input, usage, nextSeq: seq } = state;
+  const run = shownKey(input.stepKey, boundsOf(state).shownKey_chars);
+  const failed = { down, file, answered: usage.output_tokens > 0, run, seq };
+  const outage = backOff(state.outage, failed, now);
+  return emit({ ...state, outage }, now, outageEvent({ ...outage, message: cut(state, outage.message) }));
+};
+
+/** `retry` of a wait: the next try comes at once, and where it fails the waits begin anew. */
+export const tryNow = <S extends MayBeDown>(state: S, { decision, answer, by }: DecisionRequest, now: number): S => {
+  const { outage } = state;
+  if (outage?.id !== decision || answer !== 'retry') return state;
+  const told = { type: 'decided', decision, answer, files: 0, by: `${by.name} (${by.from})` } as const;
+  return emit({ ...state, outage: { ...outage, tries: 0, waited_ms: 0, next: now } }, now, told);
+};
+
+/** What a person reads of it wherever the result is shown. */
+export const leftOnHost = ({ host, workspace, files }: OpenOnHost): Problem =>
+  problem(
+    'aborted',
+    files.length === 0
+      ? `Host ${host} took no work: what is left in ${workspace} stays until it is back.`
+      : `Host ${host} took no work: what was applied in ${workspace} is not put back yet (${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}).`,
+    'Its worker puts that right when it starts, or `emend recover` on that host.',
+  );

@@ -1,0 +1,78 @@
+/**
+ * What keeps a run's history within its server's limits, however long the run waits and whatever is sent to it: it goes on in a new run
+ * (continue-as-new) where the server suggests that, or before it would take no more signals.
+ */
+import { condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import { waitingForNewer, type DecisionState } from './decision-state.js';
+import { boundsOf, type Ruled } from '../../shared/rules.js';
+import { unreadableCarried } from '../../shared/problems.js';
+
+export class LongRun {
+  private readonly bounds: ReturnType<typeof boundsOf>;
+  private signals = 0;
+  private stays = false;
+  private stale = false;
+
+  constructor(run: Ruled) {
+    this.bounds = boundsOf(run);
+  }
+
+  /** A signal came: the server counts them. */
+  heard(): void {
+    this.signals += 1;
+  }
+
+  /** The run ends here: a cancel belongs to this run, and what cannot be read is for a newer worker. */
+  stay(): void {
+    this.stays = true;
+  }
+
+  get due(): boolean {
+    return !this.stays && (workflowInfo().continueAsNewSuggested || this.signals >= this.bounds.runSignals);
+  }
+
+  /** Until `met`, or for `ms`; false: the run is to go on in a new one first, and waits there. */
+  async wait(met: () => boolean, ms?: number): Promise<boolean> {
+    const until = (): boolean => met() || this.due;
+    await (ms === undefined ? condition(until) : condition(until, ms));
+    return met() || !this.due;
+  }
+
+  /** Call it between two moves; true: go on in a new run now. */
+  async ready(): Promise<boolean> {
+    if (!this.due) return false;
+    if (!patched('goes-on')) {
+      this.stay();
+      return false;
+    }
+    // While signals come the server refuses to end the run.
+    for (let before = -1; before !== this.signals && this.signals < this.bounds.runSignals;) {
+      before = this.signals;
+      await sleep(this.bounds.signalPause_ms);
+    }
+    return this.due;
+  }
+
+  /** The run in a few words, once for all that came together: of a thousand signals nobody sees the texts between. */
+  show(words: () => string): void {
+    if (this.stale) return;
+    this.stale = true;
+    void Promise.resolve().then(() => {
+      this.stale = false;
+      setCurrentDetails(words());
+    });
+  }
+}
+
+type Begun = DecisionState & Ruled & { readonly input: { readonly stepKey: string } };
+/** The state that a run begins with: its own, what the run before left, or one that waits for a worker that can read that. */
+export function takenUp<S extends Begun>(
+  carried: unknown,
+  fresh: S,
+): { readonly state: S; readonly told: number | null } {
+  if (carried === undefined) return { state: fresh, told: 0 };
+  const problem = unreadableCarried(carried, fresh);
+  if (problem !== null) return { state: waitingForNewer(fresh, problem, Date.now()), told: null };
+  const { state, told } = carried as { readonly state: S; readonly told: number };
+  return { state: { ...state, input: fresh.input }, told };
+}

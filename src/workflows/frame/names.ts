@@ -1,0 +1,46 @@
+/** Signals, updates and queries as the workflow and its clients name them (src/shared/step-activities.ts). */
+import { RawValue } from '@temporalio/common';
+import { defineQuery, defineSignal, defineUpdate, setHandler, type QueryDefinition } from '@temporalio/workflow';
+import type { Answer, DecideOutcome } from '../../shared/decisions.js';
+import type { StepEvent } from '../../shared/events.js';
+import { PLAN_SIGNALS, QUERIES, QUERY_ANSWER, SIGNALS, UPDATES } from '../../shared/names.js';
+import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
+import type { SealedProposal } from '../../shared/proposal-activities.js';
+
+export const status = defineQuery<StepStatus>(QUERIES.status);
+export const ledger = defineQuery<readonly LedgerRow[]>(QUERIES.ledger);
+export const events = defineQuery<readonly StepEvent[], [EventsQuery | undefined]>(QUERIES.events);
+export const proposal = defineQuery<SealedProposal | null>(QUERIES.proposal);
+
+/** No history holds what a query is answered with, so no blob may: the codec (src/temporal/payloads.ts) knows it by its mark. */
+export const answerQuery = <R, A extends unknown[]>(
+  query: QueryDefinition<R, A>,
+  answer: (...args: A) => R,
+  description: string,
+): void => {
+  const marked = (...args: A): R => {
+    const { metadata, ...payload } = new RawValue(answer(...args)).payload;
+    return RawValue.fromPayload({ ...payload, metadata: { ...metadata, [QUERY_ANSWER]: Uint8Array.of(1) } }) as R;
+  };
+  setHandler(query, marked, { description });
+};
+
+export const decide = defineUpdate<DecideOutcome, [unknown]>(UPDATES.decide);
+export const decideSignal = defineSignal<[unknown]>(SIGNALS.decide);
+
+const signal = (name: string): ReturnType<typeof defineSignal<[unknown]>> => defineSignal<[unknown]>(name);
+const body = 'body: {"decision": "<id>"}';
+/** The short signals that a person can send from the Temporal UI or with `temporal workflow signal`. */
+export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal>, string])[] = [
+  ['approve', signal(SIGNALS.approve), `Apply the proposal; ${body}; bare at the first decision of a run`],
+  ['skip', signal(SIGNALS.skip), `Leave the files as they are; ${body}; bare at the first decision of a run`],
+  ['retry', signal(SIGNALS.retry), `Try again; ${body}, "note" and "set" are optional`],
+  ['abort', signal(SIGNALS.abort), 'End the run and roll back what is not committed; may be bare'],
+];
+export const drift = signal(PLAN_SIGNALS.drift);
+/** To a plan; each takes effect between phases. */
+export const PLAN_WISHES: readonly (readonly ['pause' | 'resume' | 'stop', ReturnType<typeof signal>, string])[] = [
+  ['pause', signal(PLAN_SIGNALS.pause), 'Wait before the next phase; body: {"by": "<name>"} or nothing'],
+  ['resume', signal(PLAN_SIGNALS.resume), 'Go on after a pause; takes back a wish to stop'],
+  ['stop', signal(PLAN_SIGNALS.stop), 'End the run after the phase that is under way'],
+];

@@ -1,0 +1,114 @@
+/**
+ * Signals come from anywhere: our own faces, the Temporal UI, `temporal workflow signal`. Whatever arrives is read here into a
+ * request or a reason why it does not count; nothing throws.
+ */
+import type { Answer, DecisionPoint, DecisionRequest, Selection } from '../../shared/decisions.js';
+import { asText, short } from '../../shared/text.js';
+import { isKnown, unknownVersion } from '../../shared/problems.js';
+import { boundsOf, rulesOf, type Ruled } from '../../shared/rules.js';
+
+export type SignalReading =
+  | { readonly kind: 'request'; readonly request: DecisionRequest }
+  | { readonly kind: 'ignored'; readonly what: string; readonly why: string };
+
+/** Who reads: a run's state. */
+export type Listening = Ruled & { readonly decision: DecisionPoint | null };
+/** Those of the run's rules, and what the open decision takes. */
+const answersOf = (state: Listening): ReadonlySet<unknown> =>
+  new Set([...Object.values(rulesOf(state).answers).flat(), ...(state.decision?.accepts ?? []), 'abort']);
+const isAnswer = (state: Listening, value: unknown): value is Answer => answersOf(state).has(value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const shown = (state: Listening, value: unknown): string => short(asText(value), boundsOf(state).signal_chars);
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+const isSelection = (value: unknown): value is Selection =>
+  isRecord(value) &&
+  Object.values(value).every((list) => Array.isArray(list) && list.every((item) => typeof item === 'number'));
+
+/** Optional fields of a request; a wrong type is said, not guessed at. */
+function fields(body: Record<string, unknown>): Partial<DecisionRequest> | string {
+  const out: { files?: string[]; note?: string; set?: NonNullable<DecisionRequest['set']>; select?: Selection } = {};
+  if (body.files !== undefined) {
+    if (!isTexts(body.files)) return 'files must be a list of paths';
+    out.files = body.files;
+  }
+  if (body.note !== undefined) {
+    if (typeof body.note !== 'string') return 'note must be a text';
+    out.note = body.note;
+  }
+  if (body.set !== undefined) {
+    if (!isRecord(body.set)) return 'set must be an object of limits';
+    out.set = body.set;
+  }
+  if (body.select !== undefined) {
+    if (!isSelection(body.select)) return 'select must be an object: a list of change numbers by path';
+    out.select = body.select;
+  }
+  return out;
+}
+
+/** Reads the fall-back signal `decide`, whose body is a whole DecisionRequest; also the argument of the update. */
+export function readRequest(state: Listening, body: unknown): SignalReading {
+  const ignored = (why: string): SignalReading => ({ kind: 'ignored', what: `decide ${shown(state, body)}`, why });
+  if (!isRecord(body)) return ignored('the body must be an object with decision, answer and requestId');
+  if (!isKnown(body)) {
+    const { message, next = '' } = unknownVersion('The answer', body);
+    return ignored(`${message} ${next}`);
+  }
+  if (typeof body.decision !== 'string') return ignored('decision must be the id of the open decision');
+  if (!isAnswer(state, body.answer)) return ignored(`answer must be one of: ${[...answersOf(state)].join(', ')}`);
+  if (typeof body.requestId !== 'string' || body.requestId === '') return ignored('requestId must be a text');
+  const by = isRecord(body.by) ? body.by : {};
+  const more = fields(body);
+  if (typeof more === 'string') return ignored(more);
+  const name = typeof by.name === 'string' ? by.name.slice(0, 200) : 'unknown';
+  const from = typeof by.from === 'string' ? by.from.slice(0, 50) : 'unknown';
+  return {
+    kind: 'request',
+    request: {
+      v: 1,
+      decision: body.decision,
+      answer: body.answer,
+      requestId: body.requestId,
+      by: { name, from },
+      ...more,
+    },
+  };
+}
+
+/** Reads the short signals `approve`, `skip`, `retry`, `abort`: `{"decision": "<id>"}`, or bare where nothing can be mistaken. */
+export function readShortSignal(state: Listening, answer: Answer, body: unknown): SignalReading {
+  const bare = body === undefined || body === null || body === '' || (isRecord(body) && Object.keys(body).length === 0);
+  const ignored = (why: string): SignalReading => ({
+    kind: 'ignored',
+    what: bare ? answer : `${answer} ${shown(state, body)}`,
+    why,
+  });
+  const by = { name: 'someone', from: 'signal' };
+  if (bare) {
+    // The same bare signal twice counts once: its name is the decision it was for.
+    if (answer === 'abort')
+      return { kind: 'request', request: { v: 1, decision: '', answer, requestId: 'signal-abort', by } };
+    const open = state.decision;
+    if (answer === 'retry') return ignored(`it must name the decision: {"decision": "${open?.id ?? '<id>'}"}`);
+    if (open === null) return ignored('no decision is open');
+    if (open.n !== 1) return ignored(`only the first decision of a run takes it bare; send {"decision": "${open.id}"}`);
+    return {
+      kind: 'request',
+      request: { v: 1, decision: open.id, answer, requestId: `signal-${answer}-${open.id}`, by },
+    };
+  }
+  if (!isRecord(body)) return ignored('the body must be {"decision": "<id>"}');
+  if (typeof body.decision !== 'string') {
+    if (answer !== 'abort') return ignored('the body must be {"decision": "<id>"}');
+    return { kind: 'request', request: { v: 1, decision: '', answer, requestId: 'signal-abort', by } };
+  }
+  const more = fields(body);
+  if (typeof more === 'string') return ignored(more);
+  const files = more.files === undefined ? '' : `-${[...more.files].sort().join(',')}`;
+  const requestId = `signal-${answer}-${body.decision}${files}`;
+  return { kind: 'request', request: { v: 1, decision: body.decision, answer, requestId, by, ...more } };
+}

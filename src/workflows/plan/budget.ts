@@ -1,0 +1,97 @@
+/** Budgets over a whole plan: what is used of them, what is left for the phases that begin, what the plan is expected to take. Pure. */
+import type { PhaseEstimate, PlanSpent } from '../../shared/plan.js';
+import type { Pause } from '../../shared/decisions.js';
+import type { LimitName } from '../../shared/limits.js';
+import { addUsage, NO_USAGE, tokensOf, type Budget, UNITS, BUDGETS, limitOf } from '../../shared/usage.js';
+import { groupOf, isDone, type PhaseEntry, type PlanState } from './state.js';
+
+type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms'> & {
+  readonly spentBefore?: PlanSpent | undefined;
+};
+
+/** By this run and those that it goes on from. */
+export const spentOf = ({ usage, spentBefore, startedAt, pausedFor_ms }: Spending, now: number): PlanSpent => ({
+  usage: addUsage(spentBefore?.usage ?? NO_USAGE, usage),
+  time_ms: (spentBefore?.time_ms ?? 0) + now - startedAt - pausedFor_ms,
+});
+
+const usedOf = (state: Spending, now: number): Readonly<Record<Budget, number>> => {
+  const { usage, time_ms } = spentOf(state, now);
+  return {
+    budget_tokens: tokensOf(usage),
+    budget_usd: usage.usd ?? 0,
+    budget_calls: usage.calls,
+    wallClock_s: Math.round(time_ms / 1000),
+  };
+};
+
+const shown = (name: Budget, value: number): string =>
+  `${name === 'budget_usd' ? Number(value.toFixed(4)) : value} ${UNITS[name]}`;
+
+/** Reaching a limit of the whole plan is asked before the next phase begins. */
+export function budgetReached(state: PlanState, now: number): Pause | null {
+  const used = usedOf(state, now);
+  for (const name of BUDGETS) {
+    const limit = limitOf(state.limits, name);
+    if (limit !== null && used[name] >= limit)
+      return {
+        reason: 'budget',
+        message: `${shown(name, used[name])} used by the plan; ${name} is ${limit}`,
+        files: [],
+        subject: name,
+      };
+  }
+  return null;
+}
+
+/**
+ * The plan's budgets as limits of the run of each of the phases that begin now: what is left, shared evenly, so that phases side
+ * by side do not overrun it together; time passes for all of them. Only limits that are set.
+ */
+export function budgetsLeft(state: PlanState, now: number): Partial<Record<LimitName, number>> {
+  const together = Math.max(1, groupOf(state).filter(({ status }) => status === 'running').length);
+  const used = usedOf(state, now);
+  return Object.fromEntries(
+    BUDGETS.flatMap((name) => {
+      const limit = limitOf(state.limits, name);
+      if (limit === null) return [];
+      const left = Math.max(0, limit - used[name]);
+      const share = name === 'wallClock_s' ? left : left / together;
+      return [[name, name === 'budget_usd' ? share : Math.max(1, Math.floor(share))]];
+    }),
+  );
+}
+
+/** Of the phases that are still to be done, if none fails. `usd` null: the price of a model is not known. */
+export function estimateOfPlan(state: PlanState): PhaseEstimate {
+  return sumOf(openOf(state).map(({ estimate }) => estimate ?? {}));
+}
+
+/** The same where each fails its tests up to the limit of its replans. Null: nothing is tested, or nobody said what that takes. */
+export function mostOfPlan(state: PlanState): PhaseEstimate | null {
+  const all = openOf(state).flatMap(({ most }) => most ?? []);
+  return all.length === openOf(state).length ? sumOf(all) : null;
+}
+
+const openOf = ({ phases }: PlanState): readonly PhaseEntry[] => phases.filter((phase) => !isDone(phase));
+const sumOf = (parts: readonly Partial<PhaseEstimate>[]): PhaseEstimate => {
+  const all = parts.map((part) => ({ ...NO_USAGE, ...part }));
+  const { calls, input_tokens, output_tokens, usd } = all.reduce(addUsage, NO_USAGE);
+  return { calls, input_tokens, output_tokens, usd };
+};
+
+/** Each budget that the estimate is over with what earlier runs used, in words. */
+export function overBudgets({ limits, spentBefore }: PlanState, estimate: PhaseEstimate): readonly string[] {
+  const before = spentBefore?.usage ?? NO_USAGE;
+  const expected: readonly (readonly [Budget, number, number])[] = [
+    ['budget_tokens', estimate.input_tokens + estimate.output_tokens, tokensOf(before)],
+    ['budget_usd', estimate.usd ?? 0, before.usd ?? 0],
+    ['budget_calls', estimate.calls, before.calls],
+  ];
+  return expected.flatMap(([name, value, spent]) => {
+    const limit = limitOf(limits, name);
+    if (limit === null || value + spent <= limit) return [];
+    const after = spent === 0 ? '' : ` after ${shown(name, spent)} of earlier runs`;
+    return [`about ${shown(name, value)} are expected${after}; ${name} is ${limit}`];
+  });
+}

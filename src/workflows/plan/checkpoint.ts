@@ -1,0 +1,65 @@
+/** The checkpoint of a plan, made from the state. It serves where no open run exists; Temporal's state is the truth. */
+import type { PhaseId, PlanCheckpoint } from '../../shared/plan.js';
+import { spentOf } from './budget.js';
+import { isDone, type PlanState } from './state.js';
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+function statusOf({ outcome, phases, pausedBy }: PlanState, allDone: boolean): PlanCheckpoint['status'] {
+  if (outcome !== null) return outcome;
+  if (allDone) return phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
+  return pausedBy === null ? 'in_progress' : 'paused';
+}
+
+export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
+  const numberOf = (id: PhaseId): number => state.phases.find((phase) => phase.id === id)?.number ?? 0;
+  const open = state.phases.filter((phase) => !isDone(phase));
+  const byNumber = <T>(of: (phase: PlanState['phases'][number]) => T): Readonly<Record<string, T>> =>
+    Object.fromEntries(state.phases.map((phase) => [String(phase.number), of(phase)]));
+  return {
+    v: 1,
+    workflow_description: 'plan',
+    plan_path: state.input.planPath,
+    plan_hash: state.plan?.hash ?? '',
+    step_key: state.input.stepKey,
+    current_phase: open[0]?.number ?? null,
+    total_phases: state.phases.length,
+    completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
+    status: statusOf(state, open.length === 0),
+    tests_passing: state.phases.every(
+      ({ status, undone }) => (status !== 'incomplete' || undone !== undefined) && status !== 'failed',
+    ),
+    // What was mended since is no error any more.
+    last_error: open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
+    phase_replan_count: byNumber(({ replans }) => replans),
+    replan_history: state.replans.map((replan) => ({
+      phase: numberOf(replan.phase),
+      trigger: replan.trigger,
+      action: replan.action,
+      timestamp: iso(replan.at),
+      old_structure: replan.oldStructure,
+      new_structure: replan.newStructure,
+      complexity_before: replan.complexityBefore,
+      complexity_after: replan.complexityAfter,
+      forced: replan.forced,
+    })),
+    test_failure_history: state.failures.map((failure) => ({
+      phase: numberOf(failure.phase),
+      iteration: failure.run,
+      error_type: failure.kind ?? 'unknown',
+      timestamp: iso(failure.at),
+      signature: failure.signature,
+      summary: failure.summary,
+      suggestions: failure.suggestions,
+    })),
+    complexity_evaluations: byNumber(({ complexity }) => complexity),
+    last_commit: state.commits.at(-1) ?? null,
+    commit_history: state.commits,
+    timestamp: iso(now),
+    spent: { own: spentOf({ ...state, spentBefore: undefined }, now), before: state.spentBefore ?? null },
+    phases: state.phases.map(({ id, number, name, text, forceSpent }) => ({
+      ...{ id, number, name, text },
+      force_spent: forceSpent,
+    })),
+  };
+}

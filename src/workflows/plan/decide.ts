@@ -1,0 +1,171 @@
+/** What a person's decision does to a plan. Which decisions count is in ../judge.ts. Pure. */
+import type { PhaseId } from '../../shared/plan.js';
+import { seenWith, settledBy } from '../frame/decision-state.js';
+import type { Answer, DecisionPoint, DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
+import type { Limits } from '../../shared/limits.js';
+import { isLimitName } from '../../shared/rules.js';
+import { hostOfQueue } from '../../shared/names.js';
+import { emit, leftOnHost, tryNow } from '../frame/log.js';
+import { left, settled } from './phase-end.js';
+import { settleChanged, settleLeft } from './reading.js';
+import { settleMerge } from './worktrees.js';
+import { settleRevising } from './revising.js';
+import { groupOf, phaseOf, withPhase, type PlanState } from './state.js';
+
+const recordOf = (request: DecisionRequest, now: number): DecisionRecord => ({
+  answer: request.answer,
+  files: [],
+  note: request.note ?? null,
+  by: request.by,
+  at: now,
+  requestId: request.requestId,
+});
+
+/** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
+function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
+  const said = Object.fromEntries(
+    Object.entries(request.set ?? {}).filter(([name, value]) => isLimitName(state, name) && typeof value === 'number'),
+  ) as Partial<Limits>;
+  const reached = open.subject;
+  const first = state.plan?.limits ?? null;
+  if (open.reason === 'budget' && reached !== null && isLimitName(state, reached) && said[reached] === undefined)
+    said[reached] = (state.limits?.[reached] ?? 0) + (first?.[reached] ?? 0);
+  if (Object.keys(said).length === 0 || state.limits === null) return state;
+  const overrides = { ...state.input.overrides, ...said } as typeof state.input.overrides;
+  return { ...state, limits: { ...state.limits, ...said }, input: { ...state.input, overrides } };
+}
+
+const closedWith = (state: PlanState, open: DecisionPoint, record: DecisionRecord, now: number): PlanState => ({
+  ...state,
+  ...settledBy(state, open, [record], now),
+});
+
+/** Folds a request that counts (see `judge`) into the state. `markLeft`: a mark that is skipped is not looked for again. */
+export function applyPlanDecision(
+  state: PlanState,
+  request: DecisionRequest,
+  now: number,
+  markLeft: boolean,
+  withoutHost: boolean,
+): PlanState {
+  const open = state.decision;
+  const record = recordOf(request, now);
+  const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
+  const by = `${request.by.name} (${request.by.from})`;
+  if (request.answer === 'abort')
+    return abortPlan(open === null ? seen : closedWith(seen, open, record, now), by, now, withoutHost);
+  if (open === null) return tryNow(seen, request, now);
+  const decided = { type: 'decided', decision: open.id, answer: request.answer, files: 0, by } as const;
+  const told = emit(withSettings(closedWith(seen, open, record, now), open, request), now, decided);
+  const settledEvent = { type: 'decision_settled', decision: open.id, reason: open.reason } as const;
+  return settle(emit(told, now, settledEvent), open, request, now, markLeft);
+}
+
+function settle(
+  before: PlanState,
+  open: DecisionPoint,
+  request: DecisionRequest,
+  now: number,
+  markLeft: boolean,
+): PlanState {
+  const { asked, again } = before;
+  const state = again === 'move' ? { ...before, again: null } : before;
+  if (again === 'move' && MADE_AGAIN.has(request.answer)) return makeAgain({ ...state, asked: null }, asked, request);
+  if (open.reason === 'test_command') return settleTestCommand(state, open, request);
+  if (open.reason === 'estimate') return { ...state, estimateAsked: null };
+  if (open.reason === 'resume') return settleLeft(state, request.answer === 'resume', now);
+  if (open.reason === 'plan_changed') return settleChanged(state, request.answer === 'take_new');
+  // On the merged tree: kept as it is, or mended by hand and tested again.
+  if (open.reason === 'tests_failed') return request.answer === 'keep' ? { ...state, stage: 'marking' } : state;
+  // Reading, or a host that is back: the same move again.
+  if (asked === null) return state;
+  const revised = settleRevising({ ...state, asked: null }, request.answer, now);
+  if (revised !== null && revised !== 'skip') return revised;
+  return settlePhase({ ...state, asked: null }, asked, request, now, markLeft);
+}
+
+const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate']);
+
+/** The activity failed, and not what it is for: the state still says which move comes next. */
+function makeAgain(before: PlanState, id: PhaseId | null, { answer, note }: DecisionRequest): PlanState {
+  const state = id === null || note === undefined ? before : withPhase(before, id, { note });
+  const { stage, revising, drifts, reading } = state;
+  if (answer !== 'regenerate' || (stage !== 'choosing' && stage !== 'jobs')) return state;
+  // Something stored is gone: the plan is read again, and what was being revised comes up again with what is there then.
+  const lost = id === null ? [] : phaseOf(state, id).failures;
+  const without = { report: null, failures: lost.map((failure) => ({ ...failure, output: null })) };
+  const report = revising?.trigger === 'scope_drift' ? [{ text: revising.words, by: 'a person' }] : [];
+  return {
+    ...(id === null ? state : withPhase(state, id, without)),
+    ...{ stage: 'reading', reading: reading + 1, group: [], revising: null, again: 'reading' },
+    drifts: [...report, ...drifts],
+  };
+}
+
+/** `retry`, `manual` and `skip` of a phase. */
+function settlePhase(
+  state: PlanState,
+  id: PhaseId,
+  request: DecisionRequest,
+  now: number,
+  markLeft: boolean,
+): PlanState {
+  // It was committed and is only not marked: its mark is what is asked about.
+  if (state.stage === 'marking') {
+    if (request.answer === 'retry') return withPhase(state, id, { marksLost: 0 });
+    return withPhase(state, id, { marked: true, ...(markLeft ? { markLeft } : {}) });
+  }
+  if (state.stage === 'merging') return settleMerge(state, id, request);
+  // Its worktree, or the tests before it begins: the same move again.
+  if (state.stage === 'worktrees' && request.answer === 'retry') return state;
+  switch (request.answer) {
+    case 'manual':
+      return left(withPhase(state, id, { job: null }), id, 'completed', 'done by hand', now);
+    case 'skip':
+      return left(withPhase(state, id, { job: null }), id, 'skipped', request.note ?? 'skipped by a person', now);
+    default: {
+      const { tree: made, worktree: last } = phaseOf(state, id);
+      const worktree = made == null ? last : null;
+      const wanted = { status: 'pending', why: null, job: null, note: request.note ?? null, worktree } as const;
+      const next = withPhase(state, id, { ...wanted, cancelled: false });
+      // Each of the others that failed is asked about, too, before any runs again.
+      const asks = groupOf(next).some(({ cancelled, tree }) => cancelled === true || tree != null);
+      if (asks) return settled(next);
+      // ◆ Before a group has begun there is none to run: at stage `jobs` the plan would run no phase, again and again.
+      return { ...next, stage: state.group.length === 0 ? state.stage : 'jobs' };
+    }
+  }
+}
+
+function settleTestCommand(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
+  const command = request.answer === 'other' ? request.set?.command : open.subject;
+  const answered = { ...state, testAnswered: true };
+  if (request.answer === 'no_tests' || typeof command !== 'string') return { ...answered, testCommands: [] };
+  return { ...answered, testCommands: [command], rememberTest: request.answer === 'run' ? command : null };
+}
+
+/** Ends the plan; its children have ended before. What is committed stays, and is marked by the next run of the plan. */
+export const abortPlan = (state: PlanState, by: string, now: number, withoutHost: boolean): PlanState => {
+  const told = emit({ ...state, abortedBy: by, ask: null, decision: null }, now, { type: 'abort_requested', by });
+  // A phase that ended without the host knows it before its plan does.
+  const phases = state.phases.flatMap(({ result }) => result?.openOnHost ?? []);
+  const { queues, workspace } = state.input;
+  const openOnHost = { host: hostOfQueue(queues.host), workspace, files: phases.flatMap(({ files }) => files) };
+  const open = withoutHost || phases.length > 0 ? { openOnHost, problem: leftOnHost(openOnHost) } : {};
+  const ended = { ...told, ...open, stage: 'closed', outcome: 'aborted' } as const;
+  return emit(ended, now, { type: 'plan_finished', outcome: 'aborted' });
+};
+
+/** Of the plan as a whole; taken up between phases. */
+export function onWish(state: PlanState, wish: 'pause' | 'resume' | 'stop', by: string, now: number): PlanState {
+  switch (wish) {
+    case 'pause':
+      return state.pausedBy === null ? emit({ ...state, pausedBy: by }, now, { type: 'plan_paused', by }) : state;
+    case 'resume': {
+      if (state.pausedBy === null && state.stopAfterPhase === null) return state;
+      return emit({ ...state, pausedBy: null, stopAfterPhase: null }, now, { type: 'plan_resumed', by });
+    }
+    case 'stop':
+      return emit({ ...state, stopAfterPhase: by }, now, { type: 'plan_stop_wanted', by });
+  }
+}

@@ -1,0 +1,124 @@
+/** What a plan does next, from its state alone. */
+import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
+import type { Pause } from '../../shared/decisions.js';
+import { busyWait_ms } from '../frame/log.js';
+import { outageMove } from '../../shared/outage.js';
+import { budgetReached } from './budget.js';
+import { groupOf, inWaves, isDone, unmarkedOf, type PlanState, type Revising } from './state.js';
+import { dueBefore } from './revising.js';
+
+export type PlanMove =
+  | { readonly kind: 'read' }
+  /** A trigger is dealt with: judged, debugged, proposed for, carried out. */
+  | { readonly kind: 'revise'; readonly revising: Revising }
+  | {
+      readonly kind: 'begin_revising';
+      readonly phase: PhaseId;
+      readonly trigger: Revising['trigger'];
+      readonly words: string;
+    }
+  | { readonly kind: 'score'; readonly phase: PhaseId }
+  | { readonly kind: 'pause'; readonly pause: Pause }
+  | { readonly kind: 'await_decision' }
+  /** Until a person says resume (or stop, or abort). */
+  | { readonly kind: 'await_resume' }
+  | { readonly kind: 'begin'; readonly group: readonly PhaseId[] }
+  | { readonly kind: 'job'; readonly phase: PhaseId }
+  | { readonly kind: 'run'; readonly phases: readonly PhaseId[] }
+  | { readonly kind: 'worktree'; readonly phase: PhaseId }
+  /** In the worktree of this phase, before a call is paid for; null: on the merged tree. */
+  | { readonly kind: 'verify'; readonly phase: PhaseId | null }
+  | { readonly kind: 'merge'; readonly phase: PhaseId }
+  | { readonly kind: 'clean'; readonly name: string }
+  | { readonly kind: 'mark'; readonly phase: PhaseId }
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** Wait for a model that is down. */
+  | { readonly kind: 'back_off'; readonly ms: number }
+  | { readonly kind: 'checkpoint' }
+  /** The run's history has become long: the plan goes on in a new run. */
+  | { readonly kind: 'continue' }
+  | { readonly kind: 'close'; readonly outcome: PlanOutcome }
+  | { readonly kind: 'finish' };
+
+/** The next phases to run together; none: all are done. The order is that of the waves. */
+const nextGroup = (state: PlanState): readonly PhaseId[] => {
+  const open = new Set(state.phases.flatMap((phase) => (isDone(phase) ? [] : [phase.id])));
+  const next = state.plan?.waves.flat().find((wave) => wave.some((id) => open.has(id))) ?? [];
+  const group = next.filter((id) => open.has(id));
+  return inWaves(state) ? group : group.slice(0, 1);
+};
+
+/** Done in a worktree, and not in the plan's own branch yet. */
+const toMerge = (state: PlanState): PhaseId | null =>
+  groupOf(state).find((phase) => phase.worktree !== null && !phase.merged && phase.commits.length > 0 && isDone(phase))
+    ?.id ?? null;
+
+const endOf = (state: PlanState): PlanOutcome =>
+  state.phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
+
+/** Asked once, before the first phase begins. */
+const estimateWanted = ({ estimateAsked }: PlanState): Pause | null =>
+  estimateAsked == null ? null : { reason: 'estimate', message: estimateAsked, files: [], subject: null };
+
+/** `long`: the history of the run should not grow any further. */
+export function nextPlanMove(state: PlanState, now: number, long: boolean): PlanMove {
+  if (state.stage === 'closed') return { kind: 'finish' };
+  if (state.decision !== null) return { kind: 'await_decision' };
+  if (state.ask !== null) return { kind: 'pause', pause: state.ask };
+  if (state.waiting) return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };
+  if (state.revising !== null) return outageMove(state, now) ?? { kind: 'revise', revising: state.revising };
+  switch (state.stage) {
+    case 'reading':
+      return { kind: 'read' };
+    case 'choosing': {
+      const group = nextGroup(state);
+      if (group.length === 0) return { kind: 'close', outcome: endOf(state) };
+      if (state.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
+      if (state.pausedBy !== null) return { kind: 'await_resume' };
+      const pause = estimateWanted(state) ?? budgetReached(state, now);
+      if (pause !== null) return { kind: 'pause', pause };
+      const { planRun_groups: most } = state.input.timings as Partial<typeof state.input.timings>;
+      return state.groups > 0 && (long || state.groups >= (most ?? Infinity))
+        ? { kind: 'continue' }
+        : beginMove(state, group);
+    }
+    case 'worktrees': {
+      const open = groupOf(state).filter((phase) => !isDone(phase));
+      const without = open.find(({ worktree }) => worktree === null);
+      if (without !== undefined) return { kind: 'worktree', phase: without.id };
+      return { kind: 'verify', phase: open[0]?.id ?? null };
+    }
+    case 'merging': {
+      const phase = toMerge(state);
+      return phase === null ? { kind: 'verify', phase: null } : { kind: 'merge', phase };
+    }
+    case 'jobs': {
+      const open = groupOf(state).filter((phase) => !isDone(phase));
+      const first = open.find((phase) => phase.job === null);
+      return first === undefined ? { kind: 'run', phases: open.map(({ id }) => id) } : { kind: 'job', phase: first.id };
+    }
+    case 'running':
+      return { kind: 'run', phases: groupOf(state).flatMap((phase) => (phase.status === 'running' ? [phase.id] : [])) };
+    case 'marking': {
+      const [first] = unmarkedOf(state);
+      if (first !== undefined) return { kind: 'mark', phase: first.id };
+      const [name] = state.worktrees;
+      return name === undefined ? { kind: 'checkpoint' } : { kind: 'clean', name };
+    }
+    case 'checkpoint':
+      return { kind: 'checkpoint' };
+  }
+}
+
+/** Before a group begins: reports of people, second scores, triggers of complexity. */
+function beginMove(state: PlanState, group: readonly PhaseId[]): PlanMove {
+  const due = dueBefore(state, group);
+  if (due === null) return { kind: 'begin', group };
+  if (due === 'drift') {
+    const words = state.drifts[0]?.text ?? '';
+    return { kind: 'begin_revising', phase: group[0] ?? '', trigger: 'scope_drift', words };
+  }
+  if ('failed' in due) return { kind: 'begin_revising', phase: due.failed, trigger: 'test_failure_pattern', words: '' };
+  if ('score' in due) return { kind: 'score', phase: due.score };
+  return { kind: 'begin_revising', phase: due.judge, trigger: 'complexity', words: '' };
+}

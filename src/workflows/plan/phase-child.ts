@@ -1,0 +1,131 @@
+/** A phase's child: started once under a fixed id, outliving its parent; where it was started already, it is waited for. */
+import type { PhaseId } from '../../shared/plan.js';
+import {
+  defineSearchAttributeKey,
+  TypedSearchAttributes,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  ChildWorkflowFailure,
+  getExternalWorkflowHandle,
+  isCancellation,
+  ParentClosePolicy,
+  startChild,
+} from '@temporalio/workflow';
+import { budgetsLeft } from './budget.js';
+import type { EndedPhase } from './phase-end.js';
+import type { PhaseEntry, PlanState } from './state.js';
+import type { PlanInput, EditStepInput, StepResult } from '../../shared/run.js';
+import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS } from '../../shared/names.js';
+import { phaseKey, shownKey } from '../../shared/ids.js';
+import { isKnown } from '../../shared/problems.js';
+import type { Calls } from '../frame/activities.js';
+
+const key = {
+  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
+  stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
+  workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
+};
+
+export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): string =>
+  `emend-phase-${phaseKey(stepKey, phase, run)}`;
+
+function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
+  const { input, plan } = state;
+  const { queues, timings, hints, searchAttributes, rules } = input;
+  const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
+  if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
+  return {
+    v: 1,
+    stepKey: phaseKey(input.stepKey, phase.id, phase.runs),
+    workspace: phase.worktree?.workspace ?? input.workspace,
+    job: phase.job.ref,
+    jobPath: phase.job.path,
+    title: phase.job.title,
+    ...{ queues, timings, overrides, hints, searchAttributes },
+    ...(rules === undefined ? {} : { rules }),
+    approval: plan?.approval ?? 'ask',
+    // Once the tiers are spent the phase's run asks a person itself: revise, keep, manual or skip.
+    ...(phase.asksItself ? {} : { testsFailed: 'return' as const }),
+  };
+}
+
+/** Starts the phase's child, or finds it, and waits for its end. A cancel is passed on to it and its end waited for. */
+export async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
+  const input = inputOf(state, phase);
+  const workflowId = childId(state.input, phase.id, phase.runs);
+  const { stepKey, jobPath, title, workspace, queues } = input;
+  try {
+    const handle = await startChild<(input: EditStepInput) => Promise<StepResult>>(WORKFLOWS.editStep, {
+      workflowId,
+      args: [input],
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+      // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      memo: { v: 1, stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host), plan: state.input.stepKey },
+      staticSummary: title.slice(0, 200),
+      staticDetails: `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``,
+      ...(input.searchAttributes
+        ? {
+            typedSearchAttributes: new TypedSearchAttributes([
+              { key: key.state, value: 'running' },
+              { key: key.stepKey, value: stepKey },
+              { key: key.workspace, value: workspace },
+            ]),
+          }
+        : {}),
+    });
+    return ended(phase.id, await handle.result());
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return attach(state, phase, workflowId, calls);
+    if (!(error instanceof ChildWorkflowFailure)) throw error;
+    if (isCancellation(error)) return cancelledRun(phase.id);
+    return { phase: phase.id, result: null, how: `its run failed: ${error.cause?.message ?? error.message}` };
+  }
+}
+
+const cancelledRun = (phase: PhaseId): EndedPhase => ({
+  ...{ phase, result: null, how: 'its run was cancelled', cancelled: true },
+});
+const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
+  isKnown(result)
+    ? { phase, result, how: result.outcome }
+    : { phase, result: null, how: 'its result was written by a newer Emend; upgrade the worker' };
+
+/** The child is not ours to wait for as a parent does: an activity asks the server, again and again while it is open. */
+async function waitFor(state: PlanState, phase: PhaseId, child: string, calls: Calls): Promise<EndedPhase> {
+  for (;;) {
+    const wait = calls('awaitPhase', `wait for ${child}`);
+    const found = await wait({ v: 1, stepKey: state.input.stepKey, log: [], child });
+    if (found.outcome !== 'closed') continue;
+    if (found.result !== null) return ended(phase, found.result);
+    if (found.status === 'CANCELLED') return cancelledRun(phase);
+    return { phase, result: null, how: `its run ended as ${found.status.toLowerCase()}` };
+  }
+}
+
+async function attach(state: PlanState, phase: PhaseEntry, child: string, calls: Calls): Promise<EndedPhase> {
+  try {
+    return await waitFor(state, phase.id, child, calls);
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    return CancellationScope.nonCancellable(() => endPhase(state, phase, calls));
+  }
+}
+
+/** Cancels a phase's run that its plan is no parent of, and waits for its end. */
+export async function endPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
+  return waitFor(state, phase.id, await cancelPhase(state, phase), calls);
+}
+
+/** Asks for its end; returns its workflow id. */
+export async function cancelPhase(state: PlanState, { id, runs }: PhaseEntry): Promise<string> {
+  const child = childId(state.input, id, runs);
+  await getExternalWorkflowHandle(child)
+    .cancel()
+    .catch(() => undefined);
+  return child;
+}

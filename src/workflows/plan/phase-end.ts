@@ -1,0 +1,157 @@
+/** How a phase's child ended, what that means for the phase, and its mark. */
+import type { PhaseId, PhaseFailure } from '../../shared/plan.js';
+import type { StepResult } from '../../shared/run.js';
+import { emit } from '../frame/log.js';
+import { cut } from '../../shared/rules.js';
+import { addUsage } from '../../shared/usage.js';
+import { nextFailed } from './revising.js';
+import type { MarkPhaseResult } from '../../shared/plan-activities.js';
+import { groupOf, isDone, markerOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
+import { undoneWords } from '../../shared/event-text.js';
+
+export interface EndedPhase {
+  readonly phase: PhaseId;
+  /** Null: it was terminated, cancelled or failed; `how` is Temporal's word or its message. */
+  readonly result: StepResult | null;
+  readonly how: string;
+  /** By somebody else than its plan. */
+  readonly cancelled?: boolean;
+}
+
+/** A pass, or nothing to run. */
+const isPassed = ({ verification }: StepResult): boolean =>
+  verification === null || ['pass', 'pass_with_warnings', 'no_tests'].includes(verification);
+
+export function onPhaseEnded(
+  before: PlanState,
+  { phase: id, result, how, cancelled = false }: EndedPhase,
+  now: number,
+): PlanState {
+  const { number } = phaseOf(before, id);
+  const state =
+    result === null
+      ? before
+      : { ...before, usage: addUsage(before.usage, result.usage), pausedFor_ms: pausedFor(before, result) };
+  const ended = withPhase(state, id, { result, job: null, cancelled });
+  if (result?.outcome === 'committed' && result.commit !== null) {
+    const { commit } = result;
+    const passed = isPassed(result);
+    const tests = result.verification ?? 'no_tests';
+    const landed: Partial<PhaseEntry> = {
+      status: passed ? 'completed' : 'incomplete',
+      why: passed ? null : 'its tests failed, and a person kept the change',
+      commits: [...phaseOf(state, id).commits, commit],
+      marked: false,
+    };
+    const told = emit({ ...withPhase(ended, id, landed), commits: [...state.commits, commit] }, now, {
+      type: 'phase_tested',
+      phase: number,
+      outcome: tests,
+    });
+    return settled(emit(told, now, { type: 'phase_committed', phase: number, commit }));
+  }
+  if (result?.outcome === 'unchanged') return left(ended, id, 'incomplete', 'the model changed nothing', now);
+  if (result?.outcome === 'skipped') return left(ended, id, 'skipped', 'its change was skipped', now);
+  if (result?.outcome === 'tests_failed') return failedTests(ended, id, result, now);
+  // Refused, aborted, failed, terminated: a person says what becomes of the phase.
+  const why = cut(state, result?.problem?.message ?? (result === null ? how : `its run ended as ${result.outcome}`));
+  return settled(withPhase(ended, id, { status: 'failed', why }));
+}
+
+/** The phase is done with, without a commit of its own. */
+export const left = (
+  state: PlanState,
+  id: PhaseId,
+  as: 'completed' | 'incomplete' | 'skipped',
+  why: string,
+  now: number,
+): PlanState => {
+  const told = withPhase({ ...state, revising: null }, id, { status: as, why, marked: false });
+  return settled(emit(told, now, { type: 'phase_left', phase: phaseOf(state, id).number, as, why }));
+};
+
+/** Time in which a phase waits for a person is not the plan's; where others run beside it, it passes for them. */
+const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult): number =>
+  pausedFor_ms + (group.length === 1 ? (result.pausedFor_ms ?? 0) : 0);
+
+/** Every phase of the group has ended: mark them, or ask about the first that failed. */
+export function settled(state: PlanState): PlanState {
+  if (state.stage === 'closed') return state;
+  const group = groupOf(state);
+  if (group.some(({ status }) => status === 'running')) return state;
+  const failed = group.find(({ status }) => status === 'failed');
+  if (failed?.testsFailed === true) return group.length === 1 ? nextFailed(state) : setAside(state);
+  if (failed !== undefined) {
+    const message = cut(state, `Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`);
+    const reason = failed.cancelled === true ? 'cancelled' : 'engine_failed';
+    return { ...state, asked: failed.id, ask: { reason, message, files: [], subject: null } };
+  }
+  if (state.stage === 'worktrees' && !group.every(isDone)) return state;
+  // What failed its tests is tried again; what is done is marked with it, once all are.
+  const done = group.some(({ worktree }) => worktree !== null) ? 'merging' : 'marking';
+  return { ...state, stage: group.every(isDone) ? done : 'jobs', asked: null };
+}
+
+/** Rolled back by its own run; what comes next is judged once every phase of the group has ended. */
+function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: number): PlanState {
+  const phase = phaseOf(state, id);
+  const { kind = null, signature = null, summary = 'the tests failed', output = null } = result.failure ?? {};
+  const suggestions = result.failure?.suggestions ?? [];
+  const failure: PhaseFailure = { phase: id, run: phase.runs, kind, signature, summary, output, suggestions, at: now };
+  const failures = [...phase.failures, failure];
+  const again: Partial<PhaseEntry> = { status: 'failed', testsFailed: true, why: cut(state, summary), failures };
+  const told = emit({ ...withPhase(state, id, again), failures: [...state.failures, failure] }, now, {
+    ...{ type: 'phase_failed', phase: phase.number, run: phase.runs, kind, signature, summary: cut(state, summary) },
+    consecutive: failures.length,
+  });
+  return settled(told);
+}
+
+/**
+ * Of phases that ran side by side some failed their tests: the others are merged and marked first. What failed is judged before the next
+ * group begins, where no other phase is under way.
+ */
+function setAside(state: PlanState): PlanState {
+  const failed = groupOf(state).filter(({ status, testsFailed }) => status === 'failed' && testsFailed);
+  const aside = failed.reduce<PlanState>(
+    (told, { id }) => withPhase(told, id, { status: 'pending', worktree: null, tree: null, job: null }),
+    state,
+  );
+  const group = state.group.filter((id) => failed.every((phase) => phase.id !== id));
+  return settled({ ...aside, group });
+}
+
+/** What became of it is written into the document, or is not yet. */
+export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
+  const phase = phaseOf(state, id);
+  const free = { ...state, busyTries: 0, waiting: false };
+  const marked = { marked: true, marks: phase.marks + 1 };
+  switch (result.outcome) {
+    case 'busy':
+      return { ...state, busyTries: state.busyTries + 1, waiting: true };
+    case 'marked': {
+      const { commit, undone = [] } = result;
+      const left: Partial<PhaseEntry> =
+        undone.length === 0
+          ? {}
+          : { status: 'incomplete', undone: undone.length, why: cut(state, undoneWords(undone)) };
+      const next = withPhase(free, id, { ...marked, ...left });
+      const { why } = phaseOf(next, id);
+      return emit(next, now, {
+        ...{ type: 'phase_marked', phase: phase.number, marker: markerOf(phaseOf(next, id)), commit, why },
+      });
+    }
+    case 'conflict':
+      // What was written of it is put back; the next attempt has records of its own.
+      return {
+        ...withPhase(free, id, { marks: phase.marks + 1 }),
+        asked: id,
+        ask: {
+          reason: 'engine_failed',
+          message: cut(state, `the plan could not be marked: ${result.why}`),
+          files: [],
+          subject: null,
+        },
+      };
+  }
+}

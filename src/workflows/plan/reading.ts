@@ -1,0 +1,261 @@
+/** What a reading of the plan's documents does to the state. */
+import { emit } from '../frame/log.js';
+import { boundsOf, cut } from '../../shared/rules.js';
+import { shownKey } from '../../shared/ids.js';
+import { estimateOfPlan, mostOfPlan, overBudgets } from './budget.js';
+import { estimateText } from '../../shared/event-text.js';
+import { closePlan, inWaves, isDone, phaseOf, unmarkedOf, type PhaseEntry, type PlanState } from './state.js';
+import type { ReadPlanResult, SamePlan } from '../../shared/plan-activities.js';
+import type { LeftPlan, PhaseReading, ReadyPlan } from '../../shared/plan.js';
+
+export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
+  if (result.outcome === 'refused') {
+    if (state.plan === null) return closePlan({ ...state, problem: result.problem }, 'refused', now);
+    // A person broke the document while the plan runs: mended, it is read again under the next number.
+    const message = cut(state, result.problem.message);
+    const again = { ...state, reading: state.reading + 1, asked: null };
+    return { ...again, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+  }
+  if (result.outcome === 'same') {
+    // A reset brought back a reading that was made for another state: the plan is read again.
+    if (state.plan?.hash !== result.hash || state.adopt !== null) return { ...state, reading: state.reading + 1 };
+    return marked(state, state.plan, result, now);
+  }
+  return state.plan === null ? first(state, result, now) : later(state, state.plan, result, now);
+}
+
+const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
+  const before = from !== null && phase.number < from;
+  const done = before || phase.marker === 'completed' || phase.marker === 'skipped';
+  return {
+    ...phase,
+    status: !done ? 'pending' : phase.marker === 'skipped' ? 'skipped' : 'completed',
+    runs: 0,
+    job: null,
+    result: null,
+    commits: [],
+    marked: done,
+    failures: [],
+    note: null,
+    report: null,
+    asksItself: false,
+    testsFailed: false,
+    secondAsked: false,
+    forceSpent: false,
+    complexityJudged: false,
+    replans: 0,
+    complexity: { score: phase.score.score, method: 'threshold', reasoning: null },
+    worktree: null,
+    merged: false,
+    why: before && phase.marker === null ? `the run began with Phase ${from}` : null,
+    marks: 1,
+  };
+};
+
+function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
+  const from = state.input.options.phase;
+  if (from !== null && !plan.phases.some(({ number }) => number === from)) {
+    const numbers = plan.phases.map(({ number }) => number).join(', ');
+    const message = `There is no Phase ${from} in ${state.input.planPath}; its phases are ${numbers}.`;
+    return closePlan({ ...state, problem: { code: 'usage', message } }, 'refused', now);
+  }
+  const phases = plan.phases.map((phase) => entryOf(phase, from));
+  const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
+  const read: PlanState = {
+    ...state,
+    ...{ stage: 'choosing', plan, phases, limits: plan.limits, testCommands: plan.test.commands },
+  };
+  const told = emit(read, now, {
+    type: 'plan_started',
+    phases: phases.length,
+    done: phases.filter(isDone).length,
+    mode: inWaves(read) ? 'waves' : 'sequential',
+    waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
+  });
+  if (phases.every(isDone)) return told;
+  if (plan.left === undefined) return askFirst(told, now);
+  return plan.left.why.length === 0 ? settleLeft(told, true, now) : askLeft(told, plan.left);
+}
+
+/** What was left counts only where a person says so. */
+function askLeft(state: PlanState, { why, phases }: LeftPlan): PlanState {
+  const landed = phases.flatMap((left) => (left.landed === null ? [] : [phaseOf(state, left.id)]));
+  const done = landed.map(({ number, name }) => `Phase ${number} (${name})`);
+  const message = cut(
+    state,
+    [
+      `an earlier run of the plan left ${done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed and not marked`}`,
+      why.join('; '),
+    ].join(': '),
+  );
+  return { ...state, asked: null, ask: { reason: 'resume', message, files: [], subject: null } };
+}
+
+/** `resume`: phases that are committed are done and get their marks, counts go on. `restart`: by the markers alone. */
+export function settleLeft(state: PlanState, resume: boolean, now: number): PlanState {
+  const { left, ...plan } = state.plan ?? {};
+  const known = { ...state, plan: state.plan === null ? null : (plan as ReadyPlan) };
+  return left === undefined || !resume ? askFirst(known, now) : takeLeft(known, left, now);
+}
+
+function takeLeft(state: PlanState, left: LeftPlan, now: number): PlanState {
+  const of = new Map(left.phases.map((phase) => [phase.id, phase]));
+  const phases = state.phases.map((phase): PhaseEntry => {
+    const before = of.get(phase.id);
+    if (before === undefined) return phase;
+    const { replans, forceSpent, failures, complexity, landed } = before;
+    const known = { ...phase, replans, forceSpent, failures };
+    const scored = complexity === null ? known : { ...known, complexity, secondAsked: true };
+    if (landed === null) return scored;
+    const { commit, tests } = landed;
+    return { ...scored, status: 'completed', marked: false, commits: [commit], tests, failures: [] };
+  });
+  const { failures, replans, commits, spent } = left;
+  const spentBefore = spent === undefined ? {} : { spentBefore: spent };
+  const taken = { ...state, phases, ...{ failures, replans, commits }, ...spentBefore };
+  const told = emit(taken, now, {
+    type: 'checkpoint_taken',
+    run: left.run === null ? null : shownKey(left.run, boundsOf(state).shownKey_chars),
+    landed: unmarkedOf(taken).map(({ number }) => number),
+    ...{ failures: failures.length, replans: replans.length },
+    ...(spent === undefined ? {} : { spent: spent.usage }),
+  });
+  const next: PlanState = unmarkedOf(told).length > 0 ? { ...told, stage: 'marking' } : told;
+  return phases.every(isDone) ? next : askFirst(next, now);
+}
+
+/** What is asked before the first phase begins: a test command that was found, what all of it may cost. */
+const askFirst = (state: PlanState, now: number): PlanState => askTests(estimated(state, now));
+
+/** Said in any case; a person is asked where a policy does not speak for them, and where it is over a budget. */
+function estimated(state: PlanState, now: number): PlanState {
+  const { estimate: wanted } = state.input.options;
+  if (wanted === undefined) return state;
+  const estimate = estimateOfPlan(state);
+  const most = mostOfPlan(state);
+  const over = overBudgets(state, estimate);
+  const phases = state.phases.filter((phase) => !isDone(phase)).length;
+  const told = emit(state, now, {
+    ...{ type: 'plan_estimated', phases, ...estimate, over },
+    ...(most === null ? {} : { most }),
+  });
+  if (over.length === 0 && (wanted === 'approved' || state.plan?.approval === 'auto')) return told;
+  return { ...told, estimateAsked: cut(state, estimateText(phases, estimate, most, over)) };
+}
+
+/** A command that was found and not configured runs only where a person said so; once a plan, and when what defines it changes. */
+function askTests(state: PlanState): PlanState {
+  const found = state.plan?.test.found ?? null;
+  if (found === null || state.testAnswered) return state;
+  const message = `the project's own test command was found: ${found}`;
+  return { ...state, asked: null, ask: { reason: 'test_command', message, files: [], subject: found } };
+}
+
+/** Step 7: is each phase that is done marked as such? A mark that got lost is written again. */
+function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outcome'>, now: number): PlanState {
+  const found = new Map(result.phases.map((phase) => [phase.id, phase]));
+  const lost = state.phases.filter(
+    (phase) =>
+      isDone(phase) &&
+      phase.marked &&
+      phase.markLeft !== true &&
+      phase.why?.startsWith('the run began') !== true &&
+      found.has(phase.id) &&
+      found.get(phase.id)?.marker === null,
+  );
+  const lostOnes = new Set(lost);
+  const phases = state.phases.map((phase) => {
+    const now_ = found.get(phase.id);
+    if (now_ === undefined) return phase;
+    const { number, expanded, tasks, marker } = now_;
+    const marks = lostOnes.has(phase) ? { marked: false, marksLost: (phase.marksLost ?? 0) + 1 } : {};
+    return { ...phase, number, expanded, tasks, marker, ...marks };
+  });
+  const told = emit({ ...state, phases, plan: { ...plan, level: result.level }, group: [] }, now, {
+    type: 'markers_checked',
+    lost: lost.map(({ number }) => number),
+  });
+  const next: PlanState = { ...told, stage: lost.length > 0 ? 'marking' : 'choosing' };
+  const gone = phases.find(({ marked, marksLost = 0 }) => !marked && marksLost > (plan.lostMarks ?? Infinity));
+  return gone === undefined ? next : askLostMark(next, gone);
+}
+
+function later(before: PlanState, known: ReadyPlan, result: ReadyPlan, now: number): PlanState {
+  const { texts, settings } = result;
+  const renew = before.again === 'reading';
+  const plan = renew ? { ...known, texts, ...(settings === undefined ? {} : { settings }) } : known;
+  const state = renew ? { ...before, plan, again: null } : before;
+  if (state.adopt !== null) return adopted(state, state.adopt, result);
+  const next = marked(state, plan, result, now);
+  if (next.ask !== null) return next;
+  if (result.hash === plan.hash) return next;
+  const words = changesOf(state, plan, result);
+  // What is done with may be reworded by whoever likes.
+  if (words.length === 0) return { ...next, plan: { ...plan, level: result.level, hash: result.hash } };
+  const message = cut(state, `what is still to be done was changed in the document: ${words.join('; ')}`);
+  return { ...next, changed: result, asked: null, ask: { reason: 'plan_changed', message, files: [], subject: null } };
+}
+
+/** Written again for ever it would be taken out for ever. */
+function askLostMark(state: PlanState, { id, number, name, marksLost = 0 }: PhaseEntry): PlanState {
+  const message = cut(
+    state,
+    `the mark of Phase ${number} (${name}) was written ${marksLost} times and is gone from ${state.input.planPath} each time: a hook, a formatter or another program takes it out`,
+  );
+  return { ...state, asked: id, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+}
+
+/** In words, for phases that are not done with. */
+function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readonly string[] {
+  const before = new Map(plan.phases.map((phase) => [phase.id, phase]));
+  const after = new Set(result.phases.map(({ id }) => id));
+  const open = new Set(state.phases.filter((phase) => !isDone(phase)).map(({ id }) => id));
+  return [
+    ...result.phases.flatMap((phase) => {
+      const old = before.get(phase.id);
+      if (old === undefined) return [`Phase ${phase.number} (${phase.name}) is new`];
+      if (!open.has(phase.id)) return [];
+      return [
+        ...(old.text === phase.text ? [] : [`Phase ${phase.number} (${phase.name}) reads otherwise`]),
+        ...(old.dependsOn.join() === phase.dependsOn.join() ? [] : [`Phase ${phase.number} depends on other phases`]),
+      ];
+    }),
+    ...plan.phases
+      .filter(({ id }) => open.has(id) && !after.has(id))
+      .map(({ number, name }) => `Phase ${number} (${name}) is gone`),
+  ];
+}
+
+/** `take_new`: phases keep what became of them; new ones wait, open ones that are gone are dropped. `keep_old`: asked again only after another change. */
+export function settleChanged(state: PlanState, takeNew: boolean): PlanState {
+  const { plan, changed } = state;
+  if (plan === null || changed === null) return state;
+  if (!takeNew) return { ...state, changed: null, plan: { ...plan, hash: changed.hash } };
+  const known = new Map(state.phases.map((phase) => [phase.id, phase]));
+  const gone = state.phases.filter((phase) => isDone(phase) && !changed.phases.some(({ id }) => id === phase.id));
+  const phases = changed.phases.map((phase): PhaseEntry => {
+    const old = known.get(phase.id);
+    if (old === undefined) return entryOf(phase, null);
+    const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
+    return isDone(old) ? { ...old, ...phase } : { ...old, ...phase, complexity };
+  });
+  return {
+    ...state,
+    changed: null,
+    plan: changed,
+    phases: [...gone.map((phase) => ({ ...phase, marked: true })), ...phases],
+  };
+}
+
+/** After a replan of ours: the plan as it stands now. What is known of a phase stays; new ones begin. */
+function adopted(state: PlanState, counts: NonNullable<PlanState['adopt']>, result: ReadyPlan): PlanState {
+  const known = new Map(state.phases.map((phase) => [phase.id, phase]));
+  const phases = result.phases.map((phase): PhaseEntry => {
+    const before = known.get(phase.id);
+    if (before === undefined) return { ...entryOf(phase, null), ...counts };
+    const same = before.text === phase.text || isDone(before);
+    const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
+    return { ...before, ...phase, ...(same ? {} : { complexity }) };
+  });
+  return { ...state, adopt: null, phases, plan: result, group: [], stage: 'choosing' };
+}

@@ -1,0 +1,280 @@
+/** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
+import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
+import type { Answer, DecisionRequest, PauseReason, Pause } from '../../shared/decisions.js';
+import { decisionId } from '../frame/decision-state.js';
+import { waited } from '../../shared/outage.js';
+import { phaseKey } from '../../shared/ids.js';
+import { emit, keepIgnored, noProgress } from '../frame/log.js';
+import { answersTo, boundsOf, cut } from '../../shared/rules.js';
+import { abortPlan, applyPlanDecision, onWish } from './decide.js';
+import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
+import type { NotYet, VerifyResult } from '../../shared/proposal-activities.js';
+import { onPlanRead } from './reading.js';
+import { onGroupVerified, onMerged, onWorktree } from './worktrees.js';
+import {
+  beginRevising,
+  onDebugged,
+  onJudged,
+  onProposed,
+  onReplanned,
+  onScored,
+  type ReviseTrigger,
+} from './revising.js';
+import type {
+  ApplyReplanResult,
+  DebugPhaseResult,
+  JudgePhaseResult,
+  ProposeReplanResult,
+  ScorePhaseResult,
+} from '../../shared/replan-activities.js';
+import { closePlan, groupOf, phaseOf, withPhase, type PlanState, type Revising } from './state.js';
+import type {
+  CheckpointResult,
+  MarkPhaseResult,
+  MergePhaseResult,
+  PhaseJobResult,
+  PrepareWorktreeResult,
+  ReadPlanResult,
+  RemoveWorktreeResult,
+} from '../../shared/plan-activities.js';
+
+export type PlanFact =
+  | { readonly type: 'plan_read'; readonly result: ReadPlanResult }
+  | { readonly type: 'begun'; readonly group: readonly PhaseId[] }
+  | { readonly type: 'job_made'; readonly phase: PhaseId; readonly result: PhaseJobResult }
+  | { readonly type: 'phases_started'; readonly phases: readonly PhaseId[] }
+  | { readonly type: 'phase_ended'; readonly ended: EndedPhase }
+  | {
+      readonly type: 'worktree_ready';
+      readonly phase: PhaseId;
+      readonly name: string;
+      readonly result: PrepareWorktreeResult | NotYet;
+    }
+  | { readonly type: 'worktree_removed'; readonly name: string; readonly result: RemoveWorktreeResult }
+  | { readonly type: 'group_verified'; readonly base: boolean; readonly result: VerifyResult | NotYet }
+  /** No test command: nothing is to be verified. */
+  | { readonly type: 'group_untested'; readonly base: boolean }
+  | { readonly type: 'phase_merged'; readonly phase: PhaseId; readonly result: MergePhaseResult }
+  | { readonly type: 'phase_marked'; readonly phase: PhaseId; readonly result: MarkPhaseResult }
+  | { readonly type: 'scored'; readonly phase: PhaseId; readonly result: ScorePhaseResult }
+  | { readonly type: 'revise'; readonly phase: PhaseId; readonly trigger: ReviseTrigger; readonly words: string }
+  | { readonly type: 'judged'; readonly revising: Revising; readonly result: JudgePhaseResult }
+  | { readonly type: 'debugged'; readonly revising: Revising; readonly result: DebugPhaseResult }
+  | { readonly type: 'proposed'; readonly revising: Revising; readonly result: ProposeReplanResult }
+  | { readonly type: 'replanned'; readonly revising: Revising; readonly result: ApplyReplanResult }
+  | { readonly type: 'drift'; readonly text: string; readonly by: string }
+  | { readonly type: 'waited' }
+  | { readonly type: 'checkpointed'; readonly result: CheckpointResult }
+  | { readonly type: 'paused'; readonly pause: Pause }
+  /** `markLeft`, `withoutHost`: see applyPlanDecision; absent: a history of an earlier build. */
+  | {
+      readonly type: 'decided';
+      readonly request: DecisionRequest;
+      readonly markLeft?: boolean;
+      readonly withoutHost?: boolean;
+    }
+  /** Phases side by side without a worktree: each gets its own before it runs. */
+  | { readonly type: 'worktrees_wanted' }
+  | { readonly type: 'ignored'; readonly what: string; readonly why: string }
+  | { readonly type: 'wish'; readonly wish: 'pause' | 'resume' | 'stop'; readonly by: string }
+  | {
+      readonly type: 'activity_failed';
+      readonly activity: string;
+      readonly phase: PhaseId | null;
+      readonly reason: PauseReason;
+      readonly message: string;
+      /** An answer makes the move again, whatever stage the plan is in; absent: a history in which it did not. */
+      readonly again?: boolean;
+    }
+  /** So many moves in a row waited for nothing. */
+  | { readonly type: 'no_progress'; readonly moves: number }
+  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean }
+  | { readonly type: 'closed'; readonly outcome: PlanOutcome };
+
+/** What may be said at a decision of a plan: without a phase there is nothing to skip or to have done by hand. */
+const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => {
+  // On the merged tree there is no last proposal: what is there stays, or a person mends it and the tests run again.
+  if (reason === 'tests_failed') return ['keep', 'manual'];
+  // Of a whole plan: the phases that are to be left out are said in its document.
+  if (reason === 'estimate') return ['continue'];
+  return answersTo(state, reason).filter(
+    (answer) => state.asked !== null || (answer !== 'manual' && answer !== 'skip'),
+  );
+};
+
+function onPaused(state: PlanState, wanted: Pause, now: number): PlanState {
+  const n = state.nextDecision;
+  const id = decisionId(state);
+  const count = (status: string): number => state.phases.filter((phase) => phase.status === status).length;
+  const opened: PlanState = {
+    ...state,
+    ...{ ask: null, outage: undefined, nextDecision: n + 1 },
+    decision: {
+      ...{ id, n, reason: wanted.reason, message: wanted.message, files: [], proposalId: null, answered: {} },
+      accepts: [...answersOf(state, wanted.reason), 'abort'],
+      openedAt: now,
+      subject: wanted.subject,
+    },
+  };
+  return emit(opened, now, {
+    type: 'edit_step_paused',
+    reason: wanted.reason,
+    progress: {
+      done: count('completed'),
+      failed: count('incomplete') + count('failed'),
+      skipped: count('skipped'),
+      total: state.phases.length,
+    },
+    decision: id,
+  });
+}
+
+function onBegun(before: PlanState, group: readonly PhaseId[], now: number): PlanState {
+  const stage = group.length > 1 ? ('worktrees' as const) : ('jobs' as const);
+  const state = { ...before, stage, group, baseTested: false, groups: before.groups + 1 };
+  const total = state.phases.length;
+  const threshold = state.plan?.thresholds.expansion ?? 0;
+  return groupOf(state).reduce((told, { number, name, tasks, score, expanded, complexity }) => {
+    const started = { type: 'phase_started', phase: number, total, name, tasks: tasks.total } as const;
+    return emit(emit(told, now, started), now, {
+      type: 'complexity_checked',
+      phase: number,
+      score: complexity.score,
+      threshold,
+      expanded,
+      above: score.above,
+      method: complexity.method,
+    });
+  }, state);
+}
+
+function onJob(
+  state: PlanState,
+  id: PhaseId,
+  { job, path, title, fallback }: Extract<PhaseJobResult, { outcome: 'ready' }>,
+  now: number,
+): PlanState {
+  const made = withPhase(state, id, { job: { ref: job, path, title } });
+  const { number: phase } = phaseOf(state, id);
+  return fallback === undefined ? made : emit(made, now, { type: 'phase_fallback', phase, to: fallback });
+}
+
+/** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
+function onNoProgress(state: PlanState, moves: number): PlanState {
+  const ask: Pause = { reason: 'engine_failed', message: noProgress(moves, state.stage), files: [], subject: null };
+  const stopped = { ...state, asked: null, again: null, revising: null, waiting: false, ask };
+  if (state.stage === 'merging') return stopped;
+  return { ...stopped, stage: 'reading', reading: state.reading + 1, group: [] };
+}
+
+/** `now` is workflow time, ms since the epoch. */
+export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanState {
+  switch (fact.type) {
+    case 'plan_read':
+      return onPlanRead(state, fact.result, now);
+    case 'begun':
+      return onBegun(state, fact.group, now);
+    case 'job_made': {
+      const { result } = fact;
+      if (result.outcome === 'ready') return onJob(state, fact.phase, result, now);
+      const message = cut(state, result.problem.message);
+      return { ...state, asked: fact.phase, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+    }
+    case 'phases_started':
+      return fact.phases.reduce<PlanState>(
+        (told, id) => {
+          const { number, status, runs } = phaseOf(told, id);
+          if (status === 'running') return told;
+          return emit(withPhase(told, id, { status: 'running', runs: runs + 1, result: null }), now, {
+            type: 'phase_editing',
+            phase: number,
+            run: runs + 1,
+            child: phaseKey(state.input.stepKey, id, runs + 1),
+          });
+        },
+        { ...state, stage: 'running' },
+      );
+    case 'worktree_ready':
+      return fact.result.outcome === 'busy' ? state : onWorktree(state, fact.phase, fact.name, fact.result);
+    case 'worktree_removed': {
+      const { name } = fact;
+      const { dropped, kept: ref } = fact.result;
+      const worktrees = state.worktrees.filter((each) => each !== name);
+      const removed = emit({ ...state, worktrees }, now, {
+        ...{ type: 'worktree_removed', name, dropped },
+        ...(ref === undefined ? {} : { kept: ref }),
+      });
+      if (dropped === null || ref === undefined) return removed;
+      return { ...removed, kept: [...(state.kept ?? []), { name, ref, commit: dropped }] };
+    }
+    case 'group_verified':
+      return fact.result.outcome === 'busy' ? state : onGroupVerified(state, fact.base, fact.result, now);
+    case 'group_untested':
+      return { ...state, stage: fact.base ? 'jobs' : 'marking' };
+    case 'phase_merged':
+      return onMerged(state, fact.phase, fact.result, now);
+    case 'phase_ended':
+      return onPhaseEnded(state, fact.ended, now);
+    case 'phase_marked':
+      return onMarked(state, fact.phase, fact.result, now);
+    case 'scored':
+      return onScored(state, fact.phase, fact.result, now);
+    case 'revise': {
+      const drifts = fact.trigger === 'scope_drift' ? state.drifts.slice(1) : state.drifts;
+      return beginRevising({ ...state, drifts }, fact.phase, fact.trigger, fact.words);
+    }
+    case 'judged':
+      return onJudged(state, fact.revising, fact.result, now);
+    case 'debugged':
+      return onDebugged(state, fact.revising, fact.result, now);
+    case 'proposed':
+      return onProposed(state, fact.revising, fact.result, now);
+    case 'replanned':
+      return onReplanned(state, fact.revising, fact.result, now);
+    case 'drift': {
+      const { text, by } = fact;
+      if (state.drifts.length >= boundsOf(state).driftsKept) return state;
+      return emit({ ...state, drifts: [...state.drifts, { text, by }] }, now, {
+        type: 'scope_drift',
+        text: cut(state, text),
+        by,
+      });
+    }
+    case 'waited':
+      return { ...state, waiting: false, ...waited(state, now) };
+    case 'checkpointed': {
+      const number = state.checkpoints + 1;
+      const next = { stage: 'reading', reading: state.reading + 1, group: [] } as const;
+      const saved = { ...state, checkpoints: number, ...(state.stage === 'closed' ? {} : next) };
+      return emit(saved, now, { type: 'checkpoint_saved', number, path: fact.result.path });
+    }
+    case 'paused':
+      return onPaused(state, fact.pause, now);
+    case 'decided':
+      return applyPlanDecision(state, fact.request, now, fact.markLeft === true, fact.withoutHost === true);
+    case 'worktrees_wanted':
+      return { ...state, stage: 'worktrees' };
+    case 'ignored':
+      return keepIgnored(state, fact, now);
+    case 'wish':
+      return onWish(state, fact.wish, fact.by, now);
+    case 'activity_failed': {
+      const told = emit(state, now, {
+        type: 'activity_failed',
+        activity: fact.activity,
+        message: cut(state, fact.message),
+      });
+      const message = cut(state, `${fact.activity}: ${fact.message}`);
+      const again = fact.again === true ? { again: 'move' as const } : {};
+      // A mark asks no model again, whatever is lost: it is tried once more, or left out.
+      const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+      return { ...told, ...again, asked: fact.phase, ask: { reason, message, files: [], subject: null } };
+    }
+    case 'no_progress':
+      return onNoProgress(state, fact.moves);
+    case 'abort':
+      return abortPlan(state, fact.by, now, fact.withoutHost === true);
+    case 'closed':
+      return closePlan(state, fact.outcome, now);
+  }
+}

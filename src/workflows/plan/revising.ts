@@ -1,0 +1,285 @@
+/**
+ * Revising a plan while it runs: a trigger is judged (by an activity: the rules will be improved), then the phase is debugged, replanned,
+ * or a person is asked. Taken up only where no child is open. Pure.
+ */
+import type { PhaseId, ReplanRecord } from '../../shared/plan.js';
+import type { Pause } from '../../shared/decisions.js';
+import { answeredAgain } from '../../shared/outage.js';
+import { emit, onModelDown } from '../frame/log.js';
+import { cut } from '../../shared/rules.js';
+import { addUsage } from '../../shared/usage.js';
+import type {
+  ApplyReplanResult,
+  DebugPhaseResult,
+  JudgePhaseResult,
+  ProposeReplanResult,
+  ScorePhaseResult,
+} from '../../shared/replan-activities.js';
+import { groupOf, isDone, phaseOf, withPhase, type PhaseEntry, type PlanState, type Revising } from './state.js';
+
+export type ReviseTrigger = ReplanRecord['trigger'];
+
+/** Begins with the judgement. `words`: what a person reports. */
+export const beginRevising = (state: PlanState, phase: PhaseId, trigger: ReviseTrigger, words: string): PlanState => ({
+  ...state,
+  revising: {
+    phase,
+    trigger,
+    words,
+    step: 'judge',
+    forced: state.input.options.forceReplan && !phaseOf(state, phase).forceSpent,
+    past: false,
+    actions: [],
+    why: '',
+    proposal: null,
+  },
+});
+
+/** Phases with a failed verification since the plan was last revised for such. */
+export function failedSince({ failures, replans }: PlanState): number {
+  const last = replans.filter(({ trigger }) => trigger === 'test_failure_pattern').at(-1)?.at ?? -Infinity;
+  return new Set(failures.filter(({ at }) => at > last).map(({ phase }) => phase)).size;
+}
+
+/** What is due before the group begins: a person's report, a second score, a trigger of complexity. Null: nothing. */
+export function dueBefore(
+  state: PlanState,
+  group: readonly PhaseId[],
+): 'drift' | { readonly failed: PhaseId } | { readonly score: PhaseId } | { readonly judge: PhaseId } | null {
+  if (state.drifts.length > 0) return 'drift';
+  const phases = group.map((id) => phaseOf(state, id));
+  const failed = phases.find(({ testsFailed }) => testsFailed);
+  if (failed !== undefined) return { failed: failed.id };
+  const unscored = phases.find(({ second, secondAsked }) => second && !secondAsked);
+  if (unscored !== undefined) return { score: unscored.id };
+  const threshold = state.plan?.thresholds.expansion ?? Infinity;
+  const complex = phases.find(
+    ({ expanded, complexityJudged, complexity, score }) =>
+      !expanded && !complexityJudged && (complexity.score >= threshold || score.above.length > 0),
+  );
+  return complex === undefined ? null : { judge: complex.id };
+}
+
+const used = (state: PlanState, { usage }: { readonly usage: PlanState['usage'] }): PlanState => ({
+  ...state,
+  usage: addUsage(state.usage, usage),
+});
+
+export function onScored(before: PlanState, id: PhaseId, result: ScorePhaseResult, now: number): PlanState {
+  const { score, method, reasoning, discrepancy, message } = result;
+  const { number } = phaseOf(before, id);
+  const state = withPhase(used(before, result), id, { secondAsked: true, complexity: { score, method, reasoning } });
+  const told = emit(state, now, {
+    type: 'second_score',
+    phase: number,
+    score,
+    method,
+    message: message === null ? null : cut(state, message),
+  });
+  return discrepancy === null
+    ? told
+    : emit(told, now, {
+        type: 'score_discrepancy',
+        phase: number,
+        ...discrepancy,
+        reasoning: cut(state, reasoning ?? ''),
+      });
+}
+
+/** The phase goes on: it runs again where it failed; else what was judged is done with. */
+function goOn(state: PlanState, revising: Revising, change: Partial<PhaseEntry>): PlanState {
+  const done = { ...state, revising: null };
+  if (revising.trigger === 'complexity') return withPhase(done, revising.phase, { ...change, complexityJudged: true });
+  if (revising.trigger !== 'test_failure_pattern') return withPhase(done, revising.phase, change);
+  return nextFailed(
+    withPhase(done, revising.phase, { ...change, status: 'pending', testsFailed: false, why: null, job: null }),
+  );
+}
+
+/** Of a group several may have failed: each is judged before any runs again. */
+export function nextFailed(state: PlanState): PlanState {
+  const failed = groupOf(state).find((phase) => phase.status === 'failed' && phase.testsFailed);
+  if (failed !== undefined) return { ...beginRevising(state, failed.id, 'test_failure_pattern', ''), stage: 'jobs' };
+  return { ...state, stage: groupOf(state).some((phase) => !isDone(phase)) ? 'jobs' : 'choosing' };
+}
+
+export function onJudged(state: PlanState, revising: Revising, result: JudgePhaseResult, now: number): PlanState {
+  const phase = phaseOf(state, revising.phase);
+  const limit = state.plan?.thresholds.replanLimit ?? 0;
+  const checked = emit(state, now, {
+    type: 'trigger_checked',
+    ...{
+      phase: phase.number,
+      trigger: revising.trigger,
+      tier: result.tier,
+      outcome: result.outcome,
+      why: cut(state, result.why),
+    },
+    ...{ replans: phase.replans, limit },
+  });
+  switch (result.outcome) {
+    case 'none':
+    case 'notice':
+      if (result.tier === 'debug') return { ...checked, revising: { ...revising, step: 'debug' } };
+      return goOn(checked, revising, { note: noteOf(result.suggestions) ?? phase.note });
+    case 'replan': {
+      const status = result.forced ? 'forced' : 'invoked';
+      const told = emit(checked, now, {
+        type: 'replan_triggered',
+        phase: phase.number,
+        trigger: revising.trigger,
+        replans: phase.replans,
+        limit,
+        status,
+      });
+      const direct = revising.trigger === 'complexity';
+      const proposal = direct ? { ref: null, action: 'expand_phase', why: result.why } : null;
+      return {
+        ...told,
+        revising: {
+          ...revising,
+          step: direct ? 'apply' : 'propose',
+          past: result.forced,
+          actions: result.actions,
+          why: result.why,
+          proposal,
+        },
+      };
+    }
+    case 'limit': {
+      const told = emit(checked, now, {
+        type: 'loop_stopped',
+        phase: phase.number,
+        replans: phase.replans,
+        limit,
+        why: cut(state, result.why),
+      });
+      const message = cut(state, `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it all the same?`);
+      return ask(
+        { ...told, revising: { ...revising, step: 'asked', why: result.why } },
+        revising.phase,
+        'replan_limit',
+        message,
+      );
+    }
+  }
+}
+
+const noteOf = (suggestions: readonly string[]): string | null =>
+  suggestions.length === 0
+    ? null
+    : `The tests failed and the change was rolled back. What may help:\n${suggestions.map((line) => `- ${line}`).join('\n')}`;
+
+const ask = (state: PlanState, asked: PhaseId, reason: Pause['reason'], message: string): PlanState => ({
+  ...state,
+  asked,
+  ask: { reason, message, files: [], subject: null },
+});
+
+export function onDebugged(before: PlanState, revising: Revising, result: DebugPhaseResult, now: number): PlanState {
+  if (result.down !== undefined) return onModelDown(before, result.down, 'debugPhase', now);
+  const { number } = phaseOf(before, revising.phase);
+  const event = { type: 'debug_report', phase: number, path: result.path, message: result.message } as const;
+  const told = emit({ ...used(before, result), ...answeredAgain(before, now), advice: before.advice + 1 }, now, event);
+  return goOn(told, revising, { report: result.report });
+}
+
+export function onProposed(before: PlanState, revising: Revising, result: ProposeReplanResult, now: number): PlanState {
+  if (result.outcome === 'failed' && result.down !== undefined)
+    return onModelDown(before, result.down, 'proposeReplan', now);
+  const state = { ...used(before, result), ...answeredAgain(before, now), advice: before.advice + 1 };
+  if (result.outcome === 'failed') return onNoReplan(state, revising, result.message, now);
+  const { replan, action, why } = result;
+  return { ...state, revising: { ...revising, step: 'apply', proposal: { ref: replan, action, why } } };
+}
+
+/** Without a replan that can be used the phase goes on as it stands; where its tests fail once more, its own run asks a person. */
+function onNoReplan(state: PlanState, revising: Revising, why: string, now: number): PlanState {
+  const { number } = phaseOf(state, revising.phase);
+  const told = emit(state, now, {
+    type: 'replan_failed',
+    phase: number,
+    trigger: revising.trigger,
+    why: cut(state, why),
+  });
+  return goOn(told, revising, { asksItself: true });
+}
+
+export function onReplanned(state: PlanState, revising: Revising, result: ApplyReplanResult, now: number): PlanState {
+  const free = { ...state, busyTries: 0, waiting: false };
+  const { trigger, past } = revising;
+  const phase = phaseOf(state, revising.phase);
+  switch (result.outcome) {
+    case 'busy':
+      return { ...state, busyTries: state.busyTries + 1, waiting: true };
+    case 'refused':
+      return onNoReplan(free, revising, result.why, now);
+    case 'conflict': {
+      if (trigger !== 'complexity') return onNoReplan(free, revising, result.why, now);
+      const message = cut(
+        state,
+        `Phase ${phase.number} (${phase.name}) should be expanded, ${revising.why}, and its plan could not be written: ${result.why}`,
+      );
+      return ask({ ...free, revising: { ...revising, step: 'asked' } }, phase.id, 'expansion', message);
+    }
+    case 'replanned': {
+      const { action, oldStructure, newStructure, complexityBefore, complexityAfter } = result;
+      const record: ReplanRecord = {
+        ...{ phase: phase.id, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
+        ...{ forced: past, at: now },
+      };
+      const replans = past ? 1 : phase.replans + 1;
+      const forceSpent = phase.forceSpent || past;
+      const changed: Partial<PhaseEntry> = {
+        ...{
+          replans,
+          failures: [],
+          note: null,
+          report: null,
+          asksItself: false,
+          testsFailed: false,
+          why: null,
+          job: null,
+        },
+        forceSpent,
+        ...(trigger === 'complexity' ? { complexityJudged: true } : {}),
+        ...(isDone(phase) ? {} : { status: 'pending' }),
+      };
+      const told = emit(withPhase(free, phase.id, changed), now, {
+        type: 'replanned',
+        ...{ phase: phase.number, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
+        ...{ forced: past, replans, commit: result.commit },
+      });
+      // Phases that the replan added count as replanned as often: a chain of new phases ends at the limit, too.
+      return {
+        ...told,
+        revising: null,
+        adopt: { replans, forceSpent },
+        replans: [...state.replans, record],
+        stage: 'reading',
+        reading: state.reading + 1,
+        group: [],
+      };
+    }
+  }
+}
+
+/** `force`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked. */
+export function settleRevising(state: PlanState, answer: string, now: number): PlanState | 'skip' | null {
+  const { revising } = state;
+  if (revising?.step !== 'asked') return null;
+  switch (answer) {
+    case 'force': {
+      const { number, replans } = phaseOf(state, revising.phase);
+      const limit = state.plan?.thresholds.replanLimit ?? 0;
+      const told = emit(state, now, { type: 'loop_stopped', phase: number, replans, limit, why: 'forced by a person' });
+      return { ...told, revising: { ...revising, step: 'judge', forced: true } };
+    }
+    case 'expand':
+      return { ...state, revising: { ...revising, step: 'apply' } };
+    case 'skip':
+      return 'skip';
+    default:
+      return goOn(state, revising, { asksItself: true });
+  }
+}

@@ -1,0 +1,92 @@
+/** Phases that run beside each other: their worktrees, the merges into the plan's own branch, the tests of what came together. Pure. */
+import type { PhaseId } from '../../shared/plan.js';
+import type { DecisionRequest } from '../../shared/decisions.js';
+import type { VerifyResult } from '../../shared/proposal-activities.js';
+import { emit } from '../frame/log.js';
+import { cut } from '../../shared/rules.js';
+import { groupOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
+import type { MergePhaseResult, PrepareWorktreeResult } from '../../shared/plan-activities.js';
+
+export const worktreeName = ({ id, runs, tree }: Pick<PhaseEntry, 'id' | 'runs' | 'tree'>): string =>
+  tree?.name ?? `${id}-${runs + 1}`;
+
+/** A phase beside others works in a worktree of its own and nowhere else. */
+export const lacksWorktree = ({ group }: PlanState, { worktree, tree }: PhaseEntry): boolean =>
+  worktree === null && (group.length > 1 || tree != null);
+
+const askAbout = (
+  state: PlanState,
+  id: PhaseId | null,
+  reason: 'engine_failed' | 'merge_conflict' | 'tests_failed',
+  message: string,
+) => ({
+  ...state,
+  asked: id,
+  ask: { reason, message: cut(state, message), files: [], subject: null },
+});
+
+export function onWorktree(state: PlanState, id: PhaseId, name: string, result: PrepareWorktreeResult): PlanState {
+  const made = state.worktrees.includes(name) ? state : { ...state, worktrees: [...state.worktrees, name] };
+  if (result.outcome === 'ready') {
+    const { workspace, base } = result;
+    return withPhase(made, id, {
+      worktree: { name, workspace },
+      ...(base === undefined ? {} : { tree: { name, base } }),
+    });
+  }
+  return askAbout(made, id, 'engine_failed', `the worktree of Phase ${phaseOf(state, id).number}: ${result.why}`);
+}
+
+const passed = ({ outcome }: VerifyResult): boolean => ['pass', 'pass_with_warnings', 'no_tests'].includes(outcome);
+
+/** Before the phases begin (`base`): where the tests fail already nothing is paid for. After the merges: do they still pass together? */
+export function onGroupVerified(state: PlanState, base: boolean, result: VerifyResult, now: number): PlanState {
+  if (base) {
+    if (passed(result)) return { ...state, baseTested: true, stage: 'jobs' };
+    const first = groupOf(state)[0]?.id ?? null;
+    return askAbout(state, first, 'engine_failed', `the tests fail before the phases begin: ${result.summary}`);
+  }
+  const { outcome, summary } = result;
+  const told = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });
+  if (passed(result)) return { ...told, mergedTested: true, stage: 'marking' };
+  return askAbout(told, null, 'tests_failed', `the merged phases fail their tests: ${summary}`);
+}
+
+export function onMerged(state: PlanState, id: PhaseId, result: MergePhaseResult, now: number): PlanState {
+  const { number } = phaseOf(state, id);
+  const free = { ...state, busyTries: 0, waiting: false };
+  switch (result.outcome) {
+    case 'busy':
+      return { ...state, busyTries: state.busyTries + 1, waiting: true };
+    case 'merged': {
+      const commits = result.commit === null ? state.commits : [...state.commits, result.commit];
+      const merged = { ...withPhase(free, id, { merged: true }), commits, mergedTested: false };
+      return emit(merged, now, { type: 'phase_merged', phase: number, commit: result.commit });
+    }
+    case 'conflict': {
+      const message = `Phase ${number} changed the same lines as a phase beside it: ${result.files.join(', ')}`;
+      return askAbout(free, id, 'merge_conflict', message);
+    }
+    case 'failed':
+      return askAbout(free, id, 'engine_failed', `Phase ${number} could not be merged: ${result.why}`);
+  }
+}
+
+/** `regenerate`: once more, from the branch as it is after the other merges. `manual`: a person has merged it. */
+export function settleMerge(state: PlanState, id: PhaseId, request: DecisionRequest): PlanState {
+  const phase = phaseOf(state, id);
+  const commits = state.commits.filter((commit) => !phase.commits.includes(commit));
+  const undone = { commits: [], worktree: null, tree: null, merged: false, job: null, result: null };
+  switch (request.answer) {
+    case 'regenerate':
+      return { ...withPhase(state, id, { ...undone, status: 'pending', note: request.note ?? null }), commits };
+    case 'skip': {
+      const why = 'its merge was skipped by a person';
+      return { ...withPhase(state, id, { ...undone, status: 'skipped', why, marked: false }), commits };
+    }
+    case 'manual':
+      return withPhase(state, id, { merged: true });
+    default:
+      return state;
+  }
+}

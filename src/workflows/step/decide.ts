@@ -1,0 +1,232 @@
+/** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
+import { seenWith, settledBy } from '../frame/decision-state.js';
+import {
+  namedFiles,
+  type Answer,
+  type DecisionPoint,
+  type DecisionRecord,
+  type DecisionRequest,
+  type PauseReason,
+} from '../../shared/decisions.js';
+import { answerOf } from '../../shared/validate-decision.js';
+import type { LimitName, Limits } from '../../shared/limits.js';
+import { unfinishedPaths, type Attempting, type FileEntry, type StepState, type Verdict } from './state.js';
+import type { SealedProposal } from '../../shared/proposal-activities.js';
+import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
+import { splitByFile } from './reduce-propose.js';
+import {
+  askAgain,
+  FRESH,
+  endAfterRollback,
+  endWithoutHost,
+  newBase,
+  settleReview,
+  tellSkipped,
+  withFiles,
+} from './transitions.js';
+import { emit, tryNow } from '../frame/log.js';
+import { byHand, settleConflict, settleTestsFailed, settleTestCommand, settleWhole } from './decide-conflict.js';
+
+const recordOf = (request: DecisionRequest, files: readonly string[], now: number): DecisionRecord => ({
+  answer: request.answer,
+  files,
+  note: request.note ?? null,
+  ...(request.select === undefined ? {} : { select: request.select }),
+  by: request.by,
+  at: now,
+  requestId: request.requestId,
+});
+
+/** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
+function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
+  const said = Object.entries(request.set ?? {}).filter(
+    ([name, value]) => isLimitName(state, name) && typeof value === 'number',
+  );
+  if (state.limits === null)
+    return said.length === 0 ? state : { ...state, earlyLimits: { ...state.earlyLimits, ...Object.fromEntries(said) } };
+  const limits: Record<LimitName, number | null> = { ...state.limits, ...Object.fromEntries(said) };
+  const reached = open.subject;
+  // Answered file by file, it is raised once.
+  const first = !Object.values(open.answered).includes('retry');
+  if (
+    first &&
+    request.answer === 'retry' &&
+    reached !== null &&
+    isLimitName(state, reached) &&
+    request.set?.[reached] === undefined
+  ) {
+    const now = limits[reached] ?? defaultChunks(state);
+    limits[reached] = now + (state.preflight?.limits[reached] ?? defaultChunks(state));
+  }
+  return { ...state, limits: limits satisfies Limits };
+}
+
+/** Folds a request that counts (see `judge`) into the state. */
+export const applyDecision = (
+  state: StepState,
+  request: DecisionRequest,
+  now: number,
+  withoutHost: boolean,
+): StepState => tellSkipped(state, fold(state, request, now, withoutHost));
+
+function fold(state: StepState, request: DecisionRequest, now: number, withoutHost: boolean): StepState {
+  const open = state.decision;
+  const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
+  if (request.answer === 'abort') return abortStep(seen, recordOf(request, [], now), now, withoutHost);
+  if (open === null) return tryNow(seen, request, now);
+  const unanswered = open.files.map((file) => file.path).filter((path) => answerOf(open, path) === undefined);
+  const wanted = namedFiles(request);
+  const named = wanted === undefined ? null : new Set(wanted);
+  const files = named === null ? unanswered : unanswered.filter((path) => named.has(path));
+  const told = emit(seen, now, {
+    type: 'decided',
+    decision: open.id,
+    answer: request.answer,
+    files: files.length,
+    by: `${request.by.name} (${request.by.from})`,
+  });
+  const answered = { ...open.answered, ...Object.fromEntries(files.map((path) => [path, request.answer])) };
+  const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
+  const records = [...state.pendingRecords, recordOf(request, files, now)];
+  const set = withSettings(told, open, request);
+  const effected = onward(perFile(set, open, request, files), now);
+  if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
+    return { ...effected, decision: { ...open, answered }, pendingRecords: records };
+  return settle(
+    emit(
+      {
+        ...effected,
+        ...settledBy(state, open, records, now),
+      },
+      now,
+      { type: 'decision_settled', decision: open.id, reason: open.reason },
+    ),
+    { ...open, answered },
+    request,
+    now,
+  );
+}
+
+/** Ends the step, whatever it does or waits for; an open decision is settled by it. */
+export function abortStep(state: StepState, record: DecisionRecord, now: number, withoutHost: boolean): StepState {
+  const open = state.decision;
+  const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
+  const closed = open === null ? {} : settledBy(state, open, [...state.pendingRecords, record], now);
+  const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, { type: 'abort_requested', by });
+  return withoutHost ? endWithoutHost(told, now) : endAfterRollback(told, now, 'aborted');
+}
+
+/** A call for all files goes on only while it is for all of them; after answers for some, the rest is asked for file by file. */
+function onward(state: StepState, now: number): StepState {
+  if (state.whole === null) return state;
+  const wanted = unfinishedPaths(state);
+  if (wanted.length === state.files.length) return state;
+  if (wanted.length > 0) return splitByFile(state, 'answered by file', now, wanted.length > 1);
+  return state.files.some((file) => file.status === 'failed') ? state : { ...state, whole: null };
+}
+
+/** Failures that say nothing about the answer of the model. */
+const ANSWER_STANDS: ReadonlySet<PauseReason> = new Set([
+  'engine_failed',
+  'model_unavailable',
+  'workspace_unreachable',
+]);
+
+/** What an answer does to the files it names, at once: the first verdict on a file stands. */
+function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest, files: readonly string[]): StepState {
+  const model = typeof request.set?.model === 'string' ? { model: request.set.model } : {};
+  const budget =
+    typeof request.set?.outputBudget_tokens === 'number'
+      ? { outputBudget_tokens: request.set.outputBudget_tokens }
+      : {};
+  const note = request.note === undefined ? {} : { note: request.note };
+  // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
+  // A smaller prompt is another request: the stored one would be sent again and be refused again.
+  const anew = ({ failure, draw }: Attempting): Partial<Attempting> => {
+    const stands = failure !== null && ANSWER_STANDS.has(failure.reason);
+    return { ...FRESH, draw: stands && request.set?.inputBudget_tokens === undefined ? draw : draw + 1 };
+  };
+  const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
+  const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
+    ...file,
+    status: answer === 'skip' ? 'skipped' : file.status,
+    verdict: { answer, decision: open.n, key: keys.get(file.path) ?? '' },
+  });
+  const change: Partial<Record<Answer, (file: FileEntry) => FileEntry>> = {
+    approve: (file) => verdict(file, 'approve'),
+    skip: (file) => (open.reason === 'approval' ? verdict(file, 'skip') : { ...file, status: 'skipped' }),
+    take_theirs: (file) => ({ ...file, status: 'skipped' }),
+    select: (file) =>
+      chosen(file, state.proposal, new Map(Object.entries(request.select ?? {})).get(file.path) ?? null),
+    revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: state.proposal?.diff ?? null }),
+    // At a limit the files were not asked yet: their next answer is the first one, not a new one.
+    retry: (file) => ({
+      ...(file.status === 'failed' ? askAgain(file, anew(file)) : file),
+      ...model,
+      ...budget,
+      ...note,
+    }),
+    manual: byHand,
+    // The host is back: the same answer is wanted, not a new one.
+    wait: (file) => (file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file),
+  };
+  const effect = change[request.answer];
+  if (effect === undefined) return state;
+  if (request.answer !== 'retry') return withFiles(state, files, effect);
+  // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
+  const again = state.whole?.status === 'failed' ? anew(state.whole) : {};
+  const whole = state.whole === null ? null : { ...state.whole, ...again, ...model, ...budget, ...note };
+  const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
+  return withFiles({ ...state, whole }, reached, effect);
+}
+
+/** The file as the next seal takes it: what was chosen of it, to be looked at again. */
+const chosen = (file: FileEntry, proposal: SealedProposal | null, changes: readonly number[] | null): FileEntry =>
+  proposal === null
+    ? file
+    : { ...file, verdict: null, pinned: { proposal: proposal.ref, diff: proposal.diff, changes } };
+
+/** Where something was chosen, all other files stay as this proposal has them (it may have been carried over to newer files). */
+function pinProposal(state: StepState, open: DecisionPoint): StepState {
+  const { proposal } = state;
+  if (proposal === null || !Object.values(open.answered).includes('select')) return state;
+  const sealed = new Set(proposal.files.map((file) => file.path));
+  return withFiles(state, 'all', (file) => {
+    const stays =
+      sealed.has(file.path) && file.status === 'done' && !file.manual && answerOf(open, file.path) !== 'select';
+    return stays ? { ...file, pinned: { proposal: proposal.ref, diff: proposal.diff, changes: null } } : file;
+  });
+}
+
+/** Every file of the decision has its answer: what follows. */
+function settle(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
+  const answers = new Set(Object.values(open.answered));
+  switch (open.reason) {
+    case 'approval':
+      if (answers.has('revise')) return { ...pinProposal(state, open), stage: 'propose', proposal: null };
+      if (answers.has('select')) return { ...pinProposal(state, open), stage: 'seal', proposal: null };
+      return settleReview(state, now);
+    case 'conflict':
+    case 'hook_changed':
+      return settleConflict(state, open, request, now);
+    case 'tests_failed':
+      return settleTestsFailed(state, open, request, now);
+    case 'test_command':
+      return settleTestCommand(state, open, request);
+    case 'estimate':
+      return settleWhole({ ...state, estimateAnswered: true }, request, now);
+    case 'workspace_unreachable':
+      return state;
+    case 'blob_lost': {
+      // What was picked is kept; an answer that was lost while picking is asked for anew.
+      const anew = { ...state, pickDraw: state.pickDraw + 1 };
+      // The files as they are now hold what was applied: the new base is the one from before.
+      return anew.applications.length > 0 && anew.commit === null
+        ? { ...anew, stage: 'rollback', afterRollback: 'new_base' }
+        : newBase(anew);
+    }
+    default:
+      // Failed files and limits: decided per file, or for the step where no file is named.
+      return open.files.length === 0 ? settleWhole(state, request, now) : state;
+  }
+}

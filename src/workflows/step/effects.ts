@@ -1,0 +1,263 @@
+/**
+ * The next move of an edit step, from its state alone. The workflow performs it and folds what came of it into the state
+ * (reduce.ts); nothing here knows a file, a model or a clock other than the workflow's own.
+ */
+import type { Limits } from '../../shared/limits.js';
+import type { PauseReason, Pause } from '../../shared/decisions.js';
+import type { PinnedFiles } from '../../shared/proposal-activities.js';
+import type { BlobRef } from '../../shared/ids.js';
+import { outageMove } from '../../shared/outage.js';
+import { defaultChunks } from '../../shared/rules.js';
+import {
+  approvedPaths,
+  isUnfinished,
+  undecidedPaths,
+  unfinishedPaths,
+  type Attempting,
+  type StepState,
+} from './state.js';
+import { tokensOf } from '../../shared/usage.js';
+import { busyWait_ms } from '../frame/log.js';
+
+export interface Chunk {
+  /** Path, or `*` for the whole step. */
+  readonly file: string;
+  readonly seq: number;
+  readonly total: number;
+  readonly attempt: Attempting;
+  /** Heads of the chain of accepted results when it started. */
+  readonly heads: readonly BlobRef[];
+}
+export type Move =
+  | { readonly kind: 'preflight' }
+  | { readonly kind: 'pick' }
+  | { readonly kind: 'brief' }
+  | { readonly kind: 'propose'; readonly chunks: readonly Chunk[] }
+  | { readonly kind: 'seal' }
+  | { readonly kind: 'approve_by_policy' }
+  | { readonly kind: 'apply'; readonly files: readonly string[]; readonly releaseAfter: boolean }
+  | { readonly kind: 'rebase' }
+  | { readonly kind: 'verify'; readonly timeout_s: number; readonly releaseOnPass: boolean }
+  | { readonly kind: 'rollback' }
+  | { readonly kind: 'commit' }
+  /** Open a decision point. */
+  | { readonly kind: 'pause'; readonly pause: Pause }
+  /** A decision point is open: wait for its answers. */
+  | { readonly kind: 'await_decision' }
+  /** Wait before asking again for a busy workspace. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** Wait for a model that is down. */
+  | { readonly kind: 'back_off'; readonly ms: number }
+  | { readonly kind: 'finish' };
+
+const pause = (
+  reason: PauseReason,
+  message: string,
+  paths: readonly string[] = [],
+  subject: string | null = null,
+): Move => ({
+  kind: 'pause',
+  pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
+});
+
+/** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. One for a file that goes calls nobody. */
+const callsUsed = ({ chunksUsed, unanswered = 0, editCalls = 0, files }: StepState): number =>
+  Math.max(
+    chunksUsed - unanswered - files.filter(({ deletes, status }) => deletes === true && status === 'done').length,
+    editCalls,
+  );
+
+function limitReached(state: StepState, now: number): Move | null {
+  const { limits, usage } = state;
+  if (limits === null) return null;
+  const waiting = unfinishedPaths(state);
+  const tokens = tokensOf(usage);
+  if (limits.budget_tokens !== null && tokens >= limits.budget_tokens)
+    return pause('budget', `${tokens} tokens used; budget_tokens is ${limits.budget_tokens}`, waiting, 'budget_tokens');
+  if (limits.budget_usd !== null && usage.usd !== null && usage.usd >= limits.budget_usd)
+    return pause(
+      'budget',
+      `${usage.usd.toFixed(4)} US dollars used; budget_usd is ${limits.budget_usd}`,
+      waiting,
+      'budget_usd',
+    );
+  // A run that began under an earlier version does not know it.
+  const budget_calls = (limits as Partial<Limits>).budget_calls ?? null;
+  if (budget_calls !== null && usage.calls >= budget_calls)
+    return pause('budget', `${usage.calls} model calls used; budget_calls is ${budget_calls}`, waiting, 'budget_calls');
+  const seconds = (now - state.startedAt - state.pausedFor_ms) / 1000;
+  if (limits.wallClock_s !== null && seconds >= limits.wallClock_s)
+    return pause(
+      'budget',
+      `${Math.round(seconds)} s used; wallClock_s is ${limits.wallClock_s}`,
+      waiting,
+      'wallClock_s',
+    );
+  const maxChunks = limits.maxTotalChunks ?? defaultChunks(state);
+  const used = callsUsed(state);
+  if (used >= maxChunks)
+    return pause('chunk_limit', `${used} edit calls used; maxTotalChunks is ${maxChunks}`, waiting, 'maxTotalChunks');
+  return null;
+}
+
+function proposeMove(state: StepState, now: number): Move {
+  const pending = state.files.filter(isUnfinished);
+  const first = pending[0];
+  if (first !== undefined) {
+    const limited = limitReached(state, now);
+    if (limited !== null) return limited;
+    const waiting = outageMove(state, now);
+    if (waiting?.kind === 'pause') return pause(waiting.pause.reason, waiting.pause.message, unfinishedPaths(state));
+    if (waiting !== null) return waiting;
+    const seq = state.chunksUsed + 1;
+    if (state.whole !== null)
+      return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: state.whole, heads: state.accepted }] };
+    if (state.briefWanted && state.brief === null) return { kind: 'brief' };
+    const maxChunks = state.limits?.maxTotalChunks ?? defaultChunks(state);
+    // Whether a model is back is tried with one call.
+    const most = state.outage === undefined ? (state.limits?.concurrency ?? 1) : 1;
+    const width = Math.min(most, maxChunks - callsUsed(state));
+    return {
+      kind: 'propose',
+      chunks: pending.slice(0, width).map((file, index) => ({
+        file: file.path,
+        seq: seq + index,
+        total: state.files.length,
+        attempt: file,
+        heads: state.accepted,
+      })),
+    };
+  }
+  const failed = state.files.filter((file) => file.status === 'failed');
+  const worst = failed[0];
+  if (worst !== undefined) {
+    const files = failed.map((file) => ({
+      path: file.path,
+      reason: file.failure?.reason ?? ('engine_failed' as const),
+      message: file.failure?.message ?? 'failed',
+    }));
+    const reason = files[0]?.reason ?? 'engine_failed';
+    const message = `${failed.length} of ${state.files.length} files could not be edited: ${files[0]?.message ?? ''}`;
+    return { kind: 'pause', pause: { reason, message, files, subject: null } };
+  }
+  return { kind: 'seal' };
+}
+
+const SAME_BYTES = 'the tests failed with these very bytes before';
+
+function reviewMove(state: StepState): Move {
+  const proposal = state.proposal;
+  if (proposal === null) return { kind: 'seal' };
+  const undecided = undecidedPaths(state);
+  if (undecided.length > 0) {
+    const auto = state.preflight?.approval === 'auto';
+    // Told, not asked about: under `approval: auto` the tests fail once more, and `tests_failed` has the answers that help.
+    if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
+    const failedBefore = state.failedProposals?.includes(proposal.id) === true ? [SAME_BYTES] : [];
+    const told = failedBefore.length === 0 ? 'the proposal is ready' : `the proposal is ready, but ${SAME_BYTES}`;
+    const why = auto
+      ? `approval is auto, but a person must look: ${[...failedBefore, ...proposal.mustAsk].join('; ')}`
+      : told;
+    const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
+    const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
+    return pause(
+      'approval',
+      `${why}: ${proposal.files.length} ${proposal.files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines`,
+      undecided,
+    );
+  }
+  return { kind: 'finish' };
+}
+
+export const wantsVerify = (state: StepState): boolean => state.testCommands.length > 0 && !state.incomplete;
+export const wantsCommit = (state: StepState): boolean => (state.preflight?.commitMessage ?? null) !== null;
+
+/** Paths on disk through this step's applications. */
+export const appliedPaths = (state: StepState): readonly string[] => state.applications.flatMap((done) => done.files);
+
+/**
+ * Paths of the proposal to apply now: approved, not skipped since, not applied yet. What a person changed on top of an earlier
+ * application is applied (that is, recorded) with this proposal too.
+ */
+export const pathsToApply = (state: StepState): readonly string[] => {
+  const byHand = new Set(state.files.filter((file) => file.manual).map((file) => file.path));
+  const skipped = new Set(state.files.filter((file) => file.status === 'skipped').map((file) => file.path));
+  const applied = new Set(appliedPaths(state));
+  const now = new Set(
+    state.applications.filter((done) => done.proposal === state.proposal?.ref).flatMap((done) => done.files),
+  );
+  return approvedPaths(state).filter(
+    (path) => !skipped.has(path) && !(byHand.has(path) ? now.has(path) : applied.has(path)),
+  );
+};
+
+/** What a seal leaves out (skipped, failed, applied already), and what it takes from the disk as a person left it. */
+export const leftOut = (
+  state: StepState,
+): { readonly exclude: readonly string[]; readonly manual: readonly string[] } => {
+  const applied = new Set(appliedPaths(state));
+  const out = state.files.filter((file) => file.status !== 'done' || (applied.has(file.path) && !file.manual));
+  const manual = state.files.filter((file) => file.manual && file.status === 'done');
+  return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
+};
+
+/** What a seal takes from earlier proposals, by proposal; undefined: nothing, as in runs in which nobody chose among changes. */
+export const pinnedFiles = (state: StepState): readonly PinnedFiles[] | undefined => {
+  const { exclude, manual } = leftOut(state);
+  const out = new Set([...exclude, ...manual]);
+  const groups = new Map<BlobRef, { readonly diff: BlobRef; readonly files: PinnedFiles['files'][number][] }>();
+  for (const { path, pinned } of state.files) {
+    if (pinned === undefined || out.has(path)) continue;
+    const group = groups.get(pinned.proposal) ?? { diff: pinned.diff, files: [] };
+    group.files.push({ path, changes: pinned.changes });
+    groups.set(pinned.proposal, group);
+  }
+  return groups.size === 0 ? undefined : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
+};
+
+export function nextMove(state: StepState, now: number): Move {
+  if (state.stage === 'closed') return { kind: 'finish' };
+  if (state.decision !== null) return { kind: 'await_decision' };
+  if (state.ask !== null) return { kind: 'pause', pause: state.ask };
+  switch (state.stage) {
+    case 'preflight':
+      return { kind: 'preflight' };
+    case 'pick':
+      return outageMove(state, now) ?? { kind: 'pick' };
+    case 'propose': {
+      const ready = state.preflight;
+      if (ready !== null && !state.testAnswered && ready.test.found !== null)
+        return pause(
+          'test_command',
+          `the project's own test command was found: ${ready.test.found}`,
+          [],
+          ready.test.found,
+        );
+      if (ready !== null && !state.estimateAnswered && ready.overEstimate.length > 0)
+        return pause('estimate', ready.overEstimate.join('; '));
+      return proposeMove(state, now);
+    }
+    case 'seal':
+      return { kind: 'seal' };
+    case 'review':
+      return reviewMove(state);
+    case 'apply':
+      if (state.busySince !== null)
+        return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };
+      return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && !wantsCommit(state) };
+    case 'rebase':
+      return { kind: 'rebase' };
+    case 'verify': {
+      const limit = state.limits?.testTimeout_s ?? 600;
+      return {
+        kind: 'verify',
+        timeout_s: state.transientRetried ? limit * 2 : limit,
+        releaseOnPass: !wantsCommit(state),
+      };
+    }
+    case 'rollback':
+      return { kind: 'rollback' };
+    case 'commit':
+      return { kind: 'commit' };
+  }
+}

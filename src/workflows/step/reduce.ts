@@ -1,0 +1,209 @@
+/**
+ * The one reducer of an edit step: facts (what an activity returned, what a person decided) in, the next state out. Pure and
+ * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
+ */
+import type { StepUsage } from '../../shared/usage.js';
+import { abortStep, applyDecision } from './decide.js';
+import type { DecisionRequest, PauseReason, Pause } from '../../shared/decisions.js';
+import { pathsToApply, type Chunk } from './effects.js';
+import { answeredAgain, waited } from '../../shared/outage.js';
+import type {
+  ApplyResult,
+  CommitResult,
+  NotYet,
+  RebaseResult,
+  RollbackResult,
+  SealResult,
+  VerifyResult,
+} from '../../shared/proposal-activities.js';
+import type { BriefResult, PickResult, PreflightResult, ProposeResult } from '../../shared/step-activities.js';
+import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
+import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
+import { decisionId } from '../frame/decision-state.js';
+import type { FileEntry, StepState, Verdict } from './state.js';
+import { close, progressOf, settleReview, withFiles } from './transitions.js';
+import { emit, keepIgnored, noProgress, onModelDown } from '../frame/log.js';
+import { answersTo, cut } from '../../shared/rules.js';
+
+export type Fact =
+  | { readonly type: 'preflighted'; readonly result: PreflightResult }
+  | { readonly type: 'picked'; readonly result: PickResult }
+  | { readonly type: 'briefed'; readonly result: BriefResult }
+  | { readonly type: 'chunk_started'; readonly chunk: Chunk }
+  /** `everyCall`: calls of the chunk that were cut off count against `maxTotalChunks` too. */
+  | { readonly type: 'proposed'; readonly chunk: Chunk; readonly result: ProposeResult; readonly everyCall?: boolean }
+  /** Usage of the whole step by the journal; null: it could not be counted. */
+  | { readonly type: 'tallied'; readonly usage: StepUsage | null }
+  | { readonly type: 'sealed'; readonly result: SealResult | NotYet }
+  | { readonly type: 'approved_by_policy' }
+  | { readonly type: 'applied'; readonly result: ApplyResult }
+  | { readonly type: 'waited' }
+  | { readonly type: 'rebased'; readonly result: RebaseResult }
+  | { readonly type: 'verified'; readonly result: VerifyResult | NotYet }
+  | { readonly type: 'rolled_back'; readonly result: RollbackResult }
+  | { readonly type: 'committed'; readonly result: CommitResult | NotYet }
+  | { readonly type: 'paused'; readonly pause: Pause }
+  /** `withoutHost`: an abort waits for no work on the host. */
+  | { readonly type: 'decided'; readonly request: DecisionRequest; readonly withoutHost?: boolean }
+  | { readonly type: 'ignored'; readonly what: string; readonly why: string }
+  | {
+      readonly type: 'activity_failed';
+      readonly activity: string;
+      readonly chunk: Chunk | null;
+      readonly reason: PauseReason;
+      readonly message: string;
+    }
+  /** So many moves in a row waited for nothing. */
+  | { readonly type: 'no_progress'; readonly moves: number }
+  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean }
+  | { readonly type: 'finished' };
+
+// ---------------------------------------------------------------------------------------------------------------------- decisions
+function onPaused(state: StepState, wanted: Pause, now: number): StepState {
+  const n = state.nextDecision;
+  const proposalId = state.proposal?.id ?? null;
+  const id = decisionId(state, proposalId);
+  // Before the files are known nobody can have changed them by hand.
+  const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
+  const answers = answersTo(state, wanted.reason).filter((answer) =>
+    answer === 'manual' ? state.preflight !== null : answer !== 'select' || inPart,
+  );
+  const opened: StepState = {
+    ...state,
+    ask: null,
+    // Whoever was asked answers for the outage, too: what comes next is tried at once.
+    outage: undefined,
+    nextDecision: n + 1,
+    decision: {
+      id,
+      n,
+      reason: wanted.reason,
+      message: wanted.message,
+      files: wanted.files,
+      accepts: [...answers, 'abort'],
+      proposalId,
+      answered: {},
+      openedAt: now,
+      subject: wanted.subject,
+    },
+  };
+  return emit(opened, now, {
+    type: 'edit_step_paused',
+    reason: wanted.reason,
+    progress: progressOf(state),
+    decision: id,
+  });
+}
+
+function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activity_failed' }>, now: number): StepState {
+  const told = emit(state, now, {
+    type: 'activity_failed',
+    activity: fact.activity,
+    message: cut(state, fact.message),
+  });
+  const message = cut(state, `${fact.activity}: ${fact.message}`);
+  if (fact.chunk !== null) return failChunk(told, fact.chunk, fact.reason, message, now);
+  // A new base does not help what must be put back first.
+  const reason = state.stage === 'rollback' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+  const applying =
+    fact.activity === 'apply' && reason === 'engine_failed' && state.proposal !== null
+      ? { proposal: state.proposal.ref, decision: state.approvalNumber, files: pathsToApply(state) }
+      : state.applying;
+  return { ...told, applying, ask: { reason, message, files: [], subject: null } };
+}
+
+/** The same move comes next: the wait was in the activity. */
+const onNoTurn = (state: StepState, activity: string, now: number): StepState =>
+  emit(state, now, { type: 'warning', message: `${activity} waits for its turn: commands of other runs are at work` });
+
+const policyVerdict = (state: StepState): StepState => {
+  const n = state.nextDecision;
+  const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
+  const approved = withFiles({ ...state, nextDecision: n + 1 }, [...keys.keys()], (file): FileEntry => {
+    const key = keys.get(file.path) ?? '';
+    const standing = file.verdict?.key === key;
+    const verdict: Verdict = { answer: 'approve', decision: n, key };
+    return standing ? file : { ...file, verdict };
+  });
+  return approved;
+};
+
+/** Folds one fact into the state. `now` is workflow time, ms since the epoch. */
+export function reduce(state: StepState, fact: Fact, now: number): StepState {
+  switch (fact.type) {
+    case 'preflighted':
+      return onPreflight(state, fact.result, now);
+    case 'picked': {
+      if (fact.result.outcome === 'failed' && fact.result.down !== undefined)
+        return onModelDown(state, fact.result.down, 'pick', now);
+      const paid = spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage);
+      if (fact.result.outcome === 'failed') {
+        const { reason, message } = fact.result;
+        return { ...paid, ask: { reason, message: cut(state, message), files: [], subject: null } };
+      }
+      const told = emit(paid, now, { type: 'files_picked', file_count: fact.result.paths.length });
+      return { ...told, stage: 'preflight', picked: fact.result.paths, snapshotNumber: state.snapshotNumber + 1 };
+    }
+    case 'briefed': {
+      if (fact.result.down !== undefined) return onModelDown(state, fact.result.down, 'brief', now);
+      const paid = {
+        ...spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage),
+        brief: fact.result.brief,
+        briefWanted: fact.result.brief !== null,
+      };
+      return fact.result.message === null
+        ? emit(paid, now, { type: 'brief_ready' })
+        : emit(paid, now, { type: 'warning', message: cut(state, fact.result.message) });
+    }
+    case 'chunk_started':
+      return onChunkStarted(state, fact.chunk, now);
+    case 'proposed':
+      return onProposed(state, fact, now);
+    case 'tallied':
+      return onTallied(state, fact.usage, now);
+    case 'sealed':
+      return fact.result.outcome === 'busy' ? onNoTurn(state, 'seal', now) : onSealed(state, fact.result, now);
+    case 'approved_by_policy':
+      return settleReview(
+        emit(policyVerdict(state), now, {
+          type: 'decided',
+          decision: decisionId(state, state.proposal?.id),
+          answer: 'approve',
+          files: state.proposal?.files.length ?? 0,
+          by: 'policy (approval: auto)',
+        }),
+        now,
+      );
+    case 'applied':
+      return onApplied(state, fact.result, now);
+    case 'waited':
+      return { ...state, busySince: null, ...waited(state, now) };
+    case 'rebased':
+      return onRebased(state, fact.result, now);
+    case 'verified':
+      return fact.result.outcome === 'busy' ? onNoTurn(state, 'verify', now) : onVerified(state, fact.result, now);
+    case 'rolled_back':
+      return onRolledBack(state, fact.result, now);
+    case 'committed':
+      return fact.result.outcome === 'busy' ? onNoTurn(state, 'commit', now) : onCommitted(state, fact.result, now);
+    case 'paused':
+      return onPaused(state, fact.pause, now);
+    case 'decided':
+      return applyDecision(state, fact.request, now, fact.withoutHost === true);
+    case 'ignored':
+      return keepIgnored(state, fact, now);
+    case 'activity_failed':
+      return onActivityFailed(state, fact, now);
+    case 'no_progress': {
+      const message = noProgress(fact.moves, state.stage);
+      return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+    }
+    case 'abort': {
+      const by = { name: fact.by, from: '' };
+      const record = { answer: 'abort', files: [], note: null, by, at: now, requestId: '' } as const;
+      return abortStep(state, record, now, fact.withoutHost === true);
+    }
+    case 'finished':
+      return state.outcome === null ? close(state, now, 'failed') : state;
+  }
+}

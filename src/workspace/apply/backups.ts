@@ -1,0 +1,156 @@
+/**
+ * Keep files: what stood under a target at the moment it was taken away. Rule of this module: no name is removed unless its bytes
+ * are the base or the result (both in the blob store), lie under the target, or have been put into the blob store.
+ */
+import { join } from 'node:path';
+import type { BlobRef } from '../../shared/ids.js';
+import {
+  isAt,
+  look,
+  PERMISSIONS,
+  type Seen,
+  type PlannedFile,
+  type TransactionPlan,
+  type TransactionRecord,
+} from './record.js';
+import { fileAt, readKeepName, targetDirs, targetPaths } from './paths.js';
+import { refOf } from '../../system/hash.js';
+import { orNull, unlinkIfThere } from '../../system/durable.js';
+import { errnoOf, linksFail, type Sys } from '../../system/sys.js';
+import type { BlobStore } from '../../stores/ports.js';
+
+const RESTORES = 20; // bound: Saves of a person in a row, during one restore, before ours gives way to the blob store.
+
+/** One attempt's way through one plan. */
+export interface Drive {
+  readonly sys: Sys;
+  readonly blobs: BlobStore;
+  readonly plan: TransactionPlan;
+  readonly record: TransactionRecord;
+  readonly attempt: string;
+  /** Attempts that may still be at work: their keep files are theirs to settle. */
+  readonly isLive: (attempt: string) => boolean;
+  /** Counts this attempt's keep files. */
+  readonly nextKeep: () => number;
+}
+
+/** Until it is whole, an exclusive copy has this mode (see Sys.copyExclusive). */
+const COPYING = 0o600;
+
+/** A copy of the result that an attempt did not finish: on filesystems without links only. */
+export const isUnfinishedCopy = async (drive: Drive, file: PlannedFile, seen: Seen): Promise<boolean> => {
+  if (file.result === null || seen.kind !== 'file' || (seen.stat.mode & 0o7777) !== COPYING) return false;
+  if (!(await drive.record.isCopying())) return false;
+  const result = await drive.blobs.get(file.result.ref);
+  return Buffer.from(seen.bytes).equals(result.subarray(0, seen.bytes.length));
+};
+
+/**
+ * Gives the kept file its path back without touching what stands there: `taken` where something does. Without links a directory
+ * or file is renamed when the path is free at that moment; a copy could be cut off in the middle.
+ */
+export const putBack = async ({ sys }: Drive, keep: string, target: string): Promise<'back' | 'taken' | 'gone'> => {
+  try {
+    await sys.link(keep, target);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'EEXIST') return 'taken';
+    if (code === 'ENOENT') return 'gone';
+    if (!linksFail(error)) throw error;
+    if ((await orNull(sys.lstat(target))) !== null) return 'taken';
+    await sys.rename(keep, target);
+    return 'back';
+  }
+  await unlinkIfThere(sys, keep);
+  return 'back';
+};
+
+/**
+ * Keep files in the directories of all targets, by the index of their file, the one taken last first. `settle`: only those that
+ * are ours to settle.
+ */
+export const listKeeps = async (
+  drive: Drive,
+  whose: 'settle' | 'all',
+): Promise<ReadonlyMap<number, readonly string[]>> => {
+  const { sys, plan } = drive;
+  const found: { index: number; path: string; changed_ns: bigint }[] = [];
+  for (const dir of targetDirs(plan)) {
+    for (const name of (await orNull(sys.readdir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR'])) ?? []) {
+      const keep = readKeepName(plan, name);
+      if (keep === null) continue;
+      if (whose === 'settle' && keep.attempt !== drive.attempt && drive.isLive(keep.attempt)) continue;
+      const path = join(plan.workspace, dir, name);
+      const stat = await orNull(sys.lstat(path));
+      if (stat !== null) found.push({ index: keep.index, path, changed_ns: stat.changed_ns });
+    }
+  }
+  found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
+  const byIndex = new Map<number, string[]>();
+  for (const { index, path } of found) byIndex.set(index, [...(byIndex.get(index) ?? []), path]);
+  return new Map([...byIndex].sort(([a], [b]) => a - b));
+};
+
+/** Does what the bytes of a keep file ask for. After this it is gone, except where no blob can hold it (a directory). */
+export const settleKeep = async (drive: Drive, index: number, keep: string): Promise<void> => {
+  const file = fileAt(drive.plan, index);
+  const { target } = targetPaths(drive.plan, index);
+  const seen = await look(drive.sys, keep);
+  if (seen.kind === 'absent') return;
+  if (file.base !== null && seen.kind === 'file' && isAt(seen, file.base)) {
+    await discard(drive, index, keep, file.base.ref);
+  } else if (file.result !== null && seen.kind === 'file' && isAt(seen, file.result)) {
+    // Another attempt's finished work, taken by mistake.
+    if ((await putBack(drive, keep, target)) === 'taken') await discard(drive, index, keep, file.result.ref);
+  } else if (await isUnfinishedCopy(drive, file, seen)) {
+    await unlinkIfThere(drive.sys, keep);
+  } else {
+    await restoreTheirs(drive, index, keep);
+  }
+};
+
+/** Removes a keep file whose bytes are `ref`; what a writer with an open handle adds in that moment goes back to the path. */
+const discard = async (drive: Drive, index: number, keep: string, ref: BlobRef): Promise<void> => {
+  const { sys, plan } = drive;
+  const before = await orNull(sys.lstat(keep));
+  const bytes = await orNull(sys.unlinkReading(keep));
+  if (before === null || bytes === null || refOf(bytes) === ref) return;
+  const again = targetPaths(plan, index).keep(drive.attempt, drive.nextKeep());
+  await sys.writeExclusive(again, bytes, { mode: before.mode });
+  await restoreTheirs(drive, index, again);
+};
+
+/** A person's bytes go back to the path: over ours, but under anything that they saved later, which sends these to the blob store. */
+const restoreTheirs = async (drive: Drive, index: number, keep: string): Promise<void> => {
+  const { sys, plan } = drive;
+  const file = fileAt(drive.plan, index);
+  const { target, keep: keepName } = targetPaths(plan, index);
+  const ours: string[] = [];
+  for (let restore = 0; restore < RESTORES; restore++) {
+    if ((await putBack(drive, keep, target)) !== 'taken') break;
+    const second = keepName(drive.attempt, drive.nextKeep());
+    if ((await orNull(sys.rename(target, second).then(() => true))) === null) continue;
+    const seen = await look(sys, second);
+    if (isAt(seen, file.result) || isAt(seen, file.base)) {
+      ours.push(second);
+      continue;
+    }
+    if ((await putBack(drive, second, target)) === 'taken') await saveAside(drive, file, second);
+    await saveAside(drive, file, keep);
+    break;
+  }
+  if ((await orNull(sys.lstat(keep))) !== null) await saveAside(drive, file, keep);
+  for (const second of ours) await settleKeep(drive, index, second);
+};
+
+/** Into the blob store, with a note in the record that the outcome tells the person. */
+export const saveAside = async (drive: Drive, file: PlannedFile, path: string): Promise<void> => {
+  const seen = await look(drive.sys, path);
+  if (seen.kind !== 'file') return; // A directory or link stays under its keep name; the outcome names it.
+  const ref = await drive.blobs.put(seen.bytes);
+  await drive.record.putSaved({ path: file.path, ref });
+  await unlinkIfThere(drive.sys, path);
+};
+
+/** Mode of a new result: the proposal's permissions with the special bits of the file it replaces. */
+export const resultMode = (file: PlannedFile): number => ((file.result?.mode ?? 0) & PERMISSIONS) | file.special;

@@ -1,0 +1,211 @@
+/** The apply engine: lease, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
+import { join } from 'node:path';
+import { fail, problem, ProblemError, checkVersion } from '../../shared/problems.js';
+import { isStepKey } from '../../shared/ids.js';
+import { again, outcomeOf, undone } from './repeat.js';
+import { checkFiles, takeBack } from './prepare.js';
+import { freshId } from './paths.js';
+import { ownProcess, type ProcessIdentity } from '../../system/process.js';
+import { isOpen, openRecord, recordName, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
+import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './transaction.js';
+import { proposalIdOf } from '../proposal.js';
+import { endLease } from './lock-owners.js';
+import { homePaths } from '../../stores/home.js';
+import { createLeaseKeeper, type HeldTaking, type LeaseKeeper } from './lock.js';
+import { recoverAll } from './recover.js';
+import { rollBack, rollbackName } from './rollback.js';
+import { onDisk, orNull, readJson } from '../../system/durable.js';
+import { realSys, type Sys } from '../../system/sys.js';
+import type { ApplyEngine, ApplyOutcome, ApplyRequest, LeaseHolder, StillOurs } from '../ports.js';
+import type { BlobStore } from '../../stores/ports.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+
+export interface ApplyEngineOptions {
+  /** As resolveHome gives it. */
+  readonly home: string;
+  readonly blobs: BlobStore;
+  readonly sys?: Sys;
+  readonly leases?: LeaseKeeper;
+  /** Who we are to other processes; found out unless told. */
+  readonly process?: ProcessIdentity;
+  /** How long another live attempt at the same record is waited for before it is joined. */
+  readonly patience_ms?: number;
+}
+
+export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
+  const { home, blobs, sys = realSys, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
+  const leases = options.leases ?? createLeaseKeeper({ home, sys });
+  let identity: Promise<ProcessIdentity> | null =
+    options.process === undefined ? null : Promise.resolve(options.process);
+  const parts = async (stillOurs: StillOurs = () => undefined): Promise<EngineParts> => {
+    const process = await (identity ??= ownProcess(sys));
+    return { sys, blobs, process, patience_ms, leases, stillOurs, transactions: homePaths(home).transactions };
+  };
+
+  return {
+    apply: async (request, stillOurs) => {
+      checkRequest(request);
+      const work = async () => applyOnce(await parts(stillOurs), home, request);
+      return onDisk(`Applying to ${request.workspace}`, work);
+    },
+    rollback: async (request, stillOurs) => {
+      checkRequest(request);
+      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(stillOurs), request));
+    },
+    rollbackRecorded: async (request) => {
+      if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is no step key.`);
+      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
+    },
+    releaseLease: (workspace, stepKey, number) => leases.release(workspace, stepKey, number),
+    holdLease: async (workspace, stepKey, holder, stillOurs) => {
+      const engine = await parts(stillOurs);
+      engine.stillOurs();
+      const held = await leases.take(workspace, stepKey, holder);
+      if (held.outcome === 'held') await checkInTime(engine, workspace, held);
+      return held;
+    },
+    readLease: (workspace) => leases.read(workspace),
+    endLease: (workspace, holder, finished) =>
+      onDisk(`The lease of ${workspace}`, async () => endLease(await parts(), leases, workspace, holder, finished)),
+    recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
+  };
+};
+
+/** Requests come through histories and JSON: what names files and records is checked again. */
+const checkRequest = (request: ApplyRequest): void => {
+  const { stepKey, proposalId, proposal, decision, files } = request;
+  if (!isStepKey(stepKey)) fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
+  if (!Number.isSafeInteger(decision) || decision < 0) fail('internal', `${decision} is no number of a decision.`);
+  // What was reviewed is what is applied.
+  if (proposalIdOf(proposal) !== proposalId)
+    fail('internal', `The proposal does not have the id ${proposalId} that was approved.`);
+  const known = new Set(proposal.files.map((file) => file.path));
+  const unknown = files.find((path) => !known.has(path));
+  if (unknown !== undefined) fail('internal', `${unknown} is not in the proposal ${proposalId}.`);
+};
+
+const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest): Promise<ApplyOutcome> => {
+  const { sys, transactions, leases, stillOurs } = parts;
+  const { stepKey, proposalId, decision, workspace } = request;
+  const record = openRecord(sys, transactions, recordName(stepKey, proposalId, decision));
+  const { closed } = await record.load();
+  if (closed !== null) return again(sys, record, closed);
+  if (await record.isUndone()) return undone(request);
+
+  const root = await orNull(sys.realpath(workspace));
+  if (root === null) return { outcome: 'failed', problem: problem('disk', `The workspace ${workspace} is not there.`) };
+  if (`${root}/`.startsWith(`${home}/`))
+    return {
+      outcome: 'failed',
+      problem: problem('home_unusable', `The workspace ${root} lies in Emend's home ${home}.`),
+    };
+  stillOurs();
+  const held = await leases.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
+  if (held.outcome === 'failed') return held;
+  if (held.outcome === 'busy') return { outcome: 'busy', holder: held.holder };
+  await checkInTime(parts, root, held);
+  const stands = async (): Promise<boolean> => {
+    stillOurs();
+    return held.stands();
+  };
+
+  const done = await asAttempt((attempt) =>
+    transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
+      const checked = await checkFiles(sys, parts.blobs, { root, home }, request);
+      if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
+      const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
+      const { files, dirs } = checked;
+      const plan = {
+        v: 1,
+        kind: 'apply',
+        ...ids,
+        workspace: root,
+        lease: held.lease,
+        files,
+        dirs,
+        dropDirs: [],
+      } as const;
+      return { ok: true, plan, checked, stands };
+    }).catch((error: unknown) => openOrFailed(parts, record, attempt, error, root)),
+  );
+  if (done.outcome === 'closed') {
+    // Another attempt was quicker and its lease has ended: the one that this late attempt took holds nothing.
+    if (held.taken && done.closed.lease.number !== held.lease.number)
+      await leases.release(root, stepKey, held.lease.number);
+    return outcomeOf(record, done.closed);
+  }
+  // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
+  const released = releaseIfIdle(parts, root, held.lease);
+  // On a disk that takes nothing, the failure is what a person must hear of; the next attempt or the run's end gives the lease back.
+  await (done.outcome === 'failed' ? released.catch(() => undefined) : released);
+  return done;
+};
+
+/**
+ * Throws where the attempt was given up while it took the lease. Where the attempt in its place works under that, it is not ours to end;
+ * else nobody would.
+ */
+const checkInTime = async (parts: EngineParts, root: string, { lease, taken }: HeldTaking): Promise<void> => {
+  try {
+    parts.stillOurs();
+  } catch (late) {
+    if (taken && !(await plansUnder(parts, lease.stepKey, lease)))
+      await parts.leases.release(root, lease.stepKey, lease.number);
+    throw late;
+  }
+};
+
+const failedAt = (error: unknown, root: string) => ({ outcome: 'failed', problem: problemOf(error, root) }) as const;
+
+/** After an error: an outcome where nothing was written and nothing will be, else thrown on, as the record must be gone on with. */
+const openOrFailed = async (
+  { sys }: EngineParts,
+  record: TransactionRecord,
+  attempt: string,
+  error: unknown,
+  root: string,
+) => {
+  const state = await record.load();
+  if (state.closed !== null) return { outcome: 'closed', closed: state.closed } as const;
+  // Others are at work on this record: they may write yet, under the lease that this attempt would end.
+  if (error instanceof ProblemError && error.problem.code === 'busy') throw error;
+  if (state.plan === null || !isOpen(state)) return failedAt(error, root);
+  // Without a verdict nothing goes forward, and only the attempt that planned, which ends here, could have asked for one.
+  if (state.verdict === 'committed' || state.plan.attempt !== attempt) throw error;
+  await takeBack(sys, state.plan).catch(() => undefined);
+  return failedAt(error, root);
+};
+
+const releaseIfIdle = async (parts: EngineParts, root: string, lease: LeaseHolder): Promise<void> => {
+  parts.stillOurs();
+  if (!(await holdsFiles(parts, lease.stepKey, lease))) await parts.leases.release(root, lease.stepKey, lease.number);
+};
+
+/** Has any attempt of the step planned something under this lease? */
+const plansUnder = async (
+  { sys, transactions }: EngineParts,
+  stepKey: string,
+  lease: LeaseHolder,
+): Promise<boolean> => {
+  for (const record of await recordsOf(sys, transactions, stepKey))
+    if ((await record.load()).plan?.lease.number === lease.number) return true;
+  return false;
+};
+
+/** Did the step apply files under this lease that were not rolled back? */
+const holdsFiles = async (
+  { sys, transactions }: EngineParts,
+  stepKey: string,
+  lease: LeaseHolder,
+): Promise<boolean> => {
+  const closedOf = (name: string) =>
+    readJson(sys, join(transactions, stepKey, name, 'closed.json')) as Promise<ClosedRecord | undefined>;
+  const names = (await orNull(sys.readdir(join(transactions, stepKey)))) ?? [];
+  for (const name of names) {
+    if (rollbackName(name) === name || names.includes(rollbackName(name))) continue;
+    const closed = await closedOf(name);
+    if (closed !== undefined) checkVersion(closed, `The record ${name}/closed.json`);
+    if (closed?.lease.number === lease.number && closed.files.length > 0) return true;
+  }
+  return false;
+};

@@ -1,0 +1,149 @@
+/**
+ * After the point of no return: every file goes forward. All that is done here is derived from what lies on the disk, so that any
+ * number of attempts, one after another or at once, come to the same end:
+ *
+ * 1. place: the target is renamed to a keep name of this attempt, the temp file linked to the path. A target that is not at its
+ *    base is a person's and is not touched. A temp file that is gone says that another attempt has finished the file.
+ * 2. directories are fsynced, so that a temp file's absence never outlives its result.
+ * 3. settle: the temp name is removed; keep files are hashed: the base is dropped, anything else is a person's and goes back.
+ * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
+ */
+import { join } from 'node:path';
+import { isUnfinishedCopy, listKeeps, putBack, resultMode, saveAside, settleKeep, type Drive } from './backups.js';
+import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './record.js';
+import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
+import { orNull, unlinkIfThere } from '../../system/durable.js';
+import { errnoOf, linksFail } from '../../system/sys.js';
+import type { FileConflict } from '../ports.js';
+
+/** Carries a committed plan to its end and closes the record. Throws where the disk refuses; then the record stays open. */
+export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
+  const { plan, record, sys } = drive;
+  const written = [...plan.files.entries()].filter(([, file]) => file.write);
+  for (const [index, file] of written) await place(drive, file, index);
+  await fsyncDirs(drive);
+  for (const [index, file] of written) await dropTemp(drive, file, index);
+  for (const [index, keeps] of await listKeeps(drive, 'settle')) {
+    if (!(await isStillDirectory(sys, plan.workspace, dirOf(fileAt(plan, index).real)))) continue;
+    for (const keep of keeps) await settleKeep(drive, index, keep);
+  }
+  for (const dir of [...plan.dropDirs].reverse()) {
+    if (!(await isStillDirectory(sys, plan.workspace, dirOf(dir)))) continue;
+    await orNull(sys.rmdir(join(plan.workspace, dir)), KEEPS_DIRECTORY);
+  }
+  await fsyncDirs(drive);
+  return record.putClosed(await outcomeOf(drive));
+};
+
+/** An empty directory that stays is no reason to stop half-way. */
+const KEEPS_DIRECTORY = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
+
+/** The step's files and directories as they are made durable: every directory in which a name came or went. */
+const fsyncDirs = async ({ sys, plan }: Drive): Promise<void> => {
+  const dirs = new Set([...targetDirs(plan), ...plan.dropDirs.map(dirOf)]);
+  for (const dir of dirs) await orNull(sys.fsyncDir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR']);
+};
+
+const place = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, temp, keep } = targetPaths(plan, index);
+  if (!(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) return;
+  const ours = await orNull(sys.lstat(temp));
+  if (ours === null) return;
+  const seen = await look(sys, target);
+  let kept: string | null = null;
+  if (seen.kind === 'absent') {
+    if (file.result === null) return;
+    // Absent because an attempt took it, or because a person deleted it?
+    if (file.base !== null && !(await listKeeps(drive, 'all')).has(index)) return;
+  } else {
+    if (seen.stat.id === ours.id || isAt(seen, file.result)) return;
+    const isBase = file.base !== null && isAt(seen, file.base);
+    if (!isBase && !(await isUnfinishedCopy(drive, file, seen))) return;
+    kept = keep(drive.attempt, drive.nextKeep());
+    if ((await orNull(sys.rename(target, kept).then(() => true))) === null) kept = null;
+  }
+  try {
+    await putResult(drive, file, index, kept);
+  } catch (error) {
+    // The path must not stay absent while somebody mends the disk; if this fails too, the next attempt does it.
+    await giveWay(drive, file, index, kept).catch(() => undefined);
+    throw error;
+  }
+};
+
+/** The temp file becomes the target, unless the path was taken meanwhile or another attempt has finished. */
+const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: string | null): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, temp } = targetPaths(plan, index);
+  const finishedElsewhere = async (): Promise<void> => {
+    if (kept !== null) await putBack(drive, kept, target);
+  };
+  if (file.result === null) {
+    if ((await orNull(sys.lstat(temp))) === null) await finishedElsewhere();
+    return;
+  }
+  try {
+    await sys.link(temp, target).catch(async (error: unknown) => {
+      if (!linksFail(error)) throw error;
+      await drive.record.putCopying();
+      const owner = file.owner === null ? {} : { owner: file.owner };
+      return sys.copyExclusive(temp, target, { mode: resultMode(file), ...owner });
+    });
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT') return finishedElsewhere();
+    if (code !== 'EEXIST') throw error;
+  }
+};
+
+/** After a failed placing: a half copy of ours goes, the kept file gets its path back where that is free. */
+const giveWay = async (drive: Drive, file: PlannedFile, index: number, kept: string | null): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, keep } = targetPaths(plan, index);
+  const seen = await look(sys, target);
+  if (seen.kind !== 'absent' && (await isUnfinishedCopy(drive, file, seen))) {
+    const half = keep(drive.attempt, drive.nextKeep());
+    await sys.rename(target, half);
+    if (await isUnfinishedCopy(drive, file, await look(sys, half))) await unlinkIfThere(sys, half);
+    else await putBack(drive, half, target);
+  }
+  if (kept !== null) await putBack(drive, kept, target);
+};
+
+const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
+  const { sys, plan } = drive;
+  const { target, temp } = targetPaths(plan, index);
+  if (file.result !== null) {
+    const ours = await orNull(sys.lstat(temp), ['ENOENT', 'ENOTDIR']);
+    if (ours === null) return;
+    const there = await orNull(sys.lstat(target), ['ENOENT', 'ENOTDIR']);
+    // A person may have written through the path while temp and target were one file, and then saved another one over it.
+    if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result)) return saveAside(drive, file, temp);
+  }
+  await orNull(sys.unlink(temp), ['ENOENT', 'ENOTDIR']);
+};
+
+const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
+  const { sys, plan, record } = drive;
+  const saved = await record.saved();
+  const keeps = await listKeeps(drive, 'settle');
+  const files: string[] = [];
+  const conflicts: FileConflict[] = [];
+  for (const [index, file] of plan.files.entries()) {
+    const { target } = targetPaths(plan, index);
+    const notes = saved
+      .filter((s) => s.path === file.path)
+      .map((s) => `; bytes saved in between and replaced since are kept as ${s.ref}`);
+    const left = (keeps.get(index) ?? []).map((k) => `; what stood there is now at ${k}`);
+    const still = await isStillDirectory(sys, plan.workspace, dirOf(file.real));
+    const seen = still ? await look(sys, target) : ({ kind: 'absent' } as const);
+    if (isAt(seen, file.result) && (still || file.result === null) && notes.length + left.length === 0) {
+      files.push(file.path);
+      continue;
+    }
+    const why = still ? difference(file.result, seen) : 'its directory was moved or replaced';
+    conflicts.push({ path: file.path, why: [`${file.path}: ${why}`, ...notes, ...left].join('') });
+  }
+  return { v: 1, outcome: conflicts.length === 0 ? 'applied' : 'conflict', files, conflicts, lease: plan.lease };
+};

@@ -1,0 +1,99 @@
+/** Transactions that stand open in a home, as they are: nothing is settled, swept or made. For whoever only looks at files. */
+import { join } from 'node:path';
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { landed } from './repeat.js';
+import { difference, isAt, look, type Side, openRecord, recordName, isOpen, recordsOf } from './record.js';
+import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
+import { orNull } from '../../system/durable.js';
+import type { Sys } from '../../system/sys.js';
+import type { FileConflict } from '../ports.js';
+import { isAlive } from '../../system/process.js';
+
+export interface OpenChange {
+  readonly stepKey: StepKey;
+  /** Absolute real paths of the files that it is about. */
+  readonly files: readonly string[];
+  /** A live process is at work on it. */
+  readonly live: boolean;
+}
+
+/** `transactions`: the home's directory of that name; none there, none open. */
+export const openChanges = async (sys: Sys, transactions: string): Promise<readonly OpenChange[]> => {
+  const found: OpenChange[] = [];
+  for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey))
+    for (const record of await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
+      if (await record.isSettled()) continue;
+      const state = await record.load();
+      if (state.plan === null || !isOpen(state)) continue;
+      const { workspace, files } = state.plan;
+      const works = await Promise.all([state.plan, ...state.drivers].map(({ process }) => isAlive(sys, process)));
+      found.push({
+        stepKey,
+        files: files.map(({ real }) => join(workspace, real)),
+        live: works.includes(true),
+      });
+    }
+  return found;
+};
+
+// The last change of a workspace that this home's records know and nobody put back: what `emend undo` is about.
+
+export interface LastChange {
+  readonly stepKey: StepKey;
+  /** `patch`: `emend patch` made it; else a run. */
+  readonly by: 'patch' | 'run';
+  /** ISO time of the last of its transactions. */
+  readonly at: string;
+  /** Its transactions that stand, in the order in which they were made. */
+  readonly records: readonly AppliedRecord[];
+  /** Its commit; null: it made none. */
+  readonly commit: string | null;
+  /** What undoing means for each file. */
+  readonly files: readonly { readonly path: string; readonly change: 'restore' | 'remove' | 'put_back' }[];
+  /** Files that are not as the change left them. */
+  readonly touched: readonly FileConflict[];
+}
+
+/** `root` is the workspace's real path. Null: there is none. */
+export const lastChange = async (sys: Sys, transactions: string, root: string): Promise<LastChange | null> => {
+  let last: { stepKey: StepKey; at_ns: bigint; records: readonly AppliedRecord[] } | null = null;
+  for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey)) {
+    const all = await appliedRecords(sys, transactions, root, stepKey);
+    const records = all.filter(({ closed }) => closed.files.length > 0);
+    for (const { plan } of records) {
+      const name = recordName(stepKey, plan.proposalId, plan.decision);
+      const at_ns = await openRecord(sys, transactions, name).closedAt_ns();
+      if (last === null || at_ns > last.at_ns) last = { stepKey, at_ns, records };
+    }
+  }
+  if (last === null) return null;
+  const { stepKey, records, at_ns } = last;
+  let commit: string | null = null;
+  for (const { plan } of records) commit ??= await landed(sys, plan);
+  const by = records.every(({ plan }) => isLocal(plan.lease)) ? 'patch' : 'run';
+  const at = new Date(Number(at_ns / 1_000_000n)).toISOString();
+  return { stepKey, by, at, records, commit, ...(await compare(sys, root, records)) };
+};
+
+/** First base and last result of each file, against what is there. */
+const compare = async (
+  sys: Sys,
+  root: string,
+  records: readonly AppliedRecord[],
+): Promise<Pick<LastChange, 'files' | 'touched'>> => {
+  const sides = new Map<string, { path: string; base: Side; result: Side }>();
+  for (const { plan, closed } of records)
+    for (const file of plan.files) {
+      if (file.by === 'person' || !closed.files.includes(file.path)) continue;
+      const first = sides.get(file.real);
+      sides.set(file.real, { path: file.path, base: first?.base ?? file.base, result: file.result });
+    }
+  const files: LastChange['files'][number][] = [];
+  const touched: FileConflict[] = [];
+  for (const [real, { path, base, result }] of sides) {
+    files.push({ path, change: base === null ? 'remove' : result === null ? 'put_back' : 'restore' });
+    const seen = await look(sys, join(root, real));
+    if (!isAt(seen, result)) touched.push({ path, why: `${path}: ${difference(result, seen)}` });
+  }
+  return { files, touched };
+};

@@ -1,0 +1,153 @@
+/**
+ * The lease of a step whose workflow is closed. Where nothing of it waits for a commit it is simply ended; where files are applied
+ * and not committed it stays, and a person says what becomes of them.
+ */
+import type { EngineParts } from './transaction.js';
+import { type StepKey, isStepKey } from '../../shared/ids.js';
+import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
+import { standingOf } from '../git/commit-branch.js';
+import { repositoryOf } from '../git/git.js';
+import type { LeaseKeeper } from './lock.js';
+import { recoverStep } from './recover.js';
+import { rollbackName } from './rollback.js';
+import { type Sys, realSys } from '../../system/sys.js';
+import type { LeaseEnd, LeaseHolder, ApplyEngine, ApplyRequest, RunStanding } from '../ports.js';
+import { isAlive, type ProcessIdentity } from '../../system/process.js';
+import { homePaths } from '../../stores/home.js';
+import { orNull } from '../../system/durable.js';
+
+export interface AppliedRecord {
+  readonly plan: TransactionPlan;
+  readonly closed: ClosedRecord;
+}
+
+/** The step's closed applications under this lease, those that were rolled back left out, in order of their decisions. */
+export const appliedUnder = async (
+  sys: Sys,
+  transactions: string,
+  workspace: string,
+  { stepKey, number, continues }: Pick<LeaseHolder, 'stepKey' | 'number' | 'continues'>,
+): Promise<readonly AppliedRecord[]> => {
+  const found = await appliedRecords(sys, transactions, workspace, stepKey);
+  return found.filter(({ plan }) => plan.lease.number === number || plan.lease.number === continues);
+};
+
+/** The same under whichever lease. */
+export const appliedRecords = async (
+  sys: Sys,
+  transactions: string,
+  workspace: string,
+  stepKey: StepKey,
+): Promise<readonly AppliedRecord[]> => {
+  const records = await recordsOf(sys, transactions, stepKey);
+  const found: AppliedRecord[] = [];
+  for (const record of records) {
+    const backName = rollbackName(record.name);
+    const back = backName === record.name ? undefined : records.find(({ name }) => name === backName);
+    if (back !== undefined && (await back.load()).closed !== null) continue;
+    const { plan, closed, ...rest } = await record.load();
+    if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
+    if (plan.workspace === workspace) found.push({ plan, closed });
+  }
+  return found.sort((a, b) => a.plan.decision - b.plan.decision);
+};
+
+/**
+ * Ends `holder`'s lease where it stands for nothing any more. The order is what makes it safe beside an apply of that step which still
+ * runs somewhere: it asks for its lease once more after its plan is written and before the point of no return (apply.ts). Either it
+ * finds the lease ended and goes back, or its plan is found here.
+ */
+export const endLease = async (
+  parts: EngineParts,
+  leases: LeaseKeeper,
+  workspace: string,
+  holder: LeaseHolder,
+  finished: boolean,
+): Promise<LeaseEnd> => {
+  const { sys, transactions } = parts;
+  const root = await sys.realpath(workspace);
+  const look = async (held: LeaseHolder): Promise<LeaseEnd | null> => {
+    const recovered = await recoverStep(parts, holder.stepKey);
+    if (recovered.some(({ did }) => did === 'left_to_live_process')) return { outcome: 'at_work' };
+    if (recovered.some(({ did }) => did === 'failed')) return { outcome: 'unrecovered' };
+    const files = (await appliedUnder(sys, transactions, root, held)).flatMap(({ closed }) => closed.files);
+    return files.length === 0 ? null : { outcome: 'kept', files: [...new Set(files)] };
+  };
+  const before = await look(holder);
+  if (before !== null && before.outcome !== 'kept') return before;
+  const committed = before !== null && !finished && (await isCommitted(root, holder));
+  if (before !== null && !finished && !committed) return before;
+  if (!(await leases.break(root, holder.number))) return { outcome: 'not_held' };
+  if (finished || committed) return { outcome: 'ended', because: finished ? 'finished' : 'committed' };
+  const after = await look(holder);
+  if (after === null) return { outcome: 'ended', because: 'nothing_applied' };
+  // It came to its point of no return in between: its files are held for it again, unless somebody was quicker.
+  await leases.take(root, holder.stepKey, { ...holder, continues: holder.number });
+  return after;
+};
+
+/** Did the step's commit reach the branch? Only the notice of it is missing then. */
+const isCommitted = async (root: string, holder: LeaseHolder): Promise<boolean> => {
+  const repository = await repositoryOf(root);
+  return repository !== null && (await standingOf(repository, holder)).at === 'committed';
+};
+
+// Holds of commands that work on a workspace by themselves (`emend patch`, `emend undo`): no server knows them, so the lease itself says
+// which process it is. Where that process is gone the hold stands for nothing: its transaction is finished or reverted, and it ends.
+
+/** No Temporal namespace may be named so. */
+const NAMESPACE = '-local-';
+
+/** `host`: the id of the home that has the transaction's record. */
+export const localHolder = (host: string, { boot, pid, started }: ProcessIdentity): ApplyRequest['holder'] => ({
+  namespace: NAMESPACE,
+  workflowId: JSON.stringify({ host, boot, pid, started }),
+});
+
+const readHolder = ({ namespace, workflowId }: ApplyRequest['holder']): (ProcessIdentity & { host: string }) | null => {
+  if (namespace !== NAMESPACE) return null;
+  try {
+    return JSON.parse(workflowId) as ProcessIdentity & { host: string };
+  } catch {
+    return { host: '', boot: '', pid: 0, started: '' };
+  }
+};
+
+export const isLocal = (holder: ApplyRequest['holder']): boolean => holder.namespace === NAMESPACE;
+
+/** What can be said of the command that holds a workspace; null: the holder is a run. `host`: id of the home that asks. */
+export const standingOfLocal = async (
+  holder: LeaseHolder,
+  host: string,
+  sys: Sys = realSys,
+): Promise<RunStanding | null> => {
+  const who = readHolder(holder);
+  if (who === null) return null;
+  if (await isAlive(sys, who)) return { state: 'open' };
+  return { state: 'ended', how: 'its process is gone', finished: true, undo: false, elsewhere: who.host !== host };
+};
+
+/** Ends the hold of a command whose process is gone, after its transaction was recovered. Null: nothing of that kind holds the workspace. */
+export const endDeadHold = async (engine: ApplyEngine, workspace: string, host: string): Promise<LeaseEnd | null> => {
+  const holder = await engine.readLease(workspace);
+  const standing = holder === null ? null : await standingOfLocal(holder, host);
+  if (holder === null || standing?.state !== 'ended' || standing.elsewhere) return null;
+  return engine.endLease(workspace, holder, true);
+};
+
+/** The same in every workspace that this home's transactions name and that is there; their paths. */
+export const endDeadHolds = async (engine: ApplyEngine, home: string, host: string): Promise<readonly string[]> => {
+  const { transactions } = homePaths(home);
+  const workspaces = new Set<string>();
+  for (const stepKey of ((await orNull(realSys.readdir(transactions))) ?? []).filter(isStepKey))
+    for (const record of await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
+      const { plan } = await record.load();
+      if (plan !== null && isLocal(plan.lease)) workspaces.add(plan.workspace);
+    }
+  const freed: string[] = [];
+  for (const workspace of workspaces) {
+    if ((await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES'])) === null) continue;
+    if ((await endDeadHold(engine, workspace, host))?.outcome === 'ended') freed.push(workspace);
+  }
+  return freed;
+};

@@ -1,0 +1,207 @@
+/**
+ * A step's hold on a workspace. ◆ Each taking is a file of its own, `<number>.json`, written once; `<number>.end.json` ends it. So the
+ * number rises with every taking, a lease is never half there, and no late writer can bring an ended one back.
+ */
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProblemError, fail, checkVersion } from '../../shared/problems.js';
+import { gitLine, headOf, type Head } from '../git/git.js';
+import { sha256 } from '../../system/hash.js';
+import { homePaths } from '../../stores/home.js';
+import type { StepKey } from '../../shared/ids.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
+import { realSys, type Sys } from '../../system/sys.js';
+import type { LeaseAttempt, LeaseHolder } from '../ports.js';
+
+const REMEMBERED_PLACES = 1_000; // bound: Workspaces whose lease's place this process remembers.
+const LEASE_TAKINGS = 100; // bound: Lost races in a row before a taking gives up: each lost one means that somebody else took the lease.
+const ENDED_LEASES = 3; // bound: Ended leases kept for whoever looks into what happened; older ones are removed.
+
+// Where a workspace's lease lies, and what its git says at that moment.
+
+export interface LeasePlace {
+  readonly dir: string;
+  /** Lies in a git directory, so that two homes exclude each other. */
+  readonly inGit: boolean;
+}
+
+/**
+ * The directory of a workspace's lease: in its git directory (each worktree has its own), in the home where there is no git.
+ * `root` is the workspace's real path. Throws ProblemError `git_failed` where git cannot say which.
+ */
+const leasePlace = async (root: string, home: string): Promise<LeasePlace> => {
+  const own = join(root, '.git');
+  if (ownGit.has(root) && (await lstat(own).catch(() => null))?.isDirectory() === true) return inGitDir(own);
+  const asked = await gitLine(['rev-parse', '--absolute-git-dir'], { cwd: root, reading: true });
+  if (asked.ok) {
+    if (asked.value === own) remember(root);
+    return inGitDir(asked.value);
+  }
+  if (!/not a git repository|spawn git ENOENT/.test(asked.problem.message)) throw new ProblemError(asked.problem);
+  return { dir: join(homePaths(home).leases, sha256(root)), inGit: false };
+};
+
+const inGitDir = (dir: string): LeasePlace => ({ dir: join(dir, 'emend', 'lease'), inGit: true });
+
+/**
+ * Workspaces of which git has said that their git directory is the `.git` in them. Git finds that one before any other, so while it is
+ * a directory nothing need be asked again. Elsewhere (below a repository's top, in a linked worktree) the answer may change.
+ */
+const ownGit = new Set<string>();
+const remember = (root: string): void => {
+  if (ownGit.size >= REMEMBERED_PLACES) ownGit.clear();
+  ownGit.add(root);
+};
+
+/** HEAD's commit and branch; null where there is none (no commits yet, detached, outside git). */
+const headAt = (root: string, place: LeasePlace): Promise<Head> =>
+  place.inGit ? headOf(root) : Promise.resolve({ head: null, headRef: null });
+
+export type LeaseTaking = LeaseAttempt & {
+  /** This call took it; it was not held by the step before. */
+  readonly taken: boolean;
+  /** Is the lease of this number still the one that stands? Asked right before what cannot be taken back. */
+  readonly stands: () => Promise<boolean>;
+};
+
+export type HeldTaking = LeaseTaking & { readonly outcome: 'held' };
+
+export interface LeaseKeeper {
+  /** `held` (a step gets its own lease back unchanged) or `busy` with the other step's. */
+  take(
+    workspace: string,
+    stepKey: StepKey,
+    holder: Pick<LeaseHolder, 'workflowId' | 'namespace' | 'continues'>,
+  ): Promise<LeaseTaking>;
+  read(workspace: string): Promise<LeaseHolder | null>;
+  /**
+   * Does nothing where the step does not hold it, or holds it by another number than the one given: whoever comes late ends nothing
+   * that was taken after it.
+   */
+  release(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
+  /** Ends the lease of this number whoever holds it; for steps whose workflow is closed. False where it is not the one held. */
+  break(workspace: string, number: number): Promise<boolean>;
+}
+
+export interface LeaseOptions {
+  readonly home: string;
+  readonly sys?: Sys;
+  /** ISO time of a taking; the clock unless told. */
+  readonly now?: () => string;
+}
+
+/** Readable for the repository's other users, whose Emend must see the lease. */
+const MODES = { mode: 0o644, dirMode: 0o755 };
+
+interface Standing {
+  readonly number: number;
+  readonly holder: LeaseHolder | null;
+  readonly numbers: readonly number[];
+}
+
+export const createLeaseKeeper = ({
+  home,
+  sys = realSys,
+  now = () => new Date().toISOString(),
+}: LeaseOptions): LeaseKeeper => {
+  const takenPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.json`);
+  const endPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.end.json`);
+
+  const standing = async (place: LeasePlace): Promise<Standing> => {
+    const names = (await orNull(sys.readdir(place.dir))) ?? [];
+    const numbers = names.flatMap((name) => /^([1-9][0-9]*)\.json$/.exec(name)?.[1] ?? []).map(Number);
+    const number = Math.max(0, ...numbers);
+    if (number === 0 || names.includes(`${number}.end.json`)) return { number, holder: null, numbers };
+    const value = await readJson(sys, takenPath(place, number));
+    // Removed since the listing: then it had ended.
+    return { number, holder: value === undefined ? null : asHolder(value, takenPath(place, number)), numbers };
+  };
+
+  const forget = async (place: LeasePlace, numbers: readonly number[], newest: number): Promise<void> => {
+    for (const number of numbers.filter((n) => n < newest - ENDED_LEASES)) {
+      await unlinkIfThere(sys, takenPath(place, number));
+      await unlinkIfThere(sys, endPath(place, number));
+    }
+  };
+
+  const end = async (place: LeasePlace, number: number, by: string): Promise<void> => {
+    await putJsonIfAbsent(sys, endPath(place, number), { v: 1, number, by, at: now() }, MODES);
+  };
+
+  const stands = (place: LeasePlace, number: number) => async (): Promise<boolean> =>
+    (await orNull(sys.lstat(takenPath(place, number)))) !== null &&
+    (await orNull(sys.lstat(endPath(place, number)))) === null;
+
+  const placeOf = async (workspace: string): Promise<{ root: string; place: LeasePlace }> => {
+    const root = await sys.realpath(workspace);
+    return { root, place: await leasePlace(root, home) };
+  };
+
+  const on = <T>(workspace: string, work: (root: string, place: LeasePlace) => Promise<T>): Promise<T> =>
+    onDisk(`The lease of ${workspace}`, async () => {
+      const { root, place } = await placeOf(workspace);
+      return work(root, place);
+    });
+
+  return {
+    take: (workspace, stepKey, { workflowId, namespace, continues }) =>
+      on(workspace, async (root, place) => {
+        for (let taking = 0; taking < LEASE_TAKINGS; taking++) {
+          const now_ = await standing(place);
+          if (now_.holder !== null)
+            return {
+              ...(now_.holder.stepKey === stepKey
+                ? { outcome: 'held', lease: now_.holder }
+                : { outcome: 'busy', holder: now_.holder }),
+              taken: false,
+              stands: stands(place, now_.number),
+            };
+          const number = now_.number + 1;
+          const head = await headAt(root, place);
+          const before = continues === undefined ? {} : { continues };
+          const ours: LeaseHolder = {
+            v: 1,
+            number,
+            stepKey,
+            workflowId,
+            namespace,
+            takenAt: now(),
+            ...head,
+            ...before,
+          };
+          const put = await putJsonIfAbsent(sys, takenPath(place, number), ours, MODES);
+          if (!put.created) continue;
+          // A number so old that its files were removed is no lease: somebody went on meanwhile.
+          if ((await standing(place)).number !== number) {
+            await unlinkIfThere(sys, takenPath(place, number));
+            continue;
+          }
+          await forget(place, now_.numbers, number);
+          return { outcome: 'held', lease: ours, taken: true, stands: stands(place, number) };
+        }
+        return fail('busy', `The lease of ${workspace} was taken by others ${LEASE_TAKINGS} times in a row.`);
+      }),
+
+    read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),
+
+    release: (workspace, stepKey, number) =>
+      on(workspace, async (_root, place) => {
+        const { holder } = await standing(place);
+        if (holder?.stepKey === stepKey && (number ?? holder.number) === holder.number)
+          await end(place, holder.number, stepKey);
+      }),
+
+    break: (workspace, number) =>
+      on(workspace, async (_root, place) => {
+        const { holder } = await standing(place);
+        if (holder?.number !== number) return false;
+        await end(place, number, 'recovery');
+        return true;
+      }),
+  };
+};
+
+const asHolder = (value: unknown, path: string): LeaseHolder => {
+  checkVersion(value, `The lease at ${path}`);
+  return value as LeaseHolder;
+};

@@ -1,0 +1,112 @@
+/** Names of the files that a transaction puts beside its targets for a while, and the paths of all that it touches. */
+import { randomBytes } from 'node:crypto';
+import { join, posix, basename, dirname, relative, sep } from 'node:path';
+import type { PlannedFile, TransactionPlan } from './record.js';
+import { checkPath } from '../../edits/index.js';
+import { orNull } from '../../system/durable.js';
+import type { Sys } from '../../system/sys.js';
+
+/** For attempts and tokens: 12 hex digits. */
+export const freshId = (): string => randomBytes(6).toString('hex');
+
+/** Directory of a file, relative to the workspace; `` for the workspace itself. */
+export const dirOf = (real: string): string => {
+  const dir = posix.dirname(real);
+  return dir === '.' ? '' : dir;
+};
+
+export interface TargetPaths {
+  readonly target: string;
+  readonly dir: string;
+  /** The result's bytes (or nothing, for a deletion) until its file is finished: its absence says that some attempt has done so. */
+  readonly temp: string;
+  /** A keep file of an attempt; `seq` counts those of one attempt. */
+  readonly keep: (attempt: string, seq: number) => string;
+}
+
+const stemOf = (plan: TransactionPlan): string => `.emend-${plan.stepKey.slice(0, 8)}-${plan.token}`;
+
+export const targetPaths = (plan: TransactionPlan, index: number): TargetPaths => {
+  const { real } = fileAt(plan, index);
+  const dir = join(plan.workspace, dirOf(real));
+  const stem = `${stemOf(plan)}-${index}`;
+  return {
+    target: join(plan.workspace, real),
+    dir,
+    temp: join(dir, `${stem}.tmp`),
+    keep: (attempt, seq) => join(dir, `${stem}.${attempt}-${seq}.keep`),
+  };
+};
+
+export const fileAt = (plan: TransactionPlan, index: number): PlannedFile => {
+  const file = plan.files[index];
+  if (file === undefined) throw new RangeError(`file ${index} of ${plan.files.length}`);
+  return file;
+};
+
+/** File and attempt of a directory entry that is a keep file of this plan, else null. */
+export const readKeepName = (plan: TransactionPlan, name: string): { index: number; attempt: string } | null => {
+  const stem = `${stemOf(plan)}-`;
+  const parts = name.startsWith(stem) ? /^([0-9]+)\.([0-9a-f]+)-[0-9]+\.keep$/.exec(name.slice(stem.length)) : null;
+  return parts === null ? null : { index: Number(parts[1]), attempt: parts[2] ?? '' };
+};
+
+/** Directories that hold a target, relative to the workspace, each once. */
+export const targetDirs = (plan: TransactionPlan): readonly string[] => [
+  ...new Set(plan.files.filter((file) => file.write).map((file) => dirOf(file.real))),
+];
+
+// Where a workspace-relative path really lies: links followed, nothing outside, nothing of git's own.
+
+interface ResolvedPath {
+  readonly ok: true;
+  /** Relative to the workspace's real path, with `/`, free of links up to its last name (which is no link either where it exists). */
+  readonly real: string;
+  /** Missing directories above it, outermost first, relative as `real`. */
+  readonly missing: readonly string[];
+  /** The path is a symbolic link; `real` is what it leads to. */
+  readonly viaLink: boolean;
+}
+export type PathResolution = ResolvedPath | { readonly ok: false; readonly why: string };
+
+const no = (why: string): PathResolution => ({ ok: false, why });
+const isInside = (root: string, path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);
+
+/** `root` is the workspace's real path. Refusals are sentences' ends: "it leads out of the workspace". */
+export const resolveInWorkspace = async (sys: Sys, root: string, path: string): Promise<PathResolution> => {
+  const checked = checkPath(path);
+  if (!checked.ok) return no(checked.why);
+  const asked = join(root, checked.path);
+  const stat = await orNull(sys.lstat(asked), ['ENOENT', 'ENOTDIR']);
+  if (stat?.kind === 'symlink') {
+    const real = await orNull(sys.realpath(asked), ['ENOENT', 'ENOTDIR', 'ELOOP']);
+    if (real === null) return no('it is a symbolic link that leads nowhere');
+    return inside(root, real, [], true);
+  }
+  const missing: string[] = [];
+  for (let dir = dirname(asked); ; dir = dirname(dir)) {
+    const real = await orNull(sys.realpath(dir), ['ENOENT', 'ENOTDIR']);
+    if (real === null) {
+      if ((await orNull(sys.lstat(dir), ['ENOENT', 'ENOTDIR'])) !== null)
+        return no(`${relative(root, dir)} is a symbolic link that leads nowhere`);
+      missing.unshift(basename(dir));
+      continue;
+    }
+    if ((await sys.stat(real)).kind !== 'directory') return no(`${relative(root, dir) || root} is not a directory`);
+    const dirs = missing.map((_, i) => join(real, ...missing.slice(0, i + 1)));
+    return inside(root, join(real, ...missing, basename(asked)), dirs, false);
+  }
+};
+
+const inside = (root: string, real: string, dirs: readonly string[], viaLink: boolean): PathResolution => {
+  if (!isInside(root, real)) return no('it leads out of the workspace');
+  const local = (path: string) => relative(root, path).split(sep).join('/');
+  const again = checkPath(local(real));
+  return again.ok ? { ok: true, real: again.path, missing: dirs.map(local), viaLink } : no(again.why);
+};
+
+/** Is the directory (relative to the workspace's real path) still itself, not a link put in its place? */
+export const isStillDirectory = async (sys: Sys, root: string, dir: string): Promise<boolean> => {
+  const path = join(root, dir);
+  return (await orNull(sys.realpath(path), ['ENOENT', 'ENOTDIR', 'ELOOP'])) === path;
+};

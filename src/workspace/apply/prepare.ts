@@ -1,0 +1,136 @@
+/** Before anything is written: is every file at its base (or at its result already), and is its place inside the workspace? */
+import { join } from 'node:path';
+import { difference, isAt, look, PERMISSIONS, type Seen, type PlannedFile, type TransactionPlan } from './record.js';
+import { dirOf, isStillDirectory, resolveInWorkspace, targetDirs, targetPaths } from './paths.js';
+import { orNull } from '../../system/durable.js';
+import type { FileStat, Sys } from '../../system/sys.js';
+import type { ApplyRequest, FileConflict } from '../ports.js';
+import type { BlobStore } from '../../stores/ports.js';
+import type { ProposalFile } from '../proposal.js';
+import { resultMode } from './backups.js';
+
+export interface Checked {
+  readonly files: readonly PlannedFile[];
+  /** Directories to make, outermost first. */
+  readonly dirs: readonly string[];
+  readonly conflicts: readonly FileConflict[];
+  /** By `real`: what was seen of files that are there. */
+  readonly stats: ReadonlyMap<string, FileStat>;
+}
+
+/** Real paths. Reads only, but puts a missing base into the blob store: rollback needs it. */
+export const checkFiles = async (
+  sys: Sys,
+  blobs: BlobStore,
+  { root, home }: { readonly root: string; readonly home: string },
+  request: ApplyRequest,
+): Promise<Checked> => {
+  const files: PlannedFile[] = [];
+  const conflicts: FileConflict[] = [];
+  const stats = new Map<string, FileStat>();
+  const dirs = new Set<string>();
+  const places = new Map<string, string>();
+  for (const file of wanted(request)) {
+    const refuse = (why: string) => conflicts.push({ path: file.path, why: `${file.path}: ${why}` });
+    const place = await resolveInWorkspace(sys, root, file.path);
+    if (!place.ok) {
+      refuse(place.why);
+      continue;
+    }
+    if (join(root, place.real).startsWith(`${home}/`)) refuse("it lies in Emend's own home");
+    const twin = places.get(place.real);
+    if (twin !== undefined) refuse(`it is the same file as ${twin}`);
+    places.set(place.real, file.path);
+    const seen = await look(sys, join(root, place.real));
+    const write = file.by === 'model' && !isAt(seen, file.result);
+    if (file.by === 'person' && !isAt(seen, file.result)) refuse(difference(file.result, seen));
+    if (write && !isAt(seen, file.base)) refuse(difference(file.base, seen));
+    else if (write && place.viaLink && file.result === null)
+      refuse('it is a symbolic link, which Emend does not delete');
+    if (write && seen.kind === 'file') {
+      stats.set(place.real, seen.stat);
+      if (isAt(seen, file.base)) await keepBase(blobs, file, seen);
+    }
+    if (write && file.result !== null) place.missing.forEach((dir) => dirs.add(dir));
+    files.push({ ...file, real: place.real, write, ...attributes(seen) });
+  }
+  return { files, conflicts, stats, dirs: [...dirs].sort() };
+};
+
+const wanted = ({ proposal, files }: ApplyRequest): readonly ProposalFile[] => {
+  const asked = new Set(files);
+  return proposal.files.filter((file) => asked.has(file.path));
+};
+
+const attributes = (seen: Seen): Pick<PlannedFile, 'special' | 'owner'> => {
+  if (seen.kind !== 'file') return { special: 0, owner: null };
+  const { mode, uid, gid } = seen.stat;
+  return { special: mode & ~PERMISSIONS, owner: { uid, gid } };
+};
+
+const keepBase = async (
+  blobs: BlobStore,
+  { base }: ProposalFile,
+  seen: Extract<Seen, { kind: 'file' }>,
+): Promise<void> => {
+  if (base !== null && !(await blobs.has(base.ref))) await blobs.put(seen.bytes);
+};
+
+/** Did nothing happen to the files since they were checked? Bytes are read again only where the inode says that they may differ. */
+export const isUnchanged = async (
+  sys: Sys,
+  root: string,
+  checked: Pick<Checked, 'files' | 'stats'>,
+): Promise<boolean> => {
+  for (const file of checked.files.filter((f) => f.write)) {
+    if (!(await isStillDirectory(sys, root, dirOf(file.real)))) return false;
+    const path = join(root, file.real);
+    const before = checked.stats.get(file.real);
+    const now = await orNull(sys.lstat(path), ['ENOENT', 'ENOTDIR']);
+    const same =
+      now !== null && before?.id === now.id && before.changed_ns === now.changed_ns && before.size === now.size;
+    if (!same && !isAt(await look(sys, path), file.base)) return false;
+  }
+  return true;
+};
+
+// Before the point of no return: temp files beside the targets, and their removal where nothing comes of it.
+
+const NEW_DIRECTORY = 0o777; // less the umask, as mkdir(1) does it
+const TOMBSTONE = 0o600;
+
+/** Writes every result (an empty tombstone for a deletion) beside its target, durably. Throws disk errors and `blob_lost`. */
+export const prepare = async (sys: Sys, blobs: BlobStore, plan: TransactionPlan): Promise<void> => {
+  for (const dir of plan.dirs) {
+    await orNull(sys.mkdir(join(plan.workspace, dir), NEW_DIRECTORY), ['EEXIST']);
+    await sys.fsyncDir(join(plan.workspace, dirOf(dir)));
+  }
+  for (const [index, file] of plan.files.entries()) {
+    if (!file.write) continue;
+    const { temp } = targetPaths(plan, index);
+    if (file.result === null) {
+      await sys.writeExclusive(temp, new Uint8Array(), { mode: TOMBSTONE });
+      continue;
+    }
+    const bytes = await blobs.get(file.result.ref);
+    const owner = file.owner === null ? {} : { owner: file.owner };
+    await sys.writeExclusive(temp, bytes, { mode: resultMode(file), ...owner });
+  }
+  // A temp file that a power cut takes back would look like a finished one.
+  for (const dir of targetDirs(plan)) await sys.fsyncDir(join(plan.workspace, dir));
+};
+
+/** Takes back what `prepare` made. Nothing of a person is touched: made directories go only where they are empty. */
+export const takeBack = async (sys: Sys, plan: TransactionPlan): Promise<void> => {
+  for (const [index, file] of plan.files.entries()) {
+    // By its name alone: also where a link took the place of its directory, the name can only be ours.
+    if (file.write) await orNull(sys.unlink(targetPaths(plan, index).temp), ['ENOENT', 'ENOTDIR']);
+  }
+  for (const dir of [...plan.dirs].reverse()) {
+    if (!(await isStillDirectory(sys, plan.workspace, dir))) continue;
+    await orNull(sys.rmdir(join(plan.workspace, dir)), ['ENOTEMPTY', 'EEXIST', 'ENOENT']);
+  }
+  for (const dir of [...targetDirs(plan), ...plan.dirs.map(dirOf)]) {
+    await orNull(sys.fsyncDir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR']);
+  }
+};

@@ -1,0 +1,251 @@
+/**
+ * ◆ The durable record of a transaction: a directory of files that are each written once.
+ *
+ *     plan-<g>.json      what generation g is about to do, by whom; written before anything in the workspace
+ *     verdict-<g>.json   `committed` (the point of no return) or `reverted`: whoever writes it first decides, for all processes
+ *     cleaned-<g>.json   a reverted generation's temp files are gone
+ *     driver-<id>.json   another attempt goes forward with a committed generation
+ *     ended-<id>.json    an attempt could not go on, and does nothing any more
+ *     saved-<id>.json    bytes of a person that were superseded and now lie in the blob store
+ *     copying.json       results are copied, as the filesystem has no links: a half copy may stand under a path
+ *     closed.json        the outcome; never changes
+ *     undone.json        the step asked for a rollback: what has no verdict yet must not go forward any more
+ *     swept.json         nothing that a late attempt left is lying about
+ */
+import { join } from 'node:path';
+import type { BlobRef, StepKey } from '../../shared/ids.js';
+import { refOf, sha256 } from '../../system/hash.js';
+import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import type { FileStat, Sys } from '../../system/sys.js';
+import { checkVersion } from '../../shared/problems.js';
+import type { ProcessIdentity } from '../../system/process.js';
+import type { FileConflict, LeaseHolder } from '../ports.js';
+import type { ProposalFile } from '../proposal.js';
+
+export interface PlannedFile {
+  /** As the proposal says. */
+  readonly path: string;
+  /** Where it lies: relative to the plan's workspace, free of links. */
+  readonly real: string;
+  readonly base: Side;
+  readonly result: Side;
+  readonly by: ProposalFile['by'];
+  /** False: at its result already (or by a person); only looked at. */
+  readonly write: boolean;
+  /** Special mode bits and owner of the file that is replaced. */
+  readonly special: number;
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+}
+
+/** One attempt to carry a record through, in one process. */
+export interface Driver {
+  /** 12 hex digits; part of the names of what it keeps. */
+  readonly attempt: string;
+  readonly process: ProcessIdentity;
+}
+
+export interface TransactionPlan extends Driver {
+  readonly v: 1;
+  readonly kind: 'apply' | 'rollback';
+  readonly stepKey: StepKey;
+  readonly proposalId: string;
+  readonly decision: number;
+  readonly generation: number;
+  /** Real path. */
+  readonly workspace: string;
+  /** 12 hex digits in the names of this generation's temp and keep files: no name is ever used twice. */
+  readonly token: string;
+  readonly lease: LeaseHolder;
+  readonly files: readonly PlannedFile[];
+  /** Directories to make, outermost first; removed again (where empty) when reverted. */
+  readonly dirs: readonly string[];
+  /** Directories to remove at the end where they are empty, outermost first. */
+  readonly dropDirs: readonly string[];
+}
+
+export type Verdict = 'committed' | 'reverted';
+
+export interface ClosedRecord {
+  readonly v: 1;
+  readonly outcome: 'applied' | 'conflict';
+  readonly files: readonly string[];
+  readonly conflicts: readonly FileConflict[];
+  readonly lease: LeaseHolder;
+}
+
+export interface SavedBytes {
+  readonly path: string;
+  readonly ref: BlobRef;
+}
+
+export interface RecordState {
+  /** The newest generation's; null before the first. */
+  readonly plan: TransactionPlan | null;
+  readonly verdict: Verdict | null;
+  readonly cleaned: boolean;
+  readonly drivers: readonly Driver[];
+  /** Attempts that gave up after the point of no return. */
+  readonly ended: readonly string[];
+  readonly closed: ClosedRecord | null;
+  readonly swept: boolean;
+}
+
+/** Something in the workspace may still have to be finished or removed. */
+export const isOpen = (state: RecordState): boolean =>
+  state.plan !== null && state.closed === null && !(state.verdict === 'reverted' && state.cleaned);
+
+export const recordName = (stepKey: StepKey, proposalId: string, decision: number): string =>
+  `${stepKey}/${proposalId}-${decision}`;
+
+export type TransactionRecord = ReturnType<typeof openRecord>;
+
+/** The step's records, in no order. `absent`: errnos that mean that it has none. */
+export const recordsOf = async (
+  sys: Sys,
+  dir: string,
+  stepKey: string,
+  absent?: readonly string[],
+): Promise<readonly TransactionRecord[]> =>
+  ((await orNull(sys.readdir(join(dir, stepKey)), absent)) ?? []).map((name) =>
+    openRecord(sys, dir, `${stepKey}/${name}`),
+  );
+
+/** `name` as recordName makes it; `dir` is the home's transactions directory. */
+export const openRecord = (sys: Sys, dir: string, name: string) => {
+  const at = (file: string): string => join(dir, name, `${file}.json`);
+
+  /** Readers accept every `v` ever released; a newer one's meaning is not known here. */
+  const check = (value: unknown, file: string): void => checkVersion(value, `The record ${at(file)}`);
+  const read = async <T>(file: string): Promise<T | null> => {
+    const value = await readJson(sys, at(file));
+    if (value === undefined) return null;
+    check(value, file);
+    return value as T;
+  };
+  const put = async <T extends object>(file: string, value: T): Promise<{ value: T; created: boolean }> => {
+    const stored = await putJsonIfAbsent(sys, at(file), { v: 1, ...value });
+    check(stored.value, file);
+    return { value: stored.value as T, created: stored.created };
+  };
+
+  return {
+    name,
+    load: async (): Promise<RecordState> => {
+      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
+      const generation = Math.max(0, ...numbers);
+      const drivers: Driver[] = [];
+      for (const file of names.filter((n) => /^driver-[0-9a-f]+\.json$/.test(n))) {
+        const driver = await read<Driver>(file.replace(/\.json$/, ''));
+        if (driver !== null) drivers.push(driver);
+      }
+      return {
+        plan: generation === 0 ? null : await read<TransactionPlan>(`plan-${generation}`),
+        verdict: (await read<{ verdict: Verdict }>(`verdict-${generation}`))?.verdict ?? null,
+        cleaned: names.includes(`cleaned-${generation}.json`),
+        drivers,
+        ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
+        closed: await read<ClosedRecord>('closed'),
+        swept: names.includes('swept.json'),
+      };
+    },
+    /**
+     * By the names of its files alone: it is closed, and no attempt but the one that planned it was at work, or what they left is swept.
+     * Nothing of it changes any more.
+     */
+    isSettled: async (): Promise<boolean> => {
+      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      if (!names.includes('closed.json')) return false;
+      return names.includes('swept.json') || !names.some((n) => /^(?:driver-|plan-(?!1\.json$))/.test(n));
+    },
+    readPlan: (generation: number) => read<TransactionPlan>(`plan-${generation}`),
+    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
+    /** The verdict that stands: ours, or that of whoever was first. */
+    putVerdict: async (generation: number, verdict: Verdict): Promise<{ verdict: Verdict; created: boolean }> => {
+      const { value, created } = await put(`verdict-${generation}`, { verdict });
+      return { verdict: value.verdict, created };
+    },
+    putCleaned: async (generation: number): Promise<void> => {
+      await put(`cleaned-${generation}`, {});
+    },
+    putDriver: async ({ attempt, process }: Driver): Promise<void> => {
+      await put(`driver-${attempt}`, { attempt, process });
+    },
+    putEnded: async (attempt: string): Promise<void> => {
+      await put(`ended-${attempt}`, {});
+    },
+    putSaved: async (saved: SavedBytes): Promise<void> => {
+      await put(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved);
+    },
+    saved: async (): Promise<readonly SavedBytes[]> => {
+      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      const all: SavedBytes[] = [];
+      for (const file of names.filter((n) => /^saved-[0-9a-f]+\.json$/.test(n))) {
+        const saved = await read<SavedBytes>(file.replace(/\.json$/, ''));
+        if (saved !== null) all.push(saved);
+      }
+      return all;
+    },
+    putCopying: async (): Promise<void> => {
+      await put('copying', {});
+    },
+    isCopying: async (): Promise<boolean> => (await orNull(sys.stat(at('copying')))) !== null,
+    putUndone: async (): Promise<void> => {
+      await put('undone', {});
+    },
+    isUndone: async (): Promise<boolean> => (await orNull(sys.stat(at('undone')))) !== null,
+    putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> => (await put('closed', closed)).value,
+    /** When the record was closed, by the clock of its file. */
+    closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,
+    putSwept: async (): Promise<void> => {
+      await put('swept', {});
+    },
+  };
+};
+
+// What stands under a path, compared with what a proposal says.
+
+/** One side of a proposal's file; null: absent. */
+export type Side = { readonly ref: BlobRef; readonly mode: number } | null;
+
+export type Seen =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'file'; readonly ref: BlobRef; readonly bytes: Uint8Array; readonly stat: FileStat }
+  | { readonly kind: 'directory' | 'symlink' | 'other'; readonly stat: FileStat };
+
+/** Reads without following a link at the end. */
+export const look = async (sys: Sys, path: string): Promise<Seen> => {
+  const entry = await orNull(sys.readEntry(path), ['ENOENT', 'ENOTDIR']);
+  if (entry === null) return { kind: 'absent' };
+  const { stat, bytes } = entry;
+  if (bytes !== null) return { kind: 'file', ref: refOf(bytes), bytes, stat };
+  return { kind: stat.kind === 'file' ? 'other' : stat.kind, stat };
+};
+
+/** Proposals carry the nine permission bits; special bits are kept as they are. */
+export const PERMISSIONS = 0o777;
+
+/** Same kind, bytes and permissions. */
+export const isAt = (seen: Seen, side: Side): boolean =>
+  side === null
+    ? seen.kind === 'absent'
+    : seen.kind === 'file' && seen.ref === side.ref && (seen.stat.mode & PERMISSIONS) === (side.mode & PERMISSIONS);
+
+const SHOWN_HASH_CHARS = 'sha256:'.length + 12;
+const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(3, '0');
+const fileWords = (ref: BlobRef, mode: number): string =>
+  `a file ${ref.slice(0, SHOWN_HASH_CHARS)}, mode ${octal(mode)}`;
+
+const SEEN_WORDS = {
+  absent: 'nothing',
+  directory: 'a directory',
+  symlink: 'a symbolic link',
+  other: 'no regular file, or one too large to edit',
+} as const;
+
+/** "expected …, found …" */
+export const difference = (expected: Side, found: Seen): string => {
+  const wanted = expected === null ? 'nothing' : fileWords(expected.ref, expected.mode);
+  const there = found.kind === 'file' ? fileWords(found.ref, found.stat.mode) : SEEN_WORDS[found.kind];
+  return `expected ${wanted}, found ${there}`;
+};

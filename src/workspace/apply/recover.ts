@@ -1,0 +1,81 @@
+/** Finishes or reverts what dead processes left open in a home. Leases are left alone: only a server knows whose workflow is closed. */
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { isOpen, recordsOf, type TransactionRecord } from './record.js';
+import { asAttempt, liveAttempts, problemOf, settleOpen, sweep, type EngineParts } from './transaction.js';
+import { orNull } from '../../system/durable.js';
+import { together } from '../../system/turns.js';
+import type { RecoveredTransaction } from '../ports.js';
+
+/** One entry for each record that was open, of all steps or of these. A record that cannot be recovered does not hold up the others. */
+export const recoverAll = async (
+  parts: EngineParts,
+  some?: readonly StepKey[],
+): Promise<readonly RecoveredTransaction[]> => {
+  const { sys, transactions } = parts;
+  const steps = some ?? ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
+  const unsettled = await together(steps, (stepKey) => unsettledOf(parts, stepKey));
+  const all: RecoveredTransaction[] = [];
+  for (const [at, stepKey] of steps.entries()) all.push(...(await recoverRecords(parts, stepKey, unsettled[at] ?? [])));
+  return all;
+};
+
+/** The same for the records of one step. */
+export const recoverStep = async (parts: EngineParts, stepKey: StepKey): Promise<readonly RecoveredTransaction[]> =>
+  recoverRecords(parts, stepKey, await unsettledOf(parts, stepKey));
+
+/** A home keeps the records of thousands of steps, nearly all of them settled: these are passed over without being read. */
+const unsettledOf = async (
+  { sys, transactions }: EngineParts,
+  stepKey: StepKey,
+): Promise<readonly TransactionRecord[]> => {
+  const records = await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
+  const settled = await Promise.all(records.map((record) => record.isSettled()));
+  return records.filter((_, at) => settled[at] === false);
+};
+
+const recoverRecords = async (
+  parts: EngineParts,
+  stepKey: StepKey,
+  records: readonly TransactionRecord[],
+): Promise<readonly RecoveredTransaction[]> => {
+  const all: RecoveredTransaction[] = [];
+  for (const record of records) {
+    const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, record, attempt));
+    if (recovered !== null) all.push(recovered);
+  }
+  return all;
+};
+
+const recoverOne = async (
+  parts: EngineParts,
+  stepKey: string,
+  record: TransactionRecord,
+  attempt: string,
+): Promise<RecoveredTransaction | null> => {
+  let workspace = '';
+  const report = (did: RecoveredTransaction['did'], conflicts: RecoveredTransaction['conflicts'] = []) => ({
+    stepKey,
+    workspace,
+    record: record.name,
+    did,
+    conflicts,
+  });
+  try {
+    const state = await record.load();
+    if (state.plan === null) return null;
+    workspace = state.plan.workspace;
+    if (!isOpen(state)) {
+      await sweep(parts, record, state, attempt);
+      return null;
+    }
+    const live = await liveAttempts(parts, state, attempt);
+    if (live.size > 0) return { ...report('left_to_live_process'), pids: [...new Set(live.values())] };
+    if ((await orNull(parts.sys.realpath(workspace), ['ENOENT', 'ENOTDIR'])) === null)
+      return report('workspace_missing');
+    const settled = await settleOpen(parts, record, state, attempt);
+    if (settled === null) return null;
+    return settled.did === 'finished' ? report('finished', settled.closed.conflicts) : report('reverted');
+  } catch (error) {
+    return report('failed', [{ path: workspace, why: problemOf(error, workspace).message }]);
+  }
+};

@@ -1,0 +1,86 @@
+/**
+ * What refuses to let a file be replaced, and the command that ends it. Looked for on every target before the point of no return, as far
+ * as it can be known then; and named where the system refuses all the same later on.
+ */
+import { join } from 'node:path';
+import { problem, ProblemError, type Problem } from '../../shared/problems.js';
+import { dirOf } from './paths.js';
+import type { PlannedFile, TransactionPlan } from './record.js';
+import { shellWord } from '../../system/environment.js';
+import { orNull } from '../../system/durable.js';
+import { errnoOf, type Sys } from '../../system/sys.js';
+
+/** Null: none that can be known. */
+export const refusalBefore = async (sys: Sys, plan: TransactionPlan): Promise<Problem | null> => {
+  const mounts = await mountPoints(sys);
+  const dirs = new Set<string>();
+  for (const file of plan.files.filter(({ write }) => write)) {
+    const why = await refusal(sys, plan.workspace, file, mounts, dirs);
+    if (why !== null) return problem('disk', `Nothing was written: ${why}, then try again.`);
+  }
+  return null;
+};
+
+/** The same in the words of who stopped half-way. Anything but a refused system call stays as it is. */
+export const refusalAfter = async (sys: Sys, plan: TransactionPlan, error: unknown): Promise<unknown> => {
+  const errno = errnoOf(error);
+  if (errno === null) return error;
+  const { path, dest } = error as { readonly path?: string; readonly dest?: string };
+  const file = plan.files.find(({ real }) => [path, dest].includes(join(plan.workspace, real)));
+  const at = file === undefined ? (path ?? plan.workspace) : join(plan.workspace, file.real);
+  const mounts = await mountPoints(sys).catch(() => new Set<string>());
+  const known =
+    file === undefined ? null : await refusal(sys, plan.workspace, file, mounts, new Set()).catch(() => null);
+  const look = `the system refuses to change ${at} (${errno}). See what holds it: findmnt -T ${shellWord(at)}; lsattr -d ${shellWord(at)}; mend that`;
+  const began = `The change in ${plan.workspace} was begun and is written in part`;
+  return new ProblemError(problem('disk', `${began}: ${known ?? look}, then try again: it goes on where it stopped.`));
+};
+
+const STICKY = 0o1000;
+const CLEAR = process.platform === 'darwin' ? 'sudo chflags nouchg,nouappnd' : 'sudo chattr -i -a';
+const fixed = (path: string): string => `is immutable or append-only. Type: ${CLEAR} ${shellWord(path)}`;
+
+/** `seen`: directories that were looked at. */
+const refusal = async (
+  sys: Sys,
+  workspace: string,
+  { real, base, owner }: PlannedFile,
+  mounts: ReadonlySet<string>,
+  seen: Set<string>,
+): Promise<string | null> => {
+  const [path, dir] = [join(workspace, real), join(workspace, dirOf(real))];
+  if (mounts.has(path)) return `${path} is a mount point. Type: sudo umount ${shellWord(path)}`;
+  const us = process.geteuid?.() ?? 0;
+  const place = await orNull(sys.stat(dir), ['ENOENT', 'ENOTDIR']);
+  if (place === null) return null;
+  // Opened for writing, and not written: only these attributes answer EPERM. A missing permission (EACCES) says nothing of a rename.
+  if (base !== null && (await isRefused(sys.openToWrite(path)))) return `${path} ${fixed(path)}`;
+  if (
+    base !== null &&
+    owner !== null &&
+    (place.mode & STICKY) !== 0 &&
+    us !== 0 &&
+    us !== place.uid &&
+    us !== owner.uid
+  )
+    return `${path} belongs to another user (${owner.uid}) in a sticky directory. Type: sudo chown ${us} ${shellWord(path)}`;
+  // Its time changes with what is made in it anyway. Of another owner's directory, EPERM would only say that.
+  if (place.uid === us && !seen.has(dir) && (await isRefused(sys.touch(dir)))) return `${dir} ${fixed(dir)}`;
+  seen.add(dir);
+  return null;
+};
+
+const isRefused = async (call: Promise<void>): Promise<boolean> =>
+  call.then(
+    () => false,
+    (error: unknown) => errnoOf(error) === 'EPERM',
+  );
+
+/** Linux: the fifth field of each line, with blanks and the like as octal escapes. Elsewhere nobody tells. */
+const mountPoints = async (sys: Sys): Promise<ReadonlySet<string>> => {
+  const bytes = await orNull(sys.readFile('/proc/self/mountinfo'), ['ENOENT', 'EACCES', 'EPERM']);
+  const lines = bytes === null ? [] : new TextDecoder().decode(bytes).split('\n');
+  const plain = (path: string): string =>
+    path.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
+  return new Set(lines.map((line) => plain(line.split(' ')[4] ?? '')));
+};

@@ -1,0 +1,64 @@
+/** An application that was recorded before: what a retry, a late attempt or a reset run is told. Nothing is written here. */
+import { join } from 'node:path';
+import {
+  difference,
+  isAt,
+  look,
+  type Seen,
+  type ClosedRecord,
+  type PlannedFile,
+  type TransactionPlan,
+  type TransactionRecord,
+} from './record.js';
+import { commitSince } from '../git/commit-branch.js';
+import { orNull } from '../../system/durable.js';
+import type { Sys } from '../../system/sys.js';
+import type { ApplyOutcome, ApplyRequest, FileConflict } from '../ports.js';
+
+export const outcomeOf = (
+  record: TransactionRecord,
+  { outcome, files, conflicts, lease }: ClosedRecord,
+): ApplyOutcome =>
+  outcome === 'applied'
+    ? { outcome, record: record.name, files, lease }
+    : { outcome, record: record.name, files, lease, conflicts };
+
+/**
+ * A closed record is not applied again. Where a file is not at its result any more (put back, or changed since) a person must say
+ * what now; except where the step's commit is there: what came after it is later work, and none of this step's business.
+ */
+export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedRecord): Promise<ApplyOutcome> => {
+  const { plan } = await record.load();
+  const recorded = outcomeOf(record, closed);
+  if (plan === null) return recorded;
+  const changed = await changedSince(sys, plan, closed);
+  if (changed.length === 0 || (await landed(sys, plan)) !== null) return recorded;
+  const gone = new Set(changed.map(({ path }) => path));
+  const files = closed.files.filter((path) => !gone.has(path));
+  const conflicts = [...closed.conflicts, ...changed];
+  return { outcome: 'conflict', record: record.name, files, conflicts, lease: closed.lease };
+};
+
+/** The step's commit since the plan's lease was taken, if any. */
+export const landed = async (sys: Sys, { workspace, lease }: TransactionPlan): Promise<string | null> =>
+  (await orNull(sys.stat(workspace), ['ENOENT', 'ENOTDIR'])) === null ? null : commitSince(workspace, lease);
+
+const changedSince = async (sys: Sys, plan: TransactionPlan, closed: ClosedRecord): Promise<FileConflict[]> => {
+  const changed: FileConflict[] = [];
+  for (const file of plan.files.filter(({ path, by }) => by === 'model' && closed.files.includes(path))) {
+    const seen = await look(sys, join(plan.workspace, file.real));
+    if (!isAt(seen, file.result)) changed.push({ path: file.path, why: `${file.path}: ${since(file, seen)}` });
+  }
+  return changed;
+};
+
+const since = (file: PlannedFile, seen: Seen): string =>
+  isAt(seen, file.base)
+    ? 'it was applied, and has been put back to its base since'
+    : `it was applied, and has been changed since: ${difference(file.result, seen)}`;
+
+/** A rollback was asked for before anything was written: this application must not come after it. */
+export const undone = ({ files }: ApplyRequest): ApplyOutcome => ({
+  outcome: 'base_changed',
+  conflicts: files.map((path) => ({ path, why: `${path}: the step was rolled back before this was applied` })),
+});

@@ -1,0 +1,297 @@
+/**
+ * One transaction, from a plan to a closed record, through whatever died before or runs beside it. Who decides between forward and
+ * back is always the verdict file of the record: written once, read by all.
+ */
+import type { LeaseKeeper } from './lock.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
+import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
+import { goForward } from './forward.js';
+import { putBack, settleKeep, listKeeps, type Drive } from './backups.js';
+import { freshId, targetPaths } from './paths.js';
+import { isAlive, sameProcess, type ProcessIdentity } from '../../system/process.js';
+import {
+  isOpen,
+  type ClosedRecord,
+  type Driver,
+  type RecordState,
+  type TransactionPlan,
+  type TransactionRecord,
+} from './record.js';
+import { refusalAfter, refusalBefore } from './refusals.js';
+import { asDiskProblem } from '../../system/durable.js';
+import { errnoOf, type Sys } from '../../system/sys.js';
+import type { BlobStore } from '../../stores/ports.js';
+import type { FileConflict, StillOurs } from '../ports.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+
+const PLACE_TRIES = 4; // bound: After the point of no return: so often a refused file is tried again, after a pause that doubles.
+const PLACE_PAUSE_MS = 50; // bound
+const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further one means that another attempt or a person came in between.
+
+export interface EngineParts extends TransactContext {
+  readonly transactions: string;
+  readonly leases: LeaseKeeper;
+  readonly stillOurs: StillOurs;
+}
+
+export interface TransactContext {
+  readonly sys: Sys;
+  readonly blobs: BlobStore;
+  readonly process: ProcessIdentity;
+  /** How long the work of a live attempt is waited for before it is joined or reverted. */
+  readonly patience_ms: number;
+}
+
+export type PlanAttempt =
+  | {
+      readonly ok: true;
+      readonly plan: TransactionPlan;
+      readonly checked: Pick<Checked, 'files' | 'stats'>;
+      /** Does the plan's lease still stand? Asked right before the point of no return. */
+      readonly stands: () => Promise<boolean>;
+    }
+  | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
+
+export type Transacted =
+  | { readonly outcome: 'closed'; readonly closed: ClosedRecord }
+  | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
+  | { readonly outcome: 'failed'; readonly problem: Problem };
+
+/** Attempts under way in this process, whichever engine runs them. */
+const inFlight = new Set<string>();
+
+/** Gives `work` an attempt id that others see as alive until it ends. */
+export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promise<T> => {
+  const attempt = freshId();
+  inFlight.add(attempt);
+  try {
+    return await work(attempt);
+  } finally {
+    inFlight.delete(attempt);
+  }
+};
+
+/** Attempts of the record, other than ours, that may still be at work, each with its process id. */
+export const liveAttempts = async (
+  context: TransactContext,
+  state: RecordState,
+  ours: string,
+): Promise<ReadonlyMap<string, number>> => {
+  const live = new Map<string, number>();
+  const drivers: readonly Driver[] = state.plan === null ? state.drivers : [state.plan, ...state.drivers];
+  for (const { attempt, process } of drivers) {
+    if (attempt === ours || state.ended.includes(attempt)) continue;
+    // In our own process we know better than its being alive.
+    const works = sameProcess(process, context.process) ? inFlight.has(attempt) : await isAlive(context.sys, process);
+    if (works) live.set(attempt, process.pid);
+  }
+  return live;
+};
+
+const driveOf = (
+  context: TransactContext,
+  record: TransactionRecord,
+  plan: TransactionPlan,
+  attempt: string,
+  live: ReadonlyMap<string, number>,
+): Drive => {
+  let keeps = 0;
+  const nextKeep = () => (keeps += 1);
+  return { sys: context.sys, blobs: context.blobs, plan, record, attempt, isLive: (id) => live.has(id), nextKeep };
+};
+
+/** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
+export const settleOpen = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  state: RecordState,
+  attempt: string,
+): Promise<{ did: 'finished'; closed: ClosedRecord } | { did: 'reverted' } | null> => {
+  const { plan } = state;
+  if (plan === null || !isOpen(state)) return null;
+  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, 'reverted')).verdict;
+  if (verdict === 'reverted') {
+    await takeBack(context.sys, plan);
+    await record.putCleaned(plan.generation);
+    return { did: 'reverted' };
+  }
+  if (attempt !== plan.attempt) await record.putDriver({ attempt, process: context.process });
+  const live = await liveAttempts(context, state, attempt);
+  return { did: 'finished', closed: await goOn(driveOf(context, record, plan, attempt, live)) };
+};
+
+/** Refusals that may be over in a moment: somebody scans, copies or runs the file. */
+const PASSING = ['EPERM', 'EACCES', 'EBUSY', 'ETXTBSY'];
+
+/** Forward, again and again within a bound; then the attempt says that it has ended, so that nobody waits for it while its process lives. */
+const goOn = async (drive: Drive): Promise<ClosedRecord> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await goForward(drive);
+    } catch (error) {
+      if (tries < PLACE_TRIES && PASSING.includes(errnoOf(error) ?? '')) {
+        await sleep(PLACE_PAUSE_MS * 2 ** tries);
+        continue;
+      }
+      await drive.record.putEnded(drive.attempt).catch(() => undefined);
+      throw await refusalAfter(drive.sys, drive.plan, error);
+    }
+  }
+};
+
+/**
+ * Carries the record to its end. Writes nothing where `makePlan` finds conflicts. `failed`: reverted. Throws ProblemError where
+ * neither forward nor back was possible: the record stays open, and the next attempt or recovery goes on with it; and `busy` where
+ * others took it over too often.
+ */
+export const transact = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  attempt: string,
+  makePlan: (generation: number) => Promise<PlanAttempt>,
+): Promise<Transacted> => {
+  const deadline = performance.now() + context.patience_ms;
+  const passed = new Set<string>();
+  let longest_ms: number = STORE_BOUNDS.attemptPoll_ms;
+  for (let generations = 0; generations < APPLY_GENERATIONS;) {
+    const state = await record.load();
+    if (state.closed !== null) return { outcome: 'closed', closed: state.closed };
+    if (isOpen(state)) {
+      // Whoever came after our generation lives, though it may look dead from here (in another container): let it pass first, for
+      // longer than a generation takes on this disk, or the two would revert each other for ever.
+      if (generations > 0 && !passed.has(state.plan?.token ?? '')) {
+        passed.add(state.plan?.token ?? '');
+        await untilPassed(record, state, (0.5 + Math.random()) * longest_ms * generations);
+        continue;
+      }
+      if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline)
+        await sleep(STORE_BOUNDS.attemptPoll_ms);
+      else await settleOpen(context, record, state, attempt);
+      continue;
+    }
+    generations++;
+    const began = performance.now();
+    const made = await makePlan((state.plan?.generation ?? 0) + 1);
+    if (!made.ok) {
+      // Another attempt may have been half-way through these very files: what it comes to is our outcome too.
+      const since = await record.load();
+      if (since.closed !== null || isOpen(since) || since.plan?.token !== state.plan?.token) continue;
+      return { outcome: 'base_changed', conflicts: made.conflicts };
+    }
+    if (!(await record.putPlan(made.plan)).created) continue;
+    const refused = await tryToCommit(context, record, made);
+    if (refused !== null) return { outcome: 'failed', problem: refused };
+    await settleOpen(context, record, await record.load(), attempt);
+    longest_ms = Math.max(longest_ms, performance.now() - began);
+  }
+  return fail(
+    'busy',
+    `The record ${record.name} was taken over ${APPLY_GENERATIONS} times; other attempts are at work.`,
+  );
+};
+
+/** Waits until the open generation has come to an end or another is open, at most so long. */
+const untilPassed = async (record: TransactionRecord, seen: RecordState, wait_ms: number): Promise<void> => {
+  const until = performance.now() + Math.min(wait_ms, STORE_BOUNDS.attemptPatience_ms);
+  for (let left_ms = wait_ms; left_ms > 0; left_ms = until - performance.now()) {
+    await sleep(Math.min(left_ms, STORE_BOUNDS.attemptPoll_ms));
+    const state = await record.load();
+    if (!isOpen(state) || state.plan?.token !== seen.plan?.token) return;
+  }
+};
+
+/**
+ * Prepares the generation and asks for the verdict `committed`. A problem where it was reverted for one; null otherwise (committed,
+ * reverted by others, or because files changed): the record says which.
+ */
+const tryToCommit = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  made: PlanAttempt & { ok: true },
+): Promise<Problem | null> => {
+  const { plan, checked } = made;
+  const { sys, blobs } = context;
+  try {
+    const refused = await refusalBefore(sys, plan);
+    if (refused !== null) throw new ProblemError(refused);
+    await prepare(sys, blobs, plan);
+    if (!(await isUnchanged(sys, plan.workspace, checked))) {
+      await revert(context, record, plan);
+      return null;
+    }
+    if ((await record.isUndone()) || !(await made.stands())) {
+      await revert(context, record, plan);
+      return problem('busy', `The hold on ${plan.workspace} had ended before this late attempt wrote anything.`);
+    }
+  } catch (error) {
+    // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.
+    const ours = await revert(context, record, plan).catch(async () => {
+      await takeBack(sys, plan).catch(() => undefined);
+      return true;
+    });
+    // A late clearing of an earlier generation takes directories away that are still empty: the next generation makes them again.
+    if (plan.generation > 1 && errnoOf(error) === 'ENOENT') return null;
+    // Where another attempt took over and cleared our files away, its outcome is what counts.
+    return ours ? problemOf(error, plan.workspace) : null;
+  }
+  try {
+    const { verdict } = await record.putVerdict(plan.generation, 'committed');
+    // Whoever reverted us cleaned up before we had written everything.
+    if (verdict === 'reverted') await takeBack(sys, plan);
+    return null;
+  } catch (error) {
+    // The verdict may be there all the same; then it stands. Where this fails too nobody knows, and the record stays open.
+    if ((await record.putVerdict(plan.generation, 'reverted')).verdict === 'committed') return null;
+    await revert(context, record, plan);
+    return problemOf(error, plan.workspace);
+  }
+};
+
+/** False where another attempt reverted the generation before. */
+const revert = async (context: TransactContext, record: TransactionRecord, plan: TransactionPlan): Promise<boolean> => {
+  const { created } = await record.putVerdict(plan.generation, 'reverted');
+  await takeBack(context.sys, plan);
+  await record.putCleaned(plan.generation);
+  return created;
+};
+
+/** Expected failures as values; anything else is a bug and is thrown on. */
+export const problemOf = (error: unknown, where: string): Problem => {
+  const known = asDiskProblem(error, `Changing files in ${where}`);
+  if (known instanceof ProblemError) return known.problem;
+  throw known;
+};
+
+/** After a record was closed while other attempts were at work: what they left behind when they died. */
+export const sweep = async (
+  context: TransactContext,
+  record: TransactionRecord,
+  state: RecordState,
+  attempt: string,
+): Promise<void> => {
+  const { plan } = state;
+  if (plan === null || state.closed === null || state.swept) return;
+  if (state.drivers.length === 0 && plan.generation === 1) return;
+  const live = await liveAttempts(context, state, attempt);
+  let asleep = live.size;
+  for (let generation = 1; generation < plan.generation; generation++) {
+    const earlier = await record.readPlan(generation);
+    if (earlier === null) continue;
+    const works = await liveAttempts(context, { ...state, plan: earlier, drivers: [] }, attempt);
+    asleep += works.size;
+    if (works.size === 0) await takeBack(context.sys, earlier);
+  }
+  const drive = driveOf(context, record, plan, attempt, live);
+  const closedAt_ns = await record.closedAt_ns();
+  for (const [index, keeps] of await listKeeps(drive, 'settle')) {
+    for (const keep of keeps) {
+      const { changed_ns } = await context.sys.lstat(keep);
+      // Taken after the end, so by mistake: it belongs where it was.
+      const late = changed_ns > closedAt_ns;
+      if (late && (await putBack(drive, keep, targetPaths(plan, index).target)) !== 'taken') continue;
+      await settleKeep(drive, index, keep);
+    }
+  }
+  if (asleep === 0) await record.putSwept();
+};

@@ -1,0 +1,31 @@
+/** Runs a command that a person wrote (a job's, a plan's or the project's tests). Never one that came from a model. */
+import { redact, withoutSecrets, type Environment } from '../../system/environment.js';
+import { runProcess, type ProcessOutcome } from '../../system/process-group.js';
+
+export { redact, withoutSecrets } from '../../system/environment.js';
+export { classifyFailure } from './classify.js';
+export { discoverTestCommand } from './discover.js';
+
+export interface CommandRequest {
+  /** For `sh -c`. */
+  readonly command: string;
+  readonly cwd: string;
+  readonly timeout_s: number;
+  /** Kept output: its head and its end. */
+  readonly maxOutput_bytes: number;
+  /** Default: this process's. Secrets and our own settings are dropped before the command sees it. */
+  readonly env?: Environment;
+  readonly signal?: AbortSignal;
+  /** Called every `beat_ms` (default 5,000) with the seconds so far. */
+  readonly onBeat?: (seconds: number) => void;
+  readonly beat_ms?: number;
+  /** Between SIGTERM and SIGKILL of the group, at time-out or abort. Default 2,000. */
+  readonly killGrace_ms?: number;
+}
+export type CommandOutcome = ProcessOutcome;
+
+/** Runs the command in a process group of its own. Its kept output holds no value of a secret-named variable of `env`. */
+export async function runCommand({ command, env = process.env, ...rest }: CommandRequest): Promise<CommandOutcome> {
+  const ran = await runProcess({ ...rest, file: '/bin/sh', args: ['-c', command], env: withoutSecrets(env) });
+  return { ...ran, output: redact(ran.output, env) };
+}

@@ -1,0 +1,151 @@
+/** Reads a job and all that can be checked of it before a run starts: nothing is written, every problem is told at once. */
+import { realpath, stat } from 'node:fs/promises';
+import { join, resolve, dirname, isAbsolute, relative, sep } from 'node:path';
+import { parseConfig, parseJob, type Job } from '../../documents/job/index.js';
+import { fail, problem, ProblemError, ProblemsError, type Problem, type ProblemCode } from '../../shared/problems.js';
+import { errnoOf, realSys } from '../../system/sys.js';
+import { resolveInWorkspace } from '../apply/paths.js';
+import { ABSENT, readGiven, readGivenText } from '../../system/given-file.js';
+import { repositoryOf } from '../git/git.js';
+
+const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; anything near this bound is a mistake.
+
+// Where a job works: the nearest git top level above the job file, or the directory that the caller names.
+
+/**
+ * Real path of the workspace. A worktree is a top level of its own, so its path stays as it is.
+ * Without `explicit`: the top level of the git repository that holds the job file, else the job file's directory.
+ * Throws ProblemError `usage` when `explicit` is not a directory, `git_failed` where git cannot tell.
+ */
+export const workspaceOf = async (jobFile: string, explicit: string | null, cwd: string): Promise<string> => {
+  if (explicit !== null) {
+    const path = resolve(cwd, explicit);
+    const directory = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (!directory)
+      fail('usage', `The workspace ${path} is not a directory.`, 'Give an existing directory with --workspace.');
+    return realpath(path);
+  }
+  const start = dirname(await realpath(jobFile));
+  return (await repositoryOf(start))?.root ?? start;
+};
+
+/** `path` relative to the workspace with `/` where it lies inside, else absolute. Both are real paths. */
+const pathInWorkspace = (workspace: string, path: string): string => {
+  const inside = relative(workspace, path);
+  const outside = inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+  return outside ? path : inside.split(sep).join('/');
+};
+
+export interface JobFile {
+  readonly job: Job;
+  readonly bytes: Uint8Array;
+  /** Real path. */
+  readonly workspace: string;
+  /** Relative to the workspace where it lies inside, else absolute. */
+  readonly jobPath: string;
+}
+
+export interface JobFileRequest {
+  readonly jobPath: string;
+  /** Null: the nearest git top level above the job file, else its directory. */
+  readonly workspace: string | null;
+  readonly cwd: string;
+}
+
+/** Throws ProblemError (`job_not_found`, `usage`) or ProblemsError (all of `job_invalid`, `config_invalid`, `target_*`). */
+export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => {
+  const typed = request.jobPath;
+  const path = resolve(request.cwd, typed);
+  const bytes = await readJob(path, typed);
+  const source = decode(bytes, typed);
+  const workspace = await workspaceOf(path, request.workspace, request.cwd);
+  const parsed = parseJob(source, typed);
+  const config = parseConfig(await configOf(workspace), 'emend.yaml');
+  const problems = [
+    ...(parsed.ok ? await targetProblems(parsed.value, workspace) : parsed.problems),
+    ...(config.ok ? [] : config.problems),
+  ];
+  const [first, ...others] = problems;
+  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  if (!parsed.ok) return fail('job_invalid', `${typed}: the job could not be read.`);
+  const jobPath = pathInWorkspace(workspace, await realpath(path));
+  return { job: { ...parsed.value, path: jobPath }, bytes, workspace, jobPath };
+};
+
+const readJob = (path: string, typed: string): Promise<Uint8Array> =>
+  readGiven(path, JOB_FILE_BYTES).catch((error: unknown) => {
+    if (ABSENT.includes(errnoOf(error) ?? ''))
+      return fail('job_not_found', `There is no job file ${typed} (looked for ${path}).`);
+    if (!(error instanceof ProblemError))
+      return fail(
+        'job_not_found',
+        `${typed} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    const { code, message } = error.problem;
+    return code === 'target_too_large'
+      ? fail('job_invalid', `${message}; a job file may have so many.`)
+      : fail('job_not_found', `${typed} is not a file; expected a Markdown job file: ${message}.`);
+  });
+
+const decode = (bytes: Uint8Array, typed: string): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return fail('job_invalid', `${typed} is not UTF-8 text; expected a Markdown job file.`);
+  }
+};
+
+const configOf = (workspace: string): Promise<string | null> =>
+  readGivenText(join(workspace, 'emend.yaml')).catch((error: unknown) =>
+    fail('config_invalid', `emend.yaml cannot be read: ${error instanceof Error ? error.message : String(error)}`),
+  );
+
+/** What the disk says about the paths of a job: preflight checks again, but here nothing has been started yet. */
+const targetProblems = async (job: Job, workspace: string): Promise<readonly Problem[]> => {
+  const groups: [key: string, paths: readonly string[], wanted: Wanted][] = [
+    ['target_files', job.targetFiles, 'there'],
+    ['new_files', job.newFiles, 'any'],
+    ['delete_files', job.deleteFiles, 'itself'],
+    ['context_files', job.contextFiles, 'there'],
+    ['output_files', job.outputFiles, 'any'],
+  ];
+  const found = groups.flatMap(([key, paths, wanted]) =>
+    paths.map(async (path, index) => {
+      const fault = await pathFault(workspace, path, wanted);
+      if (fault === null) return [];
+      const line = job.lines[`${key}.${index}`] ?? job.lines[key] ?? job.lines.output_file ?? 1;
+      return [problem(fault.code, `${job.path}:${line}: ${key}: ${fault.why}`)];
+    }),
+  );
+  return (await Promise.all(found)).flat();
+};
+
+/** Of a path: a file that is there; the file itself, through no link; or one that need not exist yet. */
+type Wanted = 'there' | 'itself' | 'any';
+interface PathFault {
+  readonly code: ProblemCode;
+  readonly why: string;
+}
+const pathFault = async (workspace: string, path: string, wanted: Wanted): Promise<PathFault | null> => {
+  const place = await resolveInWorkspace(realSys, workspace, path);
+  if (!place.ok)
+    return { code: 'target_outside', why: `expected a file inside ${workspace}, ${path} is none: ${place.why}` };
+  const found = await stat(join(workspace, place.real)).catch(() => null);
+  if (found === null)
+    return wanted === 'any'
+      ? null
+      : { code: 'target_missing', why: `expected an existing file, there is no ${path} in ${workspace}` };
+  if (wanted === 'itself' && place.real !== path)
+    return {
+      code: 'target_not_a_file',
+      why: `expected the file itself, ${path} leads through a symbolic link to ${place.real}`,
+    };
+  if (found.isFile()) return null;
+  return {
+    code: 'target_not_a_file',
+    why: `expected a file, ${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}`,
+  };
+};

@@ -1,0 +1,147 @@
+/** Finds and reads the files of a plan, and the thresholds that hold for it. Needs no server, writes nothing. */
+import { join, relative, sep, basename, dirname, resolve } from 'node:path';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { parseConfig } from '../../documents/job/index.js';
+import {
+  mainFile,
+  type PlanPlace,
+  readTree,
+  type PlanTree,
+  type ReadFile,
+  resolveThresholds,
+  thresholdsIn,
+  type ResolvedThresholds,
+  type ThresholdSource,
+  type Fault,
+} from '../../documents/plan/index.js';
+import { repositoryOf } from '../git/git.js';
+import { fail, problem, ProblemsError } from '../../shared/problems.js';
+import { kindOf, readGivenSync, readGivenText, UNREADABLE } from '../../system/given-file.js';
+
+const PLAN_FILE_BYTES = 1 * 1024 * 1024; // bound: A plan document larger than this is not read; one of more phases is not run.
+
+export interface FoundPlan {
+  /** Real path of the folder that the plan lies in. */
+  readonly base: string;
+  readonly place: PlanPlace;
+  /** The phase whose file or folder was typed, where it was one. */
+  readonly phase: number | null;
+}
+export interface ReadPlan extends FoundPlan {
+  /** Real path of the repository, else of the folder that the plan lies in. */
+  readonly workspace: string;
+  readonly tree: PlanTree;
+  readonly thresholds: ResolvedThresholds;
+  /** How a person is told of a file of the plan. */
+  readonly show: (path: string) => string;
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** `010_demo.md`, `010_demo/` and `010_demo/010_demo.md` are one plan; a file or folder of one of its phases finds it too. */
+const findPlan = (cwd: string, typed: string): FoundPlan => {
+  const path = resolve(cwd, typed);
+  const at = (base: string, stem: string, inFolder: boolean): FoundPlan => ({
+    base: realpathSync(base),
+    place: { stem, inFolder },
+    phase: null,
+  });
+  const stem = basename(path).replace(/\.md$/i, '');
+  const file = path.endsWith('.md') ? path : join(dirname(path), `${stem}.md`);
+  const inFolder = join(dirname(path), stem, `${stem}.md`);
+  const phase = phasePath(path);
+  if (phase !== null) return { ...at(dirname(phase.folder), basename(phase.folder), true), phase: phase.number };
+  if (isFile(file) && basename(dirname(file)) === stem) return at(dirname(dirname(file)), stem, true);
+  if (isFile(file) && isFile(inFolder))
+    return fail(
+      'plan_invalid',
+      `Both ${file} and ${inFolder} are there; expected one of them.`,
+      'Keep the one that is the plan and move the other away.',
+    );
+  if (isFile(inFolder)) return at(dirname(path), stem, true);
+  if (isFile(file)) return at(dirname(file), stem, false);
+  const other = statSync(file, { throwIfNoEntry: false });
+  const found = other === undefined ? '' : `; ${file} is ${kindOf(other)}`;
+  return fail('plan_not_found', `There is no plan ${typed} (looked for ${file} and ${inFolder}${found}).`);
+};
+
+/** `…/010_demo/phase_2_core.md`, `…/010_demo/phase_2_core/` or a file in that. */
+const phasePath = (path: string): { readonly folder: string; readonly number: number } | null => {
+  for (const each of [path, dirname(path)]) {
+    const number = /^phase_(\d+)(?:_[^/]*)?$/.exec(basename(each).replace(/\.md$/, ''))?.[1];
+    const folder = dirname(each);
+    if (number !== undefined && (isFile(path) || isFolder(path)) && isFile(join(folder, `${basename(folder)}.md`)))
+      return { folder, number: Number(number) };
+  }
+  return null;
+};
+
+/** Bytes of a plan's file as text: UTF-8 that is not too large, inside the folder that the plan lies in. */
+const reader =
+  (base: string): ReadFile =>
+  (path) => {
+    const full = join(base, path);
+    const found = lstatSync(full, { throwIfNoEntry: false });
+    if (found === undefined) return { why: `expected a file ${path}, and there is none` };
+    const inside = relative(base, realpathSync(full));
+    if (inside.startsWith('..')) return { why: `expected a file of the plan's folder; ${path} is a link out of it` };
+    const size = statSync(full);
+    if (!size.isFile()) return { why: `expected ${path} to be a file` };
+    if (size.size > PLAN_FILE_BYTES)
+      return { why: `expected at most ${PLAN_FILE_BYTES} bytes, and ${path} has ${size.size}; split the plan` };
+    const bytes = readGivenSync(full, PLAN_FILE_BYTES);
+    try {
+      const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+      return text.includes('\0') ? { why: `expected text, and ${path} holds a NUL character` } : { text };
+    } catch {
+      return { why: `expected UTF-8, and ${path} is something else` };
+    }
+  };
+
+/** Throws ProblemsError with everything that is wrong with emend.yaml. */
+export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> => {
+  const found = findPlan(cwd, typed);
+  const { base, place } = found;
+  const show = (path: string): string => relative(cwd, join(base, path)) || path;
+  const main = join(base, mainFile(place));
+  const workspace = (await repositoryOf(base))?.root ?? base;
+  const thresholds = resolveThresholds(await thresholdSources(dirname(main), workspace));
+  return { ...found, workspace, thresholds, show, tree: readTree(place, reader(base), show) };
+};
+
+/** `emend.yaml` of the workspace, then the nearest CLAUDE.md or AGENTS.md with the section, from the plan up to the workspace. */
+const thresholdSources = async (from: string, workspace: string): Promise<readonly ThresholdSource[]> => {
+  const read = (path: string): Promise<string | null> => readGivenText(path, UNREADABLE);
+  const config = parseConfig(await read(join(workspace, 'emend.yaml')), 'emend.yaml');
+  if (!config.ok) {
+    const [first, ...others] = config.problems;
+    throw new ProblemsError([first ?? problem('config_invalid', 'emend.yaml cannot be read.'), ...others]);
+  }
+  const sources: ThresholdSource[] =
+    config.value.plan === undefined ? [] : [{ from: 'emend.yaml', values: config.value.plan }];
+  for (let folder = realpathSync(from); ; folder = dirname(folder)) {
+    for (const name of ['CLAUDE.md', 'AGENTS.md']) {
+      const values = thresholdsIn((await read(join(folder, name))) ?? '');
+      if (values !== null) return [...sources, { from: relative(workspace, join(folder, name)), values }];
+    }
+    if (folder === workspace || folder === dirname(folder)) return sources;
+  }
+};
+
+/** Throws every fault of a plan at once. */
+export const refuseFaults = (faults: readonly Fault[]): void => {
+  const [first, ...others] = faults.map(({ file, line, message }) =>
+    problem('plan_invalid', `${file}:${line}: ${message}`),
+  );
+  if (first !== undefined) throw new ProblemsError([first, ...others]);
+};
+
+// Where a plan's files are in the workspace.
+
+/** A path of the plan, which is relative to the folder that the plan lies in, as one of the workspace. */
+export const inWorkspace = ({ base }: Pick<ReadPlan, 'base'>, workspace: string, path: string): string =>
+  relative(workspace, join(base, path)).split(sep).join('/');
+
+export const pathsOfPlan = (plan: ReadPlan, workspace: string): readonly string[] =>
+  [...plan.tree.files.keys()].map((path) => inWorkspace(plan, workspace, path));

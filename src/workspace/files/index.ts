@@ -1,0 +1,162 @@
+/** Which files a workspace has, and which of them are ignored. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import ignore, { type Ignore } from 'ignore';
+import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { fieldsOf, git, isWorkTree, valueOf } from '../git/git.js';
+
+const WALK_DEPTH = 64; // bound: Directories deeper than this are not walked.
+
+// Listing and ignoring outside git: a bounded walk that honours .gitignore files, nearest last.
+
+/** Never walked: other tools' stores, and installed packages where no .gitignore says so. */
+const SKIPPED = new Set(['.git', '.hg', '.svn', '.jj', 'node_modules']);
+
+/** The rules of one .gitignore, for paths below `dir` ('' or ending in `/`). */
+interface Rules {
+  readonly dir: string;
+  readonly ignore: Ignore;
+}
+
+async function walk(root: string, maxFiles: number): Promise<{ files: string[]; complete: boolean }> {
+  const files: string[] = [];
+  let complete = true;
+  const visit = async (dir: string, above: readonly Rules[], depth: number): Promise<void> => {
+    const rules = await withRulesOf(root, dir, above);
+    const entries = await readdir(join(root, dir), { withFileTypes: true }).catch(() => []);
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = dir + entry.name;
+      if (files.length >= maxFiles || depth > WALK_DEPTH) {
+        complete = false;
+        return;
+      }
+      if (SKIPPED.has(entry.name) || ignoredBy(rules, entry.isDirectory() ? `${path}/` : path)) continue;
+      if (entry.isDirectory()) await visit(`${path}/`, rules, depth + 1);
+      else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsToFile(join(root, path))))) files.push(path);
+    }
+  };
+  await visit('', [], 0);
+  return { files, complete };
+}
+
+/** As git: a path below an ignored directory is ignored whatever later rules say. */
+async function ignoredByWalk(root: string, path: string): Promise<boolean> {
+  let rules: readonly Rules[] = [];
+  const segments = path.split('/');
+  for (let i = 0; i < segments.length; i += 1) {
+    const dir = segments
+      .slice(0, i)
+      .map((segment) => `${segment}/`)
+      .join('');
+    rules = await withRulesOf(root, dir, rules);
+    const here = dir + (segments[i] ?? '');
+    if (ignoredBy(rules, i < segments.length - 1 ? `${here}/` : here)) return true;
+  }
+  return false;
+}
+
+async function withRulesOf(root: string, dir: string, above: readonly Rules[]): Promise<readonly Rules[]> {
+  const text = await readGivenText(join(root, dir, '.gitignore'), UNREADABLE);
+  return text === null ? above : [...above, { dir, ignore: ignore().add(text) }];
+}
+
+/** The nearest file with a rule for the path decides. */
+function ignoredBy(rules: readonly Rules[], path: string): boolean {
+  for (const { dir, ignore: own } of [...rules].reverse()) {
+    const verdict = own.test(path.slice(dir.length));
+    if (verdict.ignored) return true;
+    if (verdict.unignored) return false;
+  }
+  return false;
+}
+
+const leadsToFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isFile() ?? false;
+
+export { dirtyPaths, foreignPaths } from '../git/entries.js';
+export { eolForNewFile } from './line-ends.js';
+export { NEW_FILE_MODE } from './targets.js';
+export { hintedPaths } from './targets.js';
+export { inspectTarget } from './targets.js';
+export { type TargetFacts, namesBeside } from './targets.js';
+
+export interface WorkspaceFiles {
+  /** Workspace-relative, `/`-separated, in order of their bytes. */
+  readonly files: readonly string[];
+  /** False: there are more than `maxFiles`. */
+  readonly complete: boolean;
+}
+
+/** Names that are not UTF-8 cannot be said in JSON or to a model. */
+const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.endsWith('/');
+
+/**
+ * Files that exist: in git those tracked and those untracked but not ignored (no submodules), elsewhere a walk that honours
+ * .gitignore. Throws ProblemError `git_failed`.
+ */
+export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<WorkspaceFiles> {
+  if (!(await isWorkTree(root))) {
+    const walked = await walk(root, maxFiles);
+    return { files: walked.files.filter(isNameable).sort(), complete: walked.complete };
+  }
+  const list = async (...args: string[]): Promise<string[]> =>
+    fieldsOf(valueOf(await git(['ls-files', '-z', ...args], { cwd: root, reading: true })));
+  const [staged, untracked, deleted] = await Promise.all([list('-s'), list('-o', '--exclude-standard'), list('-d')]);
+  const gone = new Set(deleted);
+  const tracked = staged
+    .filter((entry) => !entry.startsWith('160000 '))
+    .map((entry) => entry.slice(entry.indexOf('\t') + 1));
+  const files = [...new Set([...tracked, ...untracked])].filter((path) => !gone.has(path) && isNameable(path)).sort();
+  return { files: files.slice(0, maxFiles), complete: files.length <= maxFiles };
+}
+
+/** Those of `paths` that .gitignore and the like exclude. A tracked file is never ignored. Throws ProblemError `git_failed`. */
+export async function isIgnored(root: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const ignored = new Set<string>();
+  if (paths.length === 0) return ignored;
+  if (!(await isWorkTree(root))) {
+    for (const path of paths) if (await ignoredByWalk(root, path)) ignored.add(path);
+    return ignored;
+  }
+  const ask = async (asked: readonly string[]): Promise<readonly string[] | null> => {
+    // `./` keeps a leading `:` from meaning something; git answers with the words of the question.
+    const input = asked.map((path) => `./${path}\0`).join('');
+    const answer = await git(['check-ignore', '-z', '--stdin'], { ...CHECK_IGNORE, cwd: root, input });
+    if (answer.ok) return fieldsOf(answer.value).map((path) => path.slice(2));
+    return NO_RULES.test(answer.problem.message) ? null : fieldsOf(valueOf(answer));
+  };
+  const answers = await ask(paths);
+  if (answers !== null) return new Set(answers);
+  // One such path fails the whole question.
+  for (const path of paths) for (const found of (await ask([path])) ?? []) ignored.add(found);
+  return ignored;
+}
+
+/** Exit 1: none is ignored. */
+const CHECK_IGNORE = { reading: true, accept: [0, 1], noLiteral: true } as const;
+/** Paths that the repository's rules do not reach. */
+const NO_RULES = /is beyond a symbolic link|is in submodule|is outside repository/;
+
+// Files that hold keys and passwords by their name: they enter no prompt unless a person names them.
+
+const EXAMPLE = /(^|[._-])(example|sample|template|dist|defaults?)([._-]|$)/;
+const NAMES = [
+  /^\.env(rc)?$/,
+  /^\.env\./,
+  /\.env$/,
+  /\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|tfstate|tfvars)$/,
+  /^id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/,
+  /^\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|vault-token)$/,
+  /^_netrc$/,
+  // As data, not as code: credentials.ts is a module, credentials.json is not.
+  /^(client[_-])?(credentials?|secrets?)(\.(json|ya?ml|toml|ini|cfg|conf|xml|properties|txt|csv|enc|gpg))?$/,
+  /^service[_-]?account.*\.json$/,
+];
+const FOLDERS = [/(^|\/)\.(ssh|gnupg|aws)\//, /(^|\/)\.(docker|kube)\/config(\.json)?$/];
+
+/** Workspace-relative path, `/`-separated. `.env.example` and public keys (`*.pub`) are not secret. */
+export function looksSecret(path: string): boolean {
+  const lower = path.toLowerCase();
+  const name = lower.slice(lower.lastIndexOf('/') + 1);
+  if (name.endsWith('.pub') || EXAMPLE.test(name)) return false;
+  return NAMES.some((pattern) => pattern.test(name)) || FOLDERS.some((pattern) => pattern.test(lower));
+}

@@ -1,0 +1,233 @@
+/** Moving the branch (or a detached HEAD) from the lease's commit to ours, or finding that it was moved already. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { git, gitLine, repositoryOf, type Repository, valueOf } from './git.js';
+import { indexEntries, indexInfo, sameEntry, type Entries, type Entry } from './entries.js';
+import { problem, type Problem, ProblemError } from '../../shared/problems.js';
+import { commitOfStep } from './commit-hooks.js';
+import type { LeaseHolder } from '../ports.js';
+import { shellWord } from '../../system/environment.js';
+
+const INDEX_POLL_MS = 100; // bound: A locked index is looked at this often.
+const REF_POLL_MS = 100; // bound: A locked branch is looked at this often.
+export const UNDONE_WAIT_MS = 10_000; // bound: How long a commit that is under way, and so has the ref locked, is waited for,
+const UNDONE_POLL_MS = 100; // bound: looked at this often.
+
+// ◆ Commit and rollback of one application exclude each other, whichever attempt of either comes late. A rollback first makes the ref
+// `refs/worktree/emend/undone/<record>` (of this working tree only, naming a note and no commit); a commit moves the branch in one
+// ref transaction with the check that no such ref is there for any application that it is made of. Git takes both locks together.
+
+const UNDONE = 'refs/worktree/emend/undone/';
+/** `name` as recordName makes it. */
+const undoneRef = (name: string): string => `${UNDONE}${name}`;
+
+/** Lines for `git update-ref --stdin`: none of these applications was rolled back. */
+const verifyNotUndone = (records: readonly string[], zero: string): string =>
+  records.map((name) => `verify ${undoneRef(name)} ${zero}\n`).join('');
+
+const isThere = async (root: string, name: string): Promise<boolean> =>
+  (await gitLine(['rev-parse', '--quiet', '--verify', undoneRef(name)], { cwd: root, reading: true })).ok;
+
+/** The first of these applications that was rolled back, if any. */
+async function undoneAmong(root: string, records: readonly string[]): Promise<string | null> {
+  for (const name of records) if (await isThere(root, name)) return name;
+  return null;
+}
+
+/** From here on no commit is made of this application; nothing to do where there is no repository. Throws ProblemError `git_failed` where git cannot write it down. */
+export async function markUndone(root: string, name: string): Promise<void> {
+  const inGit = await gitLine(['rev-parse', '--git-dir'], { cwd: root, reading: true });
+  if (!inGit.ok) {
+    if (/not a git repository|spawn git ENOENT/.test(inGit.problem.message)) return;
+    throw new ProblemError(inGit.problem);
+  }
+  if (await isThere(root, name)) return;
+  const note = `Emend put the files of ${name} back: a late commit of it must not be made.\n`;
+  const blob = valueOf(await gitLine(['hash-object', '-w', '--stdin'], { cwd: root, input: note }));
+  const deadline = performance.now() + UNDONE_WAIT_MS;
+  for (;;) {
+    const made = await git(['update-ref', undoneRef(name), blob], { cwd: root });
+    if (made.ok) return;
+    if (performance.now() >= deadline) throw new ProblemError(made.problem);
+    await sleep(UNDONE_POLL_MS);
+  }
+}
+
+/** A working tree's notes of applications that were rolled back, for runs that have ended: nobody asks for them any more. */
+export interface UndoneNotes {
+  readonly workspace: string;
+  /** Names of records. */
+  readonly names: readonly string[];
+}
+
+/** Those of the steps; null where there are none, or where the workspace is gone or in no repository. */
+export async function undoneNotes(workspace: string, steps: ReadonlySet<string>): Promise<UndoneNotes | null> {
+  const listed = await gitLine(['for-each-ref', '--format=%(refname)', UNDONE], { cwd: workspace, reading: true });
+  const all = listed.ok ? listed.value.split('\n').map((ref) => ref.slice(UNDONE.length)) : [];
+  const names = all.filter((name) => steps.has(name.split('/')[0] ?? ''));
+  return names.length === 0 ? null : { workspace, names };
+}
+
+/** How many went: all, or none where git cannot write. */
+export async function dropUndone({ workspace, names }: UndoneNotes): Promise<number> {
+  const input = names.map((name) => `delete ${undoneRef(name)}\n`).join('');
+  return (await git(['update-ref', '--stdin'], { cwd: workspace, input })).ok ? names.length : 0;
+}
+
+export type Standing =
+  /** HEAD is where it was when the lease was taken. */
+  | { readonly at: 'parent' }
+  /** The step's commit is there already. */
+  | { readonly at: 'committed'; readonly commit: string }
+  | { readonly at: 'elsewhere'; readonly why: string };
+
+const shown = (commit: string | null, ref: string | null): string =>
+  `${commit === null ? 'no commit' : commit.slice(0, 12)} (${ref ?? 'detached HEAD'})`;
+
+/** The commit that the lease's branch names now; for a detached HEAD: that HEAD names. Null: none. */
+async function tipOf(root: string, headRef: string | null): Promise<string | null> {
+  const found = await gitLine(['rev-parse', '--quiet', '--verify', `${headRef ?? 'HEAD'}^{commit}`], {
+    cwd: root,
+    reading: true,
+  });
+  return found.ok ? found.value : null;
+}
+
+export async function standingOf(repository: Repository, lease: LeaseHolder): Promise<Standing> {
+  const tip = repository.headRef === lease.headRef ? repository.head : await tipOf(repository.root, lease.headRef);
+  if (tip !== null && tip !== lease.head) {
+    const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+    if (commit !== null) return { at: 'committed', commit };
+  }
+  if (tip === lease.head && repository.headRef === lease.headRef) return { at: 'parent' };
+  const [was, is] = [shown(lease.head, lease.headRef), shown(repository.head, repository.headRef)];
+  return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
+}
+
+/** The commit that this step made since the lease was taken, on its branch or where HEAD is now; null: none, or no repository. */
+export async function commitSince(
+  workspace: string,
+  lease: Pick<LeaseHolder, 'head' | 'headRef' | 'stepKey'>,
+): Promise<string | null> {
+  // Outside git the lease names neither; then there may be no git to ask.
+  const repository = lease.head === null && lease.headRef === null ? null : await repositoryOf(workspace);
+  if (repository === null) return null;
+  const tips = new Set([await tipOf(repository.root, lease.headRef), repository.head]);
+  for (const tip of tips) {
+    if (tip === null || tip === lease.head) continue;
+    const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+    if (commit !== null) return commit;
+  }
+  return null;
+}
+
+/**
+ * Moves the ref, expecting the lease's commit and that none of the applications was rolled back. A ref that somebody else holds
+ * locked is waited for.
+ */
+export async function moveRef(input: {
+  readonly repository: Repository;
+  readonly lease: LeaseHolder;
+  readonly commit: string;
+  readonly subject: string;
+  readonly wait_ms: number;
+  /** Apply records that the commit is made of. */
+  readonly records: readonly string[];
+}): Promise<
+  { readonly at: 'moved' } | Exclude<Standing, { at: 'parent' }> | { readonly at: 'failed'; readonly problem: Problem }
+> {
+  const { repository, lease, commit } = input;
+  const expected = lease.head ?? '0'.repeat(commit.length);
+  // A detached HEAD is moved itself; without --no-deref a branch checked out meanwhile would be moved in its place.
+  const target = lease.headRef === null ? 'option no-deref\nupdate HEAD' : `update ${lease.headRef}`;
+  const zero = '0'.repeat(commit.length);
+  const transaction = `${target} ${commit} ${expected}\n${verifyNotUndone(input.records, zero)}`;
+  const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, '--stdin'];
+  // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
+  const deadline = performance.now() + input.wait_ms;
+  for (;;) {
+    const moved = await git(args, { cwd: repository.root, input: transaction });
+    if (moved.ok) return { at: 'moved' };
+    const tip = await tipOf(repository.root, lease.headRef);
+    if (tip === commit) return { at: 'committed', commit };
+    if (tip !== lease.head) {
+      const earlier = tip === null ? null : await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+      if (earlier !== null) return { at: 'committed', commit: earlier };
+      const [was, is] = [shown(lease.head, lease.headRef), shown(tip, lease.headRef)];
+      return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
+    }
+    if ((await undoneAmong(repository.root, input.records)) !== null)
+      return { at: 'elsewhere', why: 'the files were put back meanwhile, so there is nothing to commit' };
+    if (performance.now() >= deadline)
+      return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };
+    await sleep(REF_POLL_MS);
+  }
+}
+
+/**
+ * A git that was killed leaves its lock behind, and nobody but a person can know that no git works under it: the lock is named with
+ * what to type, and never removed. Null where git failed of something else.
+ */
+const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
+  const lock = /Unable to create '([^\n]+\.lock)': File exists/.exec(message)?.[1];
+  if (lock === undefined) return null;
+  return problem(
+    'git_failed',
+    `The commit is not made: the branch is locked by ${lock}, for ${waited_ms / 1000} s at least. ` +
+      `If no git runs in this repository (one that was killed leaves it behind), type: rm ${shellWord(lock)} and then answer retry.`,
+  );
+};
+
+// After the commit: the person's own index follows it, so that `git status` is clean. Only entries that were as the parent has
+// them are touched; what a person staged, in these files or others, stays staged.
+
+/** Brings `paths` of the index from the parent's entries to the commit's; returns what a person should know, if anything. */
+export async function syncIndex(input: {
+  readonly root: string;
+  readonly paths: readonly string[];
+  readonly parent: Entries;
+  readonly commit: Entries;
+  /** How long a lock that somebody else holds on the index is waited for. */
+  readonly wait_ms: number;
+}): Promise<string | null> {
+  // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
+  const deadline = performance.now() + input.wait_ms;
+  for (;;) {
+    const { updates, staged } = await pending(input);
+    const told = staged.length === 0 ? null : stagedNote(staged);
+    if (updates.size === 0) return told;
+    // What is removed is what the parent holds.
+    const like = [...input.parent.values()][0]?.id ?? '';
+    const call = { cwd: input.root, input: indexInfo(updates, like) };
+    const done = await git(['update-index', '-z', '--index-info'], call);
+    if (done.ok) return told;
+    const locked = done.problem.message.includes('index.lock');
+    if (!locked || performance.now() >= deadline) {
+      const why = locked
+        ? 'another git process holds index.lock, or left it behind when it was killed'
+        : done.problem.message;
+      return `the commit is made, but your index still has the files as they were before (${why}); when it is free: git reset -q`;
+    }
+    await sleep(INDEX_POLL_MS);
+  }
+}
+
+async function pending(input: {
+  root: string;
+  paths: readonly string[];
+  parent: Entries;
+  commit: Entries;
+}): Promise<{ updates: ReadonlyMap<string, Entry | null>; staged: readonly string[] }> {
+  const { entries, unmerged } = await indexEntries(input.root, input.paths);
+  const updates = new Map<string, Entry | null>();
+  const staged: string[] = [];
+  for (const path of input.paths) {
+    const [now, before, after] = [entries.get(path), input.parent.get(path), input.commit.get(path)];
+    if (!unmerged.has(path) && sameEntry(now, after)) continue;
+    if (!unmerged.has(path) && sameEntry(now, before)) updates.set(path, after ?? null);
+    else staged.push(path);
+  }
+  return { updates, staged };
+}
+
+const stagedNote = (paths: readonly string[]): string =>
+  `what you had staged stays staged as it was, without this commit's change: stage ${paths.join(', ')} again before you commit`;

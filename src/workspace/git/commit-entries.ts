@@ -1,0 +1,158 @@
+/**
+ * What the commit's tree holds for each file of the request. Only the proposal's own change goes in: where the parent does not
+ * hold the bytes that the proposal started from (a person's uncommitted changes), base -> result is merged onto the parent's version.
+ */
+import { blobBytes, blobId, treeEntries, type Entries, type Entry } from './entries.js';
+import { rebase3 } from '../../edits/internal.js';
+import type { BlobStore } from '../../stores/ports.js';
+import type { CommitRequest } from '../ports.js';
+import type { ProposalFile } from '../proposal.js';
+
+const COMMIT_CONCURRENCY = 4; // bound: Files planned at once: each runs up to four short git processes.
+
+export interface CommitEntries {
+  /** By repository-relative path; null: removed. Only what differs from the parent. */
+  readonly changes: ReadonlyMap<string, Entry | null>;
+  /** Why parts of the proposal cannot be committed. */
+  readonly conflicts: readonly string[];
+}
+interface Context {
+  readonly root: string;
+  readonly parent: Entries;
+  readonly blobs: BlobStore;
+}
+/** A file with its paths in the repository; `from` differs from `to` where the proposal moved it. */
+interface Change {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  readonly base: ProposalFile['base'];
+  readonly result: ProposalFile['result'];
+}
+type Planned = { readonly entry: Entry | null } | { readonly conflict: string } | 'as_parent';
+
+export async function planEntries(
+  root: string,
+  prefix: string,
+  request: CommitRequest,
+  blobs: BlobStore,
+): Promise<CommitEntries> {
+  const changes = changesOf(request, prefix);
+  const paths = [...new Set(changes.flatMap(({ from, to }) => [from, to]))];
+  const parent = await treeEntries(root, request.lease.head, paths);
+  const context: Context = { root, parent, blobs };
+  const planned = new Map<string, Entry | null>();
+  const conflicts: string[] = [];
+  const queue = changes.values();
+  const work = async (): Promise<void> => {
+    for (const change of queue) {
+      const plan = await planOne(context, change);
+      if (plan === 'as_parent') continue;
+      if ('conflict' in plan) conflicts.push(`${change.name}: ${plan.conflict}`);
+      else {
+        planned.set(change.to, plan.entry);
+        if (change.from !== change.to) planned.set(change.from, null);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: COMMIT_CONCURRENCY }, work));
+  return { changes: inPathOrder(planned), conflicts: conflicts.sort() };
+}
+
+/** A move is one change from the old path's base to the new path's result; the removal of the old path belongs to it. */
+function changesOf(request: CommitRequest, prefix: string): Change[] {
+  const files = new Map(request.files.map((file) => [file.path, file]));
+  const origin = new Map(
+    request.moves
+      .filter(({ from, to }) => files.get(from)?.result === null && files.get(to)?.base === null)
+      .map(({ from, to }) => [to, from]),
+  );
+  const movedAway = new Set(origin.values());
+  return request.files
+    .filter((file) => !movedAway.has(file.path))
+    .map((file) => {
+      const from = origin.get(file.path) ?? file.path;
+      const base = file.base ?? files.get(from)?.base ?? null;
+      return { name: file.path, from: prefix + from, to: prefix + file.path, base, result: file.result };
+    });
+}
+
+async function planOne(context: Context, change: Change): Promise<Planned> {
+  const { base, result, from, to } = change;
+  const held = context.parent.get(from);
+  if (from !== to && context.parent.has(to)) return { conflict: 'the parent commit already has a file of this name' };
+  if (result === null) return planRemoval(context, change, held);
+  if (base === null) return planNew(context, change, result, held);
+  if (held === undefined)
+    return { conflict: 'it was changed without being in the parent commit; add and commit it first' };
+
+  const mode = gitMode(base.mode) === gitMode(result.mode) ? held.mode : gitMode(result.mode);
+  // Nothing but the mode changed: what the parent has stays, whatever the person has in their file.
+  if (base.ref === result.ref && from === to && isFile(held)) return { entry: { mode, id: held.id } };
+  const holds = await parentHolds(context, change, held, base);
+  if (holds === 'other') return mergeOnto(context, change, held, mode);
+  const bytes = await context.blobs.get(result.ref);
+  return { entry: { mode, id: await blobId(context.root, bytes, holds === 'filtered' ? to : null, true) } };
+}
+
+async function planRemoval(context: Context, change: Change, held: Entry | undefined): Promise<Planned> {
+  if (held === undefined || change.base === null) return 'as_parent';
+  const holds = await parentHolds(context, change, held, change.base);
+  return holds === 'other'
+    ? { conflict: 'it was deleted, but the parent commit has other content than was deleted' }
+    : { entry: null };
+}
+
+async function planNew(
+  context: Context,
+  change: Change,
+  result: NonNullable<Change['result']>,
+  held: Entry | undefined,
+): Promise<Planned> {
+  const mode = gitMode(result.mode);
+  const bytes = await context.blobs.get(result.ref);
+  const id = await blobId(context.root, bytes, mode === LINK ? null : change.to, true);
+  if (held === undefined) return { entry: { mode, id } };
+  if (held.id === id) return { entry: { mode, id } };
+  return { conflict: 'it was made new, but the parent commit has a file of this name with other content' };
+}
+
+/**
+ * Does the parent hold the base's bytes: as git would store them today (`filtered`: line endings, clean filters), or exactly as
+ * they are (`raw`: as under autocrlf a file committed with CRLF, which git then leaves alone)?
+ */
+async function parentHolds(
+  { root, blobs }: Context,
+  change: Change,
+  held: Entry,
+  base: NonNullable<Change['base']>,
+): Promise<'filtered' | 'raw' | 'other'> {
+  const bytes = await blobs.get(base.ref);
+  if (held.mode !== LINK && (await blobId(root, bytes, change.from, false)) === held.id) return 'filtered';
+  return (await blobId(root, bytes, null, false)) === held.id ? 'raw' : 'other';
+}
+
+async function mergeOnto({ root, blobs }: Context, change: Change, held: Entry, mode: string): Promise<Planned> {
+  const uncommitted = 'it had uncommitted changes before this step';
+  if (change.base === null || change.result === null || !isFile(held) || mode === LINK) {
+    return { conflict: `${uncommitted} that changed what kind of file it is` };
+  }
+  const [base, result] = await Promise.all([blobs.get(change.base.ref), blobs.get(change.result.ref)]);
+  const parent = await blobBytes(root, held.id);
+  const stored = async (bytes: Uint8Array, path: string): Promise<Uint8Array> =>
+    blobBytes(root, await blobId(root, bytes, path, true));
+  const filtered = rebase3(await stored(base, change.from), parent, await stored(result, change.to));
+  const merged = filtered.outcome === 'clean' ? filtered : rebase3(base, parent, result);
+  if (merged.outcome === 'clean') return { entry: { mode, id: await blobId(root, merged.bytes, null, true) } };
+  const lines = merged.regions.map(({ base: { first, count } }) =>
+    count > 1 ? `${first}-${first + count - 1}` : `${first}`,
+  );
+  return { conflict: `${uncommitted} that touch the same lines (${lines.slice(0, 5).join(', ')} before the step)` };
+}
+
+const LINK = '120000';
+const isFile = (entry: Entry): boolean => entry.mode.startsWith('100');
+const gitMode = (mode: number): string => ((mode & 0o170000) === 0o120000 ? LINK : mode & 0o100 ? '100755' : '100644');
+
+const inPathOrder = (changes: Map<string, Entry | null>): ReadonlyMap<string, Entry | null> =>
+  new Map([...changes].sort(([a], [b]) => (a < b ? -1 : 1)));

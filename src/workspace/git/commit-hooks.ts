@@ -1,0 +1,165 @@
+/** The person's own commit hooks, run as `git commit` runs them, against our index and our message file. */
+import { lstat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { problem, type Problem } from '../../shared/problems.js';
+import { gitGroup, gitLine, valueOf, type Repository, fieldsOf, git } from './git.js';
+import { redact } from '../../system/environment.js';
+import { errnoOf } from '../../system/sys.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { readGiven } from '../../system/given-file.js';
+import type { StepKey } from '../../shared/ids.js';
+
+export interface HookSettings {
+  readonly root: string;
+  /** The index that the hooks see and may change. */
+  readonly index: string;
+  readonly timeout_s: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Might `pre-commit` or `commit-msg` run here? False only where neither file exists and the configuration names no hook (newer gits
+ * read `hook.*`): that spares a shell and a git for each.
+ */
+export async function mayHaveHooks(
+  { root, gitDir }: Pick<Repository, 'root' | 'gitDir'>,
+  settings: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return true;
+  // A linked worktree has the hooks of its repository, and a configured place may begin with `~`: git knows.
+  const isUsual = gitDir === join(root, '.git') && !settings.has('core.hookspath');
+  const dir = isUsual
+    ? join(gitDir, 'hooks')
+    : valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true }));
+  for (const hook of ['pre-commit', 'commit-msg']) {
+    const found = await lstat(resolve(root, dir, hook)).then(
+      () => true,
+      (error: unknown) => errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR',
+    );
+    if (found) return true;
+  }
+  return false;
+}
+
+/** Null: the hook passed or there is none. */
+export async function runHook(
+  settings: HookSettings,
+  hook: string,
+  args: readonly string[] = [],
+): Promise<Problem | null> {
+  const ran = await gitGroup(['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])], {
+    cwd: settings.root,
+    env: { GIT_INDEX_FILE: settings.index },
+    timeout_s: settings.timeout_s,
+    maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
+    ...(settings.signal === undefined ? {} : { signal: settings.signal }),
+  });
+  if (ran.exit === 0) return null;
+  if (ran.output.includes("'hook' is not a git command")) {
+    return problem(
+      'git_failed',
+      'commit hooks are run by `git hook`, which this git does not have',
+      'Upgrade to git 2.36, or set `hooks: false`.',
+    );
+  }
+  if (ran.aborted) return problem('aborted', `the ${hook} hook was stopped`);
+  const how = ran.timedOut
+    ? `took longer than ${settings.timeout_s} s`
+    : `ended with ${ran.exit ?? ran.signal ?? 'no exit code'}`;
+  const said = redact(ran.output, process.env).trim();
+  return problem('hook_failed', `the ${hook} hook ${how}${said === '' ? '' : `: ${said}`}`);
+}
+
+/** The message after the commit-msg hook, which may have changed it. */
+export async function runMessageHook(
+  settings: HookSettings,
+  dir: string,
+  message: string,
+): Promise<{ readonly message: string } | { readonly problem: Problem }> {
+  const file = join(dir, 'COMMIT_EDITMSG');
+  await writeFile(file, message);
+  const refused = await runHook(settings, 'commit-msg', [file]);
+  return refused === null ? { message: (await readGiven(file)).toString('utf8') } : { problem: refused };
+}
+
+// The commit's message and who signs for it.
+
+const TRAILER = 'Emend-Step';
+
+/**
+ * As `git stripspace` does it: no white space at the ends of lines, no empty line at the beginning, at the end or after another; a line
+ * end at the end. Not asked of git, as each process costs the worker more than what it does.
+ */
+export const stripSpace = (text: string): string => {
+  const lines = text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
+  const kept = lines.filter((line, i) => line !== '' || (lines[i - 1] ?? '') !== '');
+  while (kept.at(-1) === '') kept.pop();
+  return kept.map((line) => `${line}\n`).join('');
+};
+
+/** The message without stray blank lines, ending in the trailer `Emend-Step: <stepKey>`; the trailer is added once. */
+export async function withTrailer(root: string, message: string, stepKey: StepKey): Promise<string> {
+  const tidy = stripSpace(message);
+  const trailer = [
+    '--if-exists',
+    'addIfDifferent',
+    '--if-missing',
+    'add',
+    '--where',
+    'end',
+    '--trailer',
+    `${TRAILER}: ${stepKey}`,
+  ];
+  // A person's own trailer settings must not move or reword ours; `---` in a message is text, not the start of a patch.
+  const args = ['-c', 'trailer.separators=:', 'interpret-trailers', '--no-divider', ...trailer];
+  return valueOf(await git(args, { cwd: root, input: tidy === '' ? `Emend step ${stepKey}\n` : tidy })).text;
+}
+
+/** The commit between `after` (null: from the beginning) and `tip` that carries the step's trailer, newest first; null if none. */
+export async function commitOfStep(
+  root: string,
+  after: string | null,
+  tip: string,
+  stepKey: StepKey,
+): Promise<string | null> {
+  const range = after === null ? [tip] : [tip, `^${after}`];
+  const line = `--grep=${TRAILER}: ${stepKey}`;
+  const call = { cwd: root, reading: true };
+  const listed = await gitLine(['rev-list', '--max-count=20', '--fixed-strings', line, ...range, '--'], call);
+  if (!listed.ok) return null; // `after` is no longer in the repository: HEAD is elsewhere, which the caller reports
+  for (const id of listed.value.split('\n').filter((found) => found !== '')) {
+    const values = await gitLine(['log', '-1', `--format=%(trailers:key=${TRAILER},valueonly)`, id, '--'], call);
+    if (values.ok && values.value.split('\n').includes(stepKey)) return id;
+  }
+  return null;
+}
+
+/** What a commit takes from git's configuration: who signs, hooks. The last value of each name (in lower case, as git prints it) counts. */
+export async function commitSettings(root: string): Promise<ReadonlyMap<string, string>> {
+  const args = ['config', '-z', '--get-regexp', '^(user\\.(name|email)|core\\.hookspath|hook\\..*)$'];
+  const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true }));
+  return new Map(
+    fieldsOf(listed).map((field) => {
+      const end = field.indexOf('\n');
+      return end < 0 ? [field, ''] : [field.slice(0, end), field.slice(end + 1)];
+    }),
+  );
+}
+
+/** Author and committer with fixed dates: the same request gives the same commit. */
+export function identity(settings: ReadonlyMap<string, string>, date: string): Record<string, string> {
+  const setting = (key: string, otherwise: string): string => {
+    const found = settings.get(key)?.trim() ?? '';
+    return found === '' ? otherwise : found;
+  };
+  const [name, email] = [setting('user.name', 'Emend'), setting('user.email', 'emend@localhost')];
+  const when = `@${Math.floor(Date.parse(date) / 1000)} +0000`;
+  return {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_AUTHOR_DATE: when,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+    GIT_COMMITTER_DATE: when,
+  };
+}

@@ -1,0 +1,246 @@
+/**
+ * Commits a step's files beside the person's index: own index, tree from the sealed blobs, `commit-tree` with the
+ * lease's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
+ * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
+ */
+import { join } from 'node:path';
+import { problem, ProblemError } from '../../shared/problems.js';
+import { planEntries } from './commit-entries.js';
+import {
+  mayHaveHooks,
+  runHook,
+  runMessageHook,
+  type HookSettings,
+  commitSettings,
+  identity,
+  withTrailer,
+} from './commit-hooks.js';
+import { syncIndex, commitSince, moveRef, standingOf } from './commit-branch.js';
+import { fieldsOf, git, gitLine, repositoryOf, valueOf, type Repository } from './git.js';
+import { indexInfo, treeChanges, treeEntries, type Entry, type TreeChanges } from './entries.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { commandTurn, NoTurn } from '../../system/turns.js';
+import { withScratch } from '../../system/scratch.js';
+import type { BlobStore } from '../../stores/ports.js';
+import type { CommitOutcome, CommitRequest, StagedFile } from '../ports.js';
+
+export interface CommitterSettings {
+  readonly blobs: BlobStore;
+  /** How long locks that another git process holds on the index or the branch are waited for. Default 10,000. */
+  readonly lockWait_ms?: number;
+  /** Time of one commit hook. Default: `hook_s`. */
+  readonly hookTimeout_s?: number;
+  /** How long the hooks wait for their turn. */
+  readonly turn_ms?: number;
+}
+export type Committer = (request: CommitRequest, signal?: AbortSignal) => Promise<CommitOutcome>;
+
+export function createCommitter(settings: CommitterSettings): Committer {
+  const { blobs, lockWait_ms = 10_000, hookTimeout_s = STORE_BOUNDS.hook_s, turn_ms = 0 } = settings;
+  return (request, signal) =>
+    withScratch('commit', async (scratch) => {
+      try {
+        const repository = await repositoryOf(request.workspace);
+        if (repository === null) {
+          const message = `${request.workspace} is not in a git repository, so there is nothing to commit to`;
+          return { outcome: 'failed', problem: problem('not_a_repository', message) };
+        }
+        const hooks: HookSettings = {
+          root: repository.root,
+          index: join(scratch, 'index'),
+          timeout_s: hookTimeout_s,
+          ...(signal === undefined ? {} : { signal }),
+        };
+        return await commitIn({ repository, request, blobs, scratch, hooks, turn_ms, wait_ms: lockWait_ms });
+      } catch (error) {
+        if (error instanceof ProblemError && !(error instanceof NoTurn))
+          return { outcome: 'failed', problem: error.problem };
+        throw error;
+      }
+    });
+}
+
+interface Work {
+  readonly repository: Repository;
+  readonly request: CommitRequest;
+  readonly blobs: BlobStore;
+  readonly scratch: string;
+  readonly hooks: HookSettings;
+  readonly wait_ms: number;
+  readonly turn_ms: number;
+}
+
+async function commitIn(work: Work): Promise<CommitOutcome> {
+  const outcome = await tryCommit(work);
+  if (outcome.outcome === 'committed') return outcome;
+  // An attempt that the server gave up too early may have committed and ended the hold while this one was at work: what kept this one
+  // from it then (the hold is gone, the next step changes the files) is no conflict.
+  const commit = await commitSince(work.request.workspace, work.request.lease);
+  return commit === null ? outcome : finish(work, commit);
+}
+
+async function tryCommit(work: Work): Promise<CommitOutcome> {
+  const { repository, request } = work;
+  const { root } = repository;
+  const standing = await standingOf(repository, request.lease);
+  if (standing.at === 'committed') return finish(work, standing.commit);
+  if (standing.at === 'elsewhere') return { outcome: 'conflict', why: standing.why };
+
+  const planned = await planEntries(root, repository.prefix, request, work.blobs);
+  if (planned.conflicts.length > 0) return { outcome: 'conflict', why: planned.conflicts.join('; ') };
+  const built = await buildTree(work, planned.changes);
+  if ('outcome' in built) return built;
+  if (await isEmpty(work, built)) return { outcome: 'nothing' };
+
+  let message = await withTrailer(root, request.message, request.stepKey);
+  const settings = await commitSettings(root);
+  if (request.hooks && (await mayHaveHooks(repository, settings))) {
+    const { signal, timeout_s } = work.hooks;
+    const turn = { wait_ms: work.turn_ms, work_ms: 2 * timeout_s * 1000, signal };
+    const checked = await commandTurn(turn, () => runHooks(work, built.tree, message));
+    if ('outcome' in checked) return checked;
+    if (checked.message !== message) message = await withTrailer(root, checked.message, request.stepKey);
+  }
+  const commit = await makeCommit(work, built.tree, message, identity(settings, request.date));
+  if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the workspace' };
+  const subject = message.slice(0, message.indexOf('\n'));
+  const { lease, records = [] } = request;
+  const landed = await moveRef({ repository, lease, commit, subject, records, wait_ms: work.wait_ms });
+  if (landed.at === 'failed') return { outcome: 'failed', problem: landed.problem };
+  if (landed.at === 'elsewhere') return { outcome: 'conflict', why: landed.why };
+  return finish(work, landed.at === 'committed' ? landed.commit : commit);
+}
+
+interface Built {
+  readonly tree: string;
+  /** Paths in which it differs from the parent; empty where there is no parent. */
+  readonly changed: readonly string[];
+}
+
+/** Our own index over the parent's tree, with the planned entries, as a tree. */
+async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>): Promise<Built | CommitOutcome> {
+  const { root } = work.repository;
+  const { head } = work.request.lease;
+  const call = { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } };
+  // A split index would leave a shared part of our temporary index in the person's git directory.
+  const plain = ['-c', 'core.splitIndex=false'];
+  valueOf(await git([...plain, 'read-tree', ...(head === null ? ['--empty'] : [head])], call));
+  // Where there is no parent nothing is removed.
+  const input = indexInfo(changes, head ?? '');
+  valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input }));
+  const tree = valueOf(await gitLine(['write-tree'], call));
+  // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
+  const changed = await differing(root, head, tree);
+  const foreign = changed.filter((path) => !changes.has(path));
+  if (foreign.length === 0) return { tree, changed };
+  return {
+    outcome: 'conflict',
+    why: `committing would also remove ${foreign.slice(0, 5).join(', ')} from the parent commit`,
+  };
+}
+
+/** Paths in which two trees (commits) differ; none where there is no first tree. */
+async function differing(root: string, from: string | null, to: string): Promise<string[]> {
+  if (from === null) return [];
+  return fieldsOf(
+    valueOf(
+      await git(['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to], { cwd: root, reading: true }),
+    ),
+  );
+}
+
+async function isEmpty({ repository, request, hooks }: Work, { changed }: Built): Promise<boolean> {
+  if (request.lease.head !== null) return changed.length === 0;
+  const listed = valueOf(await git(['ls-files', '-z'], { cwd: repository.root, env: { GIT_INDEX_FILE: hooks.index } }));
+  return listed.bytes.length === 0;
+}
+
+async function runHooks(
+  work: Work,
+  tree: string,
+  message: string,
+): Promise<{ readonly message: string } | CommitOutcome> {
+  const { root, prefix } = work.repository;
+  const refused = await runHook(work.hooks, 'pre-commit');
+  if (refused !== null) return { outcome: 'failed', problem: refused };
+  const now = valueOf(await gitLine(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } }));
+  if (now !== tree) {
+    const changed = await differing(root, tree, now);
+    const paths = changed.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
+    return {
+      outcome: 'hook_changed',
+      paths,
+      why: `the pre-commit hook changed what was to be committed: ${paths.join(', ')}`,
+      staged: await stagedFiles(work, now, paths),
+    };
+  }
+  const checked = await runMessageHook(work.hooks, work.scratch, message);
+  return 'problem' in checked ? { outcome: 'failed', problem: checked.problem } : checked;
+}
+
+/** What a tree holds for files of the request, with line endings and filters as a checkout would give them. */
+async function stagedFiles({ repository, request, blobs }: Work, tree: string, paths: readonly string[]) {
+  const { root, prefix } = repository;
+  const ours = request.files.map(({ path }) => path).filter((path) => paths.includes(path));
+  const held = await treeEntries(
+    root,
+    tree,
+    ours.map((path) => prefix + path),
+  );
+  const staged: StagedFile[] = [];
+  for (const path of ours) {
+    const entry = held.get(prefix + path);
+    if (entry?.mode.startsWith('100') !== true) continue;
+    const call = { cwd: root, reading: true };
+    const { bytes } = valueOf(await git(['cat-file', '--filters', `--path=${prefix}${path}`, entry.id], call));
+    const bits = request.files.find((file) => file.path === path)?.result?.mode ?? 0o644;
+    const mode = entry.mode === '100755' ? bits | 0o111 : bits & ~0o111;
+    staged.push({ path, ref: await blobs.put(bytes), mode });
+  }
+  return staged;
+}
+
+async function makeCommit(
+  { repository, request }: Work,
+  tree: string,
+  message: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { root } = repository;
+  const parent = request.lease.head === null ? [] : ['-p', request.lease.head];
+  const args = [
+    '-c',
+    'i18n.commitEncoding=UTF-8',
+    'commit-tree',
+    tree,
+    ...parent,
+    request.sign ? '-S' : '--no-gpg-sign',
+    '-F',
+    '-',
+  ];
+  return valueOf(await gitLine(args, { cwd: root, input: message, env }));
+}
+
+const mayMove = async ({ request }: Work): Promise<boolean> => (await request.mayMove?.()) ?? true;
+
+/** The commit is there; the person's index follows where HEAD is at it and nobody has followed up since. */
+async function finish(work: Work, commit: string): Promise<CommitOutcome> {
+  const { repository, request, wait_ms } = work;
+  const { root } = repository;
+  const { head, headRef } = request.lease;
+  const committed = { outcome: 'committed', commit, ref: headRef } as const;
+  const now = await repositoryOf(request.workspace);
+  if (now?.head !== commit || now.headRef !== headRef) return committed;
+  // The lease ends after the index followed: without it that was done, and what is staged now is the person's.
+  if (!(await mayMove(work))) return committed;
+  const changes = head === null ? await allAdded(root, commit) : await treeChanges(root, head, commit);
+  const note = await syncIndex({ root, ...changes, wait_ms });
+  return note === null ? committed : { ...committed, note };
+}
+
+/** A first commit: all of it is new. */
+async function allAdded(root: string, commit: string): Promise<TreeChanges> {
+  const call = { cwd: root, reading: true };
+  const paths = fieldsOf(valueOf(await git(['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit], call)));
+  return { paths, parent: new Map(), commit: await treeEntries(root, commit, paths) };
+}

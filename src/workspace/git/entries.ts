@@ -1,0 +1,202 @@
+/** Entries of trees and indexes: reading, hashing and setting them, by repository-relative path. */
+import { join } from 'node:path';
+import { fieldsOf, git, prefixOf, repositoryOf, valueOf, gitLine } from './git.js';
+import { orNull } from '../../system/durable.js';
+import { realSys } from '../../system/sys.js';
+
+const GIT_ARGUMENTS_BYTES = 60_000; // bound: Paths of one command line; the system's limit is at least 128 KiB.
+
+export interface Entry {
+  /** As git writes it: 100644, 100755, 120000, 160000 (submodule), 040000 (directory; trees only). */
+  readonly mode: string;
+  readonly id: string;
+}
+export type Entries = ReadonlyMap<string, Entry>;
+
+/** The paths in portions that fit on a command line. */
+function* inChunks(paths: readonly string[]): Generator<string[]> {
+  let chunk: string[] = [];
+  let size = 0;
+  for (const path of paths) {
+    const bytes = Buffer.byteLength(path) + 1;
+    if (chunk.length > 0 && size + bytes > GIT_ARGUMENTS_BYTES) {
+      yield chunk;
+      [chunk, size] = [[], 0];
+    }
+    chunk.push(path);
+    size += bytes;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** What `tree` (a commit or tree; null: nothing) holds at `paths`. */
+export async function treeEntries(root: string, tree: string | null, paths: readonly string[]): Promise<Entries> {
+  const entries = new Map<string, Entry>();
+  if (tree === null) return entries;
+  for (const chunk of inChunks(paths)) {
+    const listed = valueOf(
+      await git(['ls-tree', '-z', '--full-tree', tree, '--', ...chunk], { cwd: root, reading: true }),
+    );
+    for (const field of fieldsOf(listed)) {
+      const [, mode, id, path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]*)$/.exec(field) ?? [];
+      if (mode !== undefined && id !== undefined && path !== undefined) entries.set(path, { mode, id });
+    }
+  }
+  return entries;
+}
+
+export interface TreeChanges {
+  /** Paths in which the two differ, files only. */
+  readonly paths: readonly string[];
+  readonly parent: Entries;
+  readonly commit: Entries;
+}
+
+/** What changed from one commit to another. Raw output of diff-tree: `:<modes> <ids> <status>`, then the path. */
+export async function treeChanges(root: string, from: string, to: string): Promise<TreeChanges> {
+  const call = { cwd: root, reading: true };
+  const fields = fieldsOf(valueOf(await git(['diff-tree', '-r', '-z', '--no-renames', '--raw', from, to], call)));
+  const paths: string[] = [];
+  const parent = new Map<string, Entry>();
+  const commit = new Map<string, Entry>();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, was, is, wasId, isId] = /^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) /.exec(fields[at] ?? '') ?? [];
+    const path = fields[at + 1];
+    if (was === undefined || is === undefined || wasId === undefined || isId === undefined || path === undefined)
+      continue;
+    paths.push(path);
+    if (was !== NO_MODE) parent.set(path, { mode: was, id: wasId });
+    if (is !== NO_MODE) commit.set(path, { mode: is, id: isId });
+  }
+  return { paths, parent, commit };
+}
+const NO_MODE = '000000';
+
+/** What the person's index holds at `paths`; unmerged paths are left out of `entries` and named in `unmerged`. */
+export async function indexEntries(
+  root: string,
+  paths: readonly string[],
+): Promise<{ entries: Entries; unmerged: ReadonlySet<string> }> {
+  const entries = new Map<string, Entry>();
+  const unmerged = new Set<string>();
+  for (const chunk of inChunks(paths)) {
+    const listed = valueOf(await git(['ls-files', '-s', '-z', '--', ...chunk], { cwd: root, reading: true }));
+    for (const field of fieldsOf(listed)) {
+      const [, mode, id, stage, path] = /^(\d+) ([0-9a-f]+) (\d)\t([^]*)$/.exec(field) ?? [];
+      if (mode === undefined || id === undefined || path === undefined) continue;
+      if (stage === '0') entries.set(path, { mode, id });
+      else unmerged.add(path);
+    }
+  }
+  return { entries, unmerged };
+}
+
+/**
+ * Input of `update-index -z --index-info`; removals first, so that a file may become a directory. Null removes. `like`: any id of the
+ * repository, as long as its all zeros must be (SHA-1 or SHA-256).
+ */
+export function indexInfo(changes: ReadonlyMap<string, Entry | null>, like: string): string {
+  const lines = [...changes].map(([path, entry]) =>
+    entry === null
+      ? { first: 0, line: `0 ${'0'.repeat(like.length)}\t${path}\0` }
+      : { first: 1, line: `${entry.mode} ${entry.id}\t${path}\0` },
+  );
+  return lines
+    .sort((x, y) => x.first - y.first)
+    .map(({ line }) => line)
+    .join('');
+}
+
+/**
+ * Id of the blob that git would store for `bytes`. `as`: the path whose filters and line-ending attributes apply; null: the bytes
+ * as they are. `write`: store it.
+ */
+export async function blobId(root: string, bytes: Uint8Array, as: string | null, write: boolean): Promise<string> {
+  const how = as === null ? ['--no-filters'] : [`--path=${as}`];
+  return valueOf(
+    await gitLine(['hash-object', '-t', 'blob', ...(write ? ['-w'] : []), ...how, '--stdin'], {
+      cwd: root,
+      input: bytes,
+    }),
+  );
+}
+
+export async function blobBytes(root: string, id: string): Promise<Uint8Array> {
+  return valueOf(await git(['cat-file', 'blob', id], { cwd: root, reading: true })).bytes;
+}
+
+export const sameEntry = (a: Entry | undefined | null, b: Entry | undefined | null): boolean =>
+  (a?.mode ?? null) === (b?.mode ?? null) && (a?.id ?? null) === (b?.id ?? null);
+
+// What git says of files that a commit is to hold: their uncommitted changes, and whose repository they belong to.
+
+export interface DirtyPath {
+  /** Workspace-relative. */
+  readonly path: string;
+  /** `untracked` files are in no commit, so there is no committed version to change; `unmerged`: a merge waits for a person. */
+  readonly state: 'changed' | 'staged' | 'untracked' | 'ignored' | 'unmerged';
+}
+
+/**
+ * Which of `paths` differ from HEAD: `staged` where all of the difference is in the index, `changed` otherwise. Outside git: none.
+ * Throws ProblemError `git_failed`.
+ */
+export async function dirtyPaths(root: string, paths: readonly string[]): Promise<DirtyPath[]> {
+  const prefix = paths.length === 0 ? null : await prefixOf(root);
+  if (prefix === null) return [];
+  const args = ['status', '--porcelain=v2', '-z', '--no-renames', '--untracked-files=all', '--ignored=traditional'];
+  const wanted = new Map(paths.map((path) => [prefix + path, path]));
+  const dirty: DirtyPath[] = [];
+  for (const chunk of inChunks(paths)) {
+    for (const field of fieldsOf(valueOf(await git([...args, '--', ...chunk], { cwd: root, reading: true })))) {
+      const entry = ENTRY.exec(field)?.groups;
+      const path = wanted.get(entry?.path ?? '');
+      if (entry !== undefined && path !== undefined) dirty.push({ path, state: stateOf(entry) });
+    }
+  }
+  return dirty;
+}
+
+/** Porcelain v2: `1 XY <6 fields> path`, `u XY <8 fields> path`, `? path`, `! path`; paths from the repository's top. */
+const ENTRY = /^(?:1 (?<xy>..) (?:\S+ ){6}|(?<unmerged>u) .. (?:\S+ ){8}|(?<other>[?!]) )(?<path>[^]*)$/;
+
+function stateOf({ xy, unmerged, other }: Record<string, string | undefined>): DirtyPath['state'] {
+  if (unmerged !== undefined) return 'unmerged';
+  if (other !== undefined) return other === '?' ? 'untracked' : 'ignored';
+  return xy?.endsWith('.') ? 'staged' : 'changed';
+}
+
+export interface ForeignPath {
+  /** As given. */
+  readonly path: string;
+  /** Top of the working tree that it belongs to, workspace-relative. */
+  readonly tree: string;
+}
+
+/**
+ * Those of `paths` (workspace-relative, no link among their names) that lie in a submodule, checked out or not, or in another
+ * repository below this one. Outside git: none. Throws ProblemError `git_failed`.
+ */
+export async function foreignPaths(root: string, paths: readonly string[]): Promise<ForeignPath[]> {
+  const repository = paths.length === 0 ? null : await repositoryOf(root);
+  if (repository === null) return [];
+  const above = (path: string): string[] =>
+    path.split('/').flatMap((_, at, names) => (at === 0 ? [] : [names.slice(0, at).join('/')]));
+  const dirs = [...new Set(paths.flatMap(above))];
+  const { prefix, head } = repository;
+  const held = await treeEntries(
+    repository.root,
+    head,
+    dirs.map((dir) => prefix + dir),
+  );
+  const tops = new Set<string>();
+  for (const dir of dirs) {
+    const own = await orNull(realSys.lstat(join(root, dir, '.git')), ['ENOENT', 'ENOTDIR']);
+    if (own !== null || held.get(prefix + dir)?.mode === SUBMODULE) tops.add(dir);
+  }
+  return paths.flatMap((path) => {
+    const tree = above(path).findLast((dir) => tops.has(dir));
+    return tree === undefined ? [] : [{ path, tree }];
+  });
+}
+const SUBMODULE = '160000';

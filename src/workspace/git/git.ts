@@ -1,0 +1,213 @@
+/** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
+import { realpath } from 'node:fs/promises';
+
+import { problem, ProblemError } from '../../shared/problems.js';
+import { captureProcess } from '../../system/capture.js';
+import { definedOf, withoutSecrets, type Environment } from '../../system/environment.js';
+import { runProcess, type ProcessOutcome, type ProcessRequest } from '../../system/process-group.js';
+import { timeFor } from '../../system/turns.js';
+import type { Result } from '../ports.js';
+
+const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git call: a blob of the largest file, and room to spare.
+// bound: One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
+export const GIT_MS = 120_000;
+const GIT_MESSAGE_CHARS = 2_000; // bound: What git says on failing.
+
+export interface GitCall {
+  readonly cwd: string;
+  /** Added to the fixed environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: Uint8Array | string;
+  /** Exit codes that are answers, not failures. Default: 0 only. */
+  readonly accept?: readonly number[];
+  /** Take no optional locks: the call only reads. */
+  readonly reading?: boolean;
+  /** For the commands that refuse `--literal-pathspecs` (check-ignore). */
+  readonly noLiteral?: boolean;
+  /** Default: `git_ms`. */
+  readonly timeout_ms?: number;
+  /** The whole environment: for questions about a person's own settings and their git. */
+  readonly environment?: Environment;
+}
+export interface GitOutput {
+  readonly code: number;
+  readonly bytes: Uint8Array;
+  /** The bytes as UTF-8. */
+  readonly text: string;
+}
+
+/** Variables of a calling git (we may run inside a hook) would point us at another repository or index. Configuration stays. */
+const KEPT_GIT_NAMES = /^GIT_(CONFIG|EXEC_PATH$|TEMPLATE_DIR$|CEILING_DIRECTORIES$|DISCOVERY_ACROSS_FILESYSTEM$)/;
+
+/** No prompt (of git, a helper with a window, or ssh), no editor, no pager: nobody is there to answer. */
+const NOBODY_THERE = {
+  ...{ GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS_REQUIRE: 'never' },
+  ...{ GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':', GIT_PAGER: 'cat' },
+};
+/** A file-system monitor is a program of its own that may hang, and answers from memory. */
+const ALWAYS = ['-c', 'core.fsmonitor=false'];
+
+/** The environment of every git process and hook: no secrets, no prompts, English messages. */
+function gitEnvironment(added: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const inherited = Object.entries(withoutSecrets(process.env)).filter(
+    ([name]) => !name.startsWith('GIT_') || KEPT_GIT_NAMES.test(name),
+  );
+  return { ...Object.fromEntries(inherited), ...NOBODY_THERE, LC_ALL: 'C', ...added };
+}
+
+/** Runs git; paths among `args` are taken literally. A failure is a `git_failed` that names the command, with git's message. */
+export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
+  const run = await captureProcess(
+    'git',
+    [...(call.noLiteral ? [] : ['--literal-pathspecs']), ...ALWAYS, '-c', 'core.quotepath=off', ...args],
+    {
+      cwd: call.cwd,
+      env:
+        call.environment === undefined
+          ? gitEnvironment({ ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
+          : definedOf(call.environment),
+      timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
+      max_bytes: GIT_OUTPUT_BYTES,
+      ...(call.input === undefined ? {} : { input: call.input }),
+    },
+  );
+  if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
+    const said = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
+    const parts = [run.failure ?? '', said].filter((part) => part !== '');
+    const why = parts.length > 0 ? parts.join('; ') : `exit ${run.code ?? run.signal ?? 'unknown'}`;
+    return { ok: false, problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`) };
+  }
+  const { code, stdout: bytes } = run;
+  return {
+    ok: true,
+    value: {
+      code,
+      bytes,
+      get text() {
+        return bytes.toString('utf8');
+      },
+    },
+  };
+}
+
+/**
+ * Git in a process group that dies with us, however we die: for what runs a person's programs or fills a directory, and so must not go
+ * on beside a retry.
+ */
+export const gitGroup = (
+  args: readonly string[],
+  { env, ...call }: Omit<ProcessRequest, 'file' | 'args' | 'env'> & Pick<GitCall, 'env'>,
+): Promise<ProcessOutcome> =>
+  runProcess({ ...call, file: 'git', args: [...ALWAYS, ...args], env: gitEnvironment(env) });
+
+/** As `git`, the text without its last line end. */
+export async function gitLine(args: readonly string[], call: GitCall): Promise<Result<string>> {
+  const run = await git(args, call);
+  return run.ok ? { ok: true, value: run.value.text.replace(/\n$/, '') } : run;
+}
+
+/** Fields of a `-z` output. */
+export const fieldsOf = (output: GitOutput): string[] => output.text.split('\0').filter((field) => field !== '');
+
+/** `-c name=value` pairs stand before the command's name. */
+const commandOf = (args: readonly string[]): string =>
+  args.find((arg, i) => arg !== '-c' && args[i - 1] !== '-c') ?? '';
+
+export interface Repository {
+  /** Real path of the working tree's top. */
+  readonly root: string;
+  /** Absolute git directory of this working tree (of a linked worktree: its own). */
+  readonly gitDir: string;
+  /** The directory asked for, relative to `root`: '' or ending in `/`. */
+  readonly prefix: string;
+  /** Commit that HEAD names; null on a branch without commits. */
+  readonly head: string | null;
+  /** Branch ref that HEAD points to; null when detached. */
+  readonly headRef: string | null;
+}
+
+/**
+ * The repository whose working tree holds `dir`, or null where there is none (a bare repository or a git directory counts as none).
+ * Throws ProblemError `git_failed` where git cannot tell: not installed, `dir` absent, another owner's repository.
+ */
+export async function repositoryOf(dir: string): Promise<Repository | null> {
+  const call: GitCall = { cwd: dir, reading: true };
+  return (await bornRepository(call)) ?? repositoryInParts(call);
+}
+
+/**
+ * Each child process costs more than what git does in it, so the usual case takes one: a commit is checked out, and no name holds a
+ * line end. Null: ask in parts.
+ */
+async function bornRepository(call: GitCall): Promise<Repository | null> {
+  const places = ['--show-toplevel', '--absolute-git-dir', '--show-prefix'];
+  const asked = await gitLine(['rev-parse', ...places, ...HEAD_AND_BRANCH], call);
+  if (!asked.ok) return null;
+  const [top, gitDir, prefix, ...rest] = asked.value.split('\n');
+  const head = bornHead(rest);
+  if (top === undefined || gitDir === undefined || prefix === undefined || head === null) return null;
+  return { root: await realpath(top), gitDir, prefix, ...head };
+}
+
+const HEAD_AND_BRANCH = ['HEAD^{commit}', '--symbolic-full-name', 'HEAD'];
+
+/** From the lines that `rev-parse HEAD_AND_BRANCH` prints; null where they are others. */
+function bornHead([head, branch, ...more]: readonly string[]): Head | null {
+  if (head === undefined || branch === undefined || more.length > 0 || !/^[0-9a-f]{40,}$/.test(head)) return null;
+  if (branch === 'HEAD') return { head, headRef: null };
+  return branch.startsWith('refs/') ? { head, headRef: branch } : null;
+}
+
+export type Head = Pick<Repository, 'head' | 'headRef'>;
+
+/** What HEAD names in the repository that holds `dir`. Throws ProblemError `git_failed`. */
+export async function headOf(dir: string): Promise<Head> {
+  const call: GitCall = { cwd: dir, reading: true };
+  const asked = await gitLine(['rev-parse', ...HEAD_AND_BRANCH], call);
+  return (asked.ok ? bornHead(asked.value.split('\n')) : null) ?? headInParts(call);
+}
+
+/** Also for a branch without commits. */
+async function headInParts(call: GitCall): Promise<Head> {
+  const [head, headRef] = await Promise.all([
+    git(['rev-parse', '--quiet', '--verify', 'HEAD^{commit}'], { ...call, accept: [0, 1] }),
+    git(['symbolic-ref', '--quiet', 'HEAD'], { ...call, accept: [0, 1] }),
+  ]);
+  const line = (output: GitOutput): string | null => (output.code === 0 ? output.text.trim() : null);
+  return { head: line(valueOf(head)), headRef: line(valueOf(headRef)) };
+}
+
+async function repositoryInParts(call: GitCall): Promise<Repository | null> {
+  const top = await gitLine(['rev-parse', '--show-toplevel'], call);
+  if (!top.ok) {
+    if (/not a git repository|must be run in a work tree/.test(top.problem.message)) return null;
+    throw new ProblemError(top.problem);
+  }
+  const [gitDir, prefix, head, root] = await Promise.all([
+    gitLine(['rev-parse', '--absolute-git-dir'], call),
+    gitLine(['rev-parse', '--show-prefix'], call),
+    headInParts(call),
+    realpath(top.value),
+  ]);
+  return { root, gitDir: valueOf(gitDir), prefix: valueOf(prefix), ...head };
+}
+
+/**
+ * `dir` relative to the top of its working tree ('' or ending in `/`); null: it is in no working tree. Throws ProblemError
+ * `git_failed` where git cannot tell (no git, another owner's repository).
+ */
+export async function prefixOf(dir: string): Promise<string | null> {
+  const inside = await gitLine(['rev-parse', '--is-inside-work-tree', '--show-prefix'], { cwd: dir, reading: true });
+  if (!inside.ok && inside.problem.message.includes('not a git repository')) return null;
+  const said = valueOf(inside);
+  return said.startsWith('true\n') ? said.slice('true\n'.length) : null;
+}
+
+/** Is `dir` in a working tree of git? Throws as prefixOf. */
+export const isWorkTree = async (dir: string): Promise<boolean> => (await prefixOf(dir)) !== null;
+
+/** The value, or the problem thrown as a ProblemError: for sequences that one `catch` turns into an outcome. */
+export function valueOf<T>(result: Result<T>): T {
+  if (!result.ok) throw new ProblemError(result.problem);
+  return result.value;
+}

@@ -1,0 +1,89 @@
+/**
+ * Merging two commits without a working tree (`git merge-tree --write-tree`): objects only, no ref and no file is touched. The same two
+ * commits give the same tree.
+ */
+import { fail } from '../../shared/problems.js';
+import { git, gitLine, valueOf } from './git.js';
+import type { Entry } from './entries.js';
+
+const MERGE_MESSAGE_CHARS = 300; // bound: What git says of a merge.
+
+/** A file on which two commits cannot be brought together; a side is null where it has no such file. */
+export interface MergeConflict {
+  readonly path: string;
+  readonly base: Entry | null;
+  readonly ours: Entry | null;
+  readonly theirs: Entry | null;
+  /** Git's words: `CONFLICT (content): Merge conflict in a.ts`. */
+  readonly why: string;
+}
+export type TreeMerge =
+  | { readonly outcome: 'clean'; readonly tree: string }
+  | { readonly outcome: 'conflict'; readonly files: readonly MergeConflict[] };
+
+/** The first version with `--write-tree`. */
+const NEEDED = [2, 38] as const;
+
+/** Throws ProblemError `git_too_old` where git cannot merge without a working tree. `said`: what `git version` prints. */
+export function checkMergeable(said: string): void {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
+  const [needed, least] = NEEDED;
+  if (major !== undefined && minor !== undefined) {
+    if (Number(major) > needed || (Number(major) === needed && Number(minor) >= least)) return;
+  }
+  fail(
+    'git_too_old',
+    `Phases that run together are merged by git ${NEEDED.join('.')} or later; this is ${said.trim()}.`,
+  );
+}
+
+/** `ours` and `theirs` are commits. Throws ProblemError `git_failed` (no common ancestor, say) or `git_too_old`. */
+export async function mergeTrees(root: string, ours: string, theirs: string): Promise<TreeMerge> {
+  const call = { cwd: root };
+  checkMergeable(valueOf(await gitLine(['version'], call)));
+  const merged = valueOf(
+    await git(['merge-tree', '--write-tree', '-z', '--messages', ours, theirs], { ...call, accept: [0, 1] }),
+  );
+  const [tree, ...rest] = merged.text.split('\0');
+  if (merged.code === 0) return { outcome: 'clean', tree: tree ?? '' };
+  return { outcome: 'conflict', files: conflictsOf(rest) };
+}
+
+/** Fields of a `-z` output behind the tree: `<mode> <id> <stage>\t<path>`…, an empty one, then messages. */
+function conflictsOf(fields: readonly string[]): readonly MergeConflict[] {
+  const end = fields.indexOf('');
+  const stages = new Map<string, Map<string, Entry>>();
+  for (const field of fields.slice(0, end)) {
+    const [, mode, id, stage, path] = /^(\d+) ([0-9a-f]+) (\d)\t([^]*)$/.exec(field) ?? [];
+    if (mode === undefined || id === undefined || stage === undefined || path === undefined) continue;
+    const sides = stages.get(path) ?? new Map<string, Entry>();
+    stages.set(path, sides.set(stage, { mode, id }));
+  }
+  const words = messagesOf(fields.slice(end + 1));
+  const paths = [...new Set([...stages.keys(), ...words.keys()])].sort();
+  return paths.map((path) => {
+    const sides = stages.get(path);
+    const side = (stage: string): Entry | null => sides?.get(stage) ?? null;
+    return {
+      path,
+      base: side('1'),
+      ours: side('2'),
+      theirs: side('3'),
+      why: words.get(path) ?? 'both sides changed it',
+    };
+  });
+}
+
+/** `<count>`, so many paths, a short type, the message. Those that only tell of an automatic merge are no conflict. */
+function messagesOf(fields: readonly string[]): ReadonlyMap<string, string> {
+  const words = new Map<string, string>();
+  for (let at = 0; at < fields.length;) {
+    const count = Number(fields[at]);
+    if (!Number.isSafeInteger(count) || count < 0 || fields[at] === '') break;
+    const message = (fields[at + count + 2] ?? '').trim();
+    if (message.startsWith('CONFLICT'))
+      for (const path of fields.slice(at + 1, at + 1 + count)) words.set(path, message.slice(0, MERGE_MESSAGE_CHARS));
+    at += count + 3;
+  }
+  return words;
+}

@@ -1,0 +1,155 @@
+/** What git and the disk hold of a worktree: its branch, the directories of the attempts at it, git's files about those. */
+import { rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { problem, ProblemError } from '../../shared/problems.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { git, gitGroup, gitLine, repositoryOf, valueOf } from './git.js';
+import { orNull } from '../../system/durable.js';
+import { realSys, type Sys } from '../../system/sys.js';
+
+const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and set-up.
+
+/** ◆ What is recorded before a worktree is made. */
+export interface Worktree {
+  readonly v: 1;
+  /** The plan's key. */
+  readonly plan: string;
+  /** Its name among the plan's: a phase's id and the number of the attempt, `p2-1`. */
+  readonly name: string;
+  /** Top of the working tree that it was made from. */
+  readonly repository: string;
+  /** The git directory that all worktrees of the repository share. */
+  readonly commonDir: string;
+  /** Top of the worktree. In the record: what the names of all attempts begin with. */
+  readonly path: string;
+  /** The directory in it that stands for the plan's workspace. */
+  readonly workspace: string;
+  /** Full name of its branch, `refs/heads/emend/…`. */
+  readonly branch: string;
+  /** Commit that it began at. */
+  readonly base: string;
+}
+export interface WorktreeWanted {
+  readonly plan: string;
+  readonly name: string;
+  /** The plan's workspace: a repository's top or a directory in it. */
+  readonly workspace: string;
+  /** Commit id. */
+  readonly base: string;
+  /** It was made before: a branch of its name is its own. */
+  readonly again?: boolean;
+}
+export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
+  const repository = await repositoryOf(workspace);
+  if (repository === null)
+    throw new ProblemError(
+      problem('not_a_repository', `${workspace} is not in a git repository, so no worktree can be made`),
+    );
+  const { root, prefix } = repository;
+  const common = valueOf(
+    await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], { cwd: root, reading: true }),
+  );
+  return {
+    v: 1,
+    plan,
+    name,
+    repository: root,
+    commonDir: await realSys.realpath(common),
+    path,
+    workspace: join(path, prefix),
+    branch: `refs/heads/emend/${plan.slice(0, 16)}/${name}`,
+    base,
+  };
+}
+
+export const tipOf = async ({ commonDir, branch }: Worktree): Promise<string | null> => {
+  const args = ['rev-parse', '--quiet', '--verify', `${branch}^{commit}`];
+  const found = valueOf(await git(args, { cwd: commonDir, reading: true, accept: [0, 1] }));
+  return found.code === 0 ? found.text.trim() : null;
+};
+
+export async function makeBranch(worktree: Worktree): Promise<void> {
+  const { branch, base, commonDir } = worktree;
+  if ((await tipOf(worktree)) !== null) return;
+  const args = ['update-ref', '-m', 'emend: a phase begins', branch, base, '0'.repeat(base.length)];
+  const moved = await git(args, { cwd: commonDir });
+  // Another attempt may have made it this moment.
+  if (!moved.ok && (await tipOf(worktree)) === null) throw new ProblemError(moved.problem);
+}
+
+/** In a process group of its own that dies with us: a retry must not work beside it. No hook runs: nothing was committed or merged. */
+export async function addWorktree({ path, branch, commonDir }: Worktree, signal?: AbortSignal): Promise<void> {
+  const args = [
+    '-c',
+    'core.hooksPath=/dev/null',
+    'worktree',
+    'add',
+    '--quiet',
+    // Also where the branch is checked out in the directory of an attempt that died.
+    '--force',
+    path,
+    branch.slice('refs/heads/'.length),
+  ];
+  const ran = await gitGroup(args, {
+    cwd: commonDir,
+    timeout_s: STORE_BOUNDS.worktreeAdd_s,
+    maxOutput_bytes: WORKTREE_OUTPUT_BYTES,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (ran.aborted) throw new Error('git worktree add was stopped');
+  if (ran.exit === 0) return;
+  const how = ran.timedOut ? `timed out after ${STORE_BOUNDS.worktreeAdd_s} s` : ran.output.trim();
+  throw new ProblemError(problem('git_failed', `git worktree add ${path}: ${how}`));
+}
+
+/** The same worktree in the directory of one attempt. */
+export function placedAt(worktree: Worktree, path: string): Worktree {
+  const { path: recorded, workspace } = worktree;
+  return { ...worktree, path, workspace: `${path}${workspace.slice(recorded.length)}` };
+}
+
+type OfUs = (directory: string) => boolean;
+export const ofAttempt =
+  (path: string): OfUs =>
+  (name) =>
+    name === basename(path);
+export const ofAnyAttempt =
+  (recorded: Worktree): OfUs =>
+  (name) =>
+    name === basename(recorded.path) || name.startsWith(`${basename(recorded.path)}.`);
+
+/** Directories of attempts, and git's files about them: those that lead to them, and those of their names that lead nowhere yet. */
+export async function clear(sys: Sys, { path, commonDir }: Worktree, ours: OfUs): Promise<void> {
+  const places = dirname(path);
+  for (const each of (await orNull(sys.readdir(places))) ?? [])
+    if (ours(each)) await rm(join(places, each), { recursive: true, force: true });
+  const all = join(commonDir, 'worktrees');
+  for (const each of (await orNull(sys.readdir(all))) ?? []) {
+    const bytes = await orNull(sys.readFile(join(all, each, 'gitdir')), ['ENOENT', 'ENOTDIR']);
+    const leads = bytes === null ? null : dirname(new TextDecoder().decode(bytes).trim());
+    const mine = leads === null ? ours(each) : dirname(leads) === places && ours(basename(leads));
+    if (mine) await rm(join(all, each), { recursive: true, force: true });
+  }
+  await orNull(sys.rmdir(all), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+}
+
+/** Where nothing else holds its commits a ref of its own keeps them, before anything of the worktree goes. */
+export async function keepCommits(worktree: Worktree): Promise<{ dropped: string | null; kept: string | null }> {
+  const { plan, name, branch, commonDir } = worktree;
+  const kept = `refs/emend/kept/${plan.slice(0, 16)}/${name}`;
+  // Without a branch it was removed before, and its result lost.
+  const tip = (await tipOf(worktree)) ?? (await tipOf({ ...worktree, branch: kept }));
+  if (tip === null) return { dropped: null, kept: null };
+  const call = { cwd: commonDir, reading: true };
+  const others = [branch, kept].map((ref) => `--exclude=${ref}`);
+  // Its own HEAD holds nothing: it goes with the worktree.
+  const args = ['rev-list', '--max-count=1', '--single-worktree', tip, '--not', ...others, '--all', 'HEAD', '--'];
+  if (valueOf(await gitLine(args, call)) === '') return { dropped: null, kept: null };
+  valueOf(await git(['update-ref', '-m', 'emend: not merged', kept, tip], { cwd: commonDir }));
+  return { dropped: tip, kept };
+}
+
+export async function dropBranch(worktree: Worktree): Promise<void> {
+  const tip = await tipOf(worktree);
+  if (tip !== null) valueOf(await git(['update-ref', '-d', worktree.branch, tip], { cwd: worktree.commonDir }));
+}

@@ -1,0 +1,227 @@
+/**
+ * Worktrees of a plan's phases: each a branch and a directory of its own in `<home>-worktrees/<plan>/` (not in the home, where nothing is
+ * edited, and not in the git directory, which test runners pass over). What is to be made is recorded first, as
+ * `<home>/worktrees/<plan>/<name>.json`; so clean-up removes what was made, after a crash too, and nothing else. Every attempt makes a
+ * directory of its own, and the first that is whole is noted (`<name>.made.json`): an attempt that was stopped, given up and wakes up
+ * late can neither take the place of that one nor clear it away.
+ */
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { fail, ProblemError } from '../../shared/problems.js';
+import { runCommand } from '../commands/index.js';
+import type { Environment } from '../../system/environment.js';
+import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
+import { realSys, type Sys } from '../../system/sys.js';
+import { commandTurn } from '../../system/turns.js';
+import type { LeaseHolder, Result, StillOurs } from '../ports.js';
+import {
+  addWorktree,
+  clear,
+  dropBranch,
+  keepCommits,
+  makeBranch,
+  ofAnyAttempt,
+  ofAttempt,
+  placedAt,
+  planWorktree,
+  tipOf,
+  type Worktree,
+  type WorktreeWanted,
+} from './worktree-git.js';
+
+const WORKTREE_NAME_BYTES = 4; // bound: Random part of the name of the directory that an attempt makes.
+
+export interface RemovedWorktree {
+  readonly name: string;
+  readonly branch: string;
+  /** The branch's last commit where nothing else holds it, and the ref that keeps it now. */
+  readonly dropped: string | null;
+  readonly kept: string | null;
+}
+export interface SetUp {
+  /** Of `worktree.setup`: run with `sh -c` in the worktree's workspace. */
+  readonly command: string;
+  readonly timeout_s: number;
+  /** How long it waits for its turn. */
+  readonly turn_ms: number;
+  readonly maxOutput_bytes: number;
+  readonly env: Environment;
+  readonly signal?: AbortSignal;
+}
+export interface Attempt {
+  readonly signal?: AbortSignal;
+  readonly stillOurs?: StillOurs;
+}
+export type SetUpOutcome =
+  { readonly outcome: 'ready' } | { readonly outcome: 'failed'; readonly how: string; readonly output: string };
+
+export interface WorktreeKeeper {
+  /** Makes the worktree, or gives the one of that name as it is. A failure is a problem: `not_a_repository`, `git_failed`, `conflict`. */
+  make(wanted: WorktreeWanted, attempt?: Attempt): Promise<Result<Worktree>>;
+  /** Runs the command until it has succeeded once in this worktree; a worker that died in it runs it again. */
+  setUp(worktree: Worktree, setUp: SetUp): Promise<SetUpOutcome>;
+  list(plan: string): Promise<readonly Worktree[]>;
+  /** Removes directory, branch and record. Throws ProblemError `busy` where a step holds it. Null: there is none of that name. */
+  remove(plan: string, name: string): Promise<RemovedWorktree | null>;
+}
+export interface WorktreeOptions {
+  readonly home: string;
+  readonly readLease: (workspace: string) => Promise<LeaseHolder | null>;
+  readonly sys?: Sys;
+}
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
+/** Directory and administrative files carry the plan in their names: nobody else's can be taken for them. */
+const directoryName = (plan: string, name: string): string => `emend-${plan.slice(0, 16)}-${name}`;
+
+/** Where the worktrees of a home lie. */
+export const worktreesDir = (home: string): string => `${home}-worktrees`;
+
+export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: WorktreeOptions): WorktreeKeeper => {
+  const dirOf = (plan: string): string => join(home, 'worktrees', checked(plan));
+  const file = (plan: string, name: string, what: '' | '.made' | '.ready'): string =>
+    join(dirOf(plan), `${checked(name)}${what}.json`);
+  const isThere = async (path: string): Promise<boolean> =>
+    (await orNull(sys.lstat(path), ['ENOENT', 'ENOTDIR'])) !== null;
+  const note = async (path: string): Promise<void> => {
+    await putJsonIfAbsent(sys, path, { v: 1 });
+  };
+  const read = async (plan: string, name: string): Promise<Worktree | null> => {
+    const path = file(plan, name, '');
+    const value = await readJson(sys, path);
+    return value === undefined ? null : asWorktree(value, path);
+  };
+
+  /** Where a note says that it was made. Notes of older versions name no directory: there was one only. */
+  const pathIn = (noted: unknown, worktree: Worktree): string => (noted as { path?: string }).path ?? worktree.path;
+  /** Where it was made; null: no attempt has come to its end. */
+  const madeAt = async (worktree: Worktree): Promise<string | null> => {
+    const noted = await readJson(sys, file(worktree.plan, worktree.name, '.made'));
+    return noted === undefined ? null : pathIn(noted, worktree);
+  };
+  /** As recorded, in the directory where it was made. */
+  const asMade = async (recorded: Worktree): Promise<Worktree> =>
+    placedAt(recorded, (await madeAt(recorded)) ?? recorded.path);
+
+  /** The record of that name, written where there is none. */
+  const record = async (wanted: WorktreeWanted): Promise<Worktree> => {
+    const { plan, name } = wanted;
+    const place = join(worktreesDir(home), checked(plan), directoryName(plan, name));
+    const planned = await planWorktree(place, wanted);
+    // Looked for before the record is: once that is there, another attempt may make the branch at any moment.
+    const isTaken = (await tipOf(planned)) !== null;
+    const before = await read(plan, name);
+    if (before !== null) return before;
+    if (isTaken && wanted.again !== true)
+      fail(
+        'conflict',
+        `There is a branch ${planned.branch} already, which Emend did not make.`,
+        'Rename it, then retry.',
+      );
+    const put = await putJsonIfAbsent(sys, file(plan, name, ''), planned);
+    return asWorktree(put.value, file(plan, name, ''));
+  };
+
+  const make = async (wanted: WorktreeWanted, { signal, stillOurs = () => undefined }: Attempt): Promise<Worktree> => {
+    const worktree = await record(wanted);
+    const there = await madeAt(worktree);
+    if (there !== null) {
+      if (await isThere(join(there, '.git'))) return placedAt(worktree, there);
+      // Deleted by somebody: what was committed is on the branch.
+      stillOurs();
+      await clear(sys, worktree, ofAttempt(there));
+      for (const what of ['.ready', '.made'] as const)
+        await unlinkIfThere(sys, file(worktree.plan, worktree.name, what));
+    }
+    stillOurs();
+    await makeBranch(worktree);
+    const path = `${worktree.path}.${randomBytes(WORKTREE_NAME_BYTES).toString('hex')}`;
+    await ensureDir(sys, dirname(path));
+    try {
+      await addWorktree({ ...worktree, path }, signal);
+      stillOurs();
+      const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { v: 1, path });
+      return placedAt(worktree, pathIn(noted.value, worktree));
+    } finally {
+      if ((await madeAt(worktree)) !== path) await clear(sys, worktree, ofAttempt(path));
+    }
+  };
+
+  /** Temp files of records that a worker died over, and directories that are empty now: its removal may have died after its record. */
+  const sweep = async (plan: string, name: string): Promise<void> => {
+    const dir = dirOf(plan);
+    for (const left of (await orNull(sys.readdir(dir))) ?? [])
+      if (left.startsWith(`${checked(name)}.`)) await unlinkIfThere(sys, join(dir, left));
+    const trees = worktreesDir(home);
+    for (const empty of [join(trees, plan), trees, dir])
+      await orNull(sys.rmdir(empty), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+  };
+
+  const remove = async (plan: string, name: string): Promise<RemovedWorktree | null> => {
+    const recorded = await read(plan, name);
+    if (recorded === null) {
+      await sweep(plan, name);
+      return null;
+    }
+    const worktree = await asMade(recorded);
+    const holder = (await isThere(join(worktree.path, '.git'))) ? await readLease(worktree.workspace) : null;
+    if (holder !== null)
+      fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
+    const kept = await keepCommits(worktree);
+    await clear(sys, recorded, ofAnyAttempt(recorded));
+    await dropBranch(worktree);
+    for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));
+    await sweep(plan, name);
+    return { name, branch: worktree.branch, ...kept };
+  };
+
+  return {
+    make: (wanted, attempt = {}) =>
+      asResult(() => onDisk(`Making the worktree ${wanted.name}`, () => make(wanted, attempt))),
+    setUp: (worktree, { command, turn_ms, ...how }) =>
+      onDisk(`Making the worktree ${worktree.name} ready`, async () => {
+        const ready = file(worktree.plan, worktree.name, '.ready');
+        if (await isThere(ready)) return { outcome: 'ready' };
+        const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
+        const ran = await commandTurn(turn, () => runCommand({ command, cwd: worktree.workspace, ...how }));
+        // Cut short by the worker's stop, it has not failed.
+        if (ran.aborted) throw new Error('worktree.setup was stopped');
+        if (ran.exit !== 0)
+          return {
+            outcome: 'failed',
+            how: ran.timedOut ? `timed out after ${how.timeout_s} s` : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`,
+            output: ran.output,
+          };
+        await note(ready);
+        return { outcome: 'ready' };
+      }),
+    list: (plan) =>
+      onDisk(`Listing the worktrees of ${plan}`, async () => {
+        const names = (await orNull(sys.readdir(dirOf(plan)))) ?? [];
+        const found: Worktree[] = [];
+        for (const each of names.flatMap((entry) => /^([a-z0-9-]+)\.json$/.exec(entry)?.[1] ?? []).sort()) {
+          const recorded = await read(plan, each);
+          if (recorded !== null) found.push(await asMade(recorded));
+        }
+        return found;
+      }),
+    remove: (plan, name) => onDisk(`Removing the worktree ${name}`, () => remove(plan, name)),
+  };
+};
+
+const checked = (name: string): string =>
+  NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is no name of a plan or worktree.`);
+
+const asWorktree = (value: unknown, path: string): Worktree =>
+  typeof value === 'object' && value !== null && 'v' in value && value.v === 1
+    ? (value as Worktree)
+    : fail('version_unknown', `${path} was written by another version of Emend.`);
+
+async function asResult<T>(work: () => Promise<T>): Promise<Result<T>> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    if (error instanceof ProblemError) return { ok: false, problem: error.problem };
+    throw error;
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * Brings a phase's branch into the plan's own branch and working tree. The merge itself is made of objects (merge-tree.ts). What it
+ * changes is then applied as a proposal, all files or none and never over a person's save, and the branch moved, expecting the commit
+ * that was merged into. The lease says that commit and the time: a retry makes the same commit, and finds it where it is made.
+ */
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { problem, ProblemError, type Problem } from '../../shared/problems.js';
+import { recordName } from '../apply/record.js';
+import { syncIndex, moveRef, standingOf } from '../git/commit-branch.js';
+import { commitSettings, identity, withTrailer } from '../git/commit-hooks.js';
+import { git, gitLine, repositoryOf, valueOf, type Repository } from '../git/git.js';
+import { treeChanges, type Entry, type TreeChanges } from '../git/entries.js';
+import { proposalIdOf, type Proposal, type ProposalFile } from '../proposal.js';
+import { mergeTrees, type MergeConflict } from '../git/merge-tree.js';
+import { orNull } from '../../system/durable.js';
+import type { ApplyEngine, ApplyRequest, FileConflict, LeaseHolder, StillOurs } from '../ports.js';
+import type { BlobStore } from '../../stores/ports.js';
+
+export interface MergeRequest {
+  /** 32 hex digits, of this merge alone: who holds the workspace for it, and its commit's trailer. */
+  readonly stepKey: string;
+  /** The plan's workspace. */
+  readonly workspace: string;
+  /** Commit of the phase. */
+  readonly theirs: string;
+  readonly message: string;
+  readonly holder: ApplyRequest['holder'];
+  readonly sign: boolean;
+  /** One parent: what `theirs` changed is committed as a change of its own. */
+  readonly plain?: boolean;
+}
+export type MergeOutcome =
+  | { readonly outcome: 'merged'; readonly commit: string; readonly parent: string; readonly note?: string }
+  /** The branch holds that commit already. */
+  | { readonly outcome: 'nothing' }
+  | { readonly outcome: 'busy'; readonly holder: LeaseHolder }
+  /** The two sides do not go together. Nothing was changed. */
+  | { readonly outcome: 'conflict'; readonly ours: string; readonly files: readonly MergeConflict[] }
+  /** Files that the merge changes hold something that is not committed. Nothing was changed, or what was is put back. */
+  | { readonly outcome: 'dirty'; readonly files: readonly FileConflict[] }
+  /** Somebody moved the branch meanwhile; what was applied is put back. To be tried again as a new merge. */
+  | { readonly outcome: 'moved'; readonly why: string }
+  | { readonly outcome: 'failed'; readonly problem: Problem };
+
+export interface MergeParts {
+  readonly engine: ApplyEngine;
+  readonly blobs: BlobStore;
+  /** How long locks that another git process holds are waited for. Default 10,000. */
+  readonly lockWait_ms?: number;
+}
+
+/** Expected failures are outcomes; `failed` with `busy` where `stillOurs` threw, as this attempt was given up: to be tried again. */
+export async function mergeInto(parts: MergeParts, request: MergeRequest, stillOurs: StillOurs): Promise<MergeOutcome> {
+  const { engine } = parts;
+  try {
+    const repository = await repositoryOf(request.workspace);
+    if (repository?.head == null)
+      return {
+        outcome: 'failed',
+        problem: problem('not_a_repository', `${request.workspace} has no commit to merge into`),
+      };
+    const held = await engine.holdLease(repository.root, request.stepKey, request.holder, stillOurs);
+    if (held.outcome === 'busy') return held;
+    const outcome = await mergeHeld({ parts, request, repository, lease: held.lease, stillOurs });
+    stillOurs();
+    await engine.releaseLease(repository.root, request.stepKey, held.lease.number);
+    return outcome;
+  } catch (error) {
+    if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
+    throw error;
+  }
+}
+
+interface Work {
+  readonly parts: MergeParts;
+  readonly request: MergeRequest;
+  readonly repository: Repository;
+  readonly lease: LeaseHolder;
+  readonly stillOurs: StillOurs;
+}
+
+async function mergeHeld(work: Work): Promise<MergeOutcome> {
+  const { request, repository, lease } = work;
+  const { root } = repository;
+  // The lease of an attempt that died began where the branch was then.
+  const ours = lease.head ?? '';
+  const standing = await standingOf(repository, lease);
+  if (standing.at === 'parent' && (await isAncestor(root, request.theirs, ours))) return landedBefore(work, ours);
+  const merged = await mergeTrees(root, ours, request.theirs);
+  if (merged.outcome === 'conflict') return { outcome: 'conflict', ours, files: merged.files };
+  const changes = await treeChanges(root, ours, merged.tree);
+  const proposal = await proposalOf(work, changes);
+  if ('outcome' in proposal) return proposal;
+  if (standing.at === 'committed') return finish(work, standing.commit, ours, changes);
+  if (standing.at === 'elsewhere') return putBack(work, proposal, standing.why);
+
+  const applied = await work.parts.engine.apply(applyOf(work, proposal), work.stillOurs);
+  switch (applied.outcome) {
+    case 'busy':
+      return applied;
+    case 'failed':
+      return { outcome: 'failed', problem: applied.problem };
+    case 'base_changed':
+      return { outcome: 'dirty', files: applied.conflicts };
+    case 'conflict':
+      await work.parts.engine.rollback(applyOf(work, proposal), work.stillOurs);
+      return { outcome: 'dirty', files: applied.conflicts };
+    case 'applied':
+      return commitMerge(work, { ours, tree: merged.tree, changes, proposal });
+  }
+}
+
+/** A merge of ours that was done and whose lease had ended looks as if there was nothing to do; its trailer tells. */
+async function landedBefore({ request, repository }: Work, tip: string): Promise<MergeOutcome> {
+  const { root } = repository;
+  const call = { cwd: root, reading: true };
+  const args = [
+    'rev-list',
+    '--parents',
+    '--merges',
+    '--fixed-strings',
+    `--grep=Emend-Step: ${request.stepKey}`,
+    tip,
+    '--',
+  ];
+  const [commit, parent, second] =
+    valueOf(await gitLine(args, call))
+      .split('\n')[0]
+      ?.split(' ') ?? [];
+  if (commit === undefined || parent === undefined || second !== request.theirs) return { outcome: 'nothing' };
+  return { outcome: 'merged', commit, parent };
+}
+
+const isAncestor = async (root: string, one: string, other: string): Promise<boolean> => {
+  const args = ['merge-base', '--is-ancestor', one, other];
+  return valueOf(await git(args, { cwd: root, reading: true, accept: [0, 1] })).code === 0;
+};
+
+const MODES: Readonly<Record<string, number>> = { '100644': 0o644, '100755': 0o755, '120000': 0o120777 };
+
+/** What a checkout of the merge would change, as files with both sides. */
+async function proposalOf(
+  { parts, request, repository }: Work,
+  changes: TreeChanges,
+): Promise<Proposal | Extract<MergeOutcome, { outcome: 'failed' }>> {
+  const { root } = repository;
+  const side = async (path: string, entry: Entry | undefined, mode: number): Promise<ProposalFile['base']> => {
+    if (entry === undefined) return null;
+    const how = entry.mode === LINK ? ['blob', entry.id] : ['--filters', `--path=${path}`, entry.id];
+    const { bytes } = valueOf(await git(['cat-file', ...how], { cwd: root, reading: true }));
+    return { ref: await parts.blobs.put(bytes), mode };
+  };
+  const files: ProposalFile[] = [];
+  for (const path of changes.paths) {
+    const [was, is] = [changes.parent.get(path), changes.commit.get(path)];
+    if ([was, is].some((entry) => entry !== undefined && MODES[entry.mode] === undefined)) {
+      const why = `${path} is a submodule, which phases that run together cannot change; run the plan with --sequential`;
+      return { outcome: 'failed', problem: problem('git_failed', why) };
+    }
+    const mode = await modeAt(join(root, path), [was, is]);
+    files.push({ path, base: await side(path, was, mode(was)), result: await side(path, is, mode(is)), by: 'model' });
+  }
+  return { v: 1, stepKey: request.stepKey, files, moves: [] };
+}
+
+const LINK = '120000';
+
+/**
+ * The mode of a file for an entry of git, which knows the executable bit only: the rest stays as on disk (umask), before the merge and
+ * after it. A bit that is as neither side has it is a person's change, and stands against the merge.
+ */
+async function modeAt(path: string, sides: readonly (Entry | undefined)[]): Promise<(entry?: Entry) => number> {
+  const found = await orNull(lstat(path), ['ENOENT', 'ENOTDIR']);
+  const known =
+    found?.isFile() === true && sides.some((side) => side?.mode === ((found.mode & 0o100) === 0 ? '100644' : '100755'));
+  const bits = known ? found.mode & 0o777 : null;
+  return (entry) => {
+    if (bits === null || entry === undefined || entry.mode === LINK) return MODES[entry?.mode ?? ''] ?? 0o644;
+    return entry.mode === '100755' ? bits | ((bits & 0o444) >> 2) : bits & ~0o111;
+  };
+}
+
+function applyOf({ request, repository }: Work, proposal: Proposal): ApplyRequest {
+  return {
+    stepKey: request.stepKey,
+    workspace: repository.root,
+    proposalId: proposalIdOf(proposal),
+    proposal,
+    decision: 0,
+    files: proposal.files.map(({ path }) => path),
+    holder: request.holder,
+  };
+}
+
+async function putBack(
+  { parts, request, repository, stillOurs, ...work }: Work,
+  proposal: Proposal,
+  why: string,
+): Promise<MergeOutcome> {
+  await parts.engine.rollback(applyOf({ ...work, parts, request, repository, stillOurs }, proposal), stillOurs);
+  return { outcome: 'moved', why };
+}
+
+interface Made {
+  readonly ours: string;
+  readonly tree: string;
+  readonly changes: TreeChanges;
+  readonly proposal: Proposal;
+}
+
+async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made): Promise<MergeOutcome> {
+  const { request, repository, lease, parts } = work;
+  const { root } = repository;
+  const message = await withTrailer(root, request.message, request.stepKey);
+  const args = [
+    'commit-tree',
+    tree,
+    '-p',
+    ours,
+    ...(request.plain === true ? [] : ['-p', request.theirs]),
+    request.sign ? '-S' : '--no-gpg-sign',
+    '-F',
+    '-',
+  ];
+  const env = identity(await commitSettings(root), lease.takenAt);
+  const call = { cwd: root, input: message, env };
+  const commit = valueOf(await gitLine(['-c', 'i18n.commitEncoding=UTF-8', ...args], call));
+  work.stillOurs();
+  const subject = message.slice(0, message.indexOf('\n'));
+  const records = [recordName(request.stepKey, proposalIdOf(proposal), 0)];
+  const landed = await moveRef({ repository, lease, commit, subject, records, wait_ms: parts.lockWait_ms ?? 10_000 });
+  if (landed.at === 'failed') return { outcome: 'failed', problem: landed.problem };
+  if (landed.at === 'elsewhere') return putBack(work, proposal, landed.why);
+  return finish(work, landed.at === 'committed' ? landed.commit : commit, ours, changes);
+}
+
+/** The person's index follows where HEAD is at the merge. */
+async function finish(
+  { repository, request, parts }: Work,
+  commit: string,
+  ours: string,
+  changes: TreeChanges,
+): Promise<MergeOutcome> {
+  const merged = { outcome: 'merged', commit, parent: ours } as const;
+  if ((await repositoryOf(request.workspace))?.head !== commit) return merged;
+  const note = await syncIndex({ root: repository.root, ...changes, wait_ms: parts.lockWait_ms ?? 10_000 });
+  return note === null ? merged : { ...merged, note };
+}

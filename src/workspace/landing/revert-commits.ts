@@ -1,0 +1,195 @@
+/**
+ * Takes back the commits of a plan's phase with one new commit; no commit of anybody is rewritten. What it comes to is made of objects
+ * (merge-tree.ts): each commit's opposite merged into HEAD. Then it lands as a merge does (merge.ts): all files or none, never over what
+ * is not committed, the branch moved last. A ref of this working tree names it until then: an attempt that died is gone on with.
+ */
+
+import { git, valueOf, gitLine, repositoryOf } from '../git/git.js';
+import { sha256 } from '../../system/hash.js';
+import { commitSettings, identity } from '../git/commit-hooks.js';
+import { blobId, sameEntry, treeEntries } from '../git/entries.js';
+import { mergeInto, type MergeOutcome, type MergeParts, type MergeRequest } from './merge.js';
+import { mergeTrees } from '../git/merge-tree.js';
+import type { LeaseHolder, StillOurs } from '../ports.js';
+
+const PLAN_COMMITS = 10_000; // bound: Commits of a plan's phases and marks that are looked through for what an earlier run left,
+
+export interface TakeBack {
+  readonly workspace: string;
+  /** Newest first; all in the branch. */
+  readonly commits: readonly string[];
+  readonly message: string;
+  readonly holder: MergeRequest['holder'];
+  readonly sign: boolean;
+}
+export type TakenBack =
+  | { readonly outcome: 'taken_back'; readonly commit: string; readonly files: readonly string[] }
+  /** A later commit changed a file of theirs. */
+  | { readonly outcome: 'later'; readonly commits: readonly { readonly commit: string; readonly subject: string }[] }
+  | Exclude<MergeOutcome, { outcome: 'merged' | 'nothing' }>;
+
+/** Names the work of taking back just these commits: a second attempt goes on with the first one's. */
+const takeBackKey = (commits: readonly string[]): string => sha256(`take back ${commits.join(' ')}`).slice(0, 32);
+const refOf = (key: string): string => `refs/worktree/emend/take-back/${key}`;
+
+/** `documents`: texts to write beside, by path from the top of the repository; asked for only where no attempt was begun before. */
+export async function takeBack(
+  parts: MergeParts,
+  { workspace, commits, message, holder, sign }: TakeBack,
+  documents: () => Promise<ReadonlyMap<string, string>>,
+  stillOurs: StillOurs,
+): Promise<TakenBack> {
+  const repository = await repositoryOf(workspace);
+  const root = repository?.root ?? workspace;
+  const stepKey = takeBackKey(commits);
+  const begun = await gitLine(['rev-parse', '--quiet', '--verify', refOf(stepKey)], { cwd: root, reading: true });
+  const held: LeaseHolder | null = await parts.engine.readLease(root);
+  let theirs = begun.ok && held?.stepKey === stepKey ? begun.value : null;
+  if (theirs === null) {
+    const head = repository?.head ?? '';
+    const later = await laterCommits(root, commits, head);
+    if (later.length > 0) return { outcome: 'later', commits: later };
+    const made = await treeWithout(root, head, commits);
+    if (typeof made !== 'string') return { ...made, ours: head };
+    const tree = await withDocuments(root, made, await documents());
+    theirs = await commitOf(root, tree, head, message, commits[0] ?? head);
+    valueOf(await git(['update-ref', refOf(stepKey), theirs], { cwd: root }));
+  }
+  const request = { stepKey, workspace: root, theirs, message, holder, sign, plain: true };
+  const merged = await mergeInto(parts, request, stillOurs);
+  if (merged.outcome === 'busy' || merged.outcome === 'failed') return merged;
+  await git(['update-ref', '-d', refOf(stepKey)], { cwd: root });
+  if (merged.outcome === 'nothing') return { outcome: 'taken_back', commit: theirs, files: [] };
+  if (merged.outcome !== 'merged') return merged;
+  return { outcome: 'taken_back', commit: merged.commit, files: await filesOf(root, merged.commit) };
+}
+
+/** Paths that a commit changed. */
+async function filesOf(root: string, commit: string): Promise<readonly string[]> {
+  const args = ['diff-tree', '-r', '-z', '--no-commit-id', '--name-only', '--no-renames', commit, '--'];
+  const { text } = valueOf(await git(args, { cwd: root, reading: true }));
+  return text.split('\0').filter((path) => path !== '');
+}
+
+/** Of others, since the oldest, on files that they changed: what stands on them is taken back first, by whoever made it. */
+async function laterCommits(root: string, commits: readonly string[], head: string) {
+  const seen = new Set<string>();
+  const files: string[] = [];
+  for (const commit of commits) {
+    const paths = (await filesOf(root, commit)).filter((path) => !seen.has(path));
+    const [then, now] = [await treeEntries(root, commit, paths), await treeEntries(root, head, paths)];
+    for (const path of paths) {
+      seen.add(path);
+      // Changed and put back since, it is as if nobody had touched it.
+      if (!sameEntry(then.get(path), now.get(path))) files.push(path);
+    }
+  }
+  if (files.length === 0) return [];
+  const since = commits.at(-1) ?? head;
+  const args = ['log', '-z', '--format=%H%x20%s', `${since}..${head}`, '--', ...files];
+  const found = valueOf(await git(args, { cwd: root, reading: true })).text.split('\0');
+  return found.flatMap((line) => {
+    const [commit = '', ...words] = line.trim().split(' ');
+    return commit === '' || commits.includes(commit) ? [] : [{ commit, subject: words.join(' ') }];
+  });
+}
+
+/** HEAD's tree without what the commits did. */
+async function treeWithout(
+  root: string,
+  head: string,
+  commits: readonly string[],
+): Promise<string | Extract<Awaited<ReturnType<typeof mergeTrees>>, { outcome: 'conflict' }>> {
+  let [onto, tree] = [head, `${head}^{tree}`];
+  for (const commit of commits) {
+    const opposite = await commitOf(root, `${commit}~1^{tree}`, commit, 'opposite', commit);
+    const merged = await mergeTrees(root, onto, opposite);
+    if (merged.outcome === 'conflict') return merged;
+    tree = merged.tree;
+    onto = await commitOf(root, tree, onto, 'so far', commit);
+  }
+  return tree;
+}
+
+/** Dated as `dated`: the same request gives the same commit. */
+async function commitOf(root: string, tree: string, parent: string, message: string, dated: string): Promise<string> {
+  const at = valueOf(await gitLine(['log', '-1', '--format=%cI', dated, '--'], { cwd: root, reading: true }));
+  const env = identity(await commitSettings(root), at);
+  const id = valueOf(await gitLine(['rev-parse', '--verify', tree], { cwd: root, reading: true }));
+  const args = ['commit-tree', id, '-p', parent, '--no-gpg-sign', '-F', '-'];
+  return valueOf(await gitLine(args, { cwd: root, input: message, env }));
+}
+
+/** Beside the person's index: one tree after the other, a path at a time. */
+async function withDocuments(root: string, tree: string, documents: ReadonlyMap<string, string>): Promise<string> {
+  let made = valueOf(await gitLine(['rev-parse', '--verify', tree], { cwd: root, reading: true }));
+  for (const [path, text] of documents)
+    made = await putIn(root, made, path.split('/'), await blobId(root, new TextEncoder().encode(text), path, true));
+  return made;
+}
+
+async function putIn(
+  root: string,
+  tree: string | null,
+  [name = '', ...rest]: readonly string[],
+  blob: string,
+): Promise<string> {
+  const listed = tree === null ? '' : valueOf(await git(['ls-tree', '-z', tree], { cwd: root, reading: true })).text;
+  const entries = listed.split('\0').filter((entry) => entry !== '');
+  const old = entries.find((entry) => entry.slice(entry.indexOf('\t') + 1) === name);
+  const [mode = '100644', , id = null] = old?.slice(0, old.indexOf('\t')).split(' ') ?? [];
+  const now =
+    rest.length === 0 ? `${mode} blob ${blob}\t${name}` : `040000 tree ${await putIn(root, id, rest, blob)}\t${name}`;
+  const input = [...entries.filter((entry) => entry !== old), now].join('\0');
+  return valueOf(await gitLine(['mktree', '-z'], { cwd: root, input }));
+}
+
+// What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.
+
+export interface PlanCommit {
+  readonly commit: string;
+  /** Of the run that made it, and the phase's id in that run. */
+  readonly plan: string;
+  readonly phase: string;
+  readonly kind: 'phase' | 'mark';
+  readonly subject: string;
+  readonly body: string;
+  /** A later commit of the branch says that it reverts this one. */
+  readonly reverted: boolean;
+}
+
+const TRAILER = /^([0-9a-f]{32})-(p\d+)-(m?)\d+$/;
+const REVERTS = /This reverts commit ([0-9a-f]{40,64})/g;
+
+/** Newest first, at most `STORE_BOUNDS.planCommits`; `planPath` as the messages of phases and marks name it. */
+export async function planCommits(root: string, planPath: string): Promise<readonly PlanCommit[]> {
+  const wanted = ['%H', '%(trailers:key=Emend-Step,valueonly,separator=%x2C)', '%s', '%b'];
+  const width = wanted.length;
+  const format = `--format=${wanted.join('%x00')}`;
+  const grep = [`--grep=Plan ${planPath}, phase `, `--grep= of ${planPath} as `, '--grep=This reverts commit '];
+  const most = `--max-count=${PLAN_COMMITS}`;
+  const args = ['log', '-z', most, '--fixed-strings', ...grep, format, 'HEAD', '--'];
+  const fields = valueOf(await git(args, { cwd: root, reading: true })).text.split('\0');
+  const found: PlanCommit[] = [];
+  const reverted = new Set<string>();
+  for (let at = 0; at + width <= fields.length; at += width) {
+    const [commit = '', trailers = '', subject = '', body = ''] = fields.slice(at, at + width);
+    for (const [, gone = ''] of body.matchAll(REVERTS)) reverted.add(gone);
+    const [, plan, phase, mark] =
+      trailers
+        .split(',')
+        .map((each) => TRAILER.exec(each.trim()) ?? [])
+        .find((each) => each.length > 0) ?? [];
+    if (plan === undefined || phase === undefined) continue;
+    const kind = mark === 'm' ? 'mark' : 'phase';
+    found.push({ commit, plan, phase, kind, subject, body, reverted: reverted.has(commit) });
+  }
+  return found;
+}
+
+/** Does the branch hold the commit? */
+export async function holdsCommit(root: string, commit: string): Promise<boolean> {
+  const args = ['merge-base', '--is-ancestor', commit, 'HEAD'];
+  // 128: there is no such commit in the repository any more.
+  return valueOf(await git(args, { cwd: root, reading: true, accept: [0, 1, 128] })).code === 0;
+}

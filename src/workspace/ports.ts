@@ -1,0 +1,185 @@
+/** The workspace's ports: where bytes are kept and changed. Disk adapters live beside this file; a shared store can take their place. */
+import type { BlobRef, StepKey } from '../shared/ids.js';
+import type { Problem } from '../shared/problems.js';
+import type { Proposal, ProposalFile } from './proposal.js';
+
+/** A value or an expected failure. */
+export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+
+/** A step's hold on a workspace, from apply to commit or rollback. Held by stepKey, not by a process. */
+export interface LeaseHolder {
+  readonly v: 1;
+  /** Rises with every taking. */
+  readonly number: number;
+  readonly stepKey: StepKey;
+  readonly workflowId: string;
+  readonly namespace: string;
+  readonly takenAt: string;
+  /** HEAD commit when taken; the commit's parent. Null outside git or in a repository without commits. */
+  readonly head: string | null;
+  /** Branch ref HEAD pointed to (`refs/heads/x`), null when detached or outside git. */
+  readonly headRef: string | null;
+  /** Number of an earlier lease of this step whose applications this one holds on to. */
+  readonly continues?: number;
+}
+/**
+ * What can be said of the run that holds a workspace. `finished`: it came to its own end. `elsewhere`: it worked from another
+ * `EMEND_HOME`, and only there is known what it applied.
+ */
+export type RunStanding =
+  | { readonly state: 'open' }
+  /** `undo`: it was aborted without its host; what it applied is to be put back. */
+  | {
+      readonly state: 'ended';
+      readonly how: string;
+      readonly finished: boolean;
+      readonly undo: boolean;
+      readonly elsewhere: boolean;
+    }
+  /** `no_answer`: no server answers now; `not_known`: the server has no such run. */
+  | { readonly state: 'unknown'; readonly why: 'no_answer' | 'other_namespace' | 'not_known' };
+/** What became of the lease of a run that has ended. */
+export type LeaseEnd =
+  | { readonly outcome: 'ended'; readonly because: 'nothing_applied' | 'committed' | 'finished' }
+  /** Applied and neither committed nor rolled back: a person must say. */
+  | { readonly outcome: 'kept'; readonly files: readonly string[] }
+  /** A live process still works on its files. */
+  | { readonly outcome: 'at_work' }
+  /** Its open transaction could not be recovered; `recover` says why. */
+  | { readonly outcome: 'unrecovered' }
+  /** It holds the workspace no longer. */
+  | { readonly outcome: 'not_held' };
+export type LeaseAttempt =
+  | { readonly outcome: 'held'; readonly lease: LeaseHolder }
+  | { readonly outcome: 'busy'; readonly holder: LeaseHolder };
+
+export interface ApplyRequest {
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly proposalId: string;
+  readonly proposal: Proposal;
+  /** Number of the decision that approved; with stepKey and proposalId the key of the record. */
+  readonly decision: number;
+  /** Which of the proposal's files to apply (approved and not applied before). */
+  readonly files: readonly string[];
+  readonly holder: { readonly workflowId: string; readonly namespace: string };
+}
+/** What a rollback needs to know of the application that it takes back. */
+export type RollbackRequest = Pick<ApplyRequest, 'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'>;
+export interface FileConflict {
+  readonly path: string;
+  /** In words: what was expected, what was found. */
+  readonly why: string;
+}
+export type ApplyOutcome =
+  /** All files of the request are at their result. `record` names the closed record. */
+  | {
+      readonly outcome: 'applied';
+      readonly record: string;
+      readonly files: readonly string[];
+      readonly lease: LeaseHolder;
+    }
+  | { readonly outcome: 'busy'; readonly holder: LeaseHolder }
+  /** Files were not at their base before anything was written: nothing was written. */
+  | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
+  /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
+  | {
+      readonly outcome: 'conflict';
+      readonly record: string;
+      readonly conflicts: readonly FileConflict[];
+      readonly files: readonly string[];
+      readonly lease: LeaseHolder;
+    }
+  /** Disk full, permission…: reverted, nothing changed. */
+  | { readonly outcome: 'failed'; readonly problem: Problem };
+
+export type RollbackOutcome =
+  | {
+      readonly outcome: 'rolled_back';
+      readonly files: readonly string[];
+      /** Files no longer at our result: left alone. */
+      readonly kept: readonly FileConflict[];
+    }
+  /** The step's commit is there already: nothing was put back. */
+  | { readonly outcome: 'committed'; readonly commit: string };
+
+/** Throws where this attempt was given up meanwhile: asked before what a late attempt must not do any more. */
+export type StillOurs = () => void;
+
+export interface ApplyEngine {
+  apply(request: ApplyRequest, stillOurs?: StillOurs): Promise<ApplyOutcome>;
+  /**
+   * Puts the files of a closed record back to their base, only those that are at their result; from then on no late attempt can apply
+   * the record or commit it. Idempotent. Throws ProblemError `busy` where another step holds the workspace.
+   */
+  rollback(request: ApplyRequest, stillOurs?: StillOurs): Promise<RollbackOutcome>;
+  /** The same for an application that was found in this home's own records: they say all that is needed, without its proposal. */
+  rollbackRecorded(request: RollbackRequest): Promise<RollbackOutcome>;
+  /** Ends the step's lease; with a number only the taking of that number. */
+  releaseLease(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
+  /** Takes the lease, or gives the step its own back; `taken`: this call took it. An attempt that `stillOurs` gives up leaves none behind. */
+  holdLease(
+    workspace: string,
+    stepKey: StepKey,
+    holder: ApplyRequest['holder'],
+    stillOurs?: StillOurs,
+  ): Promise<LeaseAttempt & { readonly taken: boolean }>;
+  readLease(workspace: string): Promise<LeaseHolder | null>;
+  /**
+   * Recovers the transactions of a step whose run has ended, and ends its lease where nothing of it is applied and not committed.
+   * `finished`: the run came to its own end, so what it left is as it should be.
+   */
+  endLease(workspace: string, holder: LeaseHolder, finished: boolean): Promise<LeaseEnd>;
+  /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted). */
+  recover(steps?: readonly StepKey[]): Promise<readonly RecoveredTransaction[]>;
+}
+export interface RecoveredTransaction {
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  readonly record: string;
+  /** `failed`: the disk refused, or the record is of another version; still open, `conflicts` says why. */
+  readonly did: 'finished' | 'reverted' | 'left_to_live_process' | 'workspace_missing' | 'failed';
+  /** Processes that are at work on it. */
+  readonly pids?: readonly number[];
+  readonly conflicts: readonly FileConflict[];
+}
+
+export interface CommitRequest {
+  readonly stepKey: StepKey;
+  readonly workspace: string;
+  /** First base and last result of every applied file, in path order. */
+  readonly files: readonly ProposalFile[];
+  readonly moves: readonly { readonly from: string; readonly to: string }[];
+  readonly message: string;
+  /** Parent and branch when the lease was taken. */
+  readonly lease: LeaseHolder;
+  /** ISO time used as author and committer date: the same input gives the same commit id. */
+  readonly date: string;
+  readonly hooks: boolean;
+  readonly sign: boolean;
+  /** Names of the apply records that the commit is made of: where one of them was rolled back meanwhile, nothing is committed. */
+  readonly records?: readonly string[];
+  /** Does the step still hold the workspace, and is this attempt still the one that counts? Asked right before the branch moves. */
+  readonly mayMove?: () => Promise<boolean>;
+}
+/** Bytes that a hook staged for a file of the step, workspace-relative. */
+export interface StagedFile {
+  readonly path: string;
+  readonly ref: BlobRef;
+  readonly mode: number;
+}
+export type CommitOutcome =
+  /** `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
+  | { readonly outcome: 'committed'; readonly commit: string; readonly ref: string | null; readonly note?: string }
+  | { readonly outcome: 'nothing' }
+  /** HEAD is elsewhere than when the lease was taken, or a file's committed bytes changed. */
+  | { readonly outcome: 'conflict'; readonly why: string }
+  /** The pre-commit hook staged other bytes than were approved (workspace-relative paths, repository-relative outside it). */
+  | {
+      readonly outcome: 'hook_changed';
+      readonly paths: readonly string[];
+      readonly why: string;
+      /** What it staged for files of the request, as it would stand in the working tree. */
+      readonly staged: readonly StagedFile[];
+    }
+  | { readonly outcome: 'failed'; readonly problem: Problem };

@@ -1,0 +1,92 @@
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { findGarbage, removeGarbage } from '../../../src/client/gc/index.js';
+import type { Emend } from '../../../src/client/types.js';
+import type { BlobRef } from '../../../src/shared/ids.js';
+import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
+const hexOf = (ref: BlobRef): string => ref.slice('sha256:'.length);
+
+describe('what may be removed', () => {
+  test('is what neither archive, record, slot, transaction nor open run names, not even through another file', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    const content = await put(emend, 'content of a file');
+    const snapshot = await put(emend, JSON.stringify({ targets: [{ base: content }] }));
+    const inHistory = await put(emend, 'only an open run knows me');
+    const inRecord = await put(emend, 'a record names me');
+    const nobody = await put(emend, 'nobody names me');
+    await emend.archive.append(KEY, [{ v: 1, id: '1', at: '', kind: 'activity', data: { result: { snapshot } } }]);
+    await mkdir(join(emend.home, 'records'), { recursive: true });
+    await writeFile(join(emend.home, 'records/x.json'), JSON.stringify({ ref: inRecord }));
+    server.add(KEY, 'emend-1');
+    server.historyText = async () => `…"${inHistory}"…`;
+    const temp = join(emend.home, 'records', 'y.json.TMP-1-0123456789ab');
+    await writeFile(temp, 'half');
+
+    const found = await findGarbage(emend, { olderThan_ms: -1000 });
+    expect(found.blobs.map(({ path }) => path)).toEqual([
+      join(emend.home, 'blobs', hexOf(nobody).slice(0, 2), hexOf(nobody)),
+    ]);
+    expect(found.temps.map(({ path }) => path)).toEqual([temp]);
+    await removeGarbage(found);
+    expect(await emend.blobs.has(nobody)).toBe(false);
+    for (const ref of [content, snapshot, inHistory, inRecord]) expect(await emend.blobs.has(ref)).toBe(true);
+    expect(await readdir(join(emend.home, 'records'))).toEqual(['x.json']);
+  });
+
+  test('what is young stays, also when it only became young after it was found', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const ref = await put(emend, 'young');
+    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    const found = await findGarbage(emend, { olderThan_ms: -1000 });
+    expect(found.blobs).toHaveLength(1);
+    const soon = new Date(Date.now() + 60_000);
+    await utimes(found.blobs[0]!.path, soon, soon);
+    await removeGarbage(found);
+    expect(await emend.blobs.has(ref)).toBe(true);
+  });
+
+  test('blobs of a shared store are kept by what other homes left there; temporary files of the home are found, too', async () => {
+    const emend = { ...(await fakeEmend(new FakeServer())), home: await tempDir() };
+    const theirs = await put(emend, 'named by the log of another home');
+    const nobody = await put(emend, 'nobody names me');
+    const log = join(emend.store, 'archive', KEY, 'log-0123.jsonl');
+    await mkdir(join(log, '..'), { recursive: true });
+    await writeFile(log, `${JSON.stringify({ v: 1, id: '1', at: '', kind: 'activity', data: { theirs } })}\n`);
+    const inTransaction = await put(emend, 'named by a transaction of this home');
+    await mkdir(join(emend.home, 'transactions'));
+    await writeFile(join(emend.home, 'transactions', 'plan.json'), JSON.stringify({ inTransaction }));
+    const temp = join(emend.home, 'host-id.TMP-1-0123456789ab');
+    await writeFile(temp, '');
+    const found = await findGarbage(emend, { olderThan_ms: -1000 });
+    expect(found.blobs.map(({ path }) => path.slice(-64))).toEqual([hexOf(nobody)]);
+    expect(found.temps.map(({ path }) => path)).toEqual([temp]);
+  });
+
+  test('nothing is removed while runs of another namespace may be open, unless a person says that they are not', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    await put(emend, 'perhaps named by a history that nobody here can read');
+    const at = '2026-01-01T00:00:00.000Z';
+    const data = { v: 1, workflowId: 'emend-1', namespace: 'elsewhere' };
+    await emend.archive.append(KEY, [{ v: 1, id: 'started', at, kind: 'started', data }]);
+    expect(await problemOf(() => findGarbage(emend, { olderThan_ms: -1000 }))).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('elsewhere (1)'),
+      next: expect.stringContaining('--assume-closed elsewhere'),
+    });
+    expect((await findGarbage(emend, { olderThan_ms: -1000, assumeClosed: ['elsewhere'] })).blobs).toHaveLength(1);
+    const closed = { status: 'TERMINATED', result: null, message: null };
+    await emend.archive.append(KEY, [{ v: 1, id: 'closed-run-1', at, kind: 'closed', data: closed }]);
+    expect((await findGarbage(emend, { olderThan_ms: -1000 })).blobs).toHaveLength(1);
+  });
+
+  test('nothing can be said without a server', async () => {
+    expect(await problemOf(async () => findGarbage(await fakeEmend(null), { olderThan_ms: 0 }))).toMatchObject({
+      code: 'no_server',
+    });
+  });
+});

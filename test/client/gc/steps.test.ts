@@ -1,0 +1,233 @@
+/** What gc takes of whole steps, and that it takes nothing from beside processes that write. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { findGarbage, removeGarbage } from '../../../src/client/gc/index.js';
+import { storedFiles, GC_RUNS } from '../../../src/client/gc/steps.js';
+import type { Emend } from '../../../src/client/types.js';
+import type { BlobRef } from '../../../src/shared/ids.js';
+import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
+import { createBlobStore, removeBlob } from '../../../src/stores/directory/blobs.js';
+import { makeScene, requestOf } from '../../workspace/apply-scene.js';
+import { fakeEmend, FakeServer, problemOf } from '../fake.js';
+
+const keyOf = (n: number): string => `${n}`.repeat(8).padEnd(32, '0');
+const SLOT = 'f'.repeat(64);
+const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
+const pathOf = (emend: Emend, ref: BlobRef): string => join(emend.home, 'blobs', ref.slice(7, 9), ref.slice(7));
+const write = async (emend: Emend, path: string, value: unknown): Promise<void> => {
+  await mkdir(dirname(join(emend.home, path)), { recursive: true });
+  await writeFile(join(emend.home, path), JSON.stringify(value));
+};
+const ENDED = {
+  v: 1,
+  id: 'end',
+  at: '',
+  kind: 'event',
+  data: { seq: 1, at: 0, type: 'step_finished', outcome: 'applied' },
+} as const;
+/** Everything that a step leaves behind; `ended` as its archive tells. */
+const step = async (
+  emend: Emend,
+  n: number,
+  ended: boolean,
+): Promise<{ key: string; answer: BlobRef; shown: BlobRef }> => {
+  const key = keyOf(n);
+  const answer = await put(emend, `named by the slot of ${n} only`);
+  const shown = await put(emend, `named by the archive of ${n}`);
+  const slot = `${SLOT.slice(1)}${n}`;
+  await write(emend, `slots/${key}/${slot}/slot.json`, { v: 1, answer });
+  await write(emend, `records/steps/${key}/preflight-1.json`, { v: 1 });
+  await write(emend, `records/seen/${slot}.json`, { v: 1 });
+  await write(emend, `transactions/${key}/p-1/plan-1.json`, { v: 1, workspace: '/gone' });
+  await write(emend, `transactions/${key}/p-1/closed.json`, { v: 1, files: [] });
+  await emend.archive.append(key, [
+    { v: 1, id: '1', at: '', kind: 'activity', data: { name: 'seal', result: { shown } } },
+    ...(ended ? [ENDED] : []),
+  ]);
+  return { key, answer, shown };
+};
+const ALL = { olderThan_ms: -1000 };
+
+test('what a rollback noted in git goes with the archive of its run, and is shown before; that of other runs stays', async () => {
+  const emend = await fakeEmend(new FakeServer());
+  const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }], { git: true });
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: scene.workspace, encoding: 'utf8' });
+  const notes = (): readonly string[] =>
+    git('for-each-ref', '--format=%(refname)', 'refs/worktree/emend/')
+      .split('\n')
+      .filter((ref) => ref !== '');
+  const engine = createApplyEngine({ home: emend.home, blobs: createBlobStore({ dir: join(scene.home, 'blobs') }) });
+  for (const key of [keyOf(1), keyOf(2)]) {
+    const request = requestOf(scene.workspace, scene.files, 1, key);
+    expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
+    expect(await engine.rollback(request)).toMatchObject({ outcome: 'rolled_back', files: ['a.txt'] });
+    await engine.releaseLease(scene.workspace, key);
+    const data = { v: 1, workflowId: 'w', namespace: emend.namespace, workspace: scene.workspace };
+    await emend.archive.append(key, [
+      { v: 1, id: 'started', at: '', kind: 'started', data },
+      ...(key === keyOf(1) ? [ENDED] : []),
+    ]);
+  }
+  expect(notes()).toHaveLength(2);
+  // Its transactions go first; the archive says where it worked.
+  const first = await findGarbage(emend, ALL);
+  expect(first).toMatchObject({ steps: [{ stepKey: keyOf(1), archive: false }], notes: [] });
+  await removeGarbage(first);
+  expect(notes()).toHaveLength(2);
+  const found = await findGarbage(emend, { ...ALL, archivesOlderThan_ms: -1000 });
+  expect(found.notes).toMatchObject([{ workspace: scene.workspace, names: [expect.stringContaining(keyOf(1))] }]);
+  expect(notes()).toHaveLength(2);
+  expect(await removeGarbage(found)).toMatchObject({ notesRemoved: 1 });
+  expect(notes()).toEqual([expect.stringContaining(`/undone/${keyOf(2)}/`)]);
+  scene.remove();
+});
+
+describe('steps that have ended', () => {
+  test('lose slots, records and transactions, keep their archive and what it names; others keep all', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    const old = await step(emend, 1, true);
+    const open = await step(emend, 2, false);
+    const known = await step(emend, 3, true);
+    const writing = await step(emend, 4, true);
+    await write(emend, `transactions/${writing.key}/p-2/plan-1.json`, { v: 1, workspace: '/gone' });
+    // Closed, but the server still has it: somebody may reset it.
+    server.close(server.add(known.key, 'emend-3'), { status: 'COMPLETED', result: null, message: null });
+
+    const found = await findGarbage(emend, ALL);
+    expect(found.steps.map((each) => [each.stepKey, each.archive])).toEqual([[old.key, false]]);
+    expect(found.blobs.map(({ path }) => path)).toEqual([pathOf(emend, old.answer)]);
+    const bytes = [...found.blobs, ...found.steps.flatMap((each) => each.files)].reduce((sum, f) => sum + f.bytes, 0);
+    expect(await removeGarbage(found)).toEqual({ notesRemoved: 0, files: 6, bytes });
+    for (const place of ['slots', 'records/steps', 'transactions'])
+      expect((await readdir(join(emend.home, place))).sort()).toEqual([open.key, known.key, writing.key]);
+    expect(await readdir(join(emend.home, 'records/seen'))).toHaveLength(3);
+    expect(await emend.archive.list()).toHaveLength(4);
+    expect(await emend.blobs.has(old.answer)).toBe(false);
+    for (const ref of [old.shown, open.answer, known.answer, writing.answer])
+      expect(await emend.blobs.has(ref)).toBe(true);
+    expect(await findGarbage(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+  });
+
+  test('lose their archive, with what it names, where an age is given for archives', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const old = await step(emend, 1, true);
+    const young = await step(emend, 2, true);
+    const log = join(emend.home, 'archive', old.key, 'log.jsonl');
+    const longAgo = new Date(Date.now() - 40 * 86_400_000);
+    await utimes(log, longAgo, longAgo);
+    // What is said of a file's age is its newest change, and utimes is one: only all archives can be asked for here.
+    const none = await findGarbage(emend, { ...ALL, archivesOlderThan_ms: 86_400_000 });
+    expect(none.steps.filter((each) => each.archive)).toEqual([]);
+    const found = await findGarbage(emend, { ...ALL, archivesOlderThan_ms: -1000 });
+    expect(found.steps.map((each) => each.archive)).toEqual([true, true]);
+    await removeGarbage(found);
+    expect(await emend.archive.list()).toEqual([]);
+    for (const ref of [old.shown, old.answer, young.shown]) expect(await emend.blobs.has(ref)).toBe(false);
+  });
+
+  test('stay where something was written to them since they were found', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const { key } = await step(emend, 1, true);
+    const found = await findGarbage(emend, ALL);
+    await write(emend, `slots/${key}/${'e'.repeat(64)}/slot.json`, { v: 1 });
+    await removeGarbage(found);
+    expect(await readdir(join(emend.home, 'slots', key))).toHaveLength(2);
+  });
+
+  test('young ones stay; more runs than can be looked through are refused', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    await step(emend, 1, true);
+    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    const known = server.add('a', 'b').described;
+    server.list = async () => Array.from({ length: 20_000 }, () => known);
+    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    server.list = async () => new Array<typeof known>(GC_RUNS).fill(known);
+    expect(await problemOf(() => findGarbage(emend, ALL))).toMatchObject({ code: 'limit_reached' });
+  });
+});
+
+test('a clock that jumped ahead a year makes nothing old', async () => {
+  const emend = await fakeEmend(new FakeServer());
+  const ref = await put(emend, 'put a moment ago, not named yet');
+  const now = Date.now;
+  try {
+    Date.now = () => now() + 365 * 86_400_000;
+    expect((await findGarbage(emend, { olderThan_ms: 7 * 86_400_000 })).blobs).toEqual([]);
+    // A day back: nothing is old either.
+    Date.now = () => now() - 86_400_000;
+    expect((await findGarbage(emend, { olderThan_ms: 7 * 86_400_000 })).blobs).toEqual([]);
+  } finally {
+    Date.now = now;
+  }
+  expect(await emend.blobs.has(ref)).toBe(true);
+});
+
+describe('beside a process that puts blobs', () => {
+  test('a blob that was put or asked for after it was found stays', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const refs = [await put(emend, 'one'), await put(emend, 'two'), await put(emend, 'three')];
+    const found = await findGarbage(emend, ALL);
+    expect(found.blobs).toHaveLength(3);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await put(emend, 'one');
+    expect(await emend.blobs.has(refs[1]!)).toBe(true);
+    expect((await removeGarbage(found)).files).toBe(1);
+    expect(await Promise.all(refs.map((ref) => emend.blobs.has(ref)))).toEqual([true, true, false]);
+  });
+
+  test('what a dead removal left aside is read, and goes back', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const ref = await put(emend, 'half removed');
+    const path = pathOf(emend, ref);
+    await rename(path, `${path}.GC`);
+    expect(Buffer.from(await emend.blobs.get(ref)).toString()).toBe('half removed');
+    await removeGarbage(await findGarbage(emend, ALL));
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('what is named is found, while all that is not named is taken over and over', async () => {
+    const { blobs, home } = await fakeEmend(new FakeServer());
+    const texts = Array.from({ length: 20 }, (_, n) => new TextEncoder().encode(`blob ${n}`));
+    const named = new Set<BlobRef>();
+    const seen = { removed: 0, rounds: 0, stop: false };
+    // Longer than a put takes from its first write to the name, as gcMinAge_ms is.
+    const OLD_MS = 300;
+    await Promise.all(texts.map((bytes) => blobs.put(bytes)));
+    const putter = async (bytes: Uint8Array): Promise<void> => {
+      while (!seen.stop) {
+        const ref = await blobs.put(bytes);
+        named.add(ref);
+        for (let look = 0; look < 5; look++) expect(await blobs.get(ref)).toHaveLength(bytes.length);
+        named.delete(ref);
+        seen.rounds++;
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 3 * OLD_MS));
+      }
+    };
+    // As findGarbage and removeGarbage do: look at ages, then at names, then remove what was not touched since.
+    const collector = async (): Promise<void> => {
+      while (!seen.stop)
+        for (const file of await storedFiles([join(home, 'blobs')])) {
+          if (!/\/[0-9a-f]{64}$/.test(file.path)) continue;
+          if (Date.now() - file.written_ms < OLD_MS || named.has(`sha256:${basename(file.path)}`)) continue;
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+          if (await removeBlob(file.path, file.written_ms)) seen.removed++;
+        }
+    };
+    const all = [collector(), ...texts.map(putter)].map((work) =>
+      work.finally(() => {
+        seen.stop = true;
+      }),
+    );
+    const end = Date.now() + 20_000;
+    while (!seen.stop && (seen.removed < 15 || seen.rounds < 60) && Date.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    seen.stop = true;
+    await Promise.all(all);
+    expect(seen.removed).toBeGreaterThan(5);
+  }, 30_000);
+});

@@ -1,0 +1,73 @@
+import { getEventListeners } from 'node:events';
+import type { Connection } from '@temporalio/client';
+import { expect, test } from '@jest/globals';
+import { followHistory } from '../../src/client/history.js';
+
+/** Like the SDK's connection: each request puts a listener on the signal of its scope, and leaves it there. */
+const connectionWith = (pages: number, seen: AbortSignal[], types: readonly number[] = []): Connection => {
+  let scope: AbortSignal | null = null;
+  let page = 0;
+  const connection = {
+    withAbortSignal: async (signal: AbortSignal, call: () => Promise<unknown>) => {
+      scope = signal;
+      return call();
+    },
+    workflowService: {
+      getWorkflowExecutionHistory: async () => {
+        const signal = scope!;
+        seen.push(signal);
+        const cancelled = new Promise<never>((_, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(new Error('cancelled'));
+          });
+        });
+        page += 1;
+        if (page > pages) return cancelled;
+        cancelled.catch(() => undefined);
+        return {
+          history: { events: [{ eventId: page, eventType: types[page - 1] ?? 7 }] },
+          nextPageToken: new Uint8Array([1]),
+        };
+      },
+    },
+  };
+  return connection as unknown as Connection;
+};
+
+test('a run that is watched through many changes leaves no listeners on the signal, which still ends the request under way', async () => {
+  const stop = new AbortController();
+  const seen: AbortSignal[] = [];
+  const listeners: number[] = [];
+  const connection = connectionWith(30, seen);
+  const following = followHistory(connection, 'default', { workflowId: 'w', runId: 'r' }, 0, stop.signal, async () => {
+    listeners.push(getEventListeners(stop.signal, 'abort').length);
+    if (listeners.length === 30) setImmediate(() => setImmediate(() => stop.abort()));
+  });
+  await following;
+  expect(seen).toHaveLength(31);
+  expect(listeners).toEqual(Array(30).fill(0));
+  expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+});
+
+test('only what can change a state is told; an end and a pause are urgent', async () => {
+  const stop = new AbortController();
+  const told: boolean[] = [];
+  // Activity scheduled, workflow task completed, search attributes (beside the task that set them), completed.
+  const connection = connectionWith(4, [], [10, 7, 40, 2]);
+  await followHistory(connection, 'default', { workflowId: 'w', runId: 'r' }, 0, stop.signal, async (urgent) => {
+    if (told.push(urgent) === 3) setImmediate(() => setImmediate(() => stop.abort()));
+  });
+  expect(told).toEqual([false, true, true]);
+});
+
+test('whoever is told may fail: the follow ends with that error, though the server has no news', async () => {
+  const following = followHistory(
+    connectionWith(1, []),
+    'default',
+    { workflowId: 'w', runId: 'r' },
+    0,
+    new AbortController().signal,
+    () => Promise.reject(new Error('no more')),
+  );
+  await expect(following).rejects.toThrow('no more');
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Payload } from '@temporalio/common';
+import { noteClosed } from '../../src/client/runs/close.js';
+import { resolveRun } from '../../src/client/runs/resolve.js';
+import { runEvents, showRun } from '../../src/client/runs/show.js';
+import { toldIn } from '../../src/client/history.js';
+import type { StepEvent } from '../../src/shared/events.js';
+import { BlobPayloadCodec, asProblem } from '../../src/temporal/payloads.js';
+import { memoryBlobs } from '../temporal/support/memory-blobs.js';
+import { fakeEmend, FakeServer } from './fake.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+const event = (seq: number, file = 'a.js'): StepEvent => ({ type: 'edit_chunk_completed', file, seq, at: seq });
+const payload = (value: unknown): Payload => ({ data: new TextEncoder().encode(JSON.stringify(value)) });
+const scheduled = (payloads: readonly Payload[]) => ({ activityTaskScheduledEventAttributes: { input: { payloads } } });
+
+describe('the events of a run in its history', () => {
+  test('come from every activity input, each once, also where the input is a stored payload; what is unreadable is left out', async () => {
+    const blobs = memoryBlobs();
+    const codec = new BlobPayloadCodec(blobs, asProblem);
+    const large = await codec.encode([payload({ v: 1, log: [event(3, 'x'.repeat(20_000))] })]);
+    const history = [
+      {},
+      { activityTaskScheduledEventAttributes: null },
+      scheduled([payload({ v: 1, log: [event(2), event(1)] })]),
+      scheduled([payload({ v: 1, log: [event(2, 'other')] })]),
+      scheduled(large),
+      scheduled([payload('no log'), payload({ log: [event(9)] })]),
+      scheduled([{ data: new TextEncoder().encode('{') }]),
+      scheduled([payload({ v: 1, log: [{ seq: 'x' }, event(4)] })]),
+    ];
+    const told = await toldIn(history, [codec]);
+    expect(told.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    expect(told[1]).toEqual(event(2));
+  });
+});
+
+describe('the archive of a run that was cut off', () => {
+  test.each([true, false])('gets the events it had not heard; a worker answers: %s', async (workers) => {
+    const server = new FakeServer();
+    server.workers = workers;
+    const emend = await fakeEmend(server);
+    const at = '2026-01-01T00:00:00.000Z';
+    const data = { v: 1, workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
+    await emend.archive.append(KEY, [
+      { v: 1, id: 's', at, kind: 'started', data },
+      { v: 1, id: 'event-run-1-1', at, kind: 'event', data: event(1) },
+    ]);
+    const run = server.add(KEY, 'emend-1');
+    server.told = [event(1), event(2)];
+    server.events = [event(1), event(2), event(3)];
+    server.close(run, { status: 'TERMINATED', result: null, message: 'enough' });
+    await noteClosed(emend, await resolveRun(emend, KEY));
+    // From now on without a server.
+    const alone = { ...emend, runs: null };
+    const kept = await runEvents(alone, await resolveRun(alone, KEY));
+    expect(kept.map(({ seq }) => seq)).toEqual(workers ? [1, 2, 3] : [1, 2]);
+    expect((await showRun(alone, await resolveRun(alone, KEY))).status).toMatchObject({ state: 'aborted' });
+  });
+});

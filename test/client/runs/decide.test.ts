@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals';
+import { decide, type DecideOptions } from '../../../src/client/runs/decide.js';
+import { resolveRun } from '../../../src/client/runs/resolve.js';
+import type { DecisionPoint } from '../../../src/shared/decisions.js';
+import { fakeEmend, FakeServer, problemOf } from '../fake.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+const DECISION: DecisionPoint = {
+  id: '1-abcd1234-99999999',
+  n: 1,
+  reason: 'approval',
+  message: 'ready',
+  files: [{ path: 'a.ts', reason: 'approval', message: '' }],
+  accepts: ['approve', 'skip', 'revise', 'abort'],
+  proposalId: '9'.repeat(64),
+  answered: {},
+  openedAt: 0,
+  subject: null,
+};
+
+const waiting = async () => {
+  const server = new FakeServer();
+  const run = server.add(KEY, 'emend-1', {}, { state: 'waiting', decision: DECISION });
+  const emend = await fakeEmend(server);
+  const send = async (options: DecideOptions) => decide(emend, await resolveRun(emend, KEY), options);
+  return { server, run, emend, send };
+};
+
+describe('an answer', () => {
+  test('names the open decision, and is kept in the archive', async () => {
+    const { server, emend, send } = await waiting();
+    const result = await send({ answer: 'approve', files: ['a.ts'], by: { name: 'kim', from: 'cli' } });
+    expect(result).toEqual({ outcome: 'settled', decision: 'd', message: 'done', via: 'update' });
+    const [request] = server.updates;
+    expect(request).toMatchObject({
+      v: 1,
+      decision: DECISION.id,
+      answer: 'approve',
+      files: ['a.ts'],
+      by: { name: 'kim', from: 'cli' },
+    });
+    expect(request).not.toHaveProperty('note');
+    const kept = (await emend.archive.read(KEY)).filter((entry) => entry.kind === 'decision');
+    expect(kept).toMatchObject([{ id: request?.requestId, data: { request, result } }]);
+  });
+
+  test('not accepted in time goes as a signal: the same request, so that it counts once', async () => {
+    const { server, send } = await waiting();
+    server.answer = { kind: 'not_accepted' };
+    const result = await send({ answer: 'approve' });
+    expect(result).toMatchObject({
+      outcome: 'sent',
+      via: 'signal',
+      message: expect.stringContaining('No worker has answered yet'),
+    });
+    expect(server.signals).toEqual([{ name: 'decide', payload: server.updates[0] }]);
+  });
+
+  test.each([
+    [
+      'not among those it takes',
+      { answer: 'keep' },
+      'answer_not_accepted',
+      /takes approve, skip, revise, abort; received keep/,
+    ],
+    ['for a file it is not about', { answer: 'skip', files: ['b.ts'] }, 'answer_not_accepted', /not about b\.ts/],
+    ['revise without a note', { answer: 'revise' }, 'usage', /needs a note/],
+    ['other without a command', { answer: 'other' }, 'usage', /needs the command/],
+    ['with a note over the bound', { answer: 'skip', note: 'x'.repeat(64 * 1024 + 1) }, 'usage', /65537 bytes/],
+  ] as const)('%s is refused before it is sent', async (_name, options, code, words) => {
+    const { server, send } = await waiting();
+    const found = await problemOf(() => send(options));
+    expect(found.code).toBe(code);
+    expect(found.message).toMatch(words);
+    expect(server.updates).toEqual([]);
+    expect(server.signals).toEqual([]);
+  });
+
+  test('what the run itself refuses is said in its words', async () => {
+    const { server, emend, send } = await waiting();
+    server.answer = { kind: 'refused', message: 'decision 0-x is not open; open is 1-y' };
+    expect(await problemOf(() => send({ answer: 'approve', decision: '0-x' }))).toMatchObject({
+      code: 'answer_not_accepted',
+      message: 'decision 0-x is not open; open is 1-y',
+    });
+    expect(await emend.archive.read(KEY)).toEqual([]);
+  });
+
+  test('with no worker the decision must be named, except to abort', async () => {
+    const { server, send } = await waiting();
+    server.workers = false;
+    server.answer = { kind: 'not_accepted' };
+    expect(await problemOf(() => send({ answer: 'approve' }))).toMatchObject({
+      code: 'no_worker',
+      next: expect.stringContaining('--decision ID'),
+    });
+    expect(server.updates).toEqual([]);
+    await send({ answer: 'approve', decision: DECISION.id });
+    await send({ answer: 'abort' });
+    expect(server.signals.map(({ payload }) => payload)).toMatchObject([
+      { answer: 'approve', decision: DECISION.id },
+      { answer: 'abort', decision: '' },
+    ]);
+  });
+
+  test('to a run that has ended, or that waits for nothing, is not accepted', async () => {
+    const { server, run, send } = await waiting();
+    run.status = { ...run.status, state: 'running', decision: null };
+    expect(await problemOf(() => send({ answer: 'approve' }))).toMatchObject({
+      code: 'answer_not_accepted',
+      message: expect.stringContaining('waits for no answer'),
+    });
+    server.close(run, { status: 'COMPLETED', result: null, message: null });
+    expect(await problemOf(() => send({ answer: 'approve' }))).toMatchObject({
+      code: 'answer_not_accepted',
+      message: expect.stringContaining('not open any more'),
+    });
+  });
+});

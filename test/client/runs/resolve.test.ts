@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import { resolveRun } from '../../../src/client/runs/resolve.js';
+import type { Emend } from '../../../src/client/types.js';
+import { fakeEmend, FakeServer, problemOf } from '../fake.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+const OTHER = 'abcd9999'.padEnd(32, '0');
+
+const note = (emend: Emend, stepKey: string, workflowId: string, runId = 'run-1'): Promise<void> =>
+  emend.archive.append(stepKey, [
+    {
+      v: 1,
+      id: 'started',
+      at: '2026-01-01T00:00:00.000Z',
+      kind: 'started',
+      data: { v: 1, workflowId, runId, namespace: 'default', title: 'T' },
+    },
+  ]);
+
+describe('which run is meant', () => {
+  test('4 digits are enough, on the server alone or in the archive alone', async () => {
+    const server = new FakeServer();
+    server.add(KEY, 'emend-1');
+    expect(await resolveRun(await fakeEmend(server), 'ABCD')).toMatchObject({ stepKey: KEY, live: { runId: 'run-1' } });
+    const offline = await fakeEmend(null);
+    await note(offline, KEY, 'emend-1');
+    expect(await resolveRun(offline, 'abcd')).toMatchObject({
+      stepKey: KEY,
+      live: null,
+      archived: { started: { workflowId: 'emend-1' } },
+    });
+  });
+
+  test('without search attributes the memos are looked through', async () => {
+    const server = new FakeServer();
+    server.attributes = false;
+    server.add(OTHER, 'emend-2');
+    server.add(KEY, 'emend-1');
+    expect((await resolveRun(await fakeEmend(server), 'abcd1')).stepKey).toBe(KEY);
+  });
+
+  test('too few digits, and digits of no run, are unknown', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    expect(await problemOf(() => resolveRun(emend, 'abc'))).toMatchObject({
+      code: 'run_unknown',
+      message: expect.stringContaining('4 or more'),
+    });
+    expect(await problemOf(() => resolveRun(emend, 'abcd'))).toMatchObject({ code: 'run_unknown' });
+    expect(await problemOf(() => resolveRun(emend, '../../etc/x'))).toMatchObject({ code: 'run_unknown' });
+    expect(await problemOf(() => resolveRun(emend, 'emend-none'))).toMatchObject({ code: 'run_unknown' });
+  });
+
+  test('ambiguous digits list the candidates, with as many digits as tell them apart', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const twin = `${KEY.slice(0, 10)}1`.padEnd(32, '0');
+    for (const key of [KEY, OTHER, twin]) await note(emend, key, `emend-${key}`);
+    const { code, message } = await problemOf(() => resolveRun(emend, 'abcd'));
+    expect(code).toBe('run_ambiguous');
+    expect(message).toContain('fits 3 runs');
+    expect(
+      message
+        .split('\n')
+        .slice(1)
+        .map((text) => text.trim().split(' ')[0])
+        .sort(),
+    ).toEqual([KEY.slice(0, 11), twin.slice(0, 11), OTHER.slice(0, 8)].sort());
+  });
+
+  test('a workflow id means its newest run', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    server.close(server.add(OTHER, 'emend-1'), { status: 'COMPLETED', result: null, message: null });
+    server.add(KEY, 'emend-1');
+    expect(await resolveRun(emend, 'emend-1')).toMatchObject({ stepKey: KEY, live: { runId: 'run-2' } });
+    // The older run keeps its own digits although another has its workflow id now.
+    await note(emend, OTHER, 'emend-1', 'run-1');
+    expect(await resolveRun(emend, OTHER)).toMatchObject({ stepKey: OTHER, live: { runId: 'run-1', open: false } });
+  });
+});

@@ -1,0 +1,202 @@
+import { describe, expect, test } from '@jest/globals';
+import { listRuns } from '../../../src/client/runs/list.js';
+import { resolveRun } from '../../../src/client/runs/resolve.js';
+import { runDiff, runEvents, showRun } from '../../../src/client/runs/show.js';
+import type { Emend } from '../../../src/client/types.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { fakeEmend, FakeServer } from '../fake.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+
+/** What the activities of a run leave behind up to its approval. */
+const archive = async (emend: Emend): Promise<void> => {
+  const diff = await emend.blobs.put(new TextEncoder().encode('--- a\n+++ b\n'));
+  const entry = (id: string, kind: 'started' | 'event' | 'activity', data: unknown) => ({
+    v: 1 as const,
+    id,
+    at: '2026-01-01T00:00:00.000Z',
+    kind,
+    data,
+  });
+  const usage = { ...NO_USAGE, calls: 2, input_tokens: 100, output_tokens: 7 };
+  await emend.archive.append(KEY, [
+    entry('started', 'started', {
+      v: 1,
+      workflowId: 'emend-1',
+      runId: 'run-1',
+      namespace: 'default',
+      workspace: '/w',
+      jobPath: 'j.md',
+      title: 'T',
+    }),
+    entry('e1', 'event', {
+      type: 'format_chosen',
+      bucket: 'A',
+      file_path: 'a.ts',
+      line_count: 3,
+      format: 'whole-file',
+      seq: 1,
+      at: 0,
+    }),
+    entry('e2', 'event', { type: 'edit_chunk_started', file: 'a.ts', chunk_index: 1, total_chunks: 1, seq: 2, at: 0 }),
+    entry('a1', 'activity', { name: 'propose', attempt: 1, result: { v: 1, outcome: 'edited', usage } }),
+    entry('e3', 'event', { type: 'edit_chunk_completed', file: 'a.ts', seq: 3, at: 0 }),
+    entry('a2', 'activity', {
+      name: 'seal',
+      attempt: 1,
+      result: {
+        v: 1,
+        outcome: 'sealed',
+        proposal: { id: '9'.repeat(64), ref: diff, diff, files: [], findings: [], rungs: [], mustAsk: [] },
+      },
+    }),
+    entry('e4', 'event', {
+      type: 'edit_step_paused',
+      reason: 'approval',
+      progress: { done: 1, failed: 0, skipped: 0, total: 1 },
+      decision: '1-abcd1234-99999999',
+      seq: 4,
+      at: 5,
+    }),
+    // A second copy of an event, and something that this version does not know.
+    entry('e4b', 'event', { type: 'edit_step_paused', reason: 'approval', decision: 'other', seq: 4, at: 5 }),
+    entry('x', 'event', 'not an event'),
+  ]);
+};
+
+describe('without a server', () => {
+  test('the archive tells state, files, decision, usage, events and diff', async () => {
+    const emend = await fakeEmend(null);
+    await archive(emend);
+    const run = await resolveRun(emend, 'abcd');
+    const view = await showRun(emend, run);
+    expect(view).toMatchObject({
+      source: 'archive',
+      note: 'No Temporal server at localhost:7233.',
+      workflowId: 'emend-1',
+      link: null,
+      status: {
+        state: 'waiting',
+        title: 'T',
+        doing: 'last known: seal (sealed)',
+        decision: {
+          id: '1-abcd1234-99999999',
+          n: 1,
+          reason: 'approval',
+          accepts: ['approve', 'skip', 'revise', 'select', 'abort'],
+        },
+        usage: { calls: 2, input_tokens: 100 },
+        counts: { done: 1 },
+      },
+      ledger: [{ path: 'a.ts', status: 'done', format: 'whole-file', lines: 3 }],
+    });
+    expect((await runEvents(emend, run, 2)).map((event) => event.seq)).toEqual([3, 4]);
+    expect((await runDiff(emend, run))?.diff).toBe('--- a\n+++ b\n');
+    expect(await listRuns(emend)).toMatchObject({
+      runs: [{ stepKey: KEY, state: 'unknown', open: false }],
+      note: 'No Temporal server at localhost:7233.',
+    });
+  });
+});
+
+describe('with a server', () => {
+  test('a run with no worker answers from the archive, without a query that would hang', async () => {
+    const server = new FakeServer();
+    server.workers = false;
+    server.add(KEY, 'emend-1');
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    const view = await showRun(emend, await resolveRun(emend, KEY));
+    expect(view).toMatchObject({
+      source: 'archive',
+      note: 'No worker polls the task queue emend.',
+      status: { state: 'waiting', title: 'A job' },
+    });
+    expect(server.queries).toEqual([]);
+    expect(view.link).toBe('http://localhost:8233/namespaces/default/workflows/emend-1/run-1/history');
+  });
+
+  test('whoever looks at a run that has ended keeps how, for the day when the server has forgotten it', async () => {
+    const server = new FakeServer();
+    const run = server.add(KEY, 'emend-1');
+    server.close(run, { status: 'TERMINATED', result: null, message: 'by an operator' });
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    await showRun(emend, await resolveRun(emend, KEY));
+    server.runs.length = 0;
+    const later = await showRun(emend, await resolveRun(emend, KEY));
+    expect(later).toMatchObject({
+      source: 'archive',
+      note: null,
+      status: { state: 'aborted', doing: 'terminated, nothing applied (by an operator)', decision: null },
+    });
+  });
+
+  test('a list asks open runs for their state and the server how the others ended', async () => {
+    const server = new FakeServer();
+    server.add('11110000', 'emend-2', {}, { state: 'waiting', doing: 'waiting' });
+    const run = server.add(KEY, 'emend-1');
+    server.close(run, { status: 'CANCELLED', result: null, message: 'cancelled' });
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    const { runs, note } = await listRuns(emend);
+    expect(note).toBeNull();
+    expect(runs.map(({ stepKey, state, open }) => ({ stepKey, state, open }))).toEqual([
+      { stepKey: '11110000', state: 'waiting', open: true },
+      { stepKey: KEY, state: 'aborted', open: false },
+    ]);
+  });
+});
+
+describe('a run that was cut off from outside', () => {
+  const terminated = { status: 'TERMINATED', result: null, message: 'by an operator' };
+  const note = (emend: Emend, id: string, kind: 'activity' | 'recovery', data: unknown) =>
+    emend.archive.append(KEY, [{ v: 1, id, at: '2026-01-01T00:00:01.000Z', kind, data }]);
+
+  test('shows how it ended instead of the decision it waited for, and what it had applied until that is settled', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    const run = server.add(KEY, 'emend-1', {}, { state: 'waiting', doing: 'waiting for a decision: conflict' });
+    server.close(run, terminated);
+    const shown = async () => {
+      const { status } = await showRun(emend, await resolveRun(emend, 'abcd'));
+      const [listed] = (await listRuns(emend)).runs;
+      expect(listed).toMatchObject({ state: status.state, doing: status.doing });
+      return [status.state, status.doing, status.decision];
+    };
+    expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
+    await note(emend, 'a3', 'activity', {
+      name: 'apply',
+      result: { v: 1, outcome: 'applied', files: ['a.ts', 'b.ts'] },
+    });
+    expect(await shown()).toEqual([
+      'aborted',
+      'terminated, 2 files applied (emend recover --undo abcd1234): a.ts, b.ts',
+      null,
+    ]);
+    await note(emend, 'r1', 'recovery', { v: 1, how: 'keep', files: [] });
+    expect(await shown()).toEqual(['aborted', 'terminated, 2 files applied (kept): a.ts, b.ts', null]);
+    await note(emend, 'r2', 'recovery', { v: 1, how: 'undo', files: ['a.ts', 'b.ts'] });
+    expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
+  });
+
+  test('a reset makes another run of it, whose end counts in its turn', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    server.close(server.add(KEY, 'emend-1'), terminated);
+    await showRun(emend, await resolveRun(emend, 'abcd'));
+    const again = server.add(KEY, 'emend-1');
+    server.workers = false;
+    expect((await showRun(emend, await resolveRun(emend, 'abcd'))).status).toMatchObject({
+      state: 'waiting',
+      result: null,
+    });
+    server.close(again, { status: 'FAILED', result: null, message: 'out of luck' });
+    expect((await showRun(emend, await resolveRun(emend, 'abcd'))).status).toMatchObject({
+      state: 'failed',
+      doing: 'failed, nothing applied (out of luck)',
+    });
+  });
+});

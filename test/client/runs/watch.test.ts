@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import { archivedRun } from '../../../src/client/archive/run.js';
+import { resolveRun } from '../../../src/client/runs/resolve.js';
+import { waitForRun, watchRun } from '../../../src/client/runs/watch.js';
+import type { StepResult } from '../../../src/shared/run.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { fakeEmend, FakeServer } from '../fake.js';
+
+const KEY = 'abcd1234'.padEnd(32, '0');
+const RESULT: StepResult = {
+  v: 1,
+  stepKey: KEY,
+  outcome: 'applied',
+  files: ['a'],
+  wasSplit: false,
+  usage: NO_USAGE,
+  commit: null,
+  proposalId: null,
+  verification: null,
+  problem: null,
+};
+
+const watched = async () => {
+  const server = new FakeServer();
+  const run = server.add(KEY, 'emend-1');
+  const emend = await fakeEmend(server);
+  return { server, run, emend, resolved: await resolveRun(emend, KEY) };
+};
+
+describe('watching a run', () => {
+  test('one status query per change, told only where something is new; how it ended is kept', async () => {
+    const { server, run, emend, resolved } = await watched();
+    const seen: string[] = [];
+    server.news = [
+      () => undefined,
+      () => (run.status = { ...run.status, doing: 'file 1/2: a' }),
+      () => {
+        run.status = { ...run.status, state: 'done', doing: 'applied', result: RESULT };
+        server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+      },
+    ];
+    const closed = await watchRun(emend, resolved, ({ status }) => {
+      seen.push(status.doing);
+      return undefined;
+    });
+    expect(seen).toEqual(['looking at the files', 'file 1/2: a', 'applied']);
+    expect(server.queries).toEqual(['status', 'status', 'status', 'status']);
+    expect(closed).toEqual({ status: 'COMPLETED', result: RESULT, message: null });
+    expect(archivedRun(KEY, await emend.archive.read(KEY)).closed).toEqual(closed);
+  });
+
+  test('news that come while it waits or asks are one look together', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.follow = async (_ref, _after, _signal, onNews) => {
+      await Promise.all([onNews(false), onNews(false), onNews(true)]);
+      server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+    };
+    await watchRun(emend, resolved, () => undefined);
+    expect(server.queries).toEqual(['status', 'status']);
+  });
+
+  test('a listener that fails ends the watch with its error', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.news = [() => (run.status = { ...run.status, doing: 'more' })];
+    const failing = watchRun(emend, resolved, ({ status }) => {
+      if (status.doing === 'more') throw new Error('the terminal is gone');
+      return undefined;
+    });
+    await expect(failing).rejects.toThrow('the terminal is gone');
+  });
+
+  test('a reset run is followed to the run that took its place', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.news = [
+      () => {
+        server.close(run, { status: 'TERMINATED', result: null, message: 'reset' });
+        server.add(KEY, 'emend-1', {}, { doing: 'again' });
+      },
+      () => {
+        const next = server.runs[1]!;
+        next.status = { ...next.status, doing: 'over' };
+        server.close(next, { status: 'COMPLETED', result: RESULT, message: null });
+      },
+    ];
+    const seen: string[] = [];
+    const closed = await watchRun(emend, resolved, ({ runId, status }) => {
+      seen.push(`${runId ?? ''}: ${status.doing}`);
+      return undefined;
+    });
+    expect(closed?.result).toEqual(RESULT);
+    expect(seen).toEqual(['run-1: looking at the files', 'run-2: again', 'run-2: over']);
+  });
+
+  test('waiting stops at a pause, or goes through it when asked', async () => {
+    const { server, run, emend, resolved } = await watched();
+    const pause = () => (run.status = { ...run.status, state: 'waiting' });
+    const end = () => {
+      run.status = { ...run.status, state: 'done' };
+      server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+    };
+    server.news = [pause, end];
+    expect(await waitForRun(emend, resolved)).toMatchObject({ outcome: 'waiting', status: { state: 'waiting' } });
+    server.news = [end];
+    expect(await waitForRun(emend, resolved, { throughPauses: true })).toMatchObject({
+      outcome: 'closed',
+      result: RESULT,
+    });
+  });
+
+  test('an abort of the caller ends it without touching the run', async () => {
+    const { server, emend, resolved } = await watched();
+    const stop = new AbortController();
+    stop.abort();
+    expect(await waitForRun(emend, resolved, { signal: stop.signal })).toEqual({ outcome: 'stopped' });
+    expect(server.signals).toEqual([]);
+    expect(server.runs[0]?.described.open).toBe(true);
+  });
+});

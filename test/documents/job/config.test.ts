@@ -1,0 +1,175 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseConfig } from '../../../src/documents/job/config.js';
+import { modelEntry } from '../../../src/documents/job/models.js';
+import type { ProjectConfig } from '../../../src/documents/job/types.js';
+
+const config = (source: string | null): ProjectConfig => {
+  const read = parseConfig(source, 'emend.yaml');
+  if (!read.ok) throw new Error(read.problems.map((p) => p.message).join('\n'));
+  return read.value;
+};
+
+describe('emend.yaml', () => {
+  test.each([null, '', '# only a comment\n', '---\n'])('absent or empty (%j): all defaults', (source) => {
+    const { models, protected: guarded, ...rest } = config(source);
+    expect(rest).toEqual({
+      v: 1,
+      model: 'claude-sonnet-5-5',
+      routes: [],
+      formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': true, 'search-replace': true },
+      rungs: {},
+      guards: {},
+      rules: [],
+      hints: [],
+      test: null,
+      commit: null,
+      hooks: true,
+      sign: false,
+      approval: 'ask',
+      formatCommand: null,
+      encodings: [],
+      requireCompleteSentinel: true,
+      limits: {},
+    });
+    expect(models['claude-sonnet-4-5']).toEqual({
+      input_usd: 3,
+      output_usd: 15,
+      cacheRead_usd: 0.3,
+      cacheWrite_usd: 3.75,
+      context_tokens: 200_000,
+      maxOutput_tokens: 64_000,
+    });
+    for (const pattern of ['.github/**', '.husky/**', 'package.json', 'Makefile', 'jest.config.*', 'package-lock.json'])
+      expect(guarded).toContain(pattern);
+  });
+
+  test('every key', () => {
+    const read = config(
+      [
+        'model: claude-opus-4-5',
+        'routes:\n  - {category: docs, model: claude-haiku-4-5}\n  - {complexity: high, model: claude-opus-4-5, outputBudget_tokens: 32000}',
+        'models:\n  llama3: {context_tokens: 8192, maxOutput_tokens: 4096, input_usd: 0, output_usd: 0}\n  claude-sonnet-4-5: {input_usd: 2.5}\n  other: {input_usd: null}',
+        'formats: {unified-diff: false}',
+        'rungs: {indent: true, counts: false}',
+        'rules: [docs/style.md]',
+        'hints: [Use tabs]',
+        'test: npm test',
+        'commit: true',
+        'hooks: false',
+        'sign: true',
+        'approval: auto',
+        'protected: ["infra/**", "!package.json"]',
+        'formatCommand: npx prettier --write {file}',
+        'encodings: [{pattern: "*.sql", encoding: latin1}]',
+        'requireCompleteSentinel: false',
+        'limits: {maxFilesBeforeSplit: 3}',
+      ].join('\n'),
+    );
+    expect(read.routes).toEqual([
+      { category: 'docs', model: 'claude-haiku-4-5' },
+      { complexity: 'high', model: 'claude-opus-4-5', outputBudget_tokens: 32_000 },
+    ]);
+    expect(read.models.llama3).toEqual({
+      input_usd: 0,
+      output_usd: 0,
+      cacheRead_usd: null,
+      cacheWrite_usd: null,
+      context_tokens: 8192,
+      maxOutput_tokens: 4096,
+    });
+    expect(read.models['claude-sonnet-4-5']).toMatchObject({ input_usd: 2.5, output_usd: 15 });
+    expect(read.formats).toEqual({
+      'whole-file': true,
+      'unified-diff': false,
+      'structured-edit': true,
+      'search-replace': true,
+    });
+    expect(read.rungs).toEqual({ indent: true, counts: false });
+    expect(read.protected.slice(-2)).toEqual(['infra/**', '!package.json']);
+    expect(read).toMatchObject({
+      model: 'claude-opus-4-5',
+      rules: ['docs/style.md'],
+      hints: ['Use tabs'],
+      test: ['npm test'],
+      commit: true,
+      hooks: false,
+      sign: true,
+      approval: 'auto',
+      formatCommand: 'npx prettier --write {file}',
+      encodings: [{ pattern: '*.sql', encoding: 'latin1' }],
+      requireCompleteSentinel: false,
+      limits: { maxFilesBeforeSplit: 3 },
+    });
+  });
+
+  test.each([
+    ['modl: x', '1: modl', ['unknown key', '`model`']],
+    ['model: claude\nlimits:\n  maxAttemptPerFile: 2', '3: limits.maxAttemptPerFile', ['`maxAttemptsPerFile`']],
+    ['limits:\n  concurrency: 0', '2: limits.concurrency', ['from 1 to 32']],
+    [
+      'limits:\n  maxLinesFullFile: 900\n  maxLinesDiff: 800',
+      '2: limits.maxLinesFullFile',
+      ['at most `maxLinesDiff` (800)', 'received 900'],
+    ],
+    [
+      'routes:\n  - model: m\n  - category: docs',
+      '3: routes.1.model',
+      ['expected the name of a model', 'received nothing'],
+    ],
+    ['routes:\n  - {model: m, complexity: hard}', '2: routes.0.complexity', ['one of low, medium, high', '"hard"']],
+    [
+      'routes:\n  - {model: m, budget: 3}',
+      '2: routes.0.budget',
+      ['unknown key', 'one of category, complexity, model, outputBudget_tokens'],
+    ],
+    ['routes: {model: m}', '1: routes', ['a list of routes', 'a map']],
+    ['models:\n  m:\n    input: 3', '3: models.m.input', ['unknown key']],
+    ['models:\n  m:\n    input_usd: -3', '3: models.m.input_usd', ['US dollars per million tokens', '-3']],
+    ['models:\n  m:\n    context_tokens: many', '3: models.m.context_tokens', ['a whole number of tokens', '"many"']],
+    ['formats: {whole-files: false}', '1: formats.whole-files', ['`whole-file`']],
+    [
+      'formats: {whole-file: false, unified-diff: false, structured-edit: false, search-replace: false}',
+      '1: formats',
+      ['at least one format'],
+    ],
+    ['rungs: {fuzzy: true}', '1: rungs.fuzzy', ['unknown key']],
+    ['rungs: {indent: 3}', '1: rungs.indent', ['true or false', '3']],
+    ['rules: [../x.md]', '1: rules.0', ['inside the workspace']],
+    ['hints: Use tabs', '1: hints', ['a list of hints']],
+    ['commit: a message', '1: commit', ['true or false', '"a message"']],
+    ['approval: never', '1: approval', ['one of ask, auto']],
+    ['protected: [""]', '1: protected.0', ['a gitignore-style pattern']],
+    [
+      'encodings:\n  - {pattern: "*.x", encoding: klingon}',
+      '2: encodings.0.encoding',
+      ['a single-byte encoding', '"klingon"'],
+    ],
+    ['encodings:\n  - {pattern: "*.x", encoding: shift_jis}', '2: encodings.0.encoding', ['a single-byte encoding']],
+    ['encodings: {"*.x": latin1}', '1: encodings', ['a list of maps']],
+    ['requireCompleteSentinel: never', '1: requireCompleteSentinel', ['true or false']],
+    ['model:', '1: model', ['the name of a model', 'nothing']],
+    ['commit:', '1: commit', ['received nothing']],
+    ['- a', '1', ['a map of keys']],
+    ['a: [', '1:5', ['bad YAML']],
+  ])('%j is refused at %s', (source, at, says) => {
+    const read = parseConfig(source, 'emend.yaml');
+    const problems = read.ok ? [] : read.problems;
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.code).toBe('config_invalid');
+    expect(problems[0]?.message.startsWith(`emend.yaml:${at}: `)).toBe(true);
+    for (const words of says) expect(problems[0]?.message).toContain(words);
+  });
+});
+
+describe('modelEntry', () => {
+  const known = config(null);
+  test.each([
+    ['claude-opus-4-5', 5],
+    ['claude-opus-4-5-20251101', 5],
+    ['claude-haiku-4-5-latest', 1],
+    ['claude-opus-4-55', null],
+    ['toString', null],
+  ])('%s', (model, input_usd) => {
+    expect(modelEntry(known, model).input_usd).toBe(input_usd);
+  });
+});

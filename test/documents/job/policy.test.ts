@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { judgeByPolicy, parsePolicy, POLICY_KEYS, type Policy } from '../../../src/documents/job/policy.js';
+import type { SealedFile, SealedProposal } from '../../../src/shared/proposal-activities.js';
+
+const parsed = (source: string): Policy => {
+  const read = parsePolicy(source, 'review.yaml');
+  if (!read.ok) throw new Error(JSON.stringify(read.problems));
+  return read.value;
+};
+const file = (path: string, more: Partial<SealedFile> = {}): SealedFile => ({
+  path,
+  change: 'edit',
+  by: 'model',
+  added: 3,
+  removed: 2,
+  key: 'k',
+  ...more,
+});
+const proposal = (files: readonly SealedFile[], more: Partial<SealedProposal> = {}): SealedProposal => ({
+  id: 'p'.repeat(64),
+  ref: `sha256:${'0'.repeat(64)}`,
+  diff: `sha256:${'0'.repeat(64)}`,
+  files,
+  findings: [],
+  rungs: [],
+  mustAsk: [],
+  ...more,
+});
+const finding = { guard: 'syntax', severity: 'ask', path: 'src/a.ts', message: 'broken' } as const;
+const A = file('src/a.ts');
+
+describe('what a policy lets through', () => {
+  test.each<[string, string, SealedProposal, readonly string[]]>([
+    ['all within', '', proposal([A]), []],
+    ['a path outside', '', proposal([file('lib/a.ts')]), ['lib/a.ts matches none of paths']],
+    ['an exception', 'except: ["**/a.ts"]', proposal([A]), ['src/a.ts matches except']],
+    ['too many files', 'max_files: 1', proposal([A, file('src/b.ts')]), ['2 files; max_files is 1']],
+    ['too many lines', 'max_lines: 4', proposal([A]), ['5 changed lines; max_lines is 4']],
+    ['too many in one', 'max_lines_per_file: 4', proposal([A]), ['src/a.ts: 5 changed lines; max_lines_per_file is 4']],
+    ['a new file', '', proposal([file('src/a.ts', { change: 'create' })]), ['src/a.ts: create is none of changes']],
+    ['a new file that may be', 'changes: [edit, create]', proposal([file('src/a.ts', { change: 'create' })]), []],
+    [
+      'a finding',
+      '',
+      proposal([A], { findings: [finding], mustAsk: ['syntax in src/a.ts'] }),
+      ['src/a.ts: syntax (ask): broken'],
+    ],
+    [
+      'a finding that may be',
+      'findings: ask',
+      proposal([A], { findings: [finding], mustAsk: ['syntax in src/a.ts'] }),
+      [],
+    ],
+    ['a note', '', proposal([A], { findings: [{ ...finding, severity: 'note' }] }), []],
+    [
+      'no finding at all',
+      'findings: none',
+      proposal([A], { findings: [{ ...finding, severity: 'note' }] }),
+      ['src/a.ts: syntax (note): broken'],
+    ],
+    ['a format', 'formats: [unified-diff]', proposal([A]), ['src/a.ts came as whole-file, none of formats']],
+    ['a rung', '', proposal([A], { rungs: ['counts src/a.ts:3'] }), ['tolerance used: counts src/a.ts:3']],
+    ['a rung that may be', 'rungs: [counts]', proposal([A], { rungs: ['counts src/a.ts:3'] }), []],
+    ['a protected path', '', proposal([A], { mustAsk: ['protected path src/a.ts'] }), ['protected path src/a.ts']],
+    ['one that may be', 'protected_paths: true', proposal([A], { mustAsk: ['protected path src/a.ts'] }), []],
+    // Whatever else a step insists on showing is shown, also what this version does not know.
+    [
+      'something new',
+      '',
+      proposal([A], { mustAsk: ['files changed after the proposal'] }),
+      ['files changed after the proposal'],
+    ],
+  ])('%s', (_, more, of, expected) => {
+    const policy = parsed(`v: 1\npaths: ["src/**"]\n${more}\n`);
+    expect(judgeByPolicy(policy, of, [{ path: 'src/a.ts', format: 'whole-file' }])).toEqual(expected);
+  });
+
+  test('without any path nothing is let through', () => {
+    expect(judgeByPolicy(parsed('paths: []'), proposal([A]), [])).toEqual(['src/a.ts matches none of paths']);
+  });
+});
+
+describe('a policy file', () => {
+  test.each([
+    ['', /review\.yaml:1: paths: expected a list of gitignore-style patterns, received nothing/],
+    ['paths: src', /review\.yaml:1: paths: expected a list/],
+    ['paths: ["a"]\nmax_lins: 3', /review\.yaml:2: max_lins: unknown key; did you mean `max_lines`\?/],
+    ['paths: ["a"]\nrungs: [luck]', /review\.yaml:2: rungs\.0: expected one of/],
+    ['paths: ["a"]\nmax_files: -1', /expected a whole number of files/],
+    ['paths: ["a"]\nv: 2', /expected 1, received 2/],
+    ['paths: [', /bad YAML/],
+  ])('%j is refused with its line', (source, expected) => {
+    const read = parsePolicy(source, 'review.yaml');
+    expect(read.ok ? [] : read.problems.map(({ message }) => message)).toEqual([expect.stringMatching(expected)]);
+    expect(read.ok ? [] : read.problems.map(({ next }) => next)).toEqual([expect.stringContaining('the policy')]);
+  });
+
+  test('docs/headless.md names every key', () => {
+    const text = readFileSync('docs/headless.md', 'utf8');
+    expect(POLICY_KEYS.filter((key) => !text.includes(`| \`${key}\` |`))).toEqual([]);
+  });
+});

@@ -1,0 +1,220 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readMarkdown } from '../../../src/documents/plan/markdown.js';
+import { parsePlan } from '../../../src/documents/plan/parse.js';
+import { splice } from '../../../src/documents/plan/types.js';
+import { addMarker, partHeading, removeMarker } from '../../../src/documents/plan/reading.js';
+import { fuzz } from '../../support/fuzz.js';
+import { EVERYTHING } from './support.js';
+
+const plan = parsePlan(EVERYTHING, 'p.md');
+const [first, second, third] = plan.phases;
+
+describe('every construct', () => {
+  test('phases with names, markers, lines; code and comments are text', () => {
+    expect(plan.phases.map(({ heading: { number, name, markers, line } }) => [number, name, markers, line])).toEqual([
+      [1, 'Foundation', ['COMPLETED'], 16],
+      [2, 'Core Logic (API)', ['INCOMPLETE'], 33],
+      [3, 'Testing', [], 53],
+    ]);
+    expect(plan.faults).toEqual([]);
+    expect(plan.title).toBe('Feature Implementation Plan');
+  });
+
+  test('objective over lines, dependencies, time, prerequisites', () => {
+    expect(first?.objective).toBe('Lay the ground for everything.');
+    expect(plan.phases.map(({ dependencies }) => dependencies?.on)).toEqual([[], [1], [1]]);
+    expect(first?.estimatedTime).toBe('2 hours');
+    expect(second?.complexity).toBe('High');
+    expect(second?.prerequisites).toEqual(['Phase 1 complete', 'A test database']);
+  });
+
+  test('tasks of any bullet, nested; the mark is where it says', () => {
+    expect(first?.tasks.map(({ text, done, depth }) => [text, done, depth])).toEqual([
+      ['Task 1 in `src/a.ts`', true, 0],
+      ['Task 2', true, 0],
+      ['a nested one', false, 1],
+      ['deeper', false, 2],
+    ]);
+    for (const { mark, done } of plan.phases.flatMap(({ tasks }) => tasks))
+      expect(EVERYTHING.slice(mark - 1, mark + 2)).toMatch(done ? /^\[[xX]\]$/ : /^\[ \]$/);
+  });
+
+  test('stages with their own dependencies, which are not the phase’s', () => {
+    expect(
+      second?.stages.map(({ heading, dependencies, tasks }) => [heading.name, dependencies?.on, tasks.length]),
+    ).toEqual([
+      ['Tables', undefined, 1],
+      ['Endpoints', [], 2],
+      ['Tests', [1, 2], 1],
+    ]);
+    expect(third?.stages).toEqual([]);
+  });
+
+  test('metadata, counter, progress and revision sections', () => {
+    expect(plan.metadata.map(({ name, value }) => [name, value])).toEqual([
+      ['Date', '2026-01-02'],
+      ['Expanded Phases', '0'],
+      ['Estimated Time', '6-8 hours'],
+    ]);
+    expect(plan.counter).toMatchObject({ value: 0, line: 5 });
+    expect(EVERYTHING.slice(plan.progress?.from, plan.progress?.to)).toMatch(/^## Implementation Progress\n[^#]*$/);
+    expect(EVERYTHING.slice(plan.revisions?.from, plan.revisions?.to)).toBe('## Revision History\n\nNone.\n');
+  });
+
+  test.each(['\r\n', '\r'])('the same with line ends %j', (eol) => {
+    const other = parsePlan(EVERYTHING.replaceAll('\n', eol), 'p.md');
+    const told = ({ phases }: typeof plan) =>
+      phases.map(({ heading: { name, line, markers }, objective, tasks, stages }) => ({
+        name,
+        line,
+        markers,
+        objective,
+        tasks: tasks.map(({ text, line: at }) => [text, at]),
+        stages: stages.length,
+      }));
+    expect(told(other)).toEqual(told(plan));
+  });
+
+  test('a byte order mark and front matter move nothing', () => {
+    const front = '\uFEFF---\ntitle: x\nexpanded_phases: 3\n### Phase 7: in YAML\n---\n';
+    const other = parsePlan(front + EVERYTHING, 'p.md');
+    expect(other.phases.map(({ heading }) => heading.line)).toEqual([21, 38, 58]);
+    expect(other.counter).toMatchObject({ value: 3, line: 3 });
+    const { words } = other.phases[0]!.heading;
+    expect(other.source.slice(words.from, words.to)).toBe('Phase 1: Foundation [COMPLETED]');
+  });
+});
+
+describe('headings', () => {
+  test.each([
+    ['### Phase 4: A [EXPANDED] [COMPLETED] ###\n', 'A', ['EXPANDED', 'COMPLETED']],
+    ['## Phase 4 : A: b\n', 'A: b', []],
+    ['Phase 4: A\n---\n', 'A', []],
+    ['### Phase 4: A [x](y) [SKIPPED]', 'A [x](y)', ['SKIPPED']],
+  ])('%j', (source, name, markers) => {
+    expect(parsePlan(source, 'p.md').phases.map(({ heading }) => [heading.name, heading.markers])).toEqual([
+      [name, markers],
+    ]);
+  });
+
+  test.each([
+    '### Phase 4',
+    '### Phase four: A',
+    '- ### Phase 4: A',
+    '> ### Phase 4: A',
+    '    ### Phase 4: A',
+    '### Phase 4: [COMPLETED]',
+  ])('no phase: %s', (source) => {
+    expect(parsePlan(source, 'p.md').faults).toEqual([
+      { file: 'p.md', line: 1, message: 'expected a heading `### Phase N: Name`, and found none' },
+    ]);
+  });
+
+  test.each(['### Phase 4: A', '### Phase 4: A ##\r\n', 'Phase 4: A\n===', '### Phase 4: A [SKIPPED]'])(
+    'a marker is added and taken away again: %j',
+    (source) => {
+      const heading = parsePlan(source, 'p.md').phases[0]!.heading;
+      const marked = splice(source, addMarker(heading, 'EXPANDED'));
+      const again = parsePlan(marked, 'p.md').phases[0]!.heading;
+      expect(again.markers).toEqual([...heading.markers, 'EXPANDED']);
+      expect(again.name).toBe('A');
+      expect(splice(marked, removeMarker(again, 'EXPANDED'))).toBe(source);
+    },
+  );
+});
+
+describe('what is wrong is told with its line, all at once', () => {
+  test('levels, dependencies, doubled lines, doubled stages', () => {
+    const source = [
+      '### Phase 1: A',
+      '**Dependencies**: soon',
+      '#### Phase 2: B',
+      '### Phase 3: C',
+      '**Dependencies**: [1]',
+      '',
+      '**Dependencies**: [1]',
+      '#### Stage 1: a',
+      '#### Stage 1: b',
+      '### Phase 4 without its colon',
+      '### Phase 5: E [COMPLETE]',
+      '```',
+    ].join('\n');
+    const { faults, notes } = parsePlan(source, 'p.md');
+    expect(faults.map(({ line, message }) => `${line}: ${message}`).sort()).toEqual([
+      '2: **Dependencies**: expected numbers like `[1, 3]`, or `[]` for none, received "soon"',
+      "3: expected ###, the level of this plan's first phase, received #### before Phase 2",
+      '7: expected one **Dependencies** line, and line 5 is one already',
+      '9: expected each stage number once in a phase, and line 8 is Stage 1 already',
+    ]);
+    expect(notes.map(({ line }) => line)).toEqual([12, 10, 11]);
+  });
+});
+
+describe('parse, change nothing: the same bytes', () => {
+  const readmes = readdirSync('node_modules', { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap((entry) =>
+      entry.name.startsWith('@')
+        ? readdirSync(join('node_modules', entry.name)).map((name) =>
+            join('node_modules', entry.name, name, 'README.md'),
+          )
+        : [join('node_modules', entry.name, 'README.md')],
+    )
+    .filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 2_000)
+    .slice(0, 40);
+
+  test('READMEs of installed packages', () => {
+    expect(readmes.length).toBeGreaterThanOrEqual(20);
+    for (const path of readmes) {
+      const source = readFileSync(path, 'utf8');
+      const read = parsePlan(source, path);
+      expect(splice(read.source, [])).toBe(source);
+      const { headings, links } = readMarkdown(source);
+      // Offsets are true: every heading's words and every link's target stand where they say.
+      for (const { words, text } of headings) expect(source.slice(words.from, words.to)).toBe(text);
+      for (const { from, to, target } of links) expect(source.slice(from, to)).toBe(target);
+      // Made a phase of a plan, the document is its body, byte for byte, up to the first heading that ends it.
+      const phase = parsePlan(`###### Phase 1: X\n${source.replace(/^#+/gm, '')}`, path).phases[0];
+      expect(phase?.heading.name).toBe('X');
+    }
+  });
+
+  test('any text is read without an error, and markers of its phases come and go', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '### Phase 1: A\n',
+        '### Phase 2: B [EXPANDED]\r\n',
+        '```\n',
+        '- [ ] t\n',
+        '**Dependencies**: [1]\n',
+        '<!--',
+        '-->\n',
+        '---\n',
+        '\t',
+        '> ',
+        '1. ',
+        '[a](b)',
+        '\r',
+      ),
+      fc.string({ unit: 'binary', maxLength: 8 }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const source = pieces.join('');
+        const read = parsePlan(source, 'p.md');
+        for (const { heading, body } of read.phases) {
+          expect(partHeading(heading)).not.toBeNull();
+          expect(body.from).toBeLessThanOrEqual(body.to);
+          if (heading.markers.includes('SKIPPED')) continue;
+          const marked = splice(source, addMarker(heading, 'SKIPPED'));
+          const again = parsePlan(marked, 'p.md').phases.find(({ heading: { from } }) => from === heading.from);
+          expect(splice(marked, removeMarker(again!.heading, 'SKIPPED'))).toBe(source);
+        }
+      }),
+      fuzz('plans', 300),
+    );
+  });
+});

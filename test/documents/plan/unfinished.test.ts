@@ -1,0 +1,107 @@
+/** What a phase leaves undone: the model's own word, a file that is not there, a task under another. */
+import { describe, expect, test } from '@jest/globals';
+import {
+  filesToMake,
+  readUndone,
+  saidUndone,
+  undoneInAll,
+  undoneTasks,
+  undoneText,
+} from '../../../src/documents/plan/unfinished.js';
+
+describe("the model's word", () => {
+  test.each([
+    ['nothing is said', 'FILE a.js\nx\nEMEND-COMPLETE n 1 1\n', []],
+    [
+      'before the answer, in any order, each task once',
+      'Here it is.\nNOT DONE: 3: no room\nNOT DONE: 1\nNOT DONE: 3: again\n\nFILE a.js\nx\n',
+      [
+        { task: 1, why: '' },
+        { task: 3, why: 'no room' },
+      ],
+    ],
+    ['written a little otherwise', '  not done: Task 12 - later\r\n{"operations": []}', [{ task: 12, why: 'later' }]],
+    ['in a file of the answer it is text', 'FILE a.md\nNOT DONE: 1: x\n', []],
+    ['in a diff, too', '--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n+x\nNOT DONE: 1: x\n', []],
+    ['without a number it names no task', 'NOT DONE: the tests\nNOT DONE: 0: x\nFILE a\n', []],
+  ])('%s', (_, answer, expected) => {
+    expect(saidUndone(answer)).toEqual(expected);
+  });
+
+  test('of several answers what each of them leaves out is left out', () => {
+    const [one, two] = [
+      { task: 1, why: 'a' },
+      { task: 2, why: 'b' },
+    ] as const;
+    expect(undoneInAll([[one, two], [two]])).toEqual([two]);
+    expect(undoneInAll([[one], []])).toEqual([]);
+    expect(undoneInAll([])).toEqual([]);
+  });
+
+  test('goes through the message of a commit', () => {
+    const undone = [
+      { task: 1, why: '' },
+      { task: 3, why: 'no: room' },
+    ] as const;
+    expect(undoneText(undone)).toBe('Not done: task 1\nNot done: task 3: no: room');
+    expect(readUndone(`Phase 2: Name\n\n${undoneText(undone)}\n\nEmend-Step: x\n`)).toEqual(undone);
+    expect(readUndone('Phase 2: Name\n\n  Not done: task 1\n')).toEqual([]);
+  });
+});
+
+test.each([
+  ['Create `src/a.js` and `src/b.js`', ['src/a.js']],
+  ['Write the tests in `test/a.test.js`', ['test/a.test.js']],
+  ['Look at `src/a.js`', []],
+  ['Replace `old.js` by a new `new.js`', []],
+])('files that "%s" speaks of making', (text, paths) => {
+  expect(filesToMake(text)).toEqual(paths);
+});
+
+describe('tasks', () => {
+  const task = (text: string, depth = 0, done = false) => ({ text, depth, done });
+  const tasks = [
+    task('Create `a.js`'),
+    task('Parts'),
+    task('one', 1),
+    task('two', 1),
+    task('Done before', 0, true),
+    task('Last'),
+  ];
+  test('nobody doubts any: all are done', () => {
+    expect(undoneTasks(tasks, [], () => false)).toEqual([]);
+  });
+  test('said, missing, and above one that is not done; never one that was done before', () => {
+    const said = [
+      { task: 4, why: 'no room' },
+      { task: 5, why: 'x' },
+      { task: 99, why: 'x' },
+    ];
+    expect(undoneTasks(tasks, said, (path) => path === 'a.js')).toEqual([
+      { text: 'Create `a.js`', why: 'a.js is not there' },
+      { text: 'Parts', why: 'a task under it is not done' },
+      { text: 'two', why: 'no room' },
+    ]);
+    expect(undoneTasks(tasks, [{ task: 6, why: '' }], () => false)).toEqual([
+      { text: 'Last', why: 'the model says so' },
+    ]);
+  });
+  test('one that names a file which was skipped, by its whole path', () => {
+    const named = [
+      'Change src/a.js.',
+      'Change `src/a.jsx`',
+      'Change lib/src/a.js',
+      'See src/a.js, too',
+      'In `./src/a.js`',
+      './src/a.js',
+      '../src/a.js',
+      'x./src/a.js',
+    ].map((text) => task(text));
+    expect(undoneTasks(named, [], () => false, ['src/a.js'])).toEqual([
+      { text: 'Change src/a.js.', why: 'src/a.js was skipped' },
+      { text: 'See src/a.js, too', why: 'src/a.js was skipped' },
+      { text: 'In `./src/a.js`', why: 'src/a.js was skipped' },
+      { text: './src/a.js', why: 'src/a.js was skipped' },
+    ]);
+  });
+});

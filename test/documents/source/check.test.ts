@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { described, nearestWord } from '../../../src/documents/source/check.js';
+
+test.each([
+  ['a', '"a"'],
+  ['x'.repeat(200), `"${'x'.repeat(59)}…`],
+  [3, '3'],
+  [Number.POSITIVE_INFINITY, 'Infinity'],
+  [false, 'false'],
+  [null, 'nothing'],
+  [undefined, 'nothing'],
+  [[], 'an empty list'],
+  [[1, 2], 'a list of 2'],
+  [{}, 'a map'],
+])('%j is described', (value, wanted) => {
+  expect(described(value)).toBe(wanted);
+});
+
+const KEYS = ['mode', 'model', 'target_files', 'output_file', 'output_files', 'commit'];
+test.each([
+  ['mod', 'mode'],
+  ['modell', 'model'],
+  ['TARGETFILES', 'target_files'],
+  ['outputfiless', 'output_files'],
+  ['comit', 'commit'],
+  ['x', null],
+  ['branch', null],
+  ['y'.repeat(100_000), null],
+])('the word nearest to %j', (written, wanted) => {
+  expect(nearestWord(written, KEYS)).toBe(wanted);
+});

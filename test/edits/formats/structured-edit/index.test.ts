@@ -1,0 +1,304 @@
+import { describe, expect, test } from '@jest/globals';
+import { lineCheck } from '../../../../src/edits/listing.js';
+import { applyAnswer } from '../../../../src/edits/apply-answer.js';
+import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../../../src/edits/types.js';
+
+const LINES = ['zero', 'one', '', 'two', '}', 'three', '}', 'four'];
+const check = (line: number, lines = LINES): string =>
+  `${line}:${lineCheck(lines[line - 2], lines[line - 1] ?? '', lines[line])}`;
+/** The check of `line` under another number. */
+const drifted = (line: number, as: number): string => `${as}:${check(line).split(':')[1] ?? ''}`;
+
+type Op = Record<string, unknown>;
+const run = (operations: Op[], options: Partial<ApplyOptions> = {}, file: Partial<OfferedFile> = {}): AnswerOutcome =>
+  applyAnswer({
+    format: 'structured-edit',
+    answer: JSON.stringify({
+      summary: 's',
+      operations: operations.map((o) => ({ file_path: 'f', ...o })),
+      complete: true,
+    }),
+    files: new Map([['f', { bytes: Buffer.from(LINES.map((l) => `${l}\n`).join('')), ...file }]]),
+    options: { requireMarker: true, ...options },
+  });
+const linesOf = (outcome: AnswerOutcome): string[] => {
+  if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
+  const file = outcome.files.get('f');
+  return file === undefined || file === 'absent' ? [] : Buffer.from(file.bytes).toString().split('\n').slice(0, -1);
+};
+const codes = (outcome: AnswerOutcome): string[] => ('reasons' in outcome ? outcome.reasons.map((r) => r.code) : []);
+const without = (...at: number[]): string[] => LINES.filter((_, i) => !at.includes(i + 1));
+
+describe('order at one place', () => {
+  test('prepends, inserts in the order given, replace; appends last', () => {
+    const outcome = run([
+      { type: 'append', content: 'z1' },
+      { type: 'replace', start_line: check(1), end_line: check(1), content: 'ZERO' },
+      { type: 'insert', line: check(1), content: 'i1\n' },
+      { type: 'prepend', content: 'p' },
+      { type: 'insert', line: check(1), content: 'i2' },
+      { type: 'insert', line: 9, content: 'n+1' },
+      { type: 'append', content: 'z2' },
+    ]);
+    expect(linesOf(outcome)).toEqual(['p', 'i1', 'i2', 'ZERO', ...LINES.slice(1), 'n+1', 'z1', 'z2']);
+    expect(outcome).toMatchObject({ rungs: [] });
+  });
+
+  test.each([
+    [
+      'two replaces',
+      [
+        { type: 'replace', start_line: check(2), end_line: check(4), content: 'x' },
+        { type: 'replace', start_line: check(4), end_line: check(4), content: 'y' },
+      ],
+    ],
+    [
+      'the same delete twice',
+      [
+        { type: 'delete', start_line: check(2), end_line: check(2) },
+        { type: 'delete', start_line: check(2), end_line: check(2) },
+      ],
+    ],
+    [
+      'an insert inside a replace',
+      [
+        { type: 'insert', line: check(3), content: 'x' },
+        { type: 'replace', start_line: check(2), end_line: check(3), content: 'y' },
+      ],
+    ],
+  ])('overlap: %s', (_name, operations) => {
+    const outcome = run(operations);
+    expect(outcome.outcome).toBe('refused');
+    expect(codes(outcome)).toContain('overlap');
+  });
+
+  test('inserts at both borders of a range are no overlap', () => {
+    const outcome = run([
+      { type: 'insert', line: check(2), content: 'before' },
+      { type: 'insert', line: check(4), content: 'after' },
+      { type: 'delete', start_line: check(2), end_line: check(3) },
+    ]);
+    expect(linesOf(outcome)).toEqual(['zero', 'before', 'after', ...LINES.slice(3)]);
+  });
+});
+
+describe('content', () => {
+  test('"" is no lines, "\\n" one empty line, one trailing line end is optional', () => {
+    const at = { type: 'replace', start_line: check(2), end_line: check(2) };
+    expect(linesOf(run([{ ...at, content: '' }]))).toEqual(without(2));
+    expect(linesOf(run([{ ...at, content: '\n' }]))[1]).toBe('');
+    expect(linesOf(run([{ ...at, content: 'x\r\ny' }])).slice(1, 3)).toEqual(['x', 'y']);
+    expect(linesOf(run([{ ...at, content: 'x\ny\n' }]))).toEqual(linesOf(run([{ ...at, content: 'x\ny' }])));
+  });
+
+  test.each(['insert', 'append', 'prepend'])('empty content of %s is invalid', (type) => {
+    const outcome = run([
+      { type: 'delete', start_line: 1, end_line: 1 },
+      { type, content: '', ...(type === 'insert' ? { line: 1 } : {}) },
+    ]);
+    expect(outcome).toMatchObject({ outcome: 'invalid', reasons: [{ code: 'empty_content', index: 1 }] });
+  });
+});
+
+describe('where an operation means', () => {
+  const replace = (start: unknown, end: unknown, more: Op = {}): Op => ({
+    type: 'replace',
+    start_line: start,
+    end_line: end,
+    content: 'X',
+    ...more,
+  });
+
+  test('checks at both ends', () => {
+    const outcome = run([replace(check(2), check(4))]);
+    expect(linesOf(outcome)).toEqual(['zero', 'X', ...LINES.slice(4)]);
+    expect(outcome).toMatchObject({ rungs: [] });
+  });
+
+  test('a wrong number with a right check drifts to the one place nearby', () => {
+    const outcome = run([replace(drifted(4, 2), drifted(4, 2))]);
+    expect(linesOf(outcome)[3]).toBe('X');
+    // One check proves too little in a file that may have changed.
+    const line = { path: 'f', index: 0, line: 4 };
+    expect(outcome).toMatchObject({
+      rungs: [
+        { rung: 'line_drift', ...line },
+        { rung: 'unchecked_lines', ...line },
+      ],
+    });
+    for (const rung of ['line_drift', 'unchecked_lines'])
+      expect(codes(run([replace(drifted(4, 2), drifted(4, 2))], { rungs: { [rung]: false } }))).toEqual([
+        'check_mismatch',
+      ]);
+  });
+
+  test('two checks, or a check and context, drift by themselves', () => {
+    const rungs = [{ rung: 'line_drift', path: 'f', index: 0, line: 4 }];
+    expect(run([replace(drifted(4, 2), drifted(5, 3))])).toMatchObject({ outcome: 'edited', rungs });
+    const context_after = '}\nthree\n';
+    expect(run([replace(drifted(4, 2), drifted(4, 2), { context_after })])).toMatchObject({ outcome: 'edited', rungs });
+  });
+
+  test('a check that fits nowhere is refused with the line that stands there', () => {
+    const outcome = run([replace('2:zzz', '2:zzz')]);
+    expect(codes(outcome)).toEqual(['check_mismatch']);
+    expect('reasons' in outcome && outcome.reasons[0]?.message).toContain(check(2));
+  });
+
+  test('a check too far off is not believed', () => {
+    const many = Array.from({ length: 100 }, (_, i) => `line ${i}`);
+    const file = { bytes: Buffer.from(`${many.join('\n')}\n`) };
+    const far = `1:${check(90, many).split(':')[1] ?? ''}`;
+    expect(codes(run([replace(far, far)], {}, file))).toEqual(['check_mismatch']);
+  });
+
+  test('one end right and the other wrong is refused', () => {
+    expect(codes(run([replace(check(2), '4:zzz')]))).toEqual(['check_mismatch']);
+  });
+
+  test('bare numbers need context, or are the rung unchecked_lines', () => {
+    expect(run([replace(4, 4, { context_before: '' })])).toMatchObject({
+      rungs: [{ rung: 'unchecked_lines', line: 4 }],
+    });
+    expect(run([replace(4, 4, { context_after: '}\nthree\n' })])).toMatchObject({
+      outcome: 'edited',
+      rungs: [{ rung: 'unchecked_lines', line: 4 }],
+    });
+    const context_before = 'one\n\n';
+    expect(run([replace(4, 4, { context_before, context_after: '}\nthree\n' })])).toMatchObject({
+      outcome: 'edited',
+      rungs: [],
+    });
+    expect(run([replace(check(2), 4)])).toMatchObject({ rungs: [{ rung: 'unchecked_lines' }] });
+    expect(codes(run([replace(4, 4)], { rungs: { unchecked_lines: false } }))).toEqual(['unchecked_lines']);
+  });
+
+  test('context that stands elsewhere once moves an insert, a range only with both contexts', () => {
+    const insert = run([{ type: 'insert', line: 2, content: 'X', context_before: 'three' }]);
+    expect(linesOf(insert)[6]).toBe('X');
+    expect(insert).toMatchObject({ rungs: [{ rung: 'line_drift', line: 7 }] });
+    expect(codes(run([replace(2, 2, { context_before: 'three' })]))).toEqual(['context_mismatch']);
+    expect(linesOf(run([replace(2, 2, { context_before: 'three', context_after: 'four' })]))[6]).toBe('X');
+  });
+
+  test('context that stands in several places is refused', () => {
+    expect(codes(run([{ type: 'insert', line: 2, content: 'X', context_before: '}' }]))).toEqual(['context_mismatch']);
+  });
+
+  test('context beyond the file is refused', () => {
+    expect(codes(run([{ type: 'prepend', content: 'X', context_before: 'zero' }]))).toEqual(['context_mismatch']);
+    expect(run([{ type: 'append', content: 'X', context_before: 'four' }]).outcome).toBe('edited');
+  });
+
+  test('white space at line ends of a context is a rung', () => {
+    expect(run([replace(4, 4, { context_before: 'one\n\n', context_after: '}  \nthree\n' })])).toMatchObject({
+      rungs: [{ rung: 'trailing_space' }],
+    });
+    expect(
+      codes(run([replace(4, 4, { context_after: '}  \nthree\n' })], { rungs: { trailing_space: false } })),
+    ).toEqual(['context_mismatch']);
+  });
+
+  test.each([
+    [{ type: 'insert', line: 10, content: 'x' }],
+    [{ type: 'replace', start_line: 8, end_line: 9, content: 'x' }],
+    [{ type: 'delete', start_line: 900, end_line: 900 }],
+  ])('out of range: %j', (operation) => {
+    expect(codes(run([operation]))).toEqual(['out_of_range']);
+  });
+});
+
+describe('unseen lines', () => {
+  const seen = [
+    [1, 3],
+    [6, 8],
+  ] as const;
+  test.each<[string, Op, boolean]>([
+    ['inside a shown range', { type: 'delete', start_line: check(6), end_line: check(7) }, true],
+    ['reaching out of one', { type: 'delete', start_line: check(3), end_line: check(4) }, false],
+    ['across a gap', { type: 'delete', start_line: check(2), end_line: check(7) }, false],
+    ['an insert at a border', { type: 'insert', line: check(4), content: 'x' }, true],
+    ['an insert in the gap', { type: 'insert', line: check(5), content: 'x' }, false],
+    ['an append', { type: 'append', content: 'x' }, true],
+  ])('%s', (_name, operation, ok) => {
+    const outcome = run([operation], {}, { seen });
+    expect(outcome.outcome === 'edited' ? [] : codes(outcome)).toEqual(ok ? [] : ['unseen_lines']);
+  });
+});
+
+describe('what is not a structured edit', () => {
+  const answer = (text: string): AnswerOutcome =>
+    applyAnswer({
+      format: 'structured-edit',
+      answer: text,
+      files: new Map([['f', { bytes: Buffer.from('a\n') }]]),
+      options: { requireMarker: true },
+    });
+  const good = '{"operations":[{"type":"append","file_path":"f","content":"b"}],"complete":true}';
+
+  test.each<[string, string, string, string]>([
+    ['cut in a string', good.slice(0, 30), 'truncated', 'cut_inside_string'],
+    ['cut in a bracket', good.slice(0, -1), 'truncated', 'cut_inside_bracket'],
+    ['text after it', `${good} and more`, 'invalid', 'not_json'],
+    ['two objects', `${good}\n${good.slice(1)}`, 'invalid', 'not_json'],
+    ['a key given twice', good.replace('"content"', '"type":"append","content"'), 'invalid', 'not_json'],
+    ['a trailing comma', good.replace('"b"}', '"b",}'), 'invalid', 'not_json'],
+    ['an unknown operation', good.replace('append', 'move'), 'invalid', 'unknown_operation'],
+    ['an unknown key', good.replace('"content"', '"contents"'), 'invalid', 'unknown_key'],
+    ['a wrong type', good.replace('"b"', '7'), 'invalid', 'wrong_type'],
+    ['no operations', '{"complete":true}', 'invalid', 'no_operations'],
+    ['no marker', good.replace(',"complete":true', ''), 'unmarked', 'marker_missing'],
+    ['complete: false', good.replace('true}', 'false}'), 'unmarked', 'marker_wrong'],
+    [
+      'the marker before the operations',
+      `{"complete":true,${good.slice(1).replace(',"complete":true', '')}`,
+      'unmarked',
+      'marker_wrong',
+    ],
+    ['a fence that is not closed', `\`\`\`json\n${good}`, 'truncated', 'cut_inside_fence'],
+    ['no JSON at all', 'I cannot do that.', 'invalid', 'not_json'],
+    ['lines beside a symbol', good.replace('"content"', '"at":{"symbol":"A.b"},"content"'), 'invalid', 'unknown_key'],
+  ])('%s', (_name, text, outcome, code) => {
+    const result = answer(text);
+    expect(result.outcome).toBe(outcome);
+    expect(codes(result)).toContain(code);
+  });
+
+  test.each([good, `\`\`\`json\n${good}\n\`\`\`\n`, `Here {is} it:\n\n${good}\n`, `Text\n\`\`\`\n${good}\n\`\`\``])(
+    'read: %j',
+    (text) => {
+      expect(answer(text).outcome).toBe('edited');
+    },
+  );
+
+  test('no operation at all is unchanged', () => {
+    expect(answer('{"operations":[],"complete":true}')).toMatchObject({
+      outcome: 'unchanged',
+      reasons: [{ code: 'no_edits' }],
+    });
+  });
+
+  test('hostile nesting is refused, not a crash', () => {
+    expect(answer(`{"operations":${'['.repeat(100_000)}`).outcome).toBe('invalid');
+  });
+});
+
+test('marks of shown tabs are taken off', () => {
+  const file = { bytes: Buffer.from('a {\n\tb\n}\n') };
+  const outcome = run([{ type: 'insert', line: 3, content: '→\tc\n', context_before: '→\tb' }], {}, file);
+  expect(linesOf(outcome)).toEqual(['a {', '\tb', '\tc', '}']);
+  expect(outcome).toMatchObject({ notes: [{ code: 'tab_marks' }] });
+});
+
+test('a new file is made of prepends, inserts at line 1 and appends', () => {
+  const outcome = run(
+    [
+      { type: 'append', content: 'c' },
+      { type: 'insert', line: 1, content: 'b' },
+      { type: 'prepend', content: 'a' },
+    ],
+    {},
+    { bytes: null },
+  );
+  expect(linesOf(outcome)).toEqual(['a', 'b', 'c']);
+});

@@ -1,0 +1,595 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ApplyOptions } from '../../../../src/edits/types.js';
+import { unifiedDiff } from '../../../../src/edits/formats/unified-diff/index.js';
+import { contextOf, readOne, summary, whyNot } from '../../locate-support.js';
+
+type Files = Readonly<Record<string, string | null>>;
+interface Case {
+  readonly name: string;
+  readonly diff: string;
+  readonly expected: string;
+  readonly files?: Files;
+  readonly options?: Partial<ApplyOptions>;
+  readonly whole?: boolean;
+}
+
+const LETTERS = 'a\nb\nc\nd\ne\nf\ng\nh\n';
+const AFTER = 'a|b|c|D|e|f|g|h';
+const HUNK = '@@ -3,3 +3,3 @@\n c\n-d\n+D\n e\n';
+const HEAD = '--- a/f\n+++ b/f\n';
+const anywhere = { mayCreateUnder: [''] };
+const off = (rung: string): Partial<ApplyOptions> => ({ rungs: { [rung]: false } });
+
+const run = ({ diff, files = { f: LETTERS }, options, whole }: Case): string =>
+  summary(readOne(unifiedDiff, diff, contextOf(files, options, whole)));
+
+const applied: Case[] = [
+  { name: 'a hunk at its line', diff: HEAD + HUNK, expected: `f=${AFTER}` },
+  { name: 'no prefixes', diff: `--- f\n+++ f\n${HUNK}`, expected: `f=${AFTER}` },
+  { name: 'mnemonic prefixes', diff: `--- i/f\n+++ w/f\n${HUNK}`, expected: `f=${AFTER}` },
+  {
+    name: 'a path that begins with a/',
+    diff: `--- a/f\n+++ a/f\n${HUNK}`,
+    files: { 'a/f': LETTERS },
+    expected: `a/f=${AFTER}`,
+  },
+  {
+    name: 'git header and index line',
+    diff: `diff --git a/f b/f\nindex 1234567..89abcde 100644\n${HEAD}${HUNK}`,
+    expected: `f=${AFTER}`,
+  },
+  {
+    name: 'time stamps after a tab',
+    diff: `--- a/f\t2026-01-01 00:00:00\n+++ b/f\t2026-01-02 00:00:00\n${HUNK}`,
+    expected: `f=${AFTER}`,
+  },
+  {
+    name: 'a heading after @@',
+    diff: `${HEAD}@@ -3,3 +3,3 @@ function x() {\n c\n-d\n+D\n e\n`,
+    expected: `f=${AFTER}`,
+  },
+  { name: 'answer in CRLF', diff: (HEAD + HUNK).replaceAll('\n', '\r\n'), expected: `f=${AFTER}` },
+  { name: 'file in CRLF', diff: HEAD + HUNK, files: { f: LETTERS.replaceAll('\n', '\r\n') }, expected: `f=${AFTER}` },
+  { name: 'a fence round it', diff: `\`\`\`diff\n${HEAD}${HUNK}\`\`\`\n`, expected: `f=${AFTER}` },
+  {
+    name: 'a fence and prose round it',
+    diff: `Here it is:\n\n- one hunk\n\n~~~\n${HEAD}${HUNK}~~~\n\n- done\n`,
+    expected: `f=${AFTER}`,
+  },
+  { name: 'a mail signature', diff: `${HEAD}${HUNK}-- \n2.39.5\n\n`, expected: `f=${AFTER}` },
+  { name: 'no line end after the last line', diff: (HEAD + HUNK).trimEnd(), expected: `f=${AFTER}` },
+  {
+    name: 'two hunks',
+    diff: `${HEAD}@@ -1,2 +1,3 @@\n a\n+x\n b\n@@ -7,2 +8,1 @@\n g\n-h\n`,
+    expected: 'f=a|x|b|c|d|e|f|g',
+  },
+  {
+    name: 'a blank line between hunks',
+    diff: `${HEAD}@@ -1,2 +1,3 @@\n a\n+x\n b\n\n@@ -7,2 +8,1 @@\n g\n-h\n`,
+    expected: 'f=a|x|b|c|d|e|f|g',
+  },
+  { name: 'a replacement without context', diff: `${HEAD}@@ -4 +4 @@\n-d\n+D\n`, expected: `f=${AFTER}` },
+  { name: 'a hunk that changes nothing', diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n b\n`, expected: 'f=a|b|c|d|e|f|g|h' },
+  {
+    name: 'removed and added lines that look like headers',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n x\n--- a/q\n+++ b/q\n`,
+    files: { f: 'x\n-- a/q\n' },
+    expected: 'f=x|++ b/q',
+  },
+  {
+    name: 'the stated line among several',
+    diff: `${HEAD}@@ -3,1 +3,1 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\nx\nx\n' },
+    expected: 'f=x|x|y|x; [unchecked_lines]',
+  },
+  {
+    name: 'the stated line among several in the file that the diff was made for',
+    diff: `${HEAD}@@ -3,1 +3,1 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\nx\nx\n' },
+    options: { base: new Map([['f', '']]) },
+    expected: 'f=x|x|y|x',
+  },
+  {
+    name: 'a new file',
+    diff: '--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+1\n+2\n',
+    files: { n: null },
+    expected: 'n=1|2',
+  },
+  {
+    name: 'a new file with its mode',
+    diff: 'diff --git a/n b/n\nnew file mode 100755\nindex 0000000..1234567\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+1\n',
+    options: anywhere,
+    expected: 'n=1 mode 755',
+  },
+  {
+    name: 'a new empty file',
+    diff: 'diff --git a/n b/n\nnew file mode 100644\nindex 0000000..e69de29\n',
+    files: { n: null },
+    expected: 'n= mode 644',
+  },
+  {
+    name: 'a new file without final line end',
+    diff: '--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+1\n\\ No newline at end of file\n',
+    files: { n: null },
+    expected: 'n=1 end false',
+  },
+  { name: 'additions to an empty file', diff: `${HEAD}@@ -0,0 +1 @@\n+1\n`, files: { f: '' }, expected: 'f=1' },
+  {
+    name: 'a deletion',
+    diff: 'diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-x\n-y\n',
+    files: { f: 'x\ny\n' },
+    expected: 'delete f',
+  },
+  {
+    name: 'a deletion of an empty file',
+    diff: 'diff --git a/f b/f\ndeleted file mode 100644\nindex e69de29..0000000\n',
+    files: { f: '' },
+    expected: 'delete f',
+  },
+  {
+    name: 'a rename alone',
+    diff: 'diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n',
+    options: anywhere,
+    expected: 'move f g',
+  },
+  {
+    name: 'a rename with a change',
+    diff: `diff --git a/f b/g\nsimilarity index 80%\nrename from f\nrename to g\n--- a/f\n+++ b/g\n${HUNK}`,
+    files: { f: LETTERS, g: null },
+    expected: `move f g; g=${AFTER}`,
+  },
+  {
+    name: 'a mode alone',
+    diff: 'diff --git a/f b/f\nold mode 100644\nnew mode 100755\n',
+    files: { f: 'x\n' },
+    expected: 'f=x mode 755',
+  },
+  {
+    name: 'a quoted path',
+    diff: '--- "a/caf\\303\\251 \\"x\\".txt"\n+++ "b/caf\\303\\251 \\"x\\".txt"\n@@ -1 +1 @@\n-1\n+2\n',
+    files: { 'café "x".txt': '1\n' },
+    expected: 'café "x".txt=2',
+  },
+  {
+    name: 'a quoted path in the git line only',
+    diff: 'diff --git "a/t\\303\\251" "b/t\\303\\251"\nold mode 100644\nnew mode 100755\n',
+    files: { té: 'x\n' },
+    expected: 'té=x mode 755',
+  },
+  {
+    name: 'a path with blanks',
+    diff: 'diff --git a/a b c b/a b c\nold mode 100644\nnew mode 100755\n',
+    files: { 'a b c': 'x\n' },
+    expected: 'a b c=x mode 755',
+  },
+  {
+    name: 'two files',
+    diff: `${HEAD}${HUNK}--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n`,
+    files: { f: LETTERS, g: '1\n' },
+    expected: `f=${AFTER}; g=2`,
+  },
+  {
+    name: 'the final line end added',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n`,
+    files: { f: 'x' },
+    expected: 'f=x end true',
+  },
+  {
+    name: 'the final line end taken',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n+y\n\\ No newline at end of file\n`,
+    files: { f: 'x\n' },
+    expected: 'f=y end false',
+  },
+  {
+    name: 'no final line end on both sides',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n-x\n+z\n y\n\\ No newline at end of file\n`,
+    files: { f: 'x\ny' },
+    expected: 'f=z|y',
+  },
+  {
+    name: 'a CR before the missing line end',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n-x\n+z\n y\r\n\\ No newline at end of file\n`,
+    files: { f: 'x\ny\r' },
+    expected: 'f=z|y\r',
+  },
+  {
+    name: 'wrong line number',
+    diff: `${HEAD}${HUNK.replace('-3,3 +3,3', '-30,3 +30,3')}`,
+    expected: `f=${AFTER}; [line_drift]`,
+  },
+  {
+    name: 'counts too small',
+    diff: `${HEAD}${HUNK.replace('-3,3 +3,3', '-3,2 +3,2')}`,
+    expected: `f=${AFTER}; [counts]`,
+  },
+  {
+    name: 'counts too large before another hunk',
+    diff: `${HEAD}@@ -1,9 +1,9 @@\n-a\n+A\n b\n@@ -7,2 +7,1 @@\n g\n-h\n`,
+    expected: 'f=A|b|c|d|e|f|g; [counts]',
+  },
+  {
+    name: 'counts too large before another file',
+    diff: `${HEAD}@@ -1,9 +1,9 @@\n-a\n+A\n b\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n`,
+    files: { f: LETTERS, g: '1\n' },
+    expected: 'f=A|b|c|d|e|f|g|h; g=2; [counts]',
+  },
+  {
+    name: 'counts too large in a closed fence',
+    diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\n`,
+    expected: `f=${AFTER}; [counts]`,
+  },
+  {
+    name: 'counts too large at the end of a marked answer',
+    diff: `${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n`,
+    whole: true,
+    expected: `f=${AFTER}; [counts]`,
+  },
+  {
+    name: 'an empty context line without its blank',
+    diff: `${HEAD}@@ -1,3 +1,3 @@\n x\n\n-y\n+z\n`,
+    files: { f: 'x\n\ny\n' },
+    expected: 'f=x||z; [lost_blank]',
+  },
+  {
+    name: 'a context line without its blank',
+    diff: `${HEAD}@@ -3,3 +3,3 @@\nc\n-d\n+D\n e\n`,
+    expected: `f=${AFTER}; [lost_blank]`,
+  },
+  {
+    name: 'an indented context line without its blank',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n  x\n-y\n+z\n`,
+    files: { f: '  x\ny\n' },
+    expected: 'f=  x|z; [lost_blank]',
+  },
+  {
+    name: 'white space at line ends',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n x\n-y\n+z\n`,
+    files: { f: 'x  \ny\t\n' },
+    expected: 'f=x  |z; [trailing_space]',
+  },
+  {
+    name: 'look-alikes, switched on',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n it's\n-y\n+z\n`,
+    files: { f: 'it\u2019s\ny\n' },
+    options: { rungs: { lookalikes: true } },
+    expected: 'f=it\u2019s|z; [lookalikes]',
+  },
+];
+
+const refusals: Case[] = [
+  {
+    name: 'context that stands nowhere',
+    diff: `${HEAD}@@ -3,3 +3,3 @@\n c\n-D\n+x\n e\n`,
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'context in several places',
+    diff: `${HEAD}@@ -9 +9 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\n' },
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'several places, and the two line numbers disagree',
+    diff: `${HEAD}@@ -2 +5 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\n' },
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'several places, and wrong counts',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\n' },
+    whole: true,
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'several places but for white space',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n+y\n`,
+    files: { f: 'x \nx \n' },
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'a drifted hunk that fits elsewhere with a lost blank',
+    diff: `${HEAD}@@ -2 +2,2 @@\n  a\n+n\n`,
+    files: { f: ' a\n  a\n' },
+    expected: 'refused: context_repeated',
+  },
+  { name: 'additions without context', diff: `${HEAD}@@ -3,0 +4 @@\n+x\n`, expected: 'refused: no_context' },
+  {
+    name: 'hunks out of order',
+    diff: `${HEAD}@@ -7,2 +7,1 @@\n g\n-h\n@@ -1,2 +1,1 @@\n a\n-b\n`,
+    expected: 'refused: overlap',
+  },
+  {
+    name: 'hunks that overlap',
+    diff: `${HEAD}@@ -1,3 +1,2 @@\n a\n-b\n c\n@@ -3,2 +2,1 @@\n c\n-d\n`,
+    expected: 'refused: overlap',
+  },
+  { name: 'a file that was not offered', diff: `--- a/g\n+++ b/g\n${HUNK}`, expected: 'refused: file_not_offered' },
+  {
+    name: 'a new file that may not be made',
+    diff: '--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+1\n',
+    expected: 'refused: file_not_offered',
+  },
+  { name: 'a path out of the workspace', diff: `--- a/../f\n+++ b/../f\n${HUNK}`, expected: 'refused: bad_path' },
+  { name: 'an absolute path', diff: `--- /etc/passwd\n+++ /etc/passwd\n${HUNK}`, expected: 'refused: bad_path' },
+  {
+    name: 'a path in .git',
+    diff: `--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+1\n`,
+    options: anywhere,
+    expected: 'refused: bad_path',
+  },
+  {
+    name: 'a quoted control character in a path',
+    diff: '--- /dev/null\n+++ "b/x\\ny"\n@@ -0,0 +1 @@\n+1\n',
+    options: anywhere,
+    expected: 'refused: bad_path',
+  },
+  {
+    name: 'a creation of a file that exists',
+    diff: '--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+1\n',
+    expected: 'refused: already_exists',
+  },
+  {
+    name: 'a deletion that leaves lines',
+    diff: '--- a/f\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n',
+    expected: 'refused: delete_leaves_text',
+  },
+  {
+    name: 'a deletion of an absent file',
+    diff: 'diff --git a/n b/n\ndeleted file mode 100644\n',
+    files: { n: null },
+    expected: 'refused: target_absent',
+  },
+  {
+    name: 'a change of an absent file',
+    diff: `--- a/n\n+++ b/n\n${HUNK}`,
+    files: { n: null },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'a rename onto a file',
+    diff: 'diff --git a/f b/g\nrename from f\nrename to g\n',
+    files: { f: 'x\n', g: 'y\n' },
+    expected: 'refused: already_exists',
+  },
+  {
+    name: 'a rename of an absent file',
+    diff: 'diff --git a/n b/g\nrename from n\nrename to g\n',
+    files: { n: null, g: null },
+    expected: 'refused: target_absent',
+  },
+  {
+    name: 'a rename to a place that may not be written',
+    diff: 'diff --git a/f b/g\nrename from f\nrename to g\n',
+    expected: 'refused: file_not_offered',
+  },
+  {
+    name: 'half a rename',
+    diff: `diff --git a/f b/g\nrename from f\n--- a/f\n+++ b/g\n${HUNK}`,
+    expected: 'refused: bad_header',
+  },
+  {
+    name: 'a rename without its lines',
+    diff: `--- a/f\n+++ b/g\n${HUNK}`,
+    files: { f: LETTERS, g: null },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'names that differ from the git line',
+    diff: `diff --git a/g b/g\n${HEAD}${HUNK}`,
+    files: { f: LETTERS, g: 'x\n' },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'rename lines that differ from the names',
+    diff: `diff --git a/f b/g\nrename from f\nrename to g\n${HEAD}${HUNK}`,
+    files: { f: LETTERS, g: null },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'a mode line of a new file beside two names',
+    diff: `diff --git a/f b/f\nnew file mode 100644\n${HEAD}${HUNK}`,
+    expected: 'refused: names_differ',
+  },
+  { name: '/dev/null on both sides', diff: `--- /dev/null\n+++ /dev/null\n${HUNK}`, expected: 'refused: bad_header' },
+  {
+    name: 'a git line with several readings',
+    diff: 'diff --git a b c d e\nold mode 100644\nnew mode 100755\n',
+    expected: 'refused: bad_header',
+  },
+  {
+    name: 'a file twice',
+    diff: `${HEAD}@@ -1 +1 @@\n-a\n+A\n${HEAD}@@ -2 +2 @@\n-b\n+B\n`,
+    expected: 'refused: file_twice',
+  },
+  {
+    name: 'a copy',
+    diff: 'diff --git a/f b/g\nsimilarity index 100%\ncopy from f\ncopy to g\n',
+    options: anywhere,
+    expected: 'refused: copy',
+  },
+  {
+    name: 'a binary patch',
+    diff: 'diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZQzU|?i`U@!m-0ssI2\n\n',
+    expected: 'refused: binary_patch',
+  },
+  {
+    name: 'a note of a binary change',
+    diff: 'diff --git a/f b/f\nindex 1..2 100644\nBinary files a/f and b/f differ\n',
+    expected: 'refused: binary_patch',
+  },
+  {
+    name: 'a submodule',
+    diff: 'diff --git a/f b/f\nindex 1234567..89abcde 160000\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n',
+    expected: 'refused: submodule',
+  },
+  {
+    name: 'a symbolic link',
+    diff: 'diff --git a/n b/n\nnew file mode 120000\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+f\n',
+    options: anywhere,
+    expected: 'refused: symlink',
+  },
+  {
+    name: 'a combined diff',
+    diff: 'diff --cc f\nindex 1,2..3\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,1 @@@\n--a\n++b\n',
+    expected: 'refused: combined_diff',
+  },
+  {
+    name: 'an unknown mode',
+    diff: 'diff --git a/f b/f\nold mode 100644\nnew mode 104755\n',
+    expected: 'refused: bad_mode',
+  },
+  {
+    name: 'a final line end that is there',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n`,
+    files: { f: 'x\n' },
+    expected: 'refused: final_newline',
+  },
+  {
+    name: 'no line end, but not at the end',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n+y\n\\ No newline at end of file\n`,
+    files: { f: 'x\nz\n' },
+    expected: 'refused: final_newline',
+  },
+  {
+    name: 'a signed line that may be context',
+    diff: `${HEAD}@@ -1,3 +1,3 @@\n a\n b\n+c\n@@ -9,1 +9,1 @@\n-z\n+y\n`,
+    files: { f: 'a\nb\n+c\n0\n1\n2\n3\n4\nz\n' },
+    expected: 'refused: ambiguous_sign',
+  },
+  {
+    name: 'wrong counts and a line without sign',
+    diff: `${HEAD}@@ -1,3 +1,2 @@\n a\nb\n c\n@@ -7,2 +7,1 @@\n g\n-h\n`,
+    expected: 'refused: counts',
+  },
+  {
+    name: 'rung line_drift off',
+    diff: `${HEAD}${HUNK.replace('-3,3 +3,3', '-30,3 +30,3')}`,
+    options: off('line_drift'),
+    expected: 'refused: line_drift',
+  },
+  {
+    name: 'rung counts off',
+    diff: `${HEAD}${HUNK.replace('-3,3 +3,3', '-3,2 +3,2')}`,
+    options: off('counts'),
+    expected: 'refused: counts',
+  },
+  {
+    name: 'rung lost_blank off',
+    diff: `${HEAD}@@ -3,3 +3,3 @@\nc\n-d\n+D\n e\n`,
+    options: off('lost_blank'),
+    expected: 'refused: lost_blank',
+  },
+  {
+    name: 'rung trailing_space off',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n+z\n`,
+    files: { f: 'x  \n' },
+    options: off('trailing_space'),
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'look-alikes, off by default',
+    diff: `${HEAD}@@ -1 +1 @@\n-it's\n+z\n`,
+    files: { f: 'it\u2019s\n' },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'another case of letters',
+    diff: `${HEAD}@@ -1 +1 @@\n-X\n+z\n`,
+    files: { f: 'x\n' },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'every file or none',
+    diff: `${HEAD}${HUNK}--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n`,
+    files: { f: LETTERS, g: '3\n' },
+    expected: 'refused: context_mismatch',
+  },
+];
+
+const invalid: Case[] = [
+  { name: 'nothing', diff: '', expected: 'invalid: no_edits' },
+  { name: 'prose alone', diff: 'I cannot do that.\n', expected: 'invalid: no_edits' },
+  { name: 'a hunk of no file', diff: HUNK, expected: 'invalid: hunk_without_file' },
+  { name: 'a hunk without numbers', diff: `${HEAD}@@ ... @@\n a\n-b\n`, expected: 'invalid: bad_hunk_header' },
+  { name: 'a cut hunk header', diff: `${HEAD}@@ -1,3 +1`, expected: 'invalid open: bad_hunk_header' },
+  { name: 'a cut hunk', diff: `${HEAD}@@ -3,3 +3,3 @@\n c\n-d\n`, expected: 'invalid open: cut_hunk' },
+  { name: 'a hunk cut after its header', diff: `${HEAD}@@ -3,3 +3,3 @@\n`, expected: 'invalid open: cut_hunk' },
+  { name: 'a header and no hunk', diff: HEAD, expected: 'invalid open: bare_header' },
+  { name: 'half a header', diff: '--- a/f\n', expected: 'invalid open: stray_line' },
+  { name: 'a git line alone', diff: 'diff --git a/f b/f\n', expected: 'invalid open: bare_header' },
+  { name: 'an old mode alone', diff: 'diff --git a/f b/f\nold mode 100644\n', expected: 'invalid open: bare_header' },
+  {
+    name: 'half a rename at the end',
+    diff: 'diff --git a/f b/g\nrename from f\n',
+    expected: 'invalid open: bare_header',
+  },
+  {
+    name: 'a second header and no hunk',
+    diff: `${HEAD}${HUNK}diff --git a/g b/g\n`,
+    expected: 'invalid open: bare_header',
+  },
+  { name: 'a fence not closed', diff: `\`\`\`diff\n${HEAD}${HUNK}`, expected: 'invalid open: open_fence' },
+  { name: 'text right after a hunk', diff: `${HEAD}${HUNK}diff --gi`, expected: 'invalid open: stray_line' },
+  { name: 'changed lines after prose', diff: `${HEAD}${HUNK}\nAnd also:\n+x\n y\n`, expected: 'invalid: stray_line' },
+  {
+    name: 'lines after `No newline`',
+    diff: `${HEAD}@@ -1 +1,2 @@\n-x\n+y\n\\ No newline at end of file\n+z\n`,
+    expected: 'invalid: stray_line',
+  },
+  {
+    name: '`No newline` after no line',
+    diff: `${HEAD}@@ -1 +1 @@\n\\ No newline at end of file\n-x\n+y\n`,
+    expected: 'invalid: stray_line',
+  },
+  { name: 'broken quotes', diff: `--- "a/f\\9"\n+++ "b/f\\9"\n${HUNK}`, expected: 'invalid: bad_header' },
+];
+
+describe('unified-diff', () => {
+  test.each(applied)('applies: $name', (c) => {
+    expect(run(c)).toBe(c.expected);
+  });
+  test.each(refusals)('refuses: $name', (c) => {
+    expect(run(c)).toBe(c.expected);
+  });
+  test.each(invalid)('does not read: $name', (c) => {
+    expect(run(c)).toBe(c.expected);
+  });
+
+  test('kept lines carry their base line, also where a hunk removes and adds them again', () => {
+    const diff = `${HEAD}@@ -1,4 +1,4 @@\n a\n-b\n-c\n+c\n+x\n d\n`;
+    const reading = readOne(unifiedDiff, diff, contextOf({ f: LETTERS }));
+    expect(reading).toMatchObject({ kind: 'plans', plans: [{ origins: [0, 2, -1, 3, 4, 5, 6, 7] }] });
+  });
+
+  test('a refusal says the hunk, the nearest place, the first difference, and what to send', () => {
+    const diff = `${HEAD}@@ -3,3 +3,3 @@\n c\n-dd\n+D\n e\n`;
+    const message = whyNot(readOne(unifiedDiff, diff, contextOf({ f: LETTERS })));
+    expect(message).toContain('Hunk 1 (f, line 3 of the answer)');
+    expect(message).toContain('nearest place is line 3; line 4 differs in text: expected "dd", found "d"');
+    expect(message).toContain('Send the hunk again');
+  });
+
+  test('a repeated context is refused with all its places', () => {
+    const diff = `${HEAD}@@ -9 +9 @@\n-x\n+y\n`;
+    expect(whyNot(readOne(unifiedDiff, diff, contextOf({ f: 'x\n0\nx\nx\n' })))).toContain('at lines 1, 3, 4.');
+  });
+
+  test('files and hunks are counted, refused or not', () => {
+    const diff = `${HEAD}${HUNK}@@ -7,2 +7,1 @@\n g\n-h\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n`;
+    expect(unifiedDiff.read(diff, contextOf({ f: LETTERS }))).toMatchObject({ files: 2, edits: 3 });
+  });
+
+  test('1,000 hunks in 100,000 lines', () => {
+    const base = Array.from({ length: 100_000 }, (_, i) => (i % 3 === 0 ? '' : `line ${i}`));
+    const hunks = Array.from({ length: 1000 }, (_, i) => {
+      const at = i * 100 + 51;
+      return `@@ -${at + 7},3 +${at + 7},3 @@\n ${base[at] ?? ''}\n-${base[at + 1] ?? ''}\n+new ${i}\n ${base[at + 2] ?? ''}\n`;
+    });
+    const reading = readOne(unifiedDiff, HEAD + hunks.join(''), contextOf({ f: `${base.join('\n')}\n` }));
+    if (reading.kind !== 'plans') throw new Error(whyNot(reading));
+    const [plan] = reading.plans;
+    expect(plan?.kind === 'lines' && plan.lines.filter((l) => l.startsWith('new ')).length).toBe(1000);
+    expect(reading.rungs).toHaveLength(1000);
+  });
+});

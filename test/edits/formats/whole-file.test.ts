@@ -1,0 +1,144 @@
+import { describe, expect, test } from '@jest/globals';
+import { applyAnswer } from '../../../src/edits/apply-answer.js';
+import type { AnswerOutcome, ApplyOptions } from '../../../src/edits/types.js';
+
+const N = 'n0nce0n0nce0';
+const run = (
+  answer: string,
+  options: Partial<ApplyOptions> = {},
+  files: Record<string, string | null> = { 'a.ts': 'one\ntwo\n' },
+): AnswerOutcome =>
+  applyAnswer({
+    format: 'whole-file',
+    answer,
+    files: new Map(
+      Object.entries(files).map(([path, text]) => [path, { bytes: text === null ? null : Buffer.from(text) }]),
+    ),
+    options: { requireMarker: true, ...options },
+  });
+const withNonce = (
+  answer: string,
+  options: Partial<ApplyOptions> = {},
+  files?: Record<string, string | null>,
+): AnswerOutcome => run(answer, { nonce: N, ...options }, files);
+const text = (outcome: AnswerOutcome, path = 'a.ts'): string => {
+  if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
+  const file = outcome.files.get(path);
+  return file === undefined || file === 'absent' ? String(file) : Buffer.from(file.bytes).toString();
+};
+const codes = (outcome: AnswerOutcome): string[] => ('reasons' in outcome ? outcome.reasons.map((r) => r.code) : []);
+
+describe('with a nonce', () => {
+  test('a body may hold any marker line without it', () => {
+    const body = 'END FILE\nFILE b.ts\nDELETE a.ts\nEMEND-COMPLETE 1 1\nEND FILE other\n';
+    expect(text(withNonce(`FILE a.ts ${N}\n${body}END FILE ${N}\nEMEND-COMPLETE ${N} 1 1`))).toBe(body);
+  });
+
+  test.each<[string, string, string, string[]]>([
+    ['a file that is not closed', `FILE a.ts ${N}\nx\nEMEND-COMPLETE ${N} 1 1\n`, 'invalid', ['cut_inside_file']],
+    [
+      'a file that begins inside another',
+      `FILE a.ts ${N}\nx\nFILE a.ts ${N}\ny\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`,
+      'invalid',
+      ['end_missing'],
+    ],
+    ['no file at all', `EMEND-COMPLETE ${N} 0 0\n`, 'invalid', ['no_edits']],
+    [
+      'a file twice',
+      `FILE a.ts ${N}\nx\nEND FILE ${N}\nFILE ./a.ts ${N}\ny\nEND FILE ${N}\nEMEND-COMPLETE ${N} 2 2\n`,
+      'refused',
+      ['file_twice'],
+    ],
+    ['other counts', `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 2 2\n`, 'invalid', ['marker_counts']],
+    [
+      'another nonce in the marker',
+      `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE other 1 1\n`,
+      'unmarked',
+      ['marker_wrong'],
+    ],
+    ['no marker', `FILE a.ts ${N}\nx\nEND FILE ${N}\n`, 'unmarked', ['marker_missing']],
+    [
+      'text after the marker',
+      `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\nDone!\n`,
+      'unmarked',
+      ['marker_missing'],
+    ],
+  ])('%s', (_name, answer, outcome, found) => {
+    const result = withNonce(answer);
+    expect(result.outcome).toBe(outcome);
+    expect(codes(result)).toEqual(found);
+  });
+
+  test('prose before and between is left out and told', () => {
+    const outcome = withNonce(`Hello.\nFILE a.ts ${N}\nx\nEND FILE ${N}\nAnd that is it.\nEMEND-COMPLETE ${N} 1 1\n`);
+    expect(text(outcome)).toBe('x\n');
+    expect(outcome).toMatchObject({ notes: [{ code: 'prose_before' }, { code: 'prose_between' }] });
+  });
+
+  test('without requireMarker a missing marker is let pass, an open file is not', () => {
+    expect(withNonce(`FILE a.ts ${N}\nx\nEND FILE ${N}\n`, { requireMarker: false }).outcome).toBe('edited');
+    expect(withNonce(`FILE a.ts ${N}\nx\n`, { requireMarker: false }).outcome).toBe('truncated');
+  });
+});
+
+describe('without a nonce', () => {
+  test.each([
+    ['an end line inside', 'FILE a.ts\nx\nEND FILE\ny\nEND FILE\nEMEND-COMPLETE 1 1\n'],
+    ['a file line inside', 'FILE a.ts\nFILE x\nEND FILE\nEMEND-COMPLETE 1 1\n'],
+    ['a marker inside', 'FILE a.ts\nEMEND-COMPLETE 1 1\nEND FILE\nEMEND-COMPLETE 1 1\n'],
+  ])('%s is refused as ambiguous', (_name, answer) => {
+    expect(run(answer)).toMatchObject({ outcome: 'refused', reasons: [{ code: 'marker_in_body' }] });
+  });
+});
+
+describe('fences round a body', () => {
+  const answer = (body: string, path = 'a.ts'): string =>
+    `FILE ${path} ${N}\n${body}END FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
+  test('are taken off where they cannot be content', () => {
+    const outcome = withNonce(answer('```ts\nx\n```\n'));
+    expect(text(outcome)).toBe('x\n');
+    expect(outcome).toMatchObject({ notes: [{ code: 'fence_stripped' }] });
+  });
+  test.each([
+    ['Markdown', 'a.md', '```ts\nx\n```\n', 'a\n'],
+    ['other fences inside', 'a.ts', '```ts\nx\n```\ny\n```\n', 'a\n'],
+    ['a base with fences', 'a.ts', '```\nx\n```\n', '```\ny\n```\n'],
+    ['a fence that is not closed', 'a.ts', '```ts\nx\n', 'a\n'],
+  ])('stay: %s', (_name, path, body, base) => {
+    expect(text(withNonce(answer(body, path), {}, { [path]: base }), path)).toBe(body);
+  });
+});
+
+test.each(['answer', 'tools/run', '.prompt', 'page.tmpl', 'out/log.golden'])(
+  'a fence round all of %s is refused, since it may be content',
+  (path) => {
+    const answer = `FILE ${path} ${N}\n\`\`\`json\n{}\n\`\`\`\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
+    expect(codes(withNonce(answer, {}, { [path]: '{}\n' }))).toEqual(['fence_unclear']);
+    expect(codes(withNonce(answer, {}, { [path]: null }))).toEqual(['fence_unclear']);
+    expect(text(withNonce(answer, {}, { [path]: '```\n[]\n```\n' }), path)).toBe('```json\n{}\n```\n');
+  },
+);
+
+describe('deletions and new files', () => {
+  const answer = `DELETE a.ts ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
+  test('a deletion is refused unless asked for, and then a finding', () => {
+    expect(codes(withNonce(answer))).toEqual(['delete_not_allowed']);
+    const outcome = withNonce(answer, { allowDelete: true });
+    expect(text(outcome)).toBe('absent');
+    expect(outcome).toMatchObject({ findings: [{ guard: 'deletion', severity: 'ask', path: 'a.ts' }] });
+    expect(codes(withNonce(answer, { allowDelete: true }, { 'a.ts': null }))).toEqual(['delete_absent']);
+  });
+  test('a file is made only where it was offered or may be created', () => {
+    const made = `FILE src/b.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
+    expect(codes(withNonce(made))).toEqual(['file_not_offered']);
+    expect(codes(withNonce(made, { mayCreateUnder: ['lib'] }))).toEqual(['file_not_offered']);
+    expect(text(withNonce(made, { mayCreateUnder: ['src/'] }), 'src/b.ts')).toBe('x\n');
+  });
+});
+
+test('an elided body is refused', () => {
+  const base = Array.from({ length: 30 }, (_, i) => `const v${i} = ${i};\n`).join('');
+  const body = 'const v0 = 100;\n// ... rest of the code unchanged ...\n';
+  const outcome = withNonce(`FILE a.ts ${N}\n${body}END FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`, {}, { 'a.ts': base });
+  expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'elision', path: 'a.ts' }] });
+});

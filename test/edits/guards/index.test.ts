@@ -1,0 +1,178 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Finding, GuardSettings } from '../../../src/shared/formats.js';
+import { type GuardedFile, guardFindings, SHRINK_FROM_LINES } from '../../../src/edits/guards/index.js';
+
+const findings = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): Finding[] =>
+  guardFindings([
+    {
+      path: 'f',
+      base: base === null ? null : Buffer.from(base),
+      result: result === null ? null : Buffer.from(result),
+      ...more,
+    },
+  ]);
+const run = (...of: Parameters<typeof findings>): string[] =>
+  findings(...of).map((f) => `${f.guard} ${f.severity}${f.lines === undefined ? '' : ` ${f.lines.join('-')}`}`);
+const many = (count: number): string => Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
+
+describe('findings', () => {
+  test.each<[string, string | null, string | null, string[]]>([
+    ['nothing', 'a\nb\n', 'a\nc\n', []],
+    ['a deletion', 'a\n', null, ['deletion ask']],
+    ['a file that shrinks', many(40), many(10), ['shrinkage ask']],
+    ['a file that is emptied', 'a\n', '', ['shrinkage ask']],
+    ['a short file may shrink', many(10), many(1), []],
+    ['conflict markers', 'a\n', 'a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n', ['conflict_markers ask 2-2']],
+    ['conflict markers that were there', '<<<<<<< ours\na\n', '<<<<<<< ours\nb\n', []],
+    ['a line before #!', '#!/bin/sh\na\n', 'x\n#!/bin/sh\na\n', ['shebang ask 1-1']],
+    ['a lost #!', '#!/bin/sh\na\n', 'a\n', ['shebang ask 1-1']],
+    ['a line of the example', 'a\n', 'a\n  price of coffee: 2.80\n', ['example refuse 2-2']],
+    [
+      'a line of the example that was there',
+      'price of coffee: 2.80\n',
+      'x\nprice of coffee: 2.80\ny\nprice of coffee: 2.80\n',
+      [],
+    ],
+    ['a hidden character', 'a\n', 'a\nb\u202e\n', ['lookalikes ask 2-2']],
+    ['a foreign letter in a word', 'a\n', 'a\nlet p\u0430ss = 1\n', ['lookalikes ask 2-2']],
+    ['a word in its own letters', 'a\n', 'a\n// \u043f\u0440\u0438\u0432\u0435\u0442\n', []],
+    ['a curly quote', 'a\n', 'a\n\u2019\n', ['lookalikes note 2-2']],
+    ['a curly quote that the file has', '\u2019 x\n', '\u2019 x\ny\u2019\n', []],
+  ])('%s', (_name, base, result, expected) => {
+    expect(run(base, result)).toEqual(expected);
+  });
+
+  const messages = (...of: Parameters<typeof findings>): string[] => findings(...of).map(({ message }) => message);
+
+  test.each<[string, string, string, string[]]>([
+    ['nothing stands before it', '#!/bin/sh\na\n', '#!/bin/bash\na\nb\n', []],
+    ['it goes', '#!/bin/sh\na\n', 'a\n', ['The #! line of f is gone.']],
+    ['another line comes for it', '#!/bin/sh\na\n', 'x\na\n', ['The #! line of f is gone.']],
+    [
+      'two lines come before it',
+      '#!/bin/sh\na\n',
+      'x\ny\n#!/bin/sh\na\n',
+      ['The #! line of f is no longer the first: 2 lines stand before it.'],
+    ],
+    ['there was none', 'a\n', '#!/bin/sh\na\n', []],
+    ['there is none in the middle', 'a\n#!/bin/sh\n', 'a\n', []],
+  ])('the #! line: %s', (_name, base, result, expected) => {
+    expect(messages(base, result)).toEqual(expected);
+  });
+  test('the #! line of a file that is emptied', () => {
+    expect(messages('#!/bin/sh\n', '')).toEqual([
+      'f shrinks from 1 to 0 lines; 1 lines of it are gone.',
+      'The #! line of f is gone.',
+    ]);
+  });
+
+  test('a file shrinks from half its lines and the bound on', () => {
+    const from = SHRINK_FROM_LINES;
+    expect(run(many(from), many(from / 2 - 1))).toEqual(['shrinkage ask']);
+    expect(run(many(from), many(from / 2))).toEqual([]);
+    expect(run(many(from - 1), many(1))).toEqual([]);
+    expect(run('', '')).toEqual([]);
+  });
+
+  test('a conflict marker is told once, shortened', () => {
+    const [first, ...others] = messages('a\n', `a\n<<<<<<< ${'o'.repeat(80)}\n>>>>>>> x\n`);
+    expect(others).toEqual([]);
+    expect(first).toBe(`Line 2 of f is a conflict marker: "<<<<<<< ${'o'.repeat(52)}".`);
+    expect(run('a\n', 'a\n||||||| base\n')).toEqual(['conflict_markers ask 2-2']);
+    expect(run('a\n', 'a\n<<<<<<<x\n<<<<<<<< y\n ======= \n')).toEqual([]);
+  });
+
+  test('a file that is no text is looked at for its mode alone', () => {
+    const mode = { baseMode: 0o644, resultMode: 0o755 };
+    expect(run('a\0\n', '<<<<<<< x\n', mode)).toEqual(['mode ask']);
+    expect(run('a\n', '<<<<<<< x\n\0', mode)).toEqual(['mode ask']);
+  });
+
+  test('a file that neither was nor is there is no deletion', () => {
+    expect(run(null, null)).toEqual([]);
+  });
+
+  test('a severity that is set holds for all of a guard, and for none of another', () => {
+    const file = { path: 'f', base: Buffer.from('#!x\na\n'), result: Buffer.from('a\n<<<<<<< x\n') };
+    const severities = (guards: GuardSettings) =>
+      guardFindings([file], { guards }).map(({ guard, severity }) => `${guard} ${severity}`);
+    expect(severities({})).toEqual(['conflict_markers ask', 'shebang ask']);
+    expect(severities({ shebang: 'refuse' })).toEqual(['conflict_markers ask', 'shebang refuse']);
+    expect(severities({ conflict_markers: 'note', shebang: 'note' })).toEqual([
+      'conflict_markers note',
+      'shebang note',
+    ]);
+  });
+
+  test('modes', () => {
+    expect(run('a\n', 'a\n', { baseMode: 0o644, resultMode: 0o644 })).toEqual([]);
+    expect(run('a\n', 'a\n', { baseMode: 0o755 })).toEqual([]);
+    expect(messages('a\n', 'a\n', { baseMode: 0o755, resultMode: 0o644 })).toEqual([
+      'The mode of f changes from 755 to 644.',
+    ]);
+    expect(messages(null, 'a\n', { resultMode: 0o644 | 0o001 })).toEqual(['f is new and executable.']);
+    expect(run(null, 'a\n')).toEqual([]);
+    expect(run('a\n', 'a\n', { baseMode: 0o644, resultMode: 0o755 })).toEqual(['mode ask']);
+    expect(run(null, 'a\n', { resultMode: 0o755 })).toEqual(['mode ask']);
+    expect(run(null, 'a\n', { resultMode: 0o644 })).toEqual([]);
+  });
+});
+
+describe('elision', () => {
+  const base = many(12);
+  const cut = (line: string): string => `line 0\n${line}\nline 11\n`;
+  test.each([
+    '// ... rest of the code unchanged ...',
+    '# ... existing code ...',
+    '/* rest of the file remains the same */',
+    '<!-- ... remaining content ... -->',
+    '... (rest of the function unchanged)',
+    '[... unchanged lines ...]',
+    '// The rest of the implementation stays as before',
+    '    # existing code here',
+    '// … other methods omitted …',
+  ])('%s where lines were is refused', (line) => {
+    expect(run(base, cut(line))).toContain('elision refuse 2-2');
+  });
+  test.each([
+    '// sum of the other terms',
+    '# load the rest of the file',
+    'const rest = [...others];',
+    '  ...existing,',
+    '// ...',
+    'return [...previous, next];',
+  ])('%s is plain text', (line) => {
+    expect(run(base, cut(line)).filter((f) => f.startsWith('elision'))).toEqual([]);
+  });
+  const told = (line: string, base = many(12)): string[] =>
+    guardFindings([{ path: 'f', base: Buffer.from(base), result: Buffer.from(`line 0\n${line}\nline 11\n`) }])
+      .filter(({ guard }) => guard === 'elision')
+      .map(({ message }) => message);
+  test.each([
+    ['of 300 characters', '# ... existing '.padEnd(300, 'w'), 1],
+    ['of 301', '# ... existing '.padEnd(301, 'w'), 0],
+    ['of twelve words', `... rest ${'word '.repeat(10).trim()}`, 1],
+    ['of twelve words, wide apart', `  ...   rest  ${'word   '.repeat(10).trim()}`, 1],
+    ['of thirteen', `... rest ${'word '.repeat(11).trim()}`, 0],
+    ['that ends as code does', '... rest of it,', 0],
+    ['whose dots do not come first', 'a ... rest of it', 0],
+    ['without a word between', '...rest of it', 0],
+  ])('a line %s', (_name, line, count) => {
+    expect(told(line)).toHaveLength(count);
+  });
+  test('the line is told without its indentation, shortened, with what was lost', () => {
+    expect(told('    # ... existing code')).toEqual([
+      'Line 2 of the new f ("# ... existing code") stands where more of the file was (9 lines fewer). Send the text itself, not a note that it stays.',
+    ]);
+    const long = '# ... existing '.padEnd(120, 'w');
+    expect(told(long, 'line 0\nline 11\n')).toEqual([
+      `Line 2 of the new f reads as if text were left out: ${JSON.stringify(long.slice(0, 100))}.`,
+    ]);
+    // It was there, indented otherwise.
+    expect(told('    # ... existing code', '# ... existing code  \nline 0\nx\ny\nline 11\n')).toEqual([]);
+  });
+  test('beside whole text it is only asked about; a line that was there is no finding', () => {
+    expect(run('a\n', 'a\n// ... existing code ...\nb\n')).toEqual(['elision ask 2-2']);
+    expect(run('// ... existing code ...\na\nb\nc\n', 'x\n// ... existing code ...\n')).toEqual([]);
+  });
+});

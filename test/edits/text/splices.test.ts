@@ -1,0 +1,54 @@
+/** Splices as values: undone and joined, against bytes edited one after the other. */
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { applySplices, composeSplices, invertSplices } from '../../../src/edits/text/splices.js';
+import type { Splice } from '../../../src/edits/types.js';
+import { fuzz } from '../../support/fuzz.js';
+
+const bytes = fc.uint8Array({ maxLength: 12 });
+const steps = fc.array(
+  fc.record({ keep: fc.nat({ max: 4 }), drop: fc.nat({ max: 4 }), bytes: fc.uint8Array({ maxLength: 3 }) }),
+  {
+    maxLength: 4,
+  },
+);
+
+/** Splices in order within `size` bytes. */
+const within = (size: number, drawn: readonly { keep: number; drop: number; bytes: Uint8Array }[]): Splice[] => {
+  let at = 0;
+  return drawn.map((step) => {
+    const start = Math.min(size, at + step.keep);
+    const end = Math.min(size, start + step.drop);
+    at = end;
+    return { start, end, bytes: step.bytes };
+  });
+};
+
+const at = (start: number, end: number, text: string): Splice => ({
+  start,
+  end,
+  bytes: new TextEncoder().encode(text),
+});
+
+test('an inverse gives the base again, a composition what both give in turn', () => {
+  fc.assert(
+    fc.property(bytes, steps, steps, (base, one, two) => {
+      const first = within(base.length, one);
+      const middle = applySplices(base, first);
+      expect(applySplices(middle, invertSplices(base, first))).toEqual(Uint8Array.from(base));
+      const second = within(middle.length, two);
+      expect(applySplices(base, composeSplices(first, second))).toEqual(applySplices(middle, second));
+    }),
+    fuzz('splices', 2_000),
+  );
+});
+
+test.each<[string, Splice[], Splice[], Splice[]]>([
+  ['nothing is no splice', [], [at(0, 0, '')], []],
+  ['neighbours are one', [at(0, 1, 'x'), at(1, 2, 'y')], [], [at(0, 2, 'xy')]],
+  ['so are those that meet in the middle', [at(0, 1, 'x')], [at(1, 2, 'y')], [at(0, 2, 'xy')]],
+  ['what comes and goes leaves nothing', [at(1, 1, 'x')], [at(1, 2, '')], []],
+  ['what goes stays gone', [at(1, 2, '')], [at(3, 3, 'y')], [at(1, 2, ''), at(4, 4, 'y')]],
+])('joined: %s', (_name, first, second, expected) => {
+  expect(composeSplices(first, second)).toEqual(expected);
+});

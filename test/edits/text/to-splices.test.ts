@@ -1,0 +1,158 @@
+import { describe, expect, test } from '@jest/globals';
+import { type LinesPlan, type SettleOptions, settle } from '../../../src/edits/text/to-splices.js';
+import { applySplices } from '../../../src/edits/text/splices.js';
+import { decodeFile } from '../../../src/edits/text/codec.js';
+
+const run = (
+  base: Buffer | string | null,
+  lines: string[],
+  more: Partial<LinesPlan> = {},
+  options: SettleOptions = {},
+) => {
+  const bytes = base === null ? null : Buffer.from(base);
+  const decoded = bytes === null ? null : decodeFile(bytes);
+  const from = bytes !== null && decoded?.ok === true ? { bytes, ...decoded } : null;
+  return settle(from, { kind: 'lines', path: 'f', lines, ...more }, options);
+};
+const textOf = (...args: Parameters<typeof run>): string => {
+  const settled = run(...args);
+  if (!settled.ok) throw new Error(settled.reasons[0]?.message);
+  return Buffer.from(settled.bytes).toString('latin1');
+};
+
+describe('line ends, and the end of the file', () => {
+  const table: [rule: string, base: string | null, lines: string[], expected: string][] = [
+    ['kept lines keep their ends in a mixed file', 'a\nb\r\nc\rd\n', ['a', 'x', 'b', 'c\rd'], 'a\nx\nb\r\nc\rd\n'],
+    ['a new line takes the end before it', 'a\r\nb\n', ['a', 'x', 'b'], 'a\r\nx\r\nb\n'],
+    ['else the end after it', 'a\r\nb\n', ['x', 'a', 'b'], 'x\r\na\r\nb\n'],
+    ['else LF', 'a', ['a', 'x'], 'a\nx'],
+    ['a wholly new text keeps the kind of line end', 'a\r\nb\r\n', ['x', 'y'], 'x\r\ny\r\n'],
+    ['the result ends with a line end if the base did', 'a\nb\n', ['a'], 'a\n'],
+    ['and without one if the base did not', 'a\nb', ['a'], 'a'],
+    ['the old last line gets an end', 'a\r\nb', ['a', 'b', 'c'], 'a\r\nb\r\nc'],
+    ['the end of the kept line before it', 'a\r\nb\nc', ['a', 'b', 'c', 'd'], 'a\r\nb\nc\nd'],
+    ['not that of a line that went', 'a\r\nb\nc', ['a', 'X', 'c', 'd'], 'a\r\nX\r\nc\r\nd'],
+    ['a new file ends with a line end', null, ['a', 'b'], 'a\nb\n'],
+    ['so does an empty one', '', ['a'], 'a\n'],
+    ['no lines are no bytes', 'a\nb\n', [], ''],
+    ['one empty line', null, [''], '\n'],
+    ['lines end at CR only without LF', 'a\rb\r', ['a', 'x', 'b'], 'a\rx\rb\r'],
+    ['a CR inside a line of an LF file is text', 'a\rb\nc\n', ['a\rb', 'x', 'c'], 'a\rb\nx\nc\n'],
+  ];
+  test.each(table)('%s', (_rule, base, lines, expected) => {
+    expect(textOf(base, lines)).toBe(expected);
+  });
+
+  test('a diff\u2019s final newline goes before the base\u2019s, the job\u2019s before both', () => {
+    expect(textOf('a\n', ['a'], { finalNewline: false })).toBe('a');
+    expect(textOf('a', ['a'], { finalNewline: true })).toBe('a\n');
+    expect(textOf('a\r\nb', ['a', 'b'], {}, { finalNewline: true })).toBe('a\r\nb\r\n');
+    expect(textOf('a\n', ['a'], { finalNewline: false }, { finalNewline: true })).toBe('a\n');
+  });
+
+  test('an end that is asked for is that of the kept line before it, else that of the new one', () => {
+    const asked = { finalNewline: true };
+    expect(textOf('a\r\nb\nc', ['a', 'b', 'c'], {}, asked)).toBe('a\r\nb\nc\n');
+    expect(textOf('a\r\nb\nc', ['a', 'X', 'c'], {}, asked)).toBe('a\r\nX\r\nc\r\n');
+    expect(textOf('a\r\nb\r\nc\nd', ['a', 'X', 'c', 'd'], {}, asked)).toBe('a\r\nX\r\nc\nd\n');
+  });
+
+  test('new files end their lines as asked', () => {
+    expect(textOf(null, ['a', 'b'], {}, { newFileEol: '\r\n' })).toBe('a\r\nb\r\n');
+  });
+
+  test('in a mixed file the bytes do not depend on what the format knew', () => {
+    const base = 'x\r\ny\nx\r\n';
+    const lines = ['x', 'new', 'y', 'x'];
+    expect(textOf(base, lines)).toBe('x\r\nnew\r\ny\nx\r\n');
+    expect(textOf(base, lines, { origins: [-1, -1, -1, -1] })).toBe(textOf(base, lines));
+    expect(textOf(base, lines, { changes: [{ from: 0, to: 3, lines }] })).toBe(textOf(base, lines));
+  });
+
+  test('unsound origins are not used', () => {
+    expect(textOf('a\nb\n', ['b', 'a'], { origins: [1, 0] })).toBe('b\na\n');
+    expect(textOf('a\nb\n', ['a', 'B'], { origins: [0, 1] })).toBe('a\nB\n');
+    expect(textOf('a\nb\n', ['A', 'B'], { origins: [0, 1] })).toBe('A\nB\n');
+    expect(textOf('a\nb\n', ['a', 'a'], { origins: [0, 0] })).toBe('a\na\n');
+  });
+
+  test('a quoted byte order mark is the one that is there; one that is not is refused', () => {
+    expect(textOf('\ufeffa\nb\n', ['\ufeffa', 'c'])).toBe(Buffer.from('\ufeffa\nc\n').toString('latin1'));
+    expect(run('a\nb\n', ['\ufeffa', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'byte_order_mark' }] });
+  });
+
+  test.each<[string, string | null, string[], Partial<LinesPlan>, string]>([
+    [
+      'quoted in a change',
+      '\ufeffa\nb\n',
+      ['\ufeffa', 'c'],
+      { changes: [{ from: 0, to: 2, lines: ['\ufeffa', 'c'] }] },
+      '\ufeffa\nc\n',
+    ],
+    ['a second one is text of the first line', '\ufeff\ufeffa\nb\n', ['\ufeffa', 'c'], {}, '\ufeff\ufeffa\nc\n'],
+    ['the only thing left', '\ufeffa\n', [], {}, '\ufeff'],
+    ['of a new file', null, ['\ufeffa'], {}, '\ufeffa\n'],
+    ['not in the first line', 'a\nb\n', ['a', '\ufeffb'], {}, 'a\n\ufeffb\n'],
+  ])('a byte order mark %s', (_name, base, lines, more, expected) => {
+    expect(textOf(base, lines, more)).toBe(Buffer.from(expected).toString('latin1'));
+  });
+
+  test('splices touch nothing but what changes', () => {
+    const base = Buffer.from('a\nb\nc\nd\n');
+    const settled = run(base, ['a', 'B', 'c', 'd', 'e']);
+    if (!settled.ok) throw new Error();
+    expect(settled.splices.map(({ start, end, bytes }) => [start, end, Buffer.from(bytes).toString()])).toEqual([
+      [2, 4, 'B\n'],
+      [8, 8, 'e\n'],
+    ]);
+    expect(applySplices(base, settled.splices)).toEqual(settled.bytes);
+  });
+
+  test('equal lines said as new are no splice', () => {
+    expect(run('a\nb\n', ['a', 'b'], { origins: [0, -1] })).toMatchObject({ ok: true, splices: [] });
+  });
+});
+
+describe('what a file cannot take', () => {
+  const latin = Buffer.from('caf\u00e9\nx\n', 'latin1');
+  test.each([
+    ['a new character in a file read byte for byte', latin, ['caf\u00e9', 'na\u00efve'], 'U+00EF'],
+    ['a copy of one is new, too', latin, ['caf\u00e9', 'caf\u00e9'], 'U+00E9'],
+    ['NUL', Buffer.from('a\n'), ['a', 'b\0'], 'U+0000'],
+    ['a lone surrogate', Buffer.from('a\n'), ['a', 'b\ud800'], 'U+D800'],
+  ])('%s', (_name, base, lines, name) => {
+    const settled = run(base, lines);
+    expect(settled).toMatchObject({ ok: false, reasons: [{ code: 'character' }] });
+    expect(!settled.ok && settled.reasons[0]?.message).toContain(name);
+  });
+
+  test('the line is counted in the result', () => {
+    const settled = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), ['caf\u00e9', '1', '2', 'y', '3', 'na\u00efve']);
+    expect(!settled.ok && settled.reasons[0]?.message).toContain('at line 6 of the result, column 3');
+    const stray = run('a\n', ['a', 'b', 'c\r']);
+    expect(!stray.ok && stray.reasons[0]?.message).toContain('line 3 of the result');
+  });
+
+  test('a changed line may keep its characters', () => {
+    expect(textOf(latin, ['caf\u00e9 = 1', 'x'])).toBe('caf\u00e9 = 1\nx\n');
+  });
+
+  test('a carriage return that would end a line', () => {
+    expect(run('a\rb\r', ['a', 'x\ry', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
+    expect(run('a\nb\n', ['a', 'x\r', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
+  });
+
+  test('one that ends no line is text', () => {
+    expect(textOf('a\nb\n', ['a', 'x\ry', 'b'])).toBe('a\nx\ry\nb\n');
+    expect(textOf('a\r\n', ['a', 'x\r'])).toBe('a\r\nx\r\r\n');
+    expect(textOf('a\nb', ['a', 'x\r'])).toBe('a\nx\r');
+  });
+});
+
+test('a huge rewrite stays linear and right', () => {
+  const base = Array.from({ length: 30_000 }, (_, i) => `line ${i}`);
+  const lines = base.flatMap((line, i) => (i % 3 === 0 ? [line] : [`new ${line}`, '}']));
+  const settled = run(`${base.join('\n')}\n`, lines);
+  expect(settled.ok && Buffer.from(settled.bytes).toString()).toBe(`${lines.join('\n')}\n`);
+  expect(settled.ok && settled.splices.length).toBe(10_000);
+});

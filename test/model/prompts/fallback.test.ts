@@ -1,0 +1,45 @@
+import { describe, expect, test } from '@jest/globals';
+import { nextRung, type Rungs } from '../../../src/model/prompts/fallback.js';
+
+const rungs = (changes: Partial<Rungs>): Rungs => ({
+  format: 'whole-file',
+  isNew: false,
+  outputBudget_tokens: 64,
+  maxOutputBudget_tokens: 64,
+  wholeStep: false,
+  ...changes,
+});
+const terser = { kind: 'format', format: 'structured-edit', outputBudget_tokens: 64 };
+
+describe('nextRung', () => {
+  test.each([
+    ['the whole step is split first', { wholeStep: true, outputBudget_tokens: 16 }, { kind: 'split' }],
+    ['then the budget doubles', { outputBudget_tokens: 16 }, { kind: 'budget', outputBudget_tokens: 32 }],
+    ['up to the most', { outputBudget_tokens: 40 }, { kind: 'budget', outputBudget_tokens: 64 }],
+    ['then a terser format', {}, terser],
+    ['from a diff', { format: 'unified-diff' }, terser],
+    ['from blocks', { format: 'search-replace' }, terser],
+    ['a budget above the most is not raised', { outputBudget_tokens: 100 }, { ...terser, outputBudget_tokens: 100 }],
+    ['nothing is terser than operations', { format: 'structured-edit' }, { kind: 'exhausted' }],
+    ['a new file has no lines to name', { isNew: true }, { kind: 'exhausted' }],
+    [
+      'a format switched off is no rung',
+      { formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': false, 'search-replace': true } },
+      { kind: 'exhausted' },
+    ],
+  ] satisfies [string, Partial<Rungs>, unknown][])('%s', (_, changes, wanted) => {
+    expect(nextRung(rungs(changes))).toEqual(wanted);
+  });
+
+  test('the ladder ends', () => {
+    let now = rungs({ wholeStep: true, outputBudget_tokens: 1, maxOutputBudget_tokens: 1_000_000 });
+    const kinds: string[] = [];
+    for (let step = nextRung(now); step.kind !== 'exhausted' && kinds.length < 100; step = nextRung(now)) {
+      kinds.push(step.kind);
+      now = { ...now, wholeStep: false };
+      if (step.kind !== 'split') now = { ...now, outputBudget_tokens: step.outputBudget_tokens };
+      if (step.kind === 'format') now = { ...now, format: step.format };
+    }
+    expect(kinds).toEqual(['split', ...Array<string>(20).fill('budget'), 'format']);
+  });
+});

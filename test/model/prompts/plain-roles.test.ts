@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals';
+import { buildBriefRequest, readBrief, buildPickRequest, readPick } from '../../../src/model/prompts/before-edit.js';
+import type { PlainAnswer } from '../../../src/model/prompts/blocks.js';
+import { allText, blocksOf, lastNonceWord, NONCE, textOf } from './support.js';
+
+const common = {
+  model: 'm',
+  outputBudget_tokens: 2000,
+  inputBudget_tokens: 100_000,
+  instructions: 'Add a flag to the parser',
+  rules: [{ path: 'AGENTS.md', content: 'RULE' }],
+  hints: ['HINT'],
+};
+const brief = buildBriefRequest({
+  ...common,
+  files: [
+    { path: 'a.ts', text: textOf('let a;\n') },
+    { path: 'b.ts', text: null },
+  ],
+});
+const pick = buildPickRequest({ ...common, files: ['src/a.ts', 'src/b.ts'] });
+const answer = (text: string, changes: Partial<PlainAnswer> = {}): PlainAnswer => ({
+  text,
+  nonce: NONCE,
+  stopReason: 'end_turn',
+  requireMarker: true,
+  ...changes,
+});
+const marked = (body: string): PlainAnswer => answer(`${body}\nEMEND-COMPLETE ${NONCE} 0 0\n`);
+
+describe.each([
+  ['brief', brief, ['a.ts', 'b.ts', 'let a;']],
+  ['pick', pick, ['src/a.ts\nsrc/b.ts']],
+] as const)('the request for a %s', (_, built, says) => {
+  const request = built.request(NONCE);
+  test('has its nonce in the last block alone, as the last word of 20 hex digits', () => {
+    expect(lastNonceWord(request)).toBe(NONCE);
+    expect(built.haystack).not.toContain(NONCE);
+    expect(blocksOf(request).at(-1)?.text.endsWith(`\nEMEND-COMPLETE ${NONCE} 0 0`)).toBe(true);
+  });
+  test('tells rules, hints, task and files', () => {
+    for (const words of ['RULE', 'HINT', 'Add a flag to the parser', ...says])
+      expect(allText(request)).toContain(words);
+  });
+  test('has at most four cache marks', () => {
+    expect([...request.system, ...blocksOf(request)].filter((block) => block.cache_control).length).toBe(3);
+  });
+});
+
+describe('readBrief', () => {
+  test('takes a complete one without its marker', () => {
+    expect(readBrief(marked('Shared: x'))).toEqual({ outcome: 'complete', body: 'Shared: x' });
+  });
+  test.each([
+    ['cut by its budget', { ...marked('x'), stopReason: 'max_tokens' }, 'truncated'],
+    ['without a stop reason', { ...marked('x'), stopReason: null }, 'truncated'],
+    ['refused by the model', { ...marked('x'), stopReason: 'refusal' }, 'declined'],
+    ['without marker', answer('x'), 'unmarked'],
+    ['with the marker of another request', answer(`x\nEMEND-COMPLETE ${'f'.repeat(20)} 0 0`), 'unmarked'],
+    ['with text after the marker', answer(`x\nEMEND-COMPLETE ${NONCE} 0 0\nmore`), 'unmarked'],
+    ['empty', marked(''), 'unmarked'],
+  ] as const)('%s: %s', (_, given, outcome) => {
+    expect(readBrief(given).outcome).toBe(outcome);
+  });
+  test('cut at any byte: never complete', () => {
+    const whole = marked('- **Shared**: `run(x)`').text.trimEnd();
+    for (let at = 0; at < whole.length; at++)
+      expect(readBrief(answer(whole.slice(0, at))).outcome).not.toBe('complete');
+    expect(readBrief(answer(whole)).outcome).toBe('complete');
+  });
+  test('a marker is not asked for where the project says so', () => {
+    expect(readBrief(answer('x', { requireMarker: false }))).toEqual({ outcome: 'complete', body: 'x' });
+  });
+});
+
+describe('readPick', () => {
+  const files = ['src/a.ts', 'src/b.ts', 'src/c.ts'];
+  test.each([
+    ['an array', '["src/b.ts", "src/a.ts"]', ['src/b.ts', 'src/a.ts'], []],
+    ['in a fence with prose', 'These:\n```json\n["./src/b.ts"]\n```', ['src/b.ts'], []],
+    ['twice the same', '["src/a.ts","./src/a.ts"]', ['src/a.ts'], []],
+    ['more than may be', '["src/a.ts","src/b.ts","src/c.ts"]', ['src/a.ts', 'src/b.ts'], []],
+    [
+      'unlisted ones beside',
+      '["../../etc/passwd","src/a.ts","__proto__"]',
+      ['src/a.ts'],
+      ['../../etc/passwd', '__proto__'],
+    ],
+  ])('%s', (_, body, paths, ignored) => {
+    expect(readPick(marked(body), files, 2)).toEqual({ outcome: 'picked', paths, ignored });
+  });
+  test.each([
+    ['no JSON', 'src/a.ts', 'expected a JSON array'],
+    ['an object', '{"src/a.ts": 1}', 'expected a JSON array'],
+    ['numbers', '[1]', 'expected a JSON array'],
+    ['nested', '[["src/a.ts"]]', 'expected a JSON array'],
+    ['nothing', '[]', 'picked no file'],
+    ['only unlisted', '["/etc/passwd"]', '"/etc/passwd"'],
+  ])('%s is invalid', (_, body, says) => {
+    const read = readPick(marked(body), files, 2);
+    expect(read).toMatchObject({ outcome: 'invalid', message: expect.stringContaining(says) });
+  });
+  test('a cut answer is not used', () => {
+    expect(readPick(answer('["src/a.ts"]', { stopReason: 'max_tokens' }), files, 2).outcome).toBe('truncated');
+    expect(readPick(answer('["src/a.ts"]'), files, 2).outcome).toBe('unmarked');
+  });
+});
+
+test('a list that does not fit keeps the paths that share words with the task, in order', () => {
+  const files = [
+    ...Array.from({ length: 5000 }, (_, i) => `assets/picture-number-${i}.png`),
+    'src/flagParser.ts',
+    'src/parser.ts',
+  ];
+  const built = buildPickRequest({ ...common, inputBudget_tokens: 3000, files });
+  expect(built.listed.slice(-2)).toEqual(['src/flagParser.ts', 'src/parser.ts']);
+  expect(built.listed.length).toBeLessThan(1000);
+  expect(allText(built.request(NONCE))).toContain(`(${files.length - built.listed.length} more files are left out)`);
+});

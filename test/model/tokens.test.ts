@@ -1,0 +1,34 @@
+import { describe, expect, test } from '@jest/globals';
+import { estimateTokens, promptCut } from '../../src/model/tokens.js';
+
+test.each([
+  ['', 0],
+  ['abcd', 1],
+  ['abcde', 2],
+  ['éé', 1],
+  ['日本', 2],
+  ['😀', 1],
+  [' '.repeat(1000), 1],
+  ['ab'.repeat(1000), 500],
+])('%j weighs %i tokens', (text, wanted) => {
+  expect(estimateTokens(text)).toBe(wanted);
+});
+
+describe('promptCut', () => {
+  const usage = (input: number, cacheRead = 0, cacheWrite = 0) => ({
+    input_tokens: input,
+    output_tokens: 9,
+    cacheRead_tokens: cacheRead,
+    cacheWrite_tokens: cacheWrite,
+  });
+  test.each([
+    ['below half', 1000, usage(499), true],
+    ['half', 1000, usage(500), false],
+    ['most of it from the cache', 1000, usage(10, 400, 400), false],
+    ['cached parts count, and are too few', 1000, usage(10, 400, 80), true],
+    ['0 is not reported', 1000, usage(0), false],
+    ['absent', 1000, null, false],
+  ])('%s', (_, estimate, given, wanted) => {
+    expect(promptCut(estimate, given)).toBe(wanted);
+  });
+});

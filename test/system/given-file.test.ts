@@ -1,0 +1,125 @@
+/** What stands where a file should be: a named pipe, a socket, a device, a directory, too many bytes. Nothing waits for it. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdirSync, openSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { readTextFile } from '../../src/activities/step/snapshot.js';
+import { readConfig } from '../../src/cli/local/patch.js';
+import { readPolicy, notifyCommand } from '../../src/cli/headless/approve.js';
+import { readJobFile } from '../../src/workspace/documents/read-job.js';
+import { readScript } from '../../src/model/rehearsal/script.js';
+import { readPlan } from '../../src/workspace/documents/read-plan.js';
+import { ProblemError } from '../../src/shared/problems.js';
+import { look } from '../../src/workspace/apply/record.js';
+import { discoverTestCommand } from '../../src/workspace/commands/discover.js';
+import { eolForNewFile, inspectTarget, isIgnored } from '../../src/workspace/files/index.js';
+import { readGiven, readGivenSync } from '../../src/system/given-file.js';
+import { realSys } from '../../src/system/sys.js';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await realpath(await mkdtemp(join(tmpdir(), 'emend given-')));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const at = (path: string): string => {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  return join(dir, path);
+};
+const pipe = (path: string): string => {
+  execFileSync('mkfifo', [at(path)]);
+  return join(dir, path);
+};
+
+/** What it comes to within a moment; a pipe that somebody waits for is opened, so that the waiting ends with the test. */
+const said = async (work: () => unknown, pipes: readonly string[]): Promise<string> => {
+  const waited = new Promise<string>((resolve) => setTimeout(() => resolve('it waits'), 3_000).unref());
+  const done = (async () => JSON.stringify(await work()))().catch((error: unknown) =>
+    error instanceof ProblemError ? `${error.problem.code}: ${error.problem.message}` : String(error),
+  );
+  const first = await Promise.race([done, waited]);
+  for (const each of pipes) closeSync(openSync(each, constants.O_RDWR | constants.O_NONBLOCK));
+  return first;
+};
+
+describe('a named pipe in place of', () => {
+  const JOB = '---\ntarget_files: [a.txt]\n---\n# Do it\n';
+  const cases: Record<string, readonly [path: string, read: (path: string) => unknown]> = {
+    'a job': ['job.md', (path) => readJobFile({ jobPath: path, cwd: dir, workspace: dir })],
+    'a plan': ['plan.md', () => readPlan(dir, 'plan.md')],
+    'emend.yaml, read by the client': [
+      'emend.yaml',
+      () => {
+        writeFileSync(join(dir, 'job.md'), JOB);
+        writeFileSync(join(dir, 'a.txt'), 'a\n');
+        return readJobFile({ jobPath: 'job.md', cwd: dir, workspace: dir });
+      },
+    ],
+    'emend.yaml, read by the worker': ['emend.yaml', () => readTextFile(dir, 'emend.yaml')],
+    'emend.yaml, read by emend patch': ['emend.yaml', () => readConfig(dir)],
+    'package.json': ['package.json', () => discoverTestCommand(dir)],
+    'CLAUDE.md beside a plan': [
+      'CLAUDE.md',
+      () => {
+        writeFileSync(join(dir, 'plan.md'), '# Plan\n');
+        return readPlan(dir, 'plan.md');
+      },
+    ],
+    '.editorconfig': ['.editorconfig', () => eolForNewFile(dir, 'new.txt', [])],
+    '.gitignore': ['.gitignore', () => isIgnored(dir, ['a.txt'])],
+    'a policy': ['policy.yaml', (path) => readPolicy(path, dir)],
+    'the settings of a person': ['emend/config.yaml', () => notifyCommand({ env: { XDG_CONFIG_HOME: dir } })],
+    'a rehearsal script': ['script.yaml', (path) => readScript(path)],
+    'a target': ['a.txt', () => inspectTarget(dir, 'a.txt', null)],
+  };
+  test.each(Object.entries(cases))('%s is refused by name', async (_, [path, read]) => {
+    const made = pipe(path);
+    const what = await said(() => read(made), [made]);
+    expect(what).toContain(path);
+    expect(what).toMatch(/is a named pipe/);
+  });
+
+  test('a file beside a new one: it is left out', async () => {
+    const made = pipe('beside.txt');
+    expect(await said(() => eolForNewFile(dir, 'new.txt', ['beside.txt']), [made])).toBe('"\\n"');
+  });
+});
+
+test('sockets, devices and directories are named too, by both readers', async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(join(dir, 'socket'), resolve));
+  symlinkSync('/dev/zero', join(dir, 'zero'));
+  mkdirSync(join(dir, 'folder'));
+  pipe('pipe');
+  const kinds = { socket: 'a socket', zero: 'a device', folder: 'a directory', pipe: 'a named pipe' };
+  for (const [name, kind] of Object.entries(kinds)) {
+    const why = `target_not_a_file: ${join(dir, name)} is ${kind}, a file was expected`;
+    expect(await said(() => readGiven(join(dir, name)), [])).toBe(why);
+    expect(await said(() => readGivenSync(join(dir, name), 10), [])).toBe(why);
+  }
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('no more is read than is asked for, of a file that says how long it is and of one that does not', async () => {
+  writeFileSync(at('ten'), '0123456789');
+  expect(String(await readGiven(join(dir, 'ten'), 10))).toBe('0123456789');
+  expect(String(readGivenSync(join(dir, 'ten'), 10))).toBe('0123456789');
+  expect(String(await readGiven(join(dir, 'ten'), 4, 'cut'))).toBe('0123');
+  for (const read of [readGiven, readGivenSync])
+    expect(await said(() => read(join(dir, 'ten'), 9), [])).toMatch(
+      /^target_too_large: .*ten has more than the 9 bytes/,
+    );
+  // A file of the kernel's has the size 0.
+  expect((await readGiven('/proc/self/status')).length).toBeGreaterThan(100);
+  expect(await said(() => readGiven('/proc/self/status', 100), [])).toMatch(/^target_too_large/);
+});
+
+test('a target that has grown beyond every limit is not read into memory', async () => {
+  writeFileSync(at('huge'), '');
+  truncateSync(join(dir, 'huge'), 600 * 1024 * 1024);
+  expect(await look(realSys, join(dir, 'huge'))).toMatchObject({ kind: 'other' });
+  rmSync(join(dir, 'huge'));
+});

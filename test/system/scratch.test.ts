@@ -1,0 +1,127 @@
+/** What a killed commit leaves in TMPDIR goes with whoever comes next; what a live one works in stays. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { transpile } from '../support/transpile.js';
+import { isolateGit, Repo } from '../workspace/git-fixture.js';
+import { FOREIGN_SCRATCH_MS } from '../../src/system/scratch.js';
+
+isolateGit();
+let children: Record<'commit' | 'clear', ReturnType<typeof transpile>>;
+let repo: Repo;
+beforeAll(() => {
+  children = {
+    commit: transpile('scratch', 'test/workspace/scratch-child.ts'),
+    clear: transpile('scratch-clear', 'test/workspace/scratch-clear-child.ts'),
+  };
+});
+afterAll(() => {
+  children.commit.remove();
+  children.clear.remove();
+});
+beforeEach(async () => {
+  repo = await Repo.make();
+  await repo.write('f', '1\n');
+  await repo.commitAll();
+  await repo.write('f', '2\n');
+  mkdirSync(tmp());
+});
+afterEach(() => repo.remove());
+
+const inGit = (name: string): string => join(repo.dir, '.git', name);
+const tmp = (): string => inGit('tmp');
+const scratch = (): string[] => readdirSync(tmp()).filter((name) => name.startsWith('emend-'));
+const envOf = () => ({ ...process.env, NODE_OPTIONS: '', TMPDIR: tmp(), EMEND_HOME: inGit('home') });
+
+type Work = 'commit' | 'recover' | 'gc';
+const run = (work: Work): Promise<string> =>
+  new Promise((resolve, reject) => {
+    // Nobody listens there: what `emend recover` does without a server.
+    const env = { ...envOf(), TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const args = work === 'commit' ? [children.commit.path, repo.dir] : [children.clear.path, work];
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
+      if (stderr === '' && error === null) resolve(stdout);
+      else reject(new Error(`${work}: ${stderr}`, { cause: error }));
+    });
+  });
+
+interface Held {
+  readonly process: ChildProcess;
+  /** Ends the hook, and with it the commit where its process lives. */
+  readonly letGo: () => void;
+}
+/** A commit that stays in its pre-commit hook. */
+const heldCommit = async (): Promise<Held> => {
+  const mark = inGit('hook-pid');
+  const hook = inGit('hooks/pre-commit');
+  writeFileSync(hook, `#!/bin/sh\necho $$ > '${mark}'\nexec sleep 600\n`);
+  chmodSync(hook, 0o755);
+  const committing = spawn(process.execPath, [children.commit.path, repo.dir], { env: envOf(), stdio: 'ignore' });
+  const limit = Date.now() + 60_000;
+  while (!existsSync(mark) || !readFileSync(mark, 'utf8').endsWith('\n')) {
+    if (Date.now() > limit) throw new Error('the hook never ran');
+    await new Promise((go) => setTimeout(go, 10));
+  }
+  rmSync(hook);
+  const letGo = (): void => {
+    try {
+      process.kill(Number(readFileSync(mark, 'utf8')), 'SIGKILL');
+    } catch (error) {
+      // The hook's keeper was faster: it ends the hook once the commit's process is dead.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
+  return { process: committing, letGo };
+};
+const ended = (held: Held): Promise<unknown> => new Promise((resolve) => held.process.once('exit', resolve));
+
+test.each<[string, Work]>([
+  ['the next commit', 'commit'],
+  ['emend recover', 'recover'],
+  ['emend gc', 'gc'],
+])('SIGKILL in the middle of a commit: %s removes its directory', async (_who, work) => {
+  const held = await heldCommit();
+  const left = scratch();
+  expect(left).toHaveLength(1);
+  expect(readdirSync(join(tmp(), left[0] ?? ''))).toContain('index');
+  const gone = ended(held);
+  held.process.kill('SIGKILL');
+  await gone;
+  held.letGo();
+  expect(scratch()).toEqual(left);
+
+  expect(await run(work)).toBe(work === 'commit' ? 'committed' : '');
+  expect(scratch()).toEqual([]);
+  expect(await repo.line('rev-list', '--count', 'HEAD')).toBe(work === 'commit' ? '2' : '1');
+});
+
+test("a live commit's directory stays, a stranger's until it is a day old", async () => {
+  const stranger = join(tmp(), 'emend-commit.00000000.1.00000000.abcdef');
+  mkdirSync(stranger);
+  mkdirSync(join(tmp(), 'emend-commit-of-somebody'));
+  const held = await heldCommit();
+  const before = scratch();
+  expect(before).toHaveLength(3);
+  await run('gc');
+  expect(scratch()).toEqual(before);
+
+  const old = new Date(Date.now() - FOREIGN_SCRATCH_MS - 60_000);
+  utimesSync(stranger, old, old);
+  await run('gc');
+  expect(existsSync(stranger)).toBe(false);
+  expect(scratch()).toHaveLength(2);
+  const over = ended(held);
+  held.letGo();
+  await over;
+  expect(scratch()).toEqual(['emend-commit-of-somebody']);
+});

@@ -1,0 +1,81 @@
+/** At most so many at once, in order, and with a time limit that begins at the turn. Real processes, counted by what they leave. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { withTimeLimit, createTurns, eachInTurn, NoTurn } from '../../src/system/turns.js';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'emend-turns-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const ask = { wait_ms: 10_000, work_ms: 0 };
+
+test('no more at once than there are turns, first come first served; a failure gives its turn on', async () => {
+  const turns = createTurns(2, 'tests');
+  let atWork = 0;
+  let most = 0;
+  const begun: number[] = [];
+  const work = (n: number) => async () => {
+    begun.push(n);
+    most = Math.max(most, ++atWork);
+    await sleep(5);
+    atWork -= 1;
+    if (n % 3 === 0) throw new Error(`no ${n}`);
+    return n;
+  };
+  const ends = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => turns(ask, work(n))));
+  expect(most).toBe(2);
+  expect(begun).toEqual(Array.from({ length: 20 }, (_, n) => n));
+  expect(ends.map(({ status }) => status)).toEqual(begun.map((n) => (n % 3 === 0 ? 'rejected' : 'fulfilled')));
+});
+
+test('a turn that does not come in time is `busy`, and an abort ends the wait; neither takes a turn away', async () => {
+  const turns = createTurns(1, 'Commands');
+  let end = (): void => undefined;
+  const first = turns(ask, () => new Promise<void>((resolve) => (end = resolve)));
+  const refused = await turns({ wait_ms: 30, work_ms: 0 }, () => Promise.resolve()).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(NoTurn);
+  expect(refused).toMatchObject({
+    problem: { code: 'busy', message: expect.stringMatching(/^Commands are at work 1/) },
+  });
+  const stop = new AbortController();
+  const stopped = turns({ ...ask, signal: stop.signal }, () => Promise.resolve());
+  stop.abort(new Error('stopped'));
+  await expect(stopped).rejects.toThrow('stopped');
+  const last = turns(ask, () => Promise.resolve('last'));
+  end();
+  await first;
+  expect(await last).toBe('last');
+  expect(await turns(ask, () => Promise.resolve('free'))).toBe('free');
+});
+
+test("in an activity a turn is waited for only so long that the work's own limit ends before it", async () => {
+  const turns = createTurns(1, 'Commands');
+  let end = (): void => undefined;
+  const first = turns(ask, () => new Promise<void>((resolve) => (end = resolve)));
+  const begun = performance.now();
+  const late = withTimeLimit(60_000, () => turns({ wait_ms: 600_000, work_ms: 59_500 }, () => Promise.resolve()));
+  await expect(late).rejects.toThrow(NoTurn);
+  expect(performance.now() - begun).toBeLessThan(5_000);
+  end();
+  await first;
+});
+
+test('many items, of which one fails: what has not begun is not begun', async () => {
+  const begun: number[] = [];
+  const items = Array.from({ length: 100 }, (_, n) => n);
+  const work = async (n: number): Promise<number> => {
+    begun.push(n);
+    await sleep(1);
+    if (n === 5) throw new Error('five');
+    return 2 * n;
+  };
+  await expect(eachInTurn(items, work)).rejects.toThrow('five');
+  await sleep(20);
+  expect(begun.length).toBeLessThanOrEqual(6 + availableParallelism());
+  expect(await eachInTurn([1, 2, 3], work)).toEqual([2, 4, 6]);
+});

@@ -1,0 +1,71 @@
+/** An activity that failed for good, in the words of a decision point: what Temporal raises -> reason. */
+import { expect, test } from '@jest/globals';
+import { type TimeoutType, ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
+import { ACTIVITIES, type ActivityName } from '../../../src/shared/activities.js';
+import { failureOf, refuseUpdate } from '../../../src/workflows/frame/failures.js';
+
+const failed = (cause: Error): ActivityFailure =>
+  new ActivityFailure('activity failed', 'activity', 'id', RetryState.MAXIMUM_ATTEMPTS_REACHED, 'worker', cause);
+const timeout = (type: TimeoutType): ActivityFailure => failed(new TimeoutFailure('timed out', undefined, type));
+const application = (type: string | undefined, message = 'it broke'): ActivityFailure =>
+  failed(ApplicationFailure.create({ message, ...(type === undefined ? {} : { type }) }));
+
+test.each<[string, unknown, ActivityName, string, RegExp]>([
+  ['a host that takes no work', timeout('SCHEDULE_TO_START'), 'apply', 'workspace_unreachable', /start its worker/],
+  [
+    'no worker for model calls',
+    timeout('SCHEDULE_TO_START'),
+    'propose',
+    'model_unavailable',
+    /no worker takes model calls/,
+  ],
+  ['a host activity out of time', timeout('START_TO_CLOSE'), 'seal', 'engine_failed', /START_TO_CLOSE/],
+  ['a host activity without heartbeats', timeout('HEARTBEAT'), 'verify', 'engine_failed', /HEARTBEAT/],
+  ['a model call out of time', timeout('SCHEDULE_TO_CLOSE'), 'propose', 'model_unavailable', /SCHEDULE_TO_CLOSE/],
+  ['a blob that is gone', application('blob_lost'), 'seal', 'blob_lost', /it broke/],
+  ['a blob that is gone, at the model', application('blob_lost'), 'propose', 'blob_lost', /it broke/],
+  [
+    'no API key',
+    application('no_api_key', 'set ANTHROPIC_API_KEY'),
+    'propose',
+    'model_unavailable',
+    /ANTHROPIC_API_KEY/,
+  ],
+  ['a model server that refuses', application('model_rejected'), 'brief', 'model_unavailable', /it broke/],
+  ['a full disk', application('disk'), 'apply', 'engine_failed', /it broke/],
+  ['a full disk, at the model', application('disk'), 'propose', 'engine_failed', /it broke/],
+  ['a problem code that is a word of every object', application('constructor'), 'seal', 'engine_failed', /it broke/],
+  ['an unknown type at the model', application('Error'), 'pick', 'model_unavailable', /it broke/],
+  ['no type', application(undefined), 'commit', 'engine_failed', /it broke/],
+  ['a bug in the workflow', new Error('no proposal yet'), 'apply', 'engine_failed', /no proposal yet/],
+  ['a value that is no error', 'x', 'apply', 'engine_failed', /failed/],
+])('%s', (_, error, activity, reason, message) => {
+  const failure = failureOf(error, activity);
+  expect(failure.reason).toBe(reason);
+  expect(failure.message).toMatch(message);
+});
+
+test('a time-out of any activity is told in a sentence of its own, with a reason by what it calls', () => {
+  const asksModel = /^(pick|brief|propose|scorePhase|debugPhase|proposeReplan)$/;
+  expect(new Set(Object.values(ACTIVITIES).map(({ work }) => work)).size).toBe(Object.keys(ACTIVITIES).length);
+  for (const [activity, { role, work }] of Object.entries(ACTIVITIES)) {
+    const failed = (type: TimeoutType) => failureOf(timeout(type), activity as ActivityName);
+    const wanted = asksModel.test(activity) ? 'model_unavailable' : 'engine_failed';
+    for (const type of ['START_TO_CLOSE', 'SCHEDULE_TO_CLOSE', 'HEARTBEAT'] as const) {
+      const { reason, message } = failed(type);
+      expect({ activity, reason }).toEqual({ activity, reason: wanted });
+      expect(message).toContain(`${work} timed out: `);
+      expect(message).toContain(type);
+    }
+    const { reason, message } = failed('SCHEDULE_TO_START');
+    expect({ activity, reason }).toEqual({
+      activity,
+      reason: role === 'model' ? 'model_unavailable' : 'workspace_unreachable',
+    });
+    expect(message).toMatch(work);
+  }
+});
+
+test('a refused update is not tried again', () => {
+  expect(refuseUpdate('no')).toMatchObject({ type: 'answer_not_accepted', nonRetryable: true, message: 'no' });
+});

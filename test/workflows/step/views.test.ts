@@ -1,0 +1,208 @@
+/** What a person reads: details in the Temporal UI, status, ledger and events. */
+import { describe, expect, test } from '@jest/globals';
+import { type PauseReason, ANSWERS_BY_REASON } from '../../../src/shared/decisions.js';
+import { readShortSignal } from '../../../src/workflows/frame/read-signal.js';
+import { detailsOf, ledgerOf, statusOf } from '../../../src/workflows/step/views.js';
+import { eventsOf } from '../../../src/workflows/frame/details.js';
+import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
+import { sampled } from '../../support/seeded.js';
+import type { Wanted } from '../../shared/world.js';
+
+const SHORT = ['approve', 'skip', 'retry', 'abort'] as const;
+const paused = (reason: PauseReason, files: readonly string[] = ['a.ts'], message = 'why'): StepDriver => {
+  const driver = play({ files });
+  driver.say(['revise', { note: 'again' }]);
+  driver.fold({
+    type: 'paused',
+    pause: { reason, message, files: files.map((path) => ({ path, reason, message })), subject: null },
+  });
+  return driver;
+};
+
+describe('details', () => {
+  test.each(Object.keys(ANSWERS_BY_REASON) as PauseReason[])(
+    '%s: the JSON to paste for every signal that is accepted, and it counts',
+    (reason) => {
+      const { state } = paused(reason);
+      const details = detailsOf(state);
+      const accepted = SHORT.filter((answer) => state.decision?.accepts.includes(answer));
+      const offered = [...details.matchAll(/^- `(\w+)` `(\{.*?\})`/gm)];
+      expect(offered.map(([, name]) => name).sort()).toEqual([...accepted].sort());
+      for (const [, name, body] of offered) {
+        const reading = readShortSignal(state, name as (typeof SHORT)[number], JSON.parse(body ?? ''));
+        expect(reading).toMatchObject({ kind: 'request', request: { decision: state.decision?.id, answer: name } });
+      }
+      for (const answer of state.decision?.accepts ?? [])
+        expect(details).toContain(`emend decide feedc0de ${answer} --decision ${state.decision?.id ?? ''}\``);
+      expect(details).toContain(reason);
+    },
+  );
+
+  const CHARACTERS = [
+    ['ASCII', 'x'],
+    ['three bytes a character', '界'],
+    ['four bytes a character', '🦔'],
+  ] as const;
+  test.each(sampled('characters', CHARACTERS, 1))(
+    '1,000 files with long paths and reasons, %s: bounded in bytes, and what to paste is there',
+    (_, character) => {
+      const files = Array.from({ length: 1000 }, (__, index) => `${character.repeat(400)}${index}.ts`);
+      const driver = paused('declined', files, character.repeat(900));
+      const details = detailsOf(driver.state);
+      expect(Buffer.byteLength(details)).toBeLessThan(20_000);
+      for (const answer of ['skip', 'retry', 'abort'])
+        expect(details).toContain(`- \`${answer}\` \`{"decision": "${driver.state.decision?.id ?? ''}"}\``);
+      expect(details).not.toContain('\uFFFD');
+    },
+  );
+
+  const HOSTILE = [
+    '[click](https://evil.example)',
+    '![img](https://evil.example/p.png)',
+    '<img src=x onerror=alert(1)>',
+    'a`b`c',
+    '``` x',
+    'a|b|c',
+    'line\n# heading',
+    'line\r\n- [x] item',
+    'back\\`slash',
+    '**bold** _it_ https://evil.example',
+    'a\u202Etxt.exe',
+    'a\u2028# b',
+    '\u0007bell\u001b[31m',
+  ];
+  test.each(HOSTILE)('%j as path, reason, message and signal is text, not markup', (text) => {
+    const driver = paused('declined', ['a.ts', text], text);
+    driver.fold({ type: 'ignored', what: text, why: text });
+    const plain = detailsOf(paused('declined', ['a.ts', 'b.ts'], 'why').state).split('\n');
+    const lines = detailsOf(driver.state).split('\n');
+    // Nothing of theirs makes a line of its own (two are ours: what did not count).
+    expect(lines.filter((line) => line !== '').length).toBe(plain.filter((line) => line !== '').length + 2);
+    for (const line of lines) {
+      // Outside code spans there are only our own words.
+      const outside = line.replace(/`[^`]*`/g, '');
+      expect(outside).not.toContain('`');
+      expect(outside).not.toMatch(/evil|onerror|bold|heading|item|bell|slash/);
+      expect(line).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/u);
+      if (line.startsWith('|')) expect(line.match(/\|/g)).toHaveLength(5);
+    }
+  });
+
+  test('a path that is under way is text as well', () => {
+    const driver = new StepDriver({ files: ['<b>x</b>', 'b.ts'] }, () => undefined);
+    driver.step();
+    const [chunk] = driver.chunks();
+    driver.fold({ type: 'chunk_started', chunk: chunk! });
+    expect(detailsOf(driver.state).split('\n')[0]).toBe('**`file 1/2: <b>x</b>`**');
+  });
+});
+
+describe('status', () => {
+  const words = {
+    apply: ['busy', 'base_changed:b.ts'],
+    verify: ['fail:x'],
+    preflight: ['pick'],
+    pick: ['picked:a.ts,b.ts'],
+  } satisfies Words;
+  const LONG: Wanted & { decisions: Saying[] } = {
+    files: ['a.ts', 'b.ts'],
+    ready: { test: { commands: ['npm test', 'npm run lint'], found: null }, briefWanted: true },
+    decisions: ['approve', 'rebase', 'approve', 'skip'],
+  };
+
+  test('says in words what each stage does', () => {
+    const driver = new StepDriver(LONG, inOrder(words));
+    const decisions = [...LONG.decisions];
+    const said = new Set<string>();
+    for (let count = 0; count < 100 && driver.next() !== 'finish'; count += 1) {
+      said.add(statusOf(driver.state).doing);
+      if (driver.next() !== 'await_decision') driver.step();
+      else driver.say(decisions.shift() ?? 'abort');
+    }
+    said.add(statusOf(driver.state).doing);
+    expect([...said].sort()).toEqual(
+      [
+        'looking at the files',
+        'asking which files to edit',
+        'writing a brief for all files',
+        'choosing the next file',
+        'sealing the proposal',
+        'proposal ready',
+        'waiting for a decision: approval',
+        'waiting for a decision: conflict',
+        'applying',
+        'waiting for another step to leave the workspace',
+        'carrying the proposal over to the files as they are now',
+        'running npm test && npm run lint',
+        'rolling back',
+        'skipped',
+      ].sort(),
+    );
+  });
+
+  test.each<[string, readonly Saying[], string, string]>([
+    ['waiting', [], 'waiting', 'approval'],
+    ['done', ['approve'], 'done', ''],
+    ['done without a change', ['skip'], 'done', ''],
+    ['aborted', ['abort'], 'aborted', ''],
+  ])('%s', (_, decisions, state, reason) => {
+    const status = statusOf(play({ decisions }).state);
+    expect(status.state).toBe(state);
+    expect(status.decision?.reason ?? '').toBe(reason);
+    expect(status.result === null).toBe(state === 'waiting');
+  });
+
+  test('refused is failed, and says why', () => {
+    const { state } = play({ words: { preflight: ['refused'] } });
+    expect(statusOf(state)).toMatchObject({
+      state: 'failed',
+      result: { outcome: 'refused', problem: { code: 'target_missing' } },
+    });
+  });
+
+  test('the ledger tells each file: status, attempts, reason, verdict', () => {
+    const failed = play({ files: ['a.ts', 'b.ts'], words: { propose: { 'b.ts': ['invalid', 'declined'] } } });
+    expect(ledgerOf(failed.state)).toMatchObject([
+      { path: 'a.ts', status: 'done', attempts: 0, reason: null, verdict: null },
+      { path: 'b.ts', status: 'failed', attempts: 1, reason: 'declined: declined (b.ts)' },
+    ]);
+    const approved = play({ files: ['a.ts'], decisions: ['approve'] });
+    expect(ledgerOf(approved.state)).toMatchObject([{ status: 'done', verdict: 'approve' }]);
+  });
+
+  test('the ledger of one call for all tells the rung it is on', () => {
+    const driver = play({ words: { propose: ['truncated>budget:32768', 'invalid', 'declined'] } });
+    expect(ledgerOf(driver.state)).toMatchObject([{ attempts: 1, outputBudget_tokens: 32_768 }]);
+  });
+});
+
+describe('events', () => {
+  const { state } = play({ files: ['a.ts', 'b.ts'], decisions: ['approve'] });
+  const all = eventsOf(state, undefined);
+
+  test('page by page is all of them, each once, in order', () => {
+    const paged: number[] = [];
+    for (let after = 0; ;) {
+      const page = eventsOf(state, { after, limit: 4 });
+      if (page.length === 0) break;
+      expect(page.length).toBeLessThanOrEqual(4);
+      paged.push(...page.map((event) => event.seq));
+      after = page.at(-1)?.seq ?? 0;
+    }
+    expect(paged).toEqual(all.map((event) => event.seq));
+    expect(paged).toEqual(Array.from({ length: state.nextSeq - 1 }, (_, index) => index + 1));
+  });
+
+  test.each<[string, unknown, number]>([
+    ['nothing', undefined, all.length],
+    ['null', null, all.length],
+    ['a text', 'x', all.length],
+    ['texts in it', { after: '3', limit: 'x' }, all.length],
+    ['no numbers', { after: Number.NaN, limit: Number.NaN }, all.length],
+    ['a limit of nothing', { limit: 0 }, 1],
+    ['a negative limit', { limit: -5 }, 1],
+    ['after the last', { after: all.length }, 0],
+  ])('%s', (_, query, count) => {
+    expect(eventsOf(state, query as undefined)).toHaveLength(count);
+  });
+});

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+import { discoverTestCommand } from '../../../src/workspace/commands/discover.js';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'emend-discover-'));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+const manifest = (test?: unknown): string => JSON.stringify({ scripts: { test, build: 'tsc' } });
+const NPM_DEFAULT = 'echo "Error: no test specified" && exit 1';
+
+const CASES: [string, Record<string, string>, string | null, string?][] = [
+  ['nothing', {}, null],
+  ['an npm script', { 'package.json': manifest('jest') }, 'npm test', 'package.json'],
+  ['with pnpm', { 'package.json': manifest('jest'), 'pnpm-lock.yaml': '' }, 'pnpm test', 'package.json'],
+  ['with yarn', { 'package.json': manifest('jest'), 'yarn.lock': '' }, 'yarn test', 'package.json'],
+  ["npm's default is none", { 'package.json': manifest(NPM_DEFAULT) }, null],
+  [
+    "npm's default beside a Makefile",
+    { 'package.json': manifest(NPM_DEFAULT), Makefile: 'test: all\n\t./t\n' },
+    'make test',
+    'Makefile',
+  ],
+  ['a script of another type', { 'package.json': manifest(7) }, null],
+  ['no script', { 'package.json': manifest() }, null],
+  ['a package.json that is no JSON', { 'package.json': '{' }, null],
+  ['a package.json that is null', { 'package.json': 'null' }, null],
+  ['pytest.ini', { 'pytest.ini': '' }, 'python3 -m pytest', 'pytest.ini'],
+  [
+    'pyproject',
+    { 'pyproject.toml': '[project]\nname = "x"\n[tool.pytest.ini_options]\n' },
+    'python3 -m pytest',
+    'pyproject.toml',
+  ],
+  ['a pyproject without pytest', { 'pyproject.toml': '[project]\nname = "x"\n' }, null],
+  ['conftest', { 'tests/conftest.py': '' }, 'python3 -m pytest', 'tests/conftest.py'],
+  ['make', { Makefile: 'all:\n\ttrue\ntest:\n\ttrue\n' }, 'make test', 'Makefile'],
+  ['make, a variable', { Makefile: 'test := 1\ntest::=2\ntests: all\n' }, null],
+  ['make looks at makefile first', { makefile: 'all:\n', Makefile: 'test:\n' }, null],
+  ['go', { 'go.mod': 'module x\n' }, 'go test ./...', 'go.mod'],
+  ['cargo', { 'Cargo.toml': '[package]\n' }, 'cargo test', 'Cargo.toml'],
+  [
+    'the first of several',
+    { 'Cargo.toml': '', 'go.mod': '', 'package.json': manifest('jest') },
+    'npm test',
+    'package.json',
+  ],
+];
+
+test.each(CASES.map(([name, files, command, path = '']) => ({ name, files, command, path })))(
+  '$name',
+  async ({ files, command, path }) => {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(dir, name)), { recursive: true });
+      await writeFile(join(dir, name), text);
+    }
+    const sha256 = createHash('sha256')
+      .update(files[path] ?? '')
+      .digest('hex');
+    expect(await discoverTestCommand(dir)).toEqual(
+      command === null ? null : { command, definedBy: [{ path, sha256 }] },
+    );
+  },
+);

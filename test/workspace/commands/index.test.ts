@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+
+import {
+  redact,
+  runCommand,
+  withoutSecrets,
+  type CommandOutcome,
+  type CommandRequest,
+} from '../../../src/workspace/commands/index.js';
+import { alive } from '../../support/alive.js';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'emend run-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const run = (command: string, more: Partial<CommandRequest> = {}): Promise<CommandOutcome> =>
+  runCommand({ command, cwd: dir, timeout_s: 30, maxOutput_bytes: 100_000, killGrace_ms: 200, ...more });
+
+/** Waits for a fact that must come; the test's own time limit is the bound. */
+const until = async (fact: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await fact())) await new Promise((go) => setTimeout(go, 20));
+};
+const pidIn = async (file: string): Promise<number> => {
+  const text = (): Promise<string> => readFile(join(dir, file), 'utf8').catch(() => '');
+  await until(async () => /^\d+\n$/.test(await text()));
+  return Number(await text());
+};
+
+describe('how a command ends', () => {
+  test('exit code, both streams, working directory, no input', async () => {
+    expect(await run('pwd; echo err >&2; cat; exit 3')).toMatchObject({
+      exit: 3,
+      signal: null,
+      timedOut: false,
+      aborted: false,
+      output: `${dir}\nerr\n`,
+      cut_bytes: 0,
+    });
+  });
+
+  test('a signal; a shell word that is not there; a directory that is not there', async () => {
+    expect(await run('kill -s KILL $$')).toMatchObject({ exit: null, signal: 'SIGKILL' });
+    expect(await run('no-such-command-here')).toMatchObject({ exit: 127 });
+    const nowhere = await run('true', { cwd: join(dir, 'nowhere') });
+    expect(nowhere).toMatchObject({ exit: 127 });
+    expect(nowhere.output).toContain('nowhere');
+  });
+
+  test('a long output keeps its head and its tail and says how much was cut', async () => {
+    const ran = await run('echo first; yes x | head -c 500000; echo; echo last', { maxOutput_bytes: 2_000 });
+    expect(ran.output.startsWith('first\n')).toBe(true);
+    expect(ran.output.endsWith('\nlast\n')).toBe(true);
+    expect(ran.cut_bytes).toBe(6 + 500_000 + 1 + 5 - 2_000);
+    expect(ran.output).toContain(`[... ${ran.cut_bytes} bytes cut ...]`);
+    expect(ran.output.length).toBeLessThan(2_100);
+  });
+
+  test('beats come while it runs', async () => {
+    let beats = 0;
+    await run('while [ ! -e go ]; do sleep 0.02; done', {
+      beat_ms: 5,
+      onBeat: () => {
+        beats += 1;
+        if (beats === 3) void writeFile(join(dir, 'go'), '');
+      },
+    });
+    expect(beats).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('the group', () => {
+  const family = 'sh -c \'echo $$ > child; trap "" TERM; while :; do sleep 1; done\' & echo $$ > parent; wait';
+
+  test('at time-out every process of it is killed, also one that ignores SIGTERM', async () => {
+    const running = run(family, { timeout_s: 1 });
+    const [child, parent] = [await pidIn('child'), await pidIn('parent')];
+    expect(alive(child)).toBe(true);
+    expect(await running).toMatchObject({ timedOut: true, aborted: false, exit: null });
+    await until(() => !alive(child) && !alive(parent));
+  });
+
+  test('at abort too; aborted before the start, nothing runs', async () => {
+    const abort = new AbortController();
+    const running = run(family, { signal: abort.signal });
+    const [child, parent] = [await pidIn('child'), await pidIn('parent')];
+    abort.abort();
+    expect(await running).toMatchObject({ aborted: true, timedOut: false });
+    await until(() => !alive(child) && !alive(parent));
+    expect(await run('touch ran', { signal: abort.signal })).toMatchObject({ aborted: true });
+    await expect(readFile(join(dir, 'ran'))).rejects.toThrow('ENOENT');
+  });
+
+  test('what a command leaves behind when it ends is killed, and does not hold the result up', async () => {
+    const ran = await run("sh -c 'echo $$ > left; sleep 1000' & while [ ! -s left ]; do sleep 0.02; done; echo done");
+    expect(ran).toMatchObject({ exit: 0, output: 'done\n' });
+    const left = await pidIn('left');
+    await until(() => !alive(left));
+  });
+
+  test('it does not outlive the process that started it, killed with SIGKILL', async () => {
+    const built = pathToFileURL(join(process.cwd(), 'dist/src/workspace/commands/index.js')).href;
+    const request = { command: family, cwd: dir, timeout_s: 600, maxOutput_bytes: 1000 };
+    const source = `import { runCommand } from '${built}'; await runCommand(${JSON.stringify(request)});`;
+    const worker = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+      stdio: 'ignore',
+      env: { PATH: process.env.PATH },
+    });
+    const [child, parent] = [await pidIn('child'), await pidIn('parent')];
+    expect(alive(child)).toBe(true);
+    worker.kill('SIGKILL');
+    await until(() => !alive(child) && !alive(parent));
+  });
+});
+
+describe('secrets', () => {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: '/home/x',
+    ANTHROPIC_API_KEY: 'sk-ant-12345678',
+    ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
+    OPENAI_API_KEY: 'sk-open-12345678',
+    GITHUB_TOKEN: 'ghp_12345678',
+    DB_PASSWORD: 'hunter2hunter2',
+    MY_SECRET_THING: 'x'.repeat(20),
+    'npm_config_//registry/:_authToken': 'npm_12345678',
+    TEMPORAL_ADDRESS: 'localhost:7233',
+    EMEND_HOME: '/state/emend',
+    TOKENIZER: 'bpe',
+    KEYBOARD: 'us',
+    undefinedOne: undefined,
+  };
+
+  test('a command sees what is not secret and not ours', async () => {
+    expect(Object.keys(withoutSecrets(env)).sort()).toEqual(['HOME', 'KEYBOARD', 'PATH', 'TOKENIZER']);
+    const seen = (await run('env', { env })).output;
+    expect(seen).toContain('TOKENIZER=bpe\n');
+    for (const name of ['ANTHROPIC', 'OPENAI', 'GITHUB', 'DB_', 'MY_', 'npm_config', 'TEMPORAL', 'EMEND'])
+      expect(seen).not.toContain(name);
+  });
+
+  test("kept output holds no secret value, wherever the command got it; settings' values are no secrets", async () => {
+    await writeFile(join(dir, '.env'), 'sk-ant-12345678 ghp_12345678\n');
+    expect((await run('cat .env; echo localhost:7233', { env })).output).toBe(
+      '[redacted] [redacted]\nlocalhost:7233\n',
+    );
+    expect(redact('a short one stays: 1', { A_TOKEN: '1' })).toBe('a short one stays: 1');
+    expect(redact('longest first: abcdefgh', { A_TOKEN: 'abcdef', B_TOKEN: 'abcdefgh' })).toBe(
+      'longest first: [redacted]',
+    );
+  });
+});
+
+test('a working directory that is a link, with a blank in its name', async () => {
+  await symlink(dir, `${dir} link`);
+  expect((await run('pwd -P', { cwd: `${dir} link` })).output).toBe(`${dir}\n`);
+  await rm(`${dir} link`);
+});

@@ -1,0 +1,336 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+
+import {
+  dirtyPaths,
+  eolForNewFile,
+  inspectTarget,
+  isIgnored,
+  listWorkspaceFiles,
+  looksSecret,
+} from '../../../src/workspace/files/index.js';
+import { isolateGit, Repo } from '../git-fixture.js';
+
+isolateGit();
+
+let plain: string;
+let repo: Repo;
+beforeEach(async () => {
+  plain = await realpath(await mkdtemp(join(tmpdir(), 'emend files-')));
+  repo = await Repo.make();
+});
+afterEach(async () => {
+  await rm(plain, { recursive: true, force: true });
+  await repo.remove();
+});
+const write = async (path: string, content = ''): Promise<void> => {
+  await mkdir(dirname(join(plain, path)), { recursive: true });
+  await writeFile(join(plain, path), content);
+};
+const TREE: readonly (readonly [string, string?])[] = [
+  ['a.txt'],
+  ['-dash "q" ü.txt'],
+  ['build/out.js'],
+  ['build/keep.js'],
+  ['sub/.gitignore', '*.gen\n!keep.gen\n/only-here\n'],
+  ['sub/x.gen'],
+  ['sub/keep.gen'],
+  ['sub/only-here'],
+  ['sub/deep/only-here'],
+  ['y.gen'],
+  ['.gitignore', 'build/\n*.log\n'],
+  ['x.log'],
+];
+const LISTED = [
+  '-dash "q" ü.txt',
+  '.gitignore',
+  'a.txt',
+  'sub/.gitignore',
+  'sub/deep/only-here',
+  'sub/keep.gen',
+  'y.gen',
+];
+const IGNORED = ['build/out.js', 'sub/only-here', 'sub/x.gen', 'x.log'];
+
+describe('listing and ignoring say the same with git and without', () => {
+  test('with git', async () => {
+    for (const [path, content] of TREE) await repo.write(path, content ?? '');
+    expect(await listWorkspaceFiles(repo.dir)).toEqual({ files: LISTED, complete: true });
+    expect([...(await isIgnored(repo.dir, [...LISTED, ...IGNORED]))].sort()).toEqual(IGNORED);
+    const below = await listWorkspaceFiles(join(repo.dir, 'sub'));
+    expect(below.files).toEqual(['.gitignore', 'deep/only-here', 'keep.gen']);
+    expect([...(await isIgnored(join(repo.dir, 'sub'), ['x.gen', 'keep.gen']))]).toEqual(['x.gen']);
+  });
+
+  test('without git', async () => {
+    for (const [path, content] of TREE) await write(path, content);
+    await write('node_modules/p/index.js');
+    await write('.git/config-of-nothing');
+    await rm(join(plain, '.git'), { recursive: true });
+    expect(await listWorkspaceFiles(plain)).toEqual({ files: LISTED, complete: true });
+    expect([...(await isIgnored(plain, [...LISTED, ...IGNORED]))].sort()).toEqual(IGNORED);
+    expect(await listWorkspaceFiles(plain, 3)).toMatchObject({ complete: false });
+    expect((await listWorkspaceFiles(plain, 3)).files).toHaveLength(3);
+  });
+
+  test('git: tracked files count though ignored, deleted ones do not, submodules and other repositories are no files', async () => {
+    await repo.write('tracked.log', 'x');
+    await repo.write('gone', 'x');
+    await repo.write('plain', 'x');
+    await repo.commitAll();
+    await repo.write('.gitignore', '*.log\n');
+    await rm(join(repo.dir, 'gone'));
+    await Repo.make({
+      dir: await mkdir(join(repo.dir, 'inner'), { recursive: true }).then(() => join(repo.dir, 'inner')),
+    });
+    const head = await repo.line('rev-parse', 'HEAD');
+    await repo.git('update-index', '--add', '--cacheinfo', `160000,${head},module`);
+    expect((await listWorkspaceFiles(repo.dir)).files).toEqual(['.gitignore', 'plain', 'tracked.log']);
+    expect([...(await isIgnored(repo.dir, ['tracked.log', 'other.log']))]).toEqual(['other.log']);
+  });
+
+  test('a path behind a link does not spoil the question', async () => {
+    await repo.write('.gitignore', '*.log\n');
+    await repo.write('d/f', '');
+    await repo.link('link', 'd');
+    expect([...(await isIgnored(repo.dir, ['link/f', 'x.log', ':x.log', ':(top)y.log', '*', 'ok']))]).toEqual([
+      'x.log',
+      ':x.log',
+      ':(top)y.log',
+    ]);
+  });
+});
+
+test.each([
+  ...[
+    '.env',
+    '.env.local',
+    'a/.env.production',
+    'prod.env',
+    '.envrc',
+    'server.pem',
+    'tls/KEY.KEY',
+    'id_rsa',
+    'id_ed25519',
+    '.npmrc',
+  ],
+  ...[
+    '.netrc',
+    '.pypirc',
+    'credentials',
+    'credentials.json',
+    'config/secrets.yml',
+    'client_secret.json',
+    'service-account-prod.json',
+  ],
+  ...['.ssh/config', '.aws/credentials', '.docker/config.json', '.git-credentials', 'x.p12', 'terraform.tfstate'],
+])('%s looks secret', (path) => {
+  expect(looksSecret(path)).toBe(true);
+});
+test.each([
+  ...[
+    '.env.example',
+    '.env.sample',
+    'a/.env.template',
+    '.env.dist',
+    'id_rsa.pub',
+    'credentials.ts',
+    'src/secrets.rs',
+    'environment.ts',
+  ],
+  ...['keys.ts', 'monkey', 'tokenizer.py', 'docs/secrets.md', 'config.json', '.npmignore', 'credentials.example.json'],
+])('%s does not', (path) => {
+  expect(looksSecret(path)).toBe(false);
+});
+
+describe('inspectTarget', () => {
+  const code = async (path: string, max: number | null = null): Promise<string> => {
+    const found = await inspectTarget(plain, path, max);
+    return found.ok ? 'ok' : found.problem.code;
+  };
+  const outside = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), 'emend-outside-')));
+
+  test('a file: its facts', async () => {
+    await write('a b/ü.txt', 'héllo');
+    await chmod(join(plain, 'a b/ü.txt'), 0o751);
+    const path = 'a b/ü.txt';
+    expect(await inspectTarget(plain, `./${path}`, 6)).toEqual({
+      ok: true,
+      value: { path, target: path, realPath: join(plain, path), bytes: 6, mode: 0o751, symlink: false },
+    });
+    expect(await code(path, 5)).toBe('target_too_large');
+  });
+
+  test('links inside: their target is what is edited', async () => {
+    await write('real/f', 'x');
+    await symlink('real', join(plain, 'dir'));
+    await symlink('dir/f', join(plain, 'file'));
+    for (const path of ['file', 'dir/f']) {
+      expect(await inspectTarget(plain, path, null)).toMatchObject({
+        ok: true,
+        value: { path, target: 'real/f', symlink: true },
+      });
+    }
+  });
+
+  test('a workspace that is itself reached through a link', async () => {
+    await write('f', 'x');
+    await symlink(plain, `${plain}-link`);
+    expect(await inspectTarget(`${plain}-link`, 'f', null)).toMatchObject({
+      ok: true,
+      value: { target: 'f', realPath: join(plain, 'f'), symlink: false },
+    });
+    await rm(`${plain}-link`);
+  });
+
+  test('nothing there; a file may be made, its directory lies inside', async () => {
+    await write('f');
+    await symlink('nothing', join(plain, 'dangling'));
+    for (const path of ['none', 'new/dir/none', 'f/below', 'dangling', 'n'.repeat(300)])
+      expect([path, await code(path)]).toEqual([path, 'target_missing']);
+  });
+
+  test('not a file', async () => {
+    await mkdir(join(plain, 'd'));
+    execFileSync('mkfifo', [join(plain, 'pipe')]);
+    await symlink('loop2', join(plain, 'loop1'));
+    await symlink('loop1', join(plain, 'loop2'));
+    await symlink('.', join(plain, 'self'));
+    for (const path of ['d', 'pipe', 'loop1', 'self'])
+      expect([path, await code(path)]).toEqual([path, 'target_not_a_file']);
+  });
+
+  test("outside, by its words, by a link, by a link above it, also where a new file would be; git's own files", async () => {
+    const other = await outside();
+    await writeFile(join(other, 'f'), 'x');
+    await symlink(join(other, 'f'), join(plain, 'out'));
+    await symlink(other, join(plain, 'outdir'));
+    await symlink('/dev/null', join(plain, 'null'));
+    await mkdir(join(plain, '.git'));
+    await writeFile(join(plain, '.git/config'), '');
+    await symlink('.git/config', join(plain, 'sly'));
+    const sibling = `${plain}x`;
+    await mkdir(sibling);
+    await writeFile(join(sibling, 'f'), '');
+    await symlink(`${sibling}/f`, join(plain, 'sibling'));
+    const paths = [
+      '../x',
+      '/etc/passwd',
+      'out',
+      'outdir/f',
+      'outdir/new',
+      'outdir/new/er',
+      'null',
+      '.git/config',
+      'sly',
+      'sibling',
+      'a/../../b',
+      '',
+    ];
+    for (const path of paths) expect([path, await code(path)]).toEqual([path, 'target_outside']);
+    await rm(other, { recursive: true });
+    await rm(sibling, { recursive: true });
+  });
+});
+
+describe('dirtyPaths', () => {
+  test('what is changed, staged, untracked, ignored, unmerged; clean and absent paths are not named', async () => {
+    for (const path of ['clean', 'changed', 'staged', 'both', 'gone', 'merge', 'p ü/"x"'])
+      await repo.write(path, '1\n');
+    await repo.write('.gitignore', 'ignored/\n');
+    await repo.commitAll();
+    await repo.git('checkout', '-q', '-b', 'side');
+    await repo.write('merge', 'side\n');
+    await repo.commitAll();
+    await repo.git('checkout', '-q', 'main');
+    await repo.write('merge', 'main\n');
+    await repo.commitAll();
+    await repo.git('merge', '-q', 'side').catch(() => '');
+    for (const path of ['changed', 'staged', 'both', 'p ü/"x"', 'new', 'ignored/f', 'dir/new'])
+      await repo.write(path, '2\n');
+    await repo.git('add', 'staged', 'both');
+    await repo.write('both', '3\n');
+    await rm(join(repo.dir, 'gone'));
+    const paths = [
+      'clean',
+      'absent',
+      'changed',
+      'staged',
+      'both',
+      'gone',
+      'merge',
+      'p ü/"x"',
+      'new',
+      'ignored/f',
+      'dir/new',
+    ];
+    const states = Object.fromEntries((await dirtyPaths(repo.dir, paths)).map(({ path, state }) => [path, state]));
+    expect(states).toEqual({
+      changed: 'changed',
+      staged: 'staged',
+      both: 'changed',
+      gone: 'changed',
+      merge: 'unmerged',
+      'p ü/"x"': 'changed',
+      new: 'untracked',
+      'ignored/f': 'ignored',
+      'dir/new': 'untracked',
+    });
+    expect(await dirtyPaths(join(repo.dir, 'p ü'), ['"x"'])).toEqual([{ path: '"x"', state: 'changed' }]);
+  });
+
+  test('outside git, and asked for nothing: none', async () => {
+    await write('f');
+    expect(await dirtyPaths(plain, ['f'])).toEqual([]);
+    expect(await dirtyPaths(repo.dir, [])).toEqual([]);
+  });
+});
+
+describe('eolForNewFile', () => {
+  test('.gitattributes, then .editorconfig, then siblings, then LF', async () => {
+    expect(await eolForNewFile(repo.dir, 'd/new.txt', [])).toBe('\n');
+    await repo.write('d/a.txt', 'x\r\ny\r\n');
+    await repo.write('d/b.md', 'x\ny\n');
+    await repo.write('e/c.txt', 'x\n');
+    const siblings = ['d/a.txt', 'd/b.md', 'e/c.txt', 'd'];
+    expect(await eolForNewFile(repo.dir, 'd/new.txt', siblings)).toBe('\r\n');
+    expect(await eolForNewFile(repo.dir, 'd/new.md', siblings)).toBe('\n');
+    expect(await eolForNewFile(repo.dir, 'new.txt', siblings)).toBe('\n');
+    await repo.write('.editorconfig', 'root = true\n[*.txt]\nend_of_line = lf\n');
+    expect(await eolForNewFile(repo.dir, 'd/new.txt', siblings)).toBe('\n');
+    await repo.write('.gitattributes', 'd/* eol=crlf\n*.sh text eol=lf\n');
+    expect(await eolForNewFile(repo.dir, 'd/new.txt', siblings)).toBe('\r\n');
+    expect(await eolForNewFile(repo.dir, 'd/text', siblings)).toBe('\r\n');
+    expect(await eolForNewFile(repo.dir, 'run.sh', siblings)).toBe('\n');
+  });
+
+  test.each<[string, string, string, '\n' | '\r\n']>([
+    ['a star stays in its directory', '[*.c]\nend_of_line=crlf', 'x/y/a.c', '\r\n'],
+    ['a glob with a slash is anchored', '[src/*.c]\nend_of_line=crlf', 'lib/src/a.c', '\n'],
+    ['two stars', '[src/**.c]\nend_of_line=crlf', 'src/x/a.c', '\r\n'],
+    ['choices', '[*.{bat,cmd}]\nend_of_line = CRLF ', 'a.cmd', '\r\n'],
+    ['one in braces is text', '[{a}.c]\nend_of_line=crlf', 'a.c', '\n'],
+    ['a range of numbers', '[f{1..3}]\nend_of_line=crlf', 'f2', '\r\n'],
+    ['a set', '[[!a-c]x]\nend_of_line=crlf', 'dx', '\r\n'],
+    ['the last section wins', '[*]\nend_of_line=crlf\n[*.c]\nend_of_line=lf', 'a.c', '\n'],
+    ['comments and unknown keys', '# c\n[*]\n; end_of_line=lf\nend_of_line=crlf\nindent=2', 'a', '\r\n'],
+    ['a broken glob is no match', '[a{b]\nend_of_line=crlf', 'a', '\n'],
+    ['cr is not written', '[*]\nend_of_line=cr', 'a', '\n'],
+  ])('.editorconfig: %s', async (_, text, path, eol) => {
+    await write('.editorconfig', text);
+    expect(await eolForNewFile(plain, path, [])).toBe(eol);
+  });
+
+  test('.editorconfig: the nearest file wins, root ends the search', async () => {
+    await write('.editorconfig', '[*]\nend_of_line=crlf');
+    await write('a/.editorconfig', '[*.md]\nend_of_line=lf');
+    await write('b/.editorconfig', 'root=true\n[*.md]\nindent=1');
+    expect(await eolForNewFile(plain, 'a/x.md', [])).toBe('\n');
+    expect(await eolForNewFile(plain, 'a/x.txt', [])).toBe('\r\n');
+    expect(await eolForNewFile(plain, 'b/x.txt', [])).toBe('\n');
+  });
+});
