@@ -155,8 +155,12 @@ const taskFailure = async (
     maximumPageSize,
   });
   const failed = (history?.events ?? []).find((event) => event.workflowTaskFailedEventAttributes != null);
-  return failed?.workflowTaskFailedEventAttributes?.failure?.message ?? null;
+  const message = failed?.workflowTaskFailedEventAttributes?.failure?.message ?? null;
+  return message !== null && OUT_OF_TIME.test(message) ? null : message;
 };
+
+/** Node's or the SDK's limit for one task: the machine was busy or stood still, and the next attempt can pass. */
+const OUT_OF_TIME = /^(?:Script execution timed out|\[TMPRL1101\])/;
 
 const startOptions = ({ workflowId, input, memo, summary, details }: StartRequest) => ({
   workflowId,

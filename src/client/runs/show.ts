@@ -1,4 +1,5 @@
 /** What a run says of itself: from its worker where one answers, else from the archive. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive } from './resolve.js';
@@ -14,6 +15,7 @@ import { noteClosed } from './close.js';
 import { withPaid } from '../archive/stats.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
+const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has patience with a busy machine.
 const EVENTS_PAGE = 500; // bound: Events of one page of `emend events`.
 
 export interface RunView {
@@ -38,7 +40,7 @@ export const refOf = ({ live }: ResolvedRun): RunRef | null =>
 export interface ShowOptions {
   /** False: status only, one action instead of three. */
   readonly full?: boolean;
-  /** How long a worker that polls may take to answer. */
+  /** How long a worker that polls may take to answer; until then a call that fails is made again. */
   readonly patience_ms?: number;
 }
 
@@ -119,26 +121,35 @@ export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: SealedProp
 type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
 type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
 
-/** Asks the run itself, where a worker answers. Looking for the worker first costs no action and no 30 s. */
+/**
+ * Asks the run itself, where a worker answers. Looking for the worker first costs no action and no 30 s. With `patience_ms`, a call that
+ * fails while a worker polls is made again until then: a machine at its limit answers late, or not every call.
+ */
 const askRun = async <T>(
   { runs, unreachable }: Emend,
   run: ResolvedRun,
   of: (ask: Ask) => Promise<T>,
-  patience_ms = SHOW_QUERY_MS,
+  patience_ms?: number,
 ): Promise<Asked<T>> => {
   const ref = refOf(run);
   if (runs === null) return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.' };
   if (ref === null || run.live === null) return { ok: false, why: 'The server does not know this run (any more).' };
-  try {
-    if (!(await runs.polled(run.live.queue)))
-      throw new ProblemError({ code: 'no_worker', message: `No worker polls the task queue ${run.live.queue}.` });
-    return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, patience_ms)) };
-  } catch (error) {
-    if (!(error instanceof ProblemError)) throw error;
-    const { message, next } = error.problem;
-    const stuck = error.problem.code === 'no_worker' ? await stuckOn(runs, ref) : null;
-    if (stuck !== null) return { ok: false, why: stuck };
-    return { ok: false, why: error.problem.code === 'version_unknown' && next ? `${message} ${next}` : message };
+  const until_ms = performance.now() + (patience_ms ?? 0);
+  for (;;) {
+    const left_ms = until_ms - performance.now();
+    try {
+      if (!(await runs.polled(run.live.queue)))
+        return { ok: false, why: `No worker polls the task queue ${run.live.queue}.` };
+      const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
+      return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, timeout_ms)) };
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      const { code, message, next } = error.problem;
+      if (code === 'version_unknown') return { ok: false, why: next === undefined ? message : `${message} ${next}` };
+      const stuck = code === 'no_worker' ? await stuckOn(runs, ref) : null;
+      if (stuck !== null || left_ms < ASK_AGAIN_MS) return { ok: false, why: stuck ?? message };
+      await sleep(ASK_AGAIN_MS);
+    }
   }
 };
 

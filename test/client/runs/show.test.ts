@@ -3,6 +3,7 @@ import { listRuns } from '../../../src/client/runs/list.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { runDiff, runEvents, showRun } from '../../../src/client/runs/show.js';
 import type { Emend } from '../../../src/client/types.js';
+import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { fakeEmend, FakeServer } from '../fake.js';
 
@@ -114,6 +115,29 @@ describe('with a server', () => {
     });
     expect(server.queries).toEqual([]);
     expect(view.link).toBe('http://localhost:8233/namespaces/default/workflows/emend-1/run-1/history');
+  });
+
+  test('with patience, calls that fail while a worker polls are made again, without it they are not', async () => {
+    const server = new FakeServer();
+    server.add(KEY, 'emend-1');
+    const emend = await fakeEmend(server);
+    const run = await resolveRun(emend, KEY);
+    const { polled, query } = server;
+    const failing = () => {
+      server.polled = async () => {
+        server.polled = polled;
+        throw new ProblemError(problem('no_server', 'The Temporal server stopped answering.'));
+      };
+      server.query = async () => {
+        server.query = query;
+        throw new ProblemError(problem('no_worker', 'No worker answers.'));
+      };
+    };
+    failing();
+    expect(await showRun(emend, run)).toMatchObject({ note: 'The Temporal server stopped answering.' });
+    failing();
+    expect(await showRun(emend, run, { patience_ms: 60_000 })).toMatchObject({ source: 'run', note: null });
+    expect([server.polled, server.query]).toEqual([polled, query]);
   });
 
   test('whoever looks at a run that has ended keeps how, for the day when the server has forgotten it', async () => {
