@@ -5,7 +5,7 @@ import type { Reason } from './types.js';
 
 // bound: The edit engine reads no longer answers, whoever asks; a job's own limit is maxAnswer_bytes.
 export const MAX_ANSWER_CHARS = 64 * 1024 * 1024;
-export const MAX_ANSWER_LINES = 2_000_000; // bound
+export const MAX_ANSWER_LINES = 2_000_000; // bound: Lines of an answer.
 
 /** Null: it may be read. Costs one pass over the text. */
 export const sizeFault = (format: AnswerFormat, answer: string): Reason | null => {

@@ -36,7 +36,7 @@ export interface ActivitySpec {
   readonly fails: PauseReason;
   /** No worker took it in time. */
   readonly unreached: PauseReason;
-  /** Its result tells what it used; where there is none, the journal is asked (decision 0016). */
+  /** Its result tells what it used; where there is none, the journal is asked (decision 0006). */
   readonly tellsUsage?: true;
   /** Begins a sentence about its failure. */
   readonly work: string;

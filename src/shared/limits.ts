@@ -176,26 +176,37 @@ export type Timings = Record<TimingName, number>;
 
 /** Bounds that nobody sets: they keep history, payloads, pages and logs within what the servers take. */
 export const BOUNDS = {
+  // A larger payload becomes a blob, and the history holds a reference.
   inlinePayload_bytes: 16_384,
+  // A step's usage is counted from the journal within this time,
   tallyTotal_ms: 60_000,
+  // in so many attempts.
   tallyAttempts: 2,
   // A run that makes so many moves in a row without waiting for anything pauses: it would hold up its worker, and all runs on that.
   idleMoves: 100,
+  // Of a reason, message or failure this much goes into the history.
   reason_chars: 1_000,
+  // A note of a person.
   note_bytes: 64 * KiB,
   // Changes that one answer chooses.
   selectedChanges: 20_000,
+  // The newest events of a run stay in its state; the archive has all of them.
   eventsKept: 5_000,
+  // Signals that did not count, told as events and kept; more are counted.
   ignoredKept: 20,
   // A run goes on in a new one before the server takes no more signals for it (10,000), after a pause in them if there is one.
   runSignals: 8_000,
+  // Such a pause.
   signalPause_ms: 1_000,
   // Requests that were counted, by their ids: one of these counts no second time.
   requestsKept: 200,
-  // Edit calls of a step where maxTotalChunks is not set: so many for each file, and never fewer.
+  // Edit calls of a step where maxTotalChunks is not set: so many for each file,
   chunks_perFile: 2,
+  // and never fewer than this.
   leastChunks: 10,
+  // Files in a run's details in the Temporal UI.
   detailsFiles: 30,
+  // Edits of one answer in JSON.
   maxAnswer_edits: 100_000,
   // What is made and dropped at once. V8's own 48 hold more garbage than the engine needs memory for a file of 24 MB; 12 cost no time.
   editYoung_MiB: 12,
@@ -203,8 +214,11 @@ export const BOUNDS = {
   needsLinesAsked: 2,
   // Reports of work out of scope that wait for the next phase; a person's words in each.
   driftsKept: 20,
+  // Digits of a run's key that may be typed, at least;
   runPrefix_chars: 4,
+  // digits that are shown.
   shownKey_chars: 8,
+  // A session of the review page ends when it was not used for this long.
   webSession_ms: 12 * 3_600_000,
   // A server that went away is looked for again this often while somebody watches.
   webAgain_ms: 3_000,

@@ -10,7 +10,7 @@ import { readTree } from './outline.js';
 
 // bound: A tree takes up to about 250 times its text in memory, and a quarter of a second per 400,000 characters.
 export const SYNTAX_FILE_CHARS = 1024 * 1024;
-export const SYNTAX_PARSE_MS = 5_000; // bound
+export const SYNTAX_PARSE_MS = 5_000; // bound: A parse that takes longer is given up.
 
 type Runtime = typeof TreeSitter;
 interface Grammar {

@@ -7,9 +7,9 @@ import type { SymbolKind, Outline, SymbolPlace, SyntaxFault } from '../edits/ind
 import type { LanguageRow } from './languages.js';
 
 const SYMBOL_HEADER_CHARS = 500; // bound: Of a symbol's text its head is kept to tell it from others.
-const SYNTAX_SYMBOLS = 50_000; // bound
-const SYNTAX_FAULTS = 100; // bound
-export const SYNTAX_DEPTH = 64; // bound
+const SYNTAX_SYMBOLS = 50_000; // bound: Definitions of one file.
+const SYNTAX_FAULTS = 100; // bound: Syntax errors of one file.
+export const SYNTAX_DEPTH = 64; // bound: Definitions within definitions.
 
 // What a definition is called, and of which kind it is: where a language says it in its own way.
 

@@ -24,7 +24,7 @@ import { QUERY_ANSWER } from '../shared/names.js';
 import { isBlobRef, type BlobRef } from '../shared/ids.js';
 import type { BlobStore } from '../stores/ports.js';
 
-export const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024; // bound
+export const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024; // bound: A larger payload fails without a retry.
 // bound: An answer to a query is sent as it is up to here, else compressed: the server takes 2 MiB.
 const PLAIN_ANSWER_BYTES = 1 * 1024 * 1024;
 

@@ -16,8 +16,8 @@ import type { StepKey } from '../shared/ids.js';
 import { ProblemError } from '../shared/problems.js';
 import { openStream, problemOf } from './http.js';
 
-const WEB_STREAMS = 64; // bound
-const WEB_PING_MS = 20_000; // bound
+const WEB_STREAMS = 64; // bound: Live streams at once.
+const WEB_PING_MS = 20_000; // bound: A silent stream gets a sign of life this often.
 // bound: A stream whose reader has this much still to take is cut off before more is added: a page that reads comes again, and is told what is new;
 export const WEB_UNREAD_BYTES = 4 * 1024 * 1024;
 const WEB_STALLED_MS = 60_000; // bound: and one whose reader takes nothing at all of what waits for it for so long.

@@ -3,9 +3,8 @@ import { isIP } from 'node:net';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { fail, problem, PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
 
-// bound: The review page: what one request may hold, how many sessions and live streams there may be, and how fast requests may come.
-const WEB_BODY_BYTES = 256 * 1024;
-export const WEB_URL_CHARS = 4_096; // bound
+const WEB_BODY_BYTES = 256 * 1024; // bound: The body of a request to the review page.
+export const WEB_URL_CHARS = 4_096; // bound: The address of a request.
 
 /**
  * No code but our own files, no inline code, no frame, no form, nothing from elsewhere; and the browser refuses every assignment of

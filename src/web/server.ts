@@ -32,17 +32,17 @@ import { createFeeds } from './feeds.js';
 import { addressBound, createSessions } from './sessions.js';
 import { answerRoute } from './routes.js';
 
-const WEB_STRANGERS_BURST = 100; // bound: Of those who are not let in: from one address, and from all together.
-const WEB_STRANGERS_PER_SECOND = 20; // bound
-const WEB_ALL_STRANGERS_BURST = 1_000; // bound
-const WEB_ALL_STRANGERS_PER_SECOND = 200; // bound
+const WEB_STRANGERS_BURST = 100; // bound: Requests of one address that is not let in, at once,
+const WEB_STRANGERS_PER_SECOND = 20; // bound: and per second;
+const WEB_ALL_STRANGERS_BURST = 1_000; // bound: of all such addresses together, at once,
+const WEB_ALL_STRANGERS_PER_SECOND = 200; // bound: and per second.
 // bound: Wrong tokens, and secrets. At the second bound a secret of 16 random characters is not found in the age of the earth.
 export const WEB_LOGINS_BURST = 10;
-const WEB_LOGINS_PER_SECOND = 0.1; // bound
-const WEB_ALL_LOGINS_BURST = 100; // bound
-const WEB_ALL_LOGINS_PER_SECOND = 2; // bound
+const WEB_LOGINS_PER_SECOND = 0.1; // bound: Per second, from one address.
+const WEB_ALL_LOGINS_BURST = 100; // bound: From all addresses together, at once,
+const WEB_ALL_LOGINS_PER_SECOND = 2; // bound: and per second.
 const WEB_ADDRESSES = 10_000; // bound: Addresses whose rates are remembered; the one that was silent the longest is forgotten first.
-const WEB_SECRET_CHARS = 16; // bound
+const WEB_SECRET_CHARS = 16; // bound: A shorter secret is refused.
 const WEB_CLOSE_MS = 5_000; // bound: What is being asked of Temporal when the page's server ends is waited for at most so long.
 
 export interface WebOptions {

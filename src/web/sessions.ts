@@ -6,9 +6,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BOUNDS } from '../shared/limits.js';
 
-export const WEB_SESSIONS = 100; // bound
-const WEB_REQUESTS_BURST = 400; // bound
-const WEB_REQUESTS_PER_SECOND = 100; // bound
+export const WEB_SESSIONS = 100; // bound: Sessions at once; the oldest goes first.
+const WEB_REQUESTS_BURST = 400; // bound: Requests of one session, at once,
+const WEB_REQUESTS_PER_SECOND = 100; // bound: and per second.
 
 /** A bound on how fast something may come: `burst` at once, then `perSecond`. */
 export interface RateBound {

@@ -221,7 +221,7 @@ describe.each(ALL)('%s', (format) => {
 
   /**
    * Somebody else's lines come in, or take the place of others. They hold text that no answer quotes, so they can destroy a place but
-   * make none: what told its place in the base may stand in no other now (decision 0029).
+   * make none: what told its place in the base may stand in no other now (decision 0008).
    */
   test('the base changed since', () => {
     let told = 0;

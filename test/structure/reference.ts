@@ -1,8 +1,8 @@
 /**
- * docs/reference.md, made from the sources: commands from the command line itself, events from their types, reasons from their table; and
- * the table of activities in docs/operations.md.
+ * docs/reference.md, made from the sources: commands from the command line itself, events from their types, reasons from their table; the
+ * table of activities in docs/operations.md; and docs/reference/bounds.md from the marks `// bound`.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import ts from 'typescript';
 import { buildProgram } from '../../src/cli/program.js';
@@ -18,7 +18,7 @@ import { ONLY_RESULTS, QUIET_TABLE } from '../cli/quiet-table.js';
 const HEAD = `# Reference
 
 Made by \`npm run reference\` from the sources; a test holds it to them. The rest of the reference: [the command line and its exit codes](cli.md), [job files](jobs.md), [configuration](configuration.md),
-[plans](plans.md), [formats](formats.md), [settings of the machinery](operations.md#settings-of-the-machinery), [the edit engine as a library](library.md).
+[plans](plans.md), [formats](formats.md), [settings of the machinery](operations.md#settings-of-the-machinery), [bounds that nobody sets](reference/bounds.md), [the edit engine as a library](library.md).
 `;
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
@@ -151,4 +151,54 @@ export const activityTable = (): string => {
   });
   const times = ['schedule to start', 'start to close', 'schedule to close', 'heartbeat', 'attempts'];
   return table(['activity', 'what it does', 'queue', ...times, 'why'], rows);
+};
+
+const BOUNDS_HEAD = `# Bounds
+
+Made by \`npm run reference\` from the marks \`// bound\` in the sources; a test holds it to them. Nobody sets these numbers; those that a job or a machine sets are in [configuration.md](../configuration.md) and
+[operations.md](../operations.md#settings-of-the-machinery). A name ends with its unit; without one it is a count. Values are written as in the code. A sentence may go on in the next row.
+`;
+type Bound = readonly [name: string, value: string, meaning: string, file: string];
+
+/** `const NAME = 20; // bound: why`, or the reason in the line before. */
+const marked = (path: string): readonly Bound[] => {
+  const text = readFileSync(path, 'utf8');
+  const found = text.matchAll(
+    /^(?:\/\/ bound: (.+)\n)?(?:export )?const (\w+)(?:: \w+)? = (.+?);(?: (\/\/ bound)(?:: (.+))?)?$/gm,
+  );
+  const bounds = [...found].filter(([, before, , , mark]) => before !== undefined || mark !== undefined);
+  if (bounds.length !== text.split('// bound').length - 1)
+    throw new Error(`${path}: a mark stands at no constant of the file`);
+  return bounds.map(([, before, name = '', value = '', , after]) => [name, value, before ?? after ?? '', path]);
+};
+
+/** Entries of a table of bounds, with the comment before them. */
+const listed = (path: string, from: string): readonly Bound[] => {
+  const found = readFileSync(path, 'utf8')
+    .split(from)[1]
+    ?.matchAll(/^(?: {2}\/\/ (.+)\n)? {2}(\w+): ([\w *]+),$/gm);
+  return [...(found ?? [])].map(([, meaning = '', name = '', value = '']) => [name, value, meaning, path]);
+};
+
+export const boundsPage = (): string => {
+  const rooms = readdirSync('src').map((room): readonly [string, readonly Bound[]] => [
+    `src/${room}`,
+    room === 'shared'
+      ? [...listed('src/shared/bounds.ts', 'bounds ='), ...listed('src/shared/limits.ts', 'export const BOUNDS =')]
+      : readdirSync(`src/${room}`, { recursive: true, encoding: 'utf8' })
+          .filter((path) => /[.]tsx?$/.test(path))
+          .sort()
+          .flatMap((path) => marked(`src/${room}/${path}`)),
+  ]);
+  const all = [...rooms, ['worker.ts', marked('worker.ts')] as const].filter(([, bounds]) => bounds.length > 0);
+  const tables = all.map(([room, bounds]) =>
+    [
+      `\n## ${room}\n`,
+      table(
+        ['name', 'value', 'meaning', 'file'],
+        bounds.map(([name, value, meaning, file]) => [`\`${name}\``, value, meaning, file.replace(`${room}/`, '')]),
+      ),
+    ].join('\n'),
+  );
+  return `${BOUNDS_HEAD}${tables.join('\n')}\n`;
 };

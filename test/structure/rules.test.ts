@@ -1,6 +1,16 @@
 /** The rules of the house: each can fail, and the sources keep them. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -261,6 +271,29 @@ test('every activity that a kept history names is still there', () => {
 });
 
 describe('documentation', () => {
+  test('docs/architecture.md names files that are there', () => {
+    const text = read('docs/architecture.md');
+    const named = text.match(/\b(?:[\w-]+\/)+[\w.-]+[.](?:tsx?|c?js)\b|\bsrc\/[\w/-]+(?![\w./-])/g) ?? [];
+    expect(named.length).toBeGreaterThan(80);
+    expect(named.filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, 'src', path)))).toEqual([]);
+  });
+
+  test('links lead to files', () => {
+    const pages = [
+      ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) => `docs/${path}`),
+      ...readdirSync(root),
+    ].filter((path) => path.endsWith('.md'));
+    const links = pages.flatMap((page) =>
+      [
+        ...read(page)
+          .replaceAll(/```[^]*?\n```|`[^`\n]*`/g, '')
+          .matchAll(/\]\((?!https?:)([^)#\s]+)/g),
+      ].map(([, to = '']) => ({ page, to })),
+    );
+    expect(links.length).toBeGreaterThan(200);
+    expect(links.filter(({ page, to }) => !existsSync(join(root, dirname(page), to)))).toEqual([]);
+  });
+
   test('docs/decision-points.md has every reason and every answer', () => {
     const text = read('docs/decision-points.md');
     const words = [...Object.keys(ANSWERS_BY_REASON), ...Object.keys(ANSWER_MEANS)];

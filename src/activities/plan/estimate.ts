@@ -23,7 +23,7 @@ import { readGiven } from '../../system/given-file.js';
 // bound: So many attempts in a row fail at most before a phase is replanned (src/documents/plan/triggers.ts).
 export const PHASE_ATTEMPTS = 3;
 
-// What the score of a phase asks for: a model, by the routes of `emend.yaml`, and words in the prompt (docs/decisions/0072). Pure.
+// What the score of a phase asks for: a model, by the routes of `emend.yaml`, and words in the prompt (docs/decisions/0004). Pure.
 
 /** For `routes`; the steps at which the words begin. */
 export const levelOf = (score: number): Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');

@@ -71,7 +71,7 @@ export const proposeReplan =
       test_failures: failures.length,
       user_description: input.words,
     };
-    // A phase with stages is not split (docs/decisions/0073): an answer that would be refused is not asked for.
+    // A phase with stages is not split (docs/decisions/0020): an answer that would be refused is not asked for.
     const actions = (input.actions as readonly ReplanAction[]).filter(
       (action) => action !== 'split_phase' || asked?.stages !== true,
     );

@@ -21,7 +21,7 @@ import { judgeByPolicy, parsePolicy, type Policy } from '../../documents/job/ind
 import { git } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
-const NOTIFY_OUTPUT_BYTES = 4_096; // bound
+const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
 const PUBLISH_MS = 120_000; // bound: git push and gh.
 
 /** Throws ProblemError `usage` (no such file) or ProblemsError `config_invalid` with everything that is wrong. */

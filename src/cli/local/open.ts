@@ -23,7 +23,7 @@ import type { Io } from '../io.js';
 
 // bound: A command that works on a workspace by itself is done in a moment; another one waits this long for it, asking this often.
 const LOCAL_WAIT_MS = 10_000;
-const LOCAL_POLL_MS = 100; // bound
+const LOCAL_POLL_MS = 100; // bound: It asks this often.
 
 export interface Local {
   readonly engine: ApplyEngine;

@@ -1,4 +1,4 @@
-/** Markdown with offsets: headings, tasks, links, and what is code or comment. The parser is @lezer/markdown (decision 0037). */
+/** Markdown with offsets: headings, tasks, links, and what is code or comment. The parser is @lezer/markdown (decision 0019). */
 import { parser, TaskList } from '@lezer/markdown';
 import { type Span, lineIndex, type Heading, type Link, type Task } from './types.js';
 

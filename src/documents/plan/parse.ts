@@ -39,7 +39,7 @@ import {
   type Heading,
 } from './types.js';
 
-const PLAN_PHASES = 1_000; // bound
+const PLAN_PHASES = 1_000; // bound: Phases of a plan; one with more is refused.
 
 // What the text of a phase or stage says: objective, dependencies, tasks, stages.
 

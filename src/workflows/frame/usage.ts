@@ -1,6 +1,6 @@
 /**
  * What a run has used, where a result is missing: a model call that was cancelled, timed out or failed was paid for all the same, but no
- * activity told its usage. The journal knows every call, so the step's usage is then counted anew from it (decision 0016).
+ * activity told its usage. The journal knows every call, so the step's usage is then counted anew from it (decision 0006).
  */
 import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
 import type { StepUsage } from '../../shared/usage.js';

@@ -26,7 +26,7 @@ import type { FileConflict, StillOurs } from '../ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
 const PLACE_TRIES = 4; // bound: After the point of no return: so often a refused file is tried again, after a pause that doubles.
-const PLACE_PAUSE_MS = 50; // bound
+const PLACE_PAUSE_MS = 50; // bound: The first such pause.
 const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further one means that another attempt or a person came in between.
 
 export interface EngineParts extends TransactContext {

@@ -2,7 +2,7 @@
  * What an operation quotes of the file, and where all of that stands.
  *
  * What is quoted proves a place where it stands there, covers both ends of the lines that go away, and stands nowhere else. Where it
- * proves less the number decides, which is right only in the file that the answer was made for (decision 0029).
+ * proves less the number decides, which is right only in the file that the answer was made for (decision 0008).
  */
 import { checkAt } from '../../listing.js';
 import { type LineIndex, longestOf, standingOnce } from '../../text/lines.js';

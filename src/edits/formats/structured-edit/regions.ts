@@ -10,7 +10,7 @@ import { isJsonObject, type Json, readJson } from '../../text/json.js';
 import type { FormatContext, Reading } from '../../types.js';
 import { findJsonMarker } from '../../marker.js';
 
-export const NEEDS_LINES_LINES = 2_000; // bound
+export const NEEDS_LINES_LINES = 2_000; // bound: Lines that a model may ask to be shown at once.
 
 /** 1-based lines, both included. */
 export type Region = readonly [number, number];
