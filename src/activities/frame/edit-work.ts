@@ -34,10 +34,10 @@ import {
 import type { Finding } from '../../shared/formats.js';
 import { languageOf, loadSyntax } from '../../syntax/index.js';
 
-const CONFLICT_PLACES = 3; // bound: An unclean merge tells so many places, so many lines of each side, so much of each line.
-const CONFLICT_LINES = 3; // bound
-const CONFLICT_LINE_CHARS = 80; // bound
-const REGION_LINES = 100; // bound
+const CONFLICT_PLACES = 3; // bound: Places that an unclean merge tells,
+const CONFLICT_LINES = 3; // bound: lines of each side of a place,
+const CONFLICT_LINE_CHARS = 80; // bound: and characters of each line.
+const REGION_LINES = 100; // bound: Least lines of a region that is split off; of twice as many one is made two.
 
 // An unclean merge in words: each place with what both sides say there, as far as it fits a message.
 

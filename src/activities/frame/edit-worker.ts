@@ -13,8 +13,8 @@ import { costOf, doWork, sizeOf, type EditWork, type EditWorkKind } from './edit
 
 // bound: Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
 const EDIT_INLINE_BYTES = 256 * 1024;
-const EDIT_MEMORY_MI_B = 2048; // bound
-export const EDIT_TIME_MS = 120_000; // bound
+const EDIT_MEMORY_MI_B = 2048; // bound: Memory of one thread of the edit engine.
+export const EDIT_TIME_MS = 120_000; // bound: Time that one edit may take in it.
 
 export interface EditRunner {
   /** Throws ProblemError `engine_failed`; an AbortError where `signal` was aborted. */
