@@ -41,7 +41,7 @@ export const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => vo
       .addOption(json())
       .action(async (kind: string, path: string, n: string | undefined, flags: object) => {
         const { changePlan } = await import('./commands/plan-edit.js');
-        finish(await changePlan(io, verb, kind, path, n, flags));
+        finish(await changePlan(io, verb, { kind, path, number: n }, flags));
       });
   };
   addPlanRuns(plan, io, finish);

@@ -58,9 +58,7 @@ interface Target {
 export const changePlan = async (
   io: Io,
   verb: Verb,
-  kind: string,
-  path: string,
-  number: string | undefined,
+  { kind, path, number }: { readonly kind: string; readonly path: string; readonly number?: string | undefined },
   flags: ChangeFlags,
 ): Promise<ExitCode> => {
   if (kind !== 'phase' && kind !== 'stage')
