@@ -11,7 +11,7 @@ import { printDiff, plain, folded } from './render/text.js';
 import { decisionHead } from './render/decision.js';
 import { askReview } from './review/ask.js';
 import { loadReview } from './review/text.js';
-import { decisionSettings } from './session.js';
+import { decisionSettings, type Session } from './session.js';
 
 // What a person may type at a decision in the terminal. Pure.
 
@@ -93,12 +93,12 @@ export const readReply = (typed: string, decision: DecisionPoint): Reply => {
 export type Asked = 'answered' | 'again' | 'changed' | 'left';
 
 export const askDecision = async (
-  io: Io,
-  emend: Emend,
+  session: Session,
   run: ResolvedRun,
   decision: DecisionPoint,
   signal: AbortSignal,
 ): Promise<Asked> => {
+  const { io, emend } = session;
   const { proposal, status } = await showRun(emend, run);
   const { workspace } = status;
   for (const text of ['', ...decisionHead(decision, { width: io.columns, proposal }), '']) io.out(text);
@@ -128,12 +128,17 @@ export const askDecision = async (
       if (reply.kind === 'diff' && proposal !== null) await printDiff(io, await diffText(emend, proposal), workspace);
       if (reply.kind === 'answer' && reply.answer === 'select' && proposal !== null) {
         const loaded = await loadReview(emend, decision, proposal, new Set());
-        const reviewed = await askReview(io, emend, run, loaded, workspace, until);
+        const reviewed = await askReview(session, run, loaded, { dir: workspace, signal: until });
         if (reviewed.kind === 'answered') return 'answered';
         continue;
       }
       if (reply.kind === 'answer') {
-        const asked = await answer(io, emend, run, decision, reply, until);
+        const asked = await answer(
+          session,
+          run,
+          { answer: reply.answer, files: reply.files, decision: decision.id },
+          until,
+        );
         if (asked !== null) return asked;
       }
     }
@@ -145,22 +150,15 @@ export const askDecision = async (
 
 /** Null: not taken; the person is asked again. */
 const answer = async (
-  io: Io,
-  emend: Emend,
+  { io, emend }: Session,
   run: ResolvedRun,
-  decision: DecisionPoint,
-  reply: Extract<Reply, { kind: 'answer' }>,
+  given: Required<Pick<DecideOptions, 'answer' | 'files' | 'decision'>>,
   signal: AbortSignal,
 ): Promise<Asked | null> => {
   try {
-    const details = await detailsFor(io, reply.answer, signal);
+    const details = await detailsFor(io, given.answer, signal);
     if (details === null) return null;
-    const result = await decide(emend, run, {
-      answer: reply.answer,
-      decision: decision.id,
-      files: reply.files,
-      ...details,
-    });
+    const result = await decide(emend, run, { ...given, ...details });
     io.out(plain(result.message));
     return result.outcome === 'recorded' ? 'again' : 'answered';
   } catch (error) {

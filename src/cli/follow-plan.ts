@@ -14,8 +14,10 @@ import {
   watchOptions,
   type Followed,
 } from './follow-run.js';
-import { type Io, type QuietFlag, foldOf } from './io.js';
-import { line } from './render/text.js';
+import { asides, type QuietFlag, foldOf } from './io.js';
+import { resultLines } from './render/run.js';
+import { line, plain } from './render/text.js';
+import type { Session } from './session.js';
 import { watchRun } from '../client/runs/watch.js';
 import { ProblemError } from '../shared/problems.js';
 import type { StepStatus } from '../shared/run.js';
@@ -33,16 +35,16 @@ type Stop =
   | { readonly kind: 'no_worker'; readonly note: string };
 
 export const followPlan = async (
-  io: Io,
-  emend: Emend,
+  session: Session,
   started: ResolvedRun,
   options: FollowOptions,
 ): Promise<FollowedPlan> => {
-  const progress = new ProgressLog(io, emend, options.shows);
+  const { emend } = session;
+  const progress = new ProgressLog(session, options.shows);
   const handled = new Set<string>();
   const seen = new Set<string>();
   for (let run = started; ; run = await refreshRun(emend, run)) {
-    const watched = await watchPlan(io, emend, run, options, { progress, handled, seen });
+    const watched = await watchPlan(session, run, options, { progress, handled, seen });
     progress.clear();
     if (watched === null) return { kind: 'interrupted' };
     if (!('kind' in watched)) return { kind: 'closed', closed: watched };
@@ -51,14 +53,14 @@ export const followPlan = async (
     if (stop.kind === 'child') {
       const child = await childOf(emend, stop.stepKey, options.signal);
       if (child === null) return { kind: 'interrupted' };
-      const followed = await followRun(io, emend, child, options);
+      const followed = await followRun(session, child, options);
       if (followed.kind !== 'closed') return followed;
       seen.add(stop.stepKey);
       continue;
     }
     const { decision } = stop.status;
     if (decision === null) continue;
-    const answered = await answerHere(io, emend, run, decision, options);
+    const answered = await answerHere(session, run, decision, options);
     if (options.signal.aborted) return { kind: 'interrupted' };
     if (answered === 'left') return { kind: 'waiting', status: stop.status, why: [] };
     if (answered === 'answered') handled.add(decision.id);
@@ -74,8 +76,7 @@ interface Watching {
 }
 
 const watchPlan = async (
-  io: Io,
-  emend: Emend,
+  { io, emend }: Session,
   run: ResolvedRun,
   options: FollowOptions,
   { progress, handled, seen }: Watching,
@@ -124,10 +125,11 @@ const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Prom
   return null;
 };
 
-// The beginning of a run in a terminal, a step's and a plan's alike: what it is called, and how it is followed from here on.
+// The beginning and the end of a run in a terminal, a step's and a plan's alike: what it is called, how it is followed, what came of it.
 
 interface BeginFlags extends QuietFlag {
   readonly json?: true;
+  readonly dev?: true;
   readonly wait?: true;
   readonly yes?: true;
 }
@@ -140,12 +142,11 @@ export interface Begun {
 }
 
 /** Says the title, and `runsAlready` where it does not begin now; nothing where the flags ask for data or for quiet. */
-export const begun = async (
-  io: Io,
-  emend: Emend,
+export const begin = async (
+  { io, emend, flags }: Session<BeginFlags>,
   step: StartedStep,
-  flags: BeginFlags,
-  { title, runsAlready }: { readonly title: string; readonly runsAlready: string },
+  title: string,
+  runsAlready: string,
 ): Promise<Begun> => {
   const json = flags.json === true;
   const shown = shownKey(step.stepKey);
@@ -163,4 +164,40 @@ export const begun = async (
     ...{ resolved, shown, link },
     options: { interactive, wait, yes: flags.yes === true, shows, needWorker: !interactive && !wait },
   };
+};
+
+export const tellEnd = ({ io, flags }: Session<BeginFlags>, shown: string, followed: FollowedPlan): void => {
+  const dev = flags.dev === true;
+  switch (followed.kind) {
+    case 'closed': {
+      const { result, status, message } = followed.closed;
+      if (result !== null) for (const text of resultLines(result, shown)) io.out(text);
+      else
+        io.err(
+          `${shown}  ${status.toLowerCase()}: ${plain(message ?? 'no reason given')}\n  See: emend show ${shown}, emend recover`,
+        );
+      return;
+    }
+    case 'waiting': {
+      const { decision, stepKey } = followed.status;
+      if (decision !== null)
+        for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns })) io.out(text);
+      if (dev) asides(io, flags).err('The server of this run ends with it. Start one first: emend dev');
+      return;
+    }
+    case 'paused':
+      io.out(`${shown} is paused before the next phase. Go on with: emend plan resume PLAN`);
+      return;
+    case 'no_worker':
+      io.err(
+        `The run ${shown} is started and goes on as soon as a worker is there. --wait waits for it; emend show ${shown} tells how it is.`,
+      );
+      return;
+    case 'interrupted':
+      io.err(
+        dev
+          ? `\nThe server and worker of this run end now. ${shown} stays where it is until a server is started again: emend dev, then emend show ${shown}`
+          : `\n${shown} goes on without this terminal. See: emend show ${shown}`,
+      );
+  }
 };

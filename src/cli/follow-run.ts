@@ -11,6 +11,7 @@ import type { StepEvent } from '../shared/events.js';
 import type { StepStatus } from '../shared/run.js';
 import { askDecision } from './ask-decision.js';
 import { foldOf, type Io } from './io.js';
+import type { Session } from './session.js';
 import { showLiveText, LiveBlock, progressLines } from './live.js';
 import { decisionLines } from './render/decision.js';
 import { eventText, isWorthALine, plain } from './render/text.js';
@@ -50,31 +51,26 @@ export type Followed =
   | { readonly kind: 'no_worker'; readonly note: string }
   | { readonly kind: 'interrupted' };
 
-export const followRun = async (
-  io: Io,
-  emend: Emend,
-  started: ResolvedRun,
-  options: FollowOptions,
-): Promise<Followed> => {
-  const progress = new ProgressLog(io, emend, options.shows);
+export const followRun = async (session: Session, started: ResolvedRun, options: FollowOptions): Promise<Followed> => {
+  const progress = new ProgressLog(session, options.shows);
   const print = (lines: readonly string[]): void => {
     progress.say(lines);
   };
-  const live = options.live ? showLiveText(emend.store, started.stepKey, print) : null;
+  const live = options.live ? showLiveText(session.emend.store, started.stepKey, print) : null;
   try {
-    return await follow(io, emend, started, options, progress);
+    return await follow(session, started, options, progress);
   } finally {
     await live?.stop();
   }
 };
 
 const follow = async (
-  io: Io,
-  emend: Emend,
+  session: Session,
   started: ResolvedRun,
   options: FollowOptions,
   progress: ProgressLog,
 ): Promise<Followed> => {
+  const { io, emend } = session;
   /** Decisions that need nothing more from us. */
   const handled = new Set<string>();
   const judged = new Map<string, readonly string[]>();
@@ -124,7 +120,7 @@ const follow = async (
       else progress.sayWaiting(['not approved by the policy:', ...why.map((text) => plain(`  ${text}`))]);
       continue;
     }
-    const answered = await answerHere(io, emend, run, stopped, options);
+    const answered = await answerHere(session, run, stopped, options);
     if (gone()) return { kind: 'interrupted' };
     if (answered === 'left') return { kind: 'waiting', status, why: judged.get(stopped.id) ?? [] };
     if (answered === 'answered') handled.add(stopped.id);
@@ -132,18 +128,17 @@ const follow = async (
 };
 
 export const answerHere = async (
-  io: Io,
-  emend: Emend,
+  session: Session,
   run: ResolvedRun,
   decision: DecisionPoint,
   options: FollowOptions,
 ) => {
   if (options.yes && decision.reason === 'approval') {
-    const result = await decide(emend, run, { answer: 'approve', decision: decision.id });
-    if (options.shows === 'progress') io.out(`approved (--yes): ${plain(result.message)}`);
+    const result = await decide(session.emend, run, { answer: 'approve', decision: decision.id });
+    if (options.shows === 'progress') session.io.out(`approved (--yes): ${plain(result.message)}`);
     return 'answered';
   }
-  return options.interactive ? askDecision(io, emend, run, decision, options.signal) : 'left';
+  return options.interactive ? askDecision(session, run, decision, options.signal) : 'left';
 };
 
 /** Events as lines that stay; below them, in a terminal, what each file is doing. */
@@ -156,7 +151,7 @@ export class ProgressLog {
   #note: string | null = null;
   #doing = '';
 
-  constructor(io: Io, emend: Emend, shows: Shows) {
+  constructor({ io, emend }: Session, shows: Shows) {
     this.#io = io;
     this.#emend = emend;
     this.#shows = shows;

@@ -3,6 +3,11 @@ import { Argument, Option, type Command } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 
+/** The action of a command: its code is loaded when it runs, and gets the arguments and flags as commander has read them. */
+export type Runs = (
+  load: () => Promise<(io: Io, ...given: never[]) => ExitCode | Promise<ExitCode>>,
+) => (...given: unknown[]) => Promise<void>;
+
 // Options that several commands have.
 
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
@@ -15,7 +20,7 @@ export const quiet = (): Option =>
 
 const PLAN = 'a plan: its Markdown file, or the folder of that name';
 
-export const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+export const addPlan = (program: Command, runs: Runs): void => {
   const plan = program
     .command('plan')
     .description('a plan: its phases, waves and scores, and the files that they lie in');
@@ -25,10 +30,7 @@ export const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => vo
       .argument('<plan>', PLAN)
       .description(description)
       .addOption(json())
-      .action(async (path: string, flags: object) => {
-        const commands = await import('./commands/plan-edit.js');
-        finish(await commands[name](io, path, flags));
-      });
+      .action(runs(async () => (await import('./commands/plan-edit.js'))[name]));
   };
   const change = (verb: 'expand' | 'collapse', description: string, rule: string): void => {
     plan
@@ -39,12 +41,9 @@ export const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => vo
       .description(description)
       .option('--auto', rule)
       .addOption(json())
-      .action(async (kind: string, path: string, n: string | undefined, flags: object) => {
-        const { changePlan } = await import('./commands/plan-edit.js');
-        finish(await changePlan(io, verb, kind, path, n, flags));
-      });
+      .action(runs(async () => (await import('./commands/plan-edit.js'))[verb]));
   };
-  addPlanRuns(plan, io, finish);
+  addPlanRuns(plan, runs);
   look('check', 'structure, waves, scores, and everything that is wrong, at once');
   look('score', 'the complexity of each phase, addend by addend');
   look('show', 'levels and files: what is expanded, and where its text is');
@@ -56,7 +55,7 @@ export const addPlan = (program: Command, io: Io, finish: (code: ExitCode) => vo
   );
 };
 
-const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): void => {
+const addPlanRuns = (plan: Command, runs: Runs): void => {
   plan
     .command('run')
     .argument('<plan>', PLAN)
@@ -77,10 +76,7 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
     .option('--hint <text>', 'goes into the prompts of this run; again and again', collect, [])
     .addOption(quiet())
     .addOption(json())
-    .action(async (path: string, flags: object) => {
-      const { runPlan } = await import('./commands/plan-run.js');
-      finish(await runPlan(io, path, flags as Parameters<typeof runPlan>[2]));
-    });
+    .action(runs(async () => (await import('./commands/plan-run.js')).runPlan));
   const wish = (name: 'pause' | 'resume', description: string): void => {
     plan
       .command(name)
@@ -88,10 +84,7 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
       .description(description)
       .addOption(quiet())
       .addOption(json())
-      .action(async (path: string, flags: object) => {
-        const commands = await import('./commands/plan-run.js');
-        finish(await commands[name](io, path, flags));
-      });
+      .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
   };
   wish('pause', 'wait before the next phase');
   wish('resume', 'go on after a pause, or start the plan where it was left');
@@ -100,30 +93,21 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
     .argument('<plan>', PLAN)
     .description('what the run of the plan does, phase by phase')
     .addOption(json())
-    .action(async (path: string, flags: object) => {
-      const { status } = await import('./commands/plan-run.js');
-      finish(await status(io, path, flags));
-    });
+    .action(runs(async () => (await import('./commands/plan-run.js')).status));
   plan
     .command('drift')
     .argument('<plan>', PLAN)
     .argument('<text>', 'what the plan does not hold')
     .description('report work that is out of the scope of the plan; taken up before the next phase')
     .addOption(json())
-    .action(async (path: string, text: string, flags: object) => {
-      const { drift } = await import('./commands/plan-run.js');
-      finish(await drift(io, path, text, flags));
-    });
+    .action(runs(async () => (await import('./commands/plan-run.js')).drift));
   plan
     .command('rollback')
     .argument('<plan>', PLAN)
     .argument('<n>', 'the phase')
     .description('take back what a phase committed, with one new commit, and open the phase again')
     .addOption(json())
-    .action(async (path: string, n: string, flags: object) => {
-      const { rollback } = await import('./commands/plan-rollback.js');
-      finish(await rollback(io, path, n, flags));
-    });
+    .action(runs(async () => (await import('./commands/plan-rollback.js')).rollback));
   plan
     .command('stop')
     .argument('<plan>', PLAN)
@@ -131,10 +115,7 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
     .requiredOption('--after-phase', 'the only way to stop: `emend abort RUN` ends it at once')
     .addOption(quiet())
     .addOption(json())
-    .action(async (path: string, flags: object) => {
-      const { stop } = await import('./commands/plan-run.js');
-      finish(await stop(io, path, flags));
-    });
+    .action(runs(async () => (await import('./commands/plan-run.js')).stop));
 };
 
 // Commands beside a run: following it, reporting on it, and files to begin with. Names, flags and help texts.
@@ -142,17 +123,14 @@ const addPlanRuns = (plan: Command, io: Io, finish: (code: ExitCode) => void): v
 const RUN = 'the first 4 or more digits of a run, or its workflow id';
 const OUT = (): Option => new Option('--out <file>', 'write it there instead of to stdout');
 
-export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+export const addAids = (program: Command, runs: Runs): void => {
   program
     .command('watch')
     .argument('[run]', `${RUN}; default: all open runs`)
     .description('a line for each change of a run, or of all open runs')
     .addOption(quiet())
     .addOption(new Option('--json', 'print one JSON object a line'))
-    .action(async (run: string | undefined, flags: object) => {
-      const { watch } = await import('./commands/watch.js');
-      finish(await watch(io, run, flags));
-    });
+    .action(runs(async () => (await import('./commands/watch.js')).watch));
 
   program
     .command('report')
@@ -163,10 +141,7 @@ export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => vo
     .addOption(OUT())
     .addOption(quiet())
     .addOption(json())
-    .action(async (run: string, flags: object) => {
-      const { report } = await import('./commands/report.js');
-      finish(await report(io, run, flags));
-    });
+    .action(runs(async () => (await import('./commands/report.js')).report));
 
   program
     .command('stats')
@@ -174,19 +149,13 @@ export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => vo
     .description('what runs and plans in the archive came to; of one plan: tokens and money per phase')
     .option('--since <day>', 'only runs that began on this day or later (YYYY-MM-DD)')
     .addOption(json())
-    .action(async (run: string | undefined, flags: object) => {
-      const { stats } = await import('./commands/stats.js');
-      finish(await stats(io, run, flags));
-    });
+    .action(runs(async () => (await import('./commands/stats.js')).stats));
 
   program
     .command('init')
     .description('write a commented emend.yaml and a first job, where there are none')
     .addOption(quiet())
-    .action(async (flags: object) => {
-      const { init } = await import('./commands/init.js');
-      finish(await init(io, flags));
-    });
+    .action(runs(async () => (await import('./commands/init.js')).init));
 
   program
     .command('new')
@@ -196,19 +165,18 @@ export const addAids = (program: Command, io: Io, finish: (code: ExitCode) => vo
     .option('--title <text>', 'its heading; default: from the name')
     .option('--file <path>', 'a file that the job edits (again and again)', collect, [])
     .addOption(quiet())
-    .action(async (kind: string, path: string, flags: object) => {
-      const { makeNew } = await import('./commands/init.js');
-      finish(await makeNew(io, kind, path, flags as Parameters<typeof makeNew>[3]));
-    });
+    .action(runs(async () => (await import('./commands/init.js')).makeNew));
 
   program
     .command('completion')
     .argument('<shell>', 'bash, zsh or fish')
     .description('a script that completes commands, flags and files')
-    .action(async (shell: string) => {
-      const { completion } = await import('./commands/completion.js');
-      finish(completion(io, program, shell));
-    });
+    .action(
+      runs(async () => {
+        const { completion } = await import('./commands/completion.js');
+        return (io: Io, shell: string) => completion(io, program, shell);
+      }),
+    );
 };
 
 /** Examples that the help of each command shows. A test reads them with the command line's own parser. */

@@ -7,7 +7,7 @@ import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
-import { addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
+import { type Runs, addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
 import { version } from '../system/version.js';
 
 const RUN = 'the first 4 or more digits of a run, or its workflow id';
@@ -19,6 +19,12 @@ const EXIT_HELP = [
 ].join('\n');
 
 export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command => {
+  // The last that commander hands over is the command itself.
+  const runs: Runs =
+    (load) =>
+    async (...given) => {
+      finish(await (await load())(io, ...(given.slice(0, -1) as never[])));
+    };
   const program = new Command('emend')
     .description('Carries out code changes that a language model proposes, as durable Temporal workflows.')
     .version(version())
@@ -54,54 +60,39 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
     .addOption(quiet())
     .addOption(json())
-    .action(async (job: string, flags: object) => {
-      const { run } = await import('./commands/run.js');
-      finish(await run(io, job, flags as Parameters<typeof run>[2]));
-    });
+    .action(runs(async () => (await import('./commands/run.js')).run));
 
   program
     .command('list')
     .description('list runs: open ones first')
     .addOption(quiet())
     .addOption(json())
-    .action(async (flags: object) => {
-      const { list } = await import('./commands/show.js');
-      finish(await list(io, flags));
-    });
+    .action(runs(async () => (await import('./commands/show.js')).list));
 
   program
     .command('show')
     .argument('<run>', RUN)
     .description('state, files and waiting decision of a run, with the commands to type')
     .addOption(json())
-    .action(async (run: string, flags: object) => {
-      const { show } = await import('./commands/show.js');
-      finish(await show(io, run, flags));
-    });
+    .action(runs(async () => (await import('./commands/show.js')).show));
 
   program
     .command('diff')
     .argument('<run>', RUN)
     .description('the combined diff of the proposal')
     .addOption(json())
-    .action(async (run: string, flags: object) => {
-      const { diff } = await import('./commands/show.js');
-      finish(await diff(io, run, flags));
-    });
+    .action(runs(async () => (await import('./commands/show.js')).diff));
 
   program
     .command('review')
     .argument('[run]', `${RUN}; default: the one that waits`)
     .description('go through a proposal hunk by hunk and answer')
     .addOption(quiet())
-    .action(async (run: string | undefined, flags: object) => {
-      const { review } = await import('./commands/review.js');
-      finish(await review(io, run, flags));
-    });
+    .action(runs(async () => (await import('./commands/review.js')).review));
 
-  addAids(program, io, finish);
-  addDecisions(program, io, finish);
-  addPatching(program, io, finish);
+  addAids(program, runs);
+  addDecisions(program, runs);
+  addPatching(program, runs);
 
   program
     .command('events')
@@ -111,13 +102,10 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .addOption(new Option('--kind <kind>', 'only what answers one question of a plan').choices(EVENT_KINDS))
     .addOption(live())
     .addOption(new Option('--json', 'print one JSON object a line'))
-    .action(async (run: string, flags: object) => {
-      const { events } = await import('./commands/events.js');
-      finish(await events(io, run, flags));
-    });
+    .action(runs(async () => (await import('./commands/events.js')).events));
 
-  addPlan(program, io, finish);
-  addMachinery(program, io, finish);
+  addPlan(program, runs);
+  addMachinery(program, runs);
   for (const command of program.commands) {
     const lines = EXAMPLES[command.name()]?.map((text) => `  ${text}`) ?? [];
     if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
@@ -138,7 +126,7 @@ const refuseUnknown = ({ command }: { readonly command: Command }): string => {
   );
 };
 
-const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+const addDecisions = (program: Command, runs: Runs): void => {
   const flags = (command: Command): Command =>
     command
       .option('--decision <id>', 'the decision that you looked at; without it a terminal shows the open one and asks')
@@ -146,10 +134,7 @@ const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void
       .option('--note <text>', 'what to change, or a hint')
       .option('--set <name=value>', 'a limit, `model` or `command` (again and again)', collect, [])
       .addOption(json());
-  const send = async (run: string, answer: string, given: object): Promise<void> => {
-    const { decide } = await import('./commands/decide.js');
-    finish(await decide(io, run, answer, given as Parameters<typeof decide>[3]));
-  };
+  const decide = async () => (await import('./commands/decide.js')).decide;
   flags(
     program
       .command('decide')
@@ -157,7 +142,7 @@ const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void
       .argument('<answer>', 'an answer that `emend show` lists')
       .description('answer the decision that a run waits for')
       .option('--hunk <path:n>', 'with select: take these hunks, PATH:1,3 (again and again)', collect, []),
-  ).action(send);
+  ).action(runs(decide));
   const shortForms = [
     ['approve', 'apply the proposed change'],
     ['skip', 'leave the files as they are'],
@@ -167,11 +152,14 @@ const addDecisions = (program: Command, io: Io, finish: (code: ExitCode) => void
   ] as const;
   for (const [answer, description] of shortForms)
     flags(program.command(answer).argument('<run>', RUN).description(description)).action(
-      (run: string, given: object) => send(run, answer, given),
+      runs(async () => {
+        const send = await decide();
+        return (io: Io, run: string, given: Parameters<typeof send>[3]) => send(io, run, answer, given);
+      }),
     );
 };
 
-const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+const addPatching = (program: Command, runs: Runs): void => {
   const where = '--workspace <dir>';
   const whereHelp = 'the directory to change; default: the git repository here, else this directory';
   program
@@ -183,10 +171,7 @@ const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void)
     .option('--check', 'write nothing: print the diff and what would happen')
     .addOption(quiet())
     .addOption(json())
-    .action(async (answer: string, flags: object) => {
-      const { patch } = await import('./commands/patch.js');
-      finish(await patch(io, answer, flags as Parameters<typeof patch>[2]));
-    });
+    .action(runs(async () => (await import('./commands/patch.js')).patch));
 
   program
     .command('undo')
@@ -194,25 +179,25 @@ const addPatching = (program: Command, io: Io, finish: (code: ExitCode) => void)
     .option(where, whereHelp)
     .option('--check', 'only say what would be put back')
     .addOption(json())
-    .action(async (flags: object) => {
-      const { undo } = await import('./commands/undo.js');
-      finish(await undo(io, flags));
-    });
+    .action(runs(async () => (await import('./commands/undo.js')).undo));
 };
+
+interface DoctorFlags {
+  readonly model?: string | true;
+  readonly json?: true;
+  readonly quiet?: true;
+}
 
 const PORT = 'port of the review page; default: 8260, or a free one where that is taken';
 
-const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void): void => {
+const addMachinery = (program: Command, runs: Runs): void => {
   program
     .command('recover')
     .description('finish or revert what a crash left half done, and find workspaces held by ended runs')
     .option('--undo <run>', 'put back the files of an ended run that still holds its workspace')
     .option('--keep <run>', 'keep the files of such a run and end its hold')
     .addOption(json())
-    .action(async (flags: object) => {
-      const { recover } = await import('./commands/recover.js');
-      finish(await recover(io, flags));
-    });
+    .action(runs(async () => (await import('./commands/recover.js')).recover));
 
   program
     .command('gc')
@@ -222,10 +207,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--archives-older-than <days>', 'remove archives of ended runs too, where nothing was added for so long')
     .option('--assume-closed <namespace>', 'its runs have ended (again and again)', collect, [])
     .addOption(json())
-    .action(async (flags: object) => {
-      const { gc } = await import('./commands/gc.js');
-      finish(await gc(io, flags as Parameters<typeof gc>[1]));
-    });
+    .action(runs(async () => (await import('./commands/gc.js')).gc));
 
   program
     .command('dev')
@@ -233,10 +215,7 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--port <n>', PORT)
     .option('--no-web', 'without the review page')
     .addOption(quiet())
-    .action(async (flags: object) => {
-      const { dev } = await import('./commands/serve.js');
-      finish(await dev(io, flags as Parameters<typeof dev>[1]));
-    });
+    .action(runs(async () => (await import('./commands/serve.js')).dev));
 
   program
     .command('web')
@@ -245,19 +224,13 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--host <address>', 'listen there instead of on the loopback address; needs EMEND_WEB_SECRET')
     .option('--public-url <url>', 'the address that people use, where a proxy stands before the page')
     .addOption(quiet())
-    .action(async (flags: object) => {
-      const { web } = await import('./commands/serve.js');
-      finish(await web(io, flags));
-    });
+    .action(runs(async () => (await import('./commands/serve.js')).web));
 
   program
     .command('worker')
     .description('run a worker against the configured Temporal server')
     .addOption(quiet())
-    .action(async (flags: object) => {
-      const { worker } = await import('./commands/serve.js');
-      finish(await worker(io, flags));
-    });
+    .action(runs(async () => (await import('./commands/serve.js')).worker));
 
   program
     .command('doctor')
@@ -269,15 +242,12 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .addOption(quiet())
     .addOption(json())
     .action(
-      async ({ model, ...flags }: { readonly model?: string | true; readonly json?: true; readonly quiet?: true }) => {
-        if (model !== undefined) {
-          const { doctorModel } = await import('./commands/doctor-model.js');
-          finish(await doctorModel(io, model, flags));
-          return;
-        }
-        const { doctor } = await import('./commands/doctor.js');
-        finish(await doctor(io, flags));
-      },
+      runs(() =>
+        Promise.resolve(async (io: Io, { model, ...flags }: DoctorFlags) => {
+          if (model === undefined) return (await import('./commands/doctor.js')).doctor(io, flags);
+          return (await import('./commands/doctor-model.js')).doctorModel(io, model, flags);
+        }),
+      ),
     );
 
   program
@@ -287,8 +257,5 @@ const addMachinery = (program: Command, io: Io, finish: (code: ExitCode) => void
     .option('--port <n>', 'port on the loopback address; default: a free one')
     .option('--record <file>', 'append every request to this file, a JSON line each')
     .addOption(quiet())
-    .action(async (script: string, flags: object) => {
-      const { rehearse } = await import('./commands/serve.js');
-      finish(await rehearse(io, script, flags));
-    });
+    .action(runs(async () => (await import('./commands/serve.js')).rehearse));
 };

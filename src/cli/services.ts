@@ -7,6 +7,7 @@ import { startDevServer, type DevServer } from '../temporal/dev-server.js';
 import { homePaths } from '../stores/home.js';
 import { type Io, asides, type QuietFlag } from './io.js';
 import { openEmend } from '../client/open.js';
+import { interruptible, type Session } from './session.js';
 import type { Emend, RunGateway } from '../client/types.js';
 
 const HURRIED_STOP_MS = 1_000; // bound: A server that is to end at once still gets this long before it is killed.
@@ -126,29 +127,25 @@ export const untilPolled = async (runs: RunGateway, queue: string): Promise<void
  * Opens Emend for a run that is to be started and closes it afterwards, whatever happens. `signal` aborts at the first Ctrl-C. Throws
  * ProblemError `no_server`, and what starting a server or worker throws.
  */
-export const withRunning = async <T>(
+export const withRunning = <Flags extends { readonly dev?: true } & QuietFlag, T>(
   io: Io,
-  { dev, ...flags }: { readonly dev?: true } & QuietFlag,
-  use: (emend: Emend, signal: AbortSignal) => Promise<T>,
-): Promise<T> => {
-  const stop = new AbortController();
-  const off = io.onInterrupt(() => {
-    stop.abort();
-  });
-  let emend = await openEmend({ env: io.env });
-  const services = dev === true ? await startMissing(io, emend, flags) : null;
-  try {
-    if (services?.server === true) {
+  flags: Flags,
+  use: (session: Session<Flags>, signal: AbortSignal) => Promise<T>,
+): Promise<T> =>
+  interruptible(io, async (signal) => {
+    let emend = await openEmend({ env: io.env });
+    const services = flags.dev === true ? await startMissing(io, emend, flags) : null;
+    try {
+      if (services?.server === true) {
+        await emend.close();
+        emend = await openEmend({ env: io.env });
+      }
+      if (emend.runs === null)
+        return fail('no_server', emend.unreachable?.message ?? 'No Temporal server answers.', emend.unreachable?.next);
+      if (services?.worker === true) await untilPolled(emend.runs, emend.queues.workflow);
+      return await use({ io, emend, flags }, signal);
+    } finally {
+      await services?.stop();
       await emend.close();
-      emend = await openEmend({ env: io.env });
     }
-    if (emend.runs === null)
-      return fail('no_server', emend.unreachable?.message ?? 'No Temporal server answers.', emend.unreachable?.next);
-    if (services?.worker === true) await untilPolled(emend.runs, emend.queues.workflow);
-    return await use(emend, stop.signal);
-  } finally {
-    off();
-    await services?.stop();
-    await emend.close();
-  }
-};
+  });

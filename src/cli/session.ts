@@ -7,6 +7,26 @@ import type { Io } from './io.js';
 import { openEmend } from '../client/open.js';
 import type { Emend } from '../client/types.js';
 
+/** What the functions of a command hand each other. */
+export interface Session<Flags = unknown> {
+  readonly io: Io;
+  readonly emend: Emend;
+  readonly flags: Flags;
+}
+
+/** `signal` aborts at Ctrl-C or SIGTERM, which end nothing else meanwhile. */
+export const interruptible = async <T>(io: Io, use: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const stop = new AbortController();
+  const off = io.onInterrupt(() => {
+    stop.abort();
+  });
+  try {
+    return await use(stop.signal);
+  } finally {
+    off();
+  }
+};
+
 export const withEmend = async <T>(io: Io, use: (emend: Emend) => Promise<T>): Promise<T> => {
   // Commands that look or answer make no home.
   const emend = await openEmend({ env: io.env, existing: true });

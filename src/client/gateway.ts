@@ -88,7 +88,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       }
     },
 
-    update: (ref, request, accept_ms) => sendUpdate(client, connection, ref, request, accept_ms),
+    update: (ref, request, accept_ms) => sendUpdate(client, ref, request, accept_ms),
 
     signal: async (ref, name, payload) => {
       try {
@@ -113,7 +113,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
         );
       }),
 
-    follow: (ref, after, signal, onNews) => followHistory(connection, namespace, ref, after, signal, onNews),
+    follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 
     closed: async (ref) => {
       const description = await within(CALL_MS, () => handleOf(ref).describe());
@@ -216,8 +216,7 @@ const closedRun = async (client: Client, description: WorkflowExecutionDescripti
 };
 
 const sendUpdate = async (
-  client: Client,
-  connection: Connection,
+  { workflow, connection }: Client,
   { workflowId, runId }: RunRef,
   request: DecisionRequest,
   accept_ms: number,
@@ -225,13 +224,11 @@ const sendUpdate = async (
   let accepted = false;
   try {
     const handle = await connection.withDeadline(Date.now() + accept_ms, () =>
-      client.workflow
-        .getHandle(workflowId, runId ?? undefined)
-        .startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, {
-          args: [request],
-          updateId: request.requestId,
-          waitForStage: 'ACCEPTED',
-        }),
+      workflow.getHandle(workflowId, runId ?? undefined).startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, {
+        args: [request],
+        updateId: request.requestId,
+        waitForStage: 'ACCEPTED',
+      }),
     );
     accepted = true;
     return {

@@ -56,10 +56,8 @@ const URGENT: readonly number[] = [2, 3, 4, 27, 21, 28, 40];
 /** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
 export const followHistory = async (
   connection: Connection,
-  namespace: string,
-  ref: RunRef,
-  after: number,
-  signal: AbortSignal,
+  { namespace, workflowId, runId }: RunRef & { readonly namespace: string },
+  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
   onNews: (urgent: boolean) => Promise<void>,
 ): Promise<void> => {
   let nextPageToken: Uint8Array | undefined;
@@ -81,7 +79,7 @@ export const followHistory = async (
       const page = await untilAborted(connection, until, () =>
         connection.workflowService.getWorkflowExecutionHistory({
           namespace,
-          execution: { workflowId: ref.workflowId, runId: ref.runId },
+          execution: { workflowId, runId },
           waitNewEvent: true,
           maximumPageSize: FOLLOW_PAGE_EVENTS,
           ...(nextPageToken === undefined ? {} : { nextPageToken }),

@@ -9,6 +9,11 @@ import { diff3Merge } from 'node-diff3';
  * the same order, are anchors (patience diff): the stretches between them are merged one by one, so that a file of 100,000
  * lines costs little more than its changed places.
  */
+interface Versions {
+  readonly o: readonly string[];
+  readonly a: readonly string[];
+  readonly b: readonly string[];
+}
 type Range = readonly [start: number, end: number];
 interface Place {
   o: number;
@@ -23,7 +28,8 @@ export interface Part {
   readonly b: Range;
 }
 
-function splitAtAnchors(o: readonly string[], a: readonly string[], b: readonly string[]): Part[] {
+function splitAtAnchors(texts: Versions): Part[] {
+  const { o, a, b } = texts;
   const parts: Part[] = [];
   const at: Place = { o: 0, a: 0, b: 0 };
   const part = (kind: Part['kind'], to: Place): void => {
@@ -36,36 +42,37 @@ function splitAtAnchors(o: readonly string[], a: readonly string[], b: readonly 
     { o: 0, a: 0, b: 0 },
     { o: o.length, a: a.length, b: b.length },
   ];
-  for (const anchor of [begin, ...anchorsOf(o, a, b), end]) {
+  for (const anchor of [begin, ...anchorsOf(texts), end]) {
     if (anchor.o < at.o) continue; // an earlier anchor's run of equal lines went past this one
-    const before = backward(o, a, b, at, anchor);
+    const before = backward(texts, at, anchor);
     part('merge', before);
-    part('same', forward(o, a, b, anchor));
+    part('same', forward(texts, anchor));
   }
   return parts;
 }
 
-const equalAt = (o: readonly string[], a: readonly string[], b: readonly string[], p: Place, shift: number): boolean =>
+const equalAt = ({ o, a, b }: Versions, p: Place, shift: number): boolean =>
   o[p.o + shift] === a[p.a + shift] && o[p.o + shift] === b[p.b + shift];
 
 /** Where the run of equal lines that ends at `anchor` begins, not before `from`. */
-function backward(o: readonly string[], a: readonly string[], b: readonly string[], from: Place, anchor: Place): Place {
+function backward(texts: Versions, from: Place, anchor: Place): Place {
   const most = Math.min(anchor.o - from.o, anchor.a - from.a, anchor.b - from.b);
   let n = 0;
-  while (n < most && equalAt(o, a, b, anchor, -n - 1)) n += 1;
+  while (n < most && equalAt(texts, anchor, -n - 1)) n += 1;
   return { o: anchor.o - n, a: anchor.a - n, b: anchor.b - n };
 }
 
 /** The end of the run of equal lines that begins at `anchor`. */
-function forward(o: readonly string[], a: readonly string[], b: readonly string[], anchor: Place): Place {
+function forward(texts: Versions, anchor: Place): Place {
+  const { o, a, b } = texts;
   const most = Math.min(o.length - anchor.o, a.length - anchor.a, b.length - anchor.b);
   let n = 0;
-  while (n < most && equalAt(o, a, b, anchor, n)) n += 1;
+  while (n < most && equalAt(texts, anchor, n)) n += 1;
   return { o: anchor.o + n, a: anchor.a + n, b: anchor.b + n };
 }
 
 /** Places of lines that are unique in all three, the longest series that rises in all three (greedy over `b` within `a`). */
-function anchorsOf(o: readonly string[], a: readonly string[], b: readonly string[]): Place[] {
+function anchorsOf({ o, a, b }: Versions): Place[] {
   const [inO, inA, inB] = [uniquePlaces(o), uniquePlaces(a), uniquePlaces(b)];
   const common: Place[] = [];
   for (const [line, place] of inO) {
@@ -136,7 +143,7 @@ export function rebase3(base: Uint8Array, ours: Uint8Array, theirs: Uint8Array):
 
   const merged: string[] = [];
   const regions: ConflictRegion[] = [];
-  for (const part of splitAtAnchors(o, a, b)) {
+  for (const part of splitAtAnchors({ o, a, b })) {
     if (part.kind === 'same') {
       merged.push(...o.slice(part.o[0], part.o[1]));
       continue;

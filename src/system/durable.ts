@@ -55,7 +55,17 @@ export const ensureDir = async (sys: Sys, path: string, mode = 0o700): Promise<v
 /** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
 const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
-const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, mode: number, dirMode: number): Promise<string> => {
+export interface PutModes {
+  readonly mode?: number;
+  readonly dirMode?: number;
+}
+
+const writeTemp = async (
+  sys: Sys,
+  path: string,
+  bytes: Uint8Array,
+  { mode = 0o600, dirMode = 0o700 }: PutModes,
+): Promise<string> => {
   const temp = tempName(path);
   try {
     await sys.writeExclusive(temp, bytes, { mode });
@@ -78,11 +88,6 @@ const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, mode: number
 /** Cleaning up after a failure must not hide the failure. */
 const dropQuietly = (sys: Sys, path: string): Promise<void> => sys.unlink(path).catch(() => undefined);
 
-export interface PutModes {
-  readonly mode?: number;
-  readonly dirMode?: number;
-}
-
 /**
  * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory.
  * Returns the bytes that stand under the path durably: ours, or those of an earlier writer.
@@ -91,7 +96,7 @@ export const putFileIfAbsent = async (
   sys: Sys,
   path: string,
   bytes: Uint8Array,
-  { mode = 0o600, dirMode = 0o700 }: PutModes = {},
+  modes: PutModes = {},
 ): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }> => {
   const earlier = await orNull(sys.readFile(path));
   if (earlier !== null) {
@@ -99,10 +104,10 @@ export const putFileIfAbsent = async (
     await sys.fsyncDir(dirname(path));
     return { bytes: earlier, created: false };
   }
-  const temp = await writeTemp(sys, path, bytes, mode, dirMode);
+  const temp = await writeTemp(sys, path, bytes, modes);
   let outcome: { bytes: Uint8Array; created: boolean };
   try {
-    outcome = await linkOrRead(sys, temp, path, bytes, mode, dirMode);
+    outcome = await linkOrRead(sys, temp, path, { bytes, ...modes });
   } catch (error) {
     await dropQuietly(sys, temp);
     throw error;
@@ -112,7 +117,12 @@ export const putFileIfAbsent = async (
   return outcome;
 };
 
-const linkOrRead = async (sys: Sys, temp: string, path: string, bytes: Uint8Array, mode: number, dirMode: number) => {
+interface Wanted extends PutModes {
+  readonly bytes: Uint8Array;
+}
+
+const linkOrRead = async (sys: Sys, temp: string, path: string, wanted: Wanted) => {
+  const { bytes } = wanted;
   try {
     await sys.link(temp, path);
     return { bytes, created: true };
@@ -123,7 +133,7 @@ const linkOrRead = async (sys: Sys, temp: string, path: string, bytes: Uint8Arra
       return ours.id === there?.id ? { bytes, created: true } : { bytes: await sys.readFile(path), created: false };
     }
     if (!linksFail(error)) throw error;
-    return claim(sys, temp, path, bytes, mode, dirMode);
+    return claim(sys, temp, path, wanted);
   }
 };
 
@@ -132,11 +142,11 @@ const linkOrRead = async (sys: Sys, temp: string, path: string, bytes: Uint8Arra
  * directory that holds a value wins; then its value, the same for all, is renamed to the path. A plain exclusive copy would show
  * readers half a value.
  */
-const claim = async (sys: Sys, temp: string, path: string, bytes: Uint8Array, mode: number, dirMode: number) => {
+const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: Wanted) => {
   const claimed = `${path}.CLAIM`;
   const candidate = `${temp}.D`;
-  await sys.mkdir(candidate, dirMode);
-  await sys.writeExclusive(join(candidate, 'value'), bytes, { mode });
+  await sys.mkdir(candidate, modes.dirMode ?? 0o700);
+  await sys.writeExclusive(join(candidate, 'value'), bytes, { mode: modes.mode ?? 0o600 });
   await sys.fsyncDir(candidate);
   let created = true;
   try {
@@ -148,7 +158,7 @@ const claim = async (sys: Sys, temp: string, path: string, bytes: Uint8Array, mo
     await sys.rmdir(candidate);
   }
   const value = await sys.readFile(join(claimed, 'value'));
-  const copy = await writeTemp(sys, path, value, mode, dirMode);
+  const copy = await writeTemp(sys, path, value, modes);
   await sys.rename(copy, path);
   return { bytes: value, created };
 };

@@ -35,18 +35,18 @@ const COMMON = {
 
 type Headers = Readonly<Record<string, string>>;
 
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' } as const;
+
 export const send = (
   response: ServerResponse,
   status: number,
-  type: string,
   body: string | Uint8Array,
-  headers: Headers = {},
+  headers: Headers & { readonly 'content-type': string },
 ): void => {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, {
     'cache-control': 'no-store',
     ...COMMON,
-    'content-type': type,
     'content-length': String(Buffer.byteLength(body)),
     ...headers,
   });
@@ -54,7 +54,7 @@ export const send = (
 };
 
 export const sendJson = (response: ServerResponse, value: unknown, headers: Headers = {}): void => {
-  send(response, 200, 'application/json; charset=utf-8', JSON.stringify(value), headers);
+  send(response, 200, JSON.stringify(value), { ...JSON_TYPE, ...headers });
 };
 
 /** Opens a stream of server-sent events. */
@@ -82,7 +82,7 @@ export const sendProblem = (response: ServerResponse, found: Problem, status?: n
   const code = status ?? STATUS[found.code] ?? (found.code === 'usage' ? 400 : 500);
   // A request that was not read to its end cannot be followed by another on the same connection.
   const close: Headers = response.req.complete ? {} : { connection: 'close' };
-  send(response, code, 'application/json; charset=utf-8', body, close);
+  send(response, code, body, { ...JSON_TYPE, ...close });
 };
 
 /** What is refused before anything is looked at: a status and a sentence, nothing of what came. */

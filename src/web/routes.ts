@@ -107,7 +107,7 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[]
     async ({ response, source }, [key, id]) => {
       const emend = await source();
       const proposal = await proposalOf(emend, await runOf(emend, key), id);
-      send(response, 200, 'text/plain; charset=utf-8', await diffText(emend, proposal));
+      send(response, 200, await diffText(emend, proposal), { 'content-type': 'text/plain; charset=utf-8' });
     },
   ],
   [

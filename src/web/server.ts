@@ -243,7 +243,8 @@ const sendAsset = (request: IncomingMessage, response: ServerResponse, assets: A
     return;
   }
   const brotli = /\bbr\b/.test(request.headers['accept-encoding'] ?? '') ? asset.brotli : null;
-  send(response, 200, asset.type, brotli ?? asset.body, {
+  send(response, 200, brotli ?? asset.body, {
+    'content-type': asset.type,
     'cache-control': asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept-encoding',
     ...(brotli === null ? {} : { 'content-encoding': 'br' }),

@@ -34,12 +34,14 @@ const connectionWith = (pages: number, seen: AbortSignal[], types: readonly numb
   return connection as unknown as Connection;
 };
 
+const WATCHED = { namespace: 'default', workflowId: 'w', runId: 'r' };
+
 test('a run that is watched through many changes leaves no listeners on the signal, which still ends the request under way', async () => {
   const stop = new AbortController();
   const seen: AbortSignal[] = [];
   const listeners: number[] = [];
   const connection = connectionWith(30, seen);
-  const following = followHistory(connection, 'default', { workflowId: 'w', runId: 'r' }, 0, stop.signal, async () => {
+  const following = followHistory(connection, WATCHED, { after: 0, signal: stop.signal }, async () => {
     listeners.push(getEventListeners(stop.signal, 'abort').length);
     if (listeners.length === 30) setImmediate(() => setImmediate(() => stop.abort()));
   });
@@ -54,7 +56,7 @@ test('only what can change a state is told; an end and a pause are urgent', asyn
   const told: boolean[] = [];
   // Activity scheduled, workflow task completed, search attributes (beside the task that set them), completed.
   const connection = connectionWith(4, [], [10, 7, 40, 2]);
-  await followHistory(connection, 'default', { workflowId: 'w', runId: 'r' }, 0, stop.signal, async (urgent) => {
+  await followHistory(connection, WATCHED, { after: 0, signal: stop.signal }, async (urgent) => {
     if (told.push(urgent) === 3) setImmediate(() => setImmediate(() => stop.abort()));
   });
   expect(told).toEqual([false, true, true]);
@@ -63,10 +65,8 @@ test('only what can change a state is told; an end and a pause are urgent', asyn
 test('whoever is told may fail: the follow ends with that error, though the server has no news', async () => {
   const following = followHistory(
     connectionWith(1, []),
-    'default',
-    { workflowId: 'w', runId: 'r' },
-    0,
-    new AbortController().signal,
+    WATCHED,
+    { after: 0, signal: new AbortController().signal },
     () => Promise.reject(new Error('no more')),
   );
   await expect(following).rejects.toThrow('no more');

@@ -1,5 +1,5 @@
 /** `emend plan expand|collapse` in a process of its own that a counted system call kills; prints the calls that it made. */
-import { changePlan } from '../../src/cli/commands/plan-edit.js';
+import { collapse, expand } from '../../src/cli/commands/plan-edit.js';
 import { processIo } from '../../src/cli/io.js';
 import { realSys } from '../../src/system/sys.js';
 import { shimSys, type ShimPlan } from '../support/sys-shim.js';
@@ -8,5 +8,5 @@ const [verb = '', kind = '', path = '', number = '', plan = ''] = process.argv.s
 const { sys, names } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);
 Object.assign(realSys, sys);
 const io = { ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined };
-const exit = await changePlan(io, verb === 'expand' ? 'expand' : 'collapse', kind, path, number, {});
+const exit = await (verb === 'expand' ? expand : collapse)(io, kind, path, number, {});
 process.stdout.write(JSON.stringify({ exit, names: names() }));

@@ -24,7 +24,7 @@ describe('requestsOf', () => {
       ['c', 'approve'],
       ['d', 'approve'],
     ]);
-    expect(requestsOf(decision(['a', 'b', 'c', 'd', 'e'], { d: 'approve' }), verdicts, '', [])).toEqual([
+    expect(requestsOf(decision(['a', 'b', 'c', 'd', 'e'], { d: 'approve' }), { verdicts, comments: [] }, '')).toEqual([
       { decision: '1-abc-def', answer: 'approve', files: ['a', 'c'] },
       { decision: '1-abc-def', answer: 'skip', files: ['b'] },
     ]);
@@ -41,7 +41,7 @@ describe('requestsOf', () => {
       text: 'use a constant',
     };
     const whole = { spot: { path: 'b', side: 'after' as const, line: 0 }, quoted: '', text: 'shorter' };
-    const sent = requestsOf(decision(['a', 'b']), verdicts, 'plainer', [comment, whole]);
+    const sent = requestsOf(decision(['a', 'b']), { verdicts, comments: [comment, whole] }, 'plainer');
     expect(sent.map(({ files, note }) => [files, note])).toEqual([
       [['a'], 'plainer\n\na, line 3 of the proposed text (`x = 1;`): use a constant'],
       [['b'], 'plainer\n\nb: shorter'],
@@ -50,7 +50,11 @@ describe('requestsOf', () => {
   });
 
   test('a revision without words and an empty review cannot be sent; `constructor` is a file like any other', () => {
-    const sent = requestsOf(decision(['constructor']), new Map([['constructor', 'revise' as const]]), ' ', []);
+    const sent = requestsOf(
+      decision(['constructor']),
+      { verdicts: new Map([['constructor', 'revise' as const]]), comments: [] },
+      ' ',
+    );
     expect(missingIn(sent)).toContain('constructor');
     expect(missingIn([])).not.toBeNull();
   });
@@ -62,7 +66,7 @@ describe('requestsOf', () => {
       ['c', 'select'],
     ]);
     const parts = { a: [1, 3], c: [2] };
-    expect(requestsOf(decision(['a', 'b', 'c'], { c: 'approve' }), verdicts, '', [], parts)).toEqual([
+    expect(requestsOf(decision(['a', 'b', 'c'], { c: 'approve' }), { verdicts, comments: [] }, '', parts)).toEqual([
       { decision: '1-abc-def', answer: 'approve', files: ['b'] },
       { decision: '1-abc-def', answer: 'select', select: { a: [1, 3] } },
     ]);

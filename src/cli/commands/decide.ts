@@ -7,7 +7,6 @@ import {
 import { shownKey } from '../../shared/ids.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { diffText, showRun } from '../../client/runs/show.js';
-import type { Emend } from '../../client/types.js';
 import { ANSWER_MEANS, type Answer } from '../../shared/decisions.js';
 import { nearestWord } from '../../documents/source/check.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
@@ -15,7 +14,7 @@ import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
 import { plain } from '../render/text.js';
-import { decisionSettings, withEmend } from '../session.js';
+import { decisionSettings, interruptible, type Session, withEmend } from '../session.js';
 import { hunkSelection } from '../review/text.js';
 import { shellWord } from '../../system/environment.js';
 
@@ -36,14 +35,14 @@ export const decide = (io: Io, run: string, written: string, flags: DecideFlags)
     const files = flags.file.map((path) => path.replace(/^\.\//, ''));
     const seen =
       flags.decision ??
-      (answer === 'abort' ? null : await lookedAt(io, emend, resolved, answer, { ...flags, file: files }));
+      (answer === 'abort' ? null : await lookedAt({ io, emend, flags: { ...flags, file: files } }, resolved, answer));
     if (typeof seen === 'number') return seen;
     const result = await sendDecision(emend, resolved, {
       answer,
       files,
       set,
       ...(seen === null ? {} : { decision: seen }),
-      ...((flags.hunk ?? []).length === 0 ? {} : { select: await partOf(emend, resolved, answer, seen, flags) }),
+      ...((flags.hunk ?? []).length === 0 ? {} : { select: await partOf({ emend, flags }, resolved, answer, seen) }),
       ...(flags.note === undefined ? {} : { note: flags.note }),
     });
     io.out(flags.json === true ? jsonText('decide', result) : sentence(result, shownKey(resolved.stepKey)));
@@ -56,11 +55,9 @@ export const decide = (io: Io, run: string, written: string, flags: DecideFlags)
  * are told what to type. Returns the decision's id, or the exit code of a person who does not want to.
  */
 const lookedAt = async (
-  io: Io,
-  emend: Emend,
+  { io, emend, flags }: Session<DecideFlags>,
   run: ResolvedRun,
   answer: Answer,
-  flags: DecideFlags,
 ): Promise<string | ExitCode | null> => {
   const decision = await openDecision(emend, run, { answer, files: flags.file });
   if (decision === null || typeof decision === 'string') return decision;
@@ -73,14 +70,13 @@ const lookedAt = async (
   const { proposal } = await showRun(emend, run);
   const shown = proposal?.id === decision.proposalId ? proposal : null;
   for (const text of decisionHead(decision, { width: io.columns, proposal: shown })) io.out(text);
-  const stop = new AbortController();
-  const off = io.onInterrupt(() => {
-    stop.abort();
-  });
-  const typed = await io.ask(`${answer}? [y/N] `, stop.signal).finally(off);
+  const { typed, isInterrupted } = await interruptible(io, async (signal) => ({
+    typed: await io.ask(`${answer}? [y/N] `, signal),
+    isInterrupted: signal.aborted,
+  }));
   if (/^y(es)?$/i.test(typed?.trim() ?? '')) return decision.id;
   io.out('Nothing was sent.');
-  return stop.signal.aborted ? EXIT.interrupted : EXIT.waiting;
+  return isInterrupted ? EXIT.interrupted : EXIT.waiting;
 };
 
 /** What was typed beside run and answer; undefined: nothing. */
@@ -96,11 +92,10 @@ const givenWords = ({ file, note, set, hunk = [], json }: DecideFlags): string |
 
 /** The changes in the hunks that were named, of the proposal that the decision is about. */
 const partOf = async (
-  emend: Emend,
+  { emend, flags: { hunk = [], file } }: Omit<Session<DecideFlags>, 'io'>,
   run: ResolvedRun,
   answer: Answer,
   decision: string | null,
-  { hunk = [], file }: DecideFlags,
 ): Promise<NonNullable<DecideOptions['select']>> => {
   if (answer !== 'select' || file.length > 0)
     return fail('usage', '--hunk goes with the answer select, and without --file.');

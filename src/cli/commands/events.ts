@@ -1,7 +1,6 @@
 import { reading } from '../../client/open.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runEvents } from '../../client/runs/show.js';
-import type { Emend } from '../../client/types.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
@@ -10,7 +9,7 @@ import { jsonText } from '../json.js';
 import { showLiveText } from '../live.js';
 import { isOfKind, type EventKind } from '../../shared/event-text.js';
 import { eventText } from '../render/text.js';
-import { withEmend } from '../session.js';
+import { interruptible, type Session, withEmend } from '../session.js';
 
 interface EventsFlags {
   readonly follow?: true;
@@ -24,40 +23,35 @@ interface EventsFlags {
 export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     const resolved = await reading(emend, (told) => resolveRun(told, run));
-    let last = await printAfter(io, emend, resolved, 0, flags);
+    let last = await printAfter({ io, emend, flags }, resolved, 0);
     if ((flags.follow !== true && flags.live !== true) || resolved.live?.open !== true) return EXIT.done;
-    const stopped = new AbortController();
-    const off = io.onInterrupt(() => {
-      stopped.abort();
+    return interruptible(io, async (signal) => {
+      const print = (lines: readonly string[]): void => {
+        for (const text of lines) io.out(text);
+      };
+      const live = flags.live === true ? showLiveText(emend.store, resolved.stepKey, print) : null;
+      try {
+        await watchRun(
+          emend,
+          resolved,
+          async ({ status }) => {
+            if (status.lastSeq > last) last = await printAfter({ io, emend, flags }, resolved, last);
+            return undefined;
+          },
+          { signal },
+        );
+      } finally {
+        await live?.stop();
+      }
+      return signal.aborted ? EXIT.interrupted : EXIT.done;
     });
-    const print = (lines: readonly string[]): void => {
-      for (const text of lines) io.out(text);
-    };
-    const live = flags.live === true ? showLiveText(emend.store, resolved.stepKey, print) : null;
-    try {
-      await watchRun(
-        emend,
-        resolved,
-        async ({ status }) => {
-          if (status.lastSeq > last) last = await printAfter(io, emend, resolved, last, flags);
-          return undefined;
-        },
-        { signal: stopped.signal },
-      );
-    } finally {
-      await live?.stop();
-      off();
-    }
-    return stopped.signal.aborted ? EXIT.interrupted : EXIT.done;
   });
 
 /** Prints page after page; returns the last `seq`. */
 const printAfter = async (
-  io: Io,
-  emend: Emend,
+  { io, emend, flags }: Session<EventsFlags>,
   run: ResolvedRun,
   after: number,
-  flags: EventsFlags,
 ): Promise<number> => {
   for (let last = after; ;) {
     const page = await runEvents(emend, run, last);

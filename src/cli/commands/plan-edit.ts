@@ -55,40 +55,41 @@ interface Target {
   readonly why: string | null;
 }
 
-export const changePlan = async (
-  io: Io,
-  verb: Verb,
-  kind: string,
-  path: string,
-  number: string | undefined,
-  flags: ChangeFlags,
-): Promise<ExitCode> => {
-  if (kind !== 'phase' && kind !== 'stage')
-    return fail(
-      'usage',
-      `expected phase or stage, received ${JSON.stringify(kind)}.`,
-      `See \`emend plan ${verb} --help\`.`,
-    );
-  if (number === undefined && flags.auto !== true) return fail('usage', `Which ${kind}? Give its number, or --auto.`);
-  // What a command that was killed left half done comes first: it may be this very plan.
-  const local = await openLocal(io, { existing: false, recover: true });
-  for (const line of transactionLines(local.recovered)) io.err(line);
-  const plan = await readPlan(io.cwd, path);
-  refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
-  const asked = number === undefined ? null : targetOf(kind, number, plan.phase);
-  const targets = flags.auto === true ? chosen(plan, verb, kind, asked) : asked === null ? [] : [asked];
-  let tree = plan.tree;
-  for (const target of targets) tree = changed(plan, tree, verb, target);
-  const files = await writePlan(local, plan, { ok: true, place: tree.place, files: tree.files });
-  const done = verb === 'expand' ? 'expanded' : 'collapsed';
-  if (flags.json === true) printJson(io, 'plan expand', { v: 1, verb, kind, parts: targets, files });
-  else {
-    for (const target of targets) io.out(`${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`);
-    for (const { path: file, change } of files) io.out(plain(`  ${change.padEnd(6)}  ${file}`));
-    if (targets.length === 0) io.out(`No ${kind} is to be ${done} by the rules.`);
-  }
-  return EXIT.done;
-};
+const change =
+  (verb: Verb) =>
+  async (
+    io: Io,
+    ...[kind, path, number, flags]: [kind: string, path: string, number: string | undefined, flags: ChangeFlags]
+  ): Promise<ExitCode> => {
+    if (kind !== 'phase' && kind !== 'stage')
+      return fail(
+        'usage',
+        `expected phase or stage, received ${JSON.stringify(kind)}.`,
+        `See \`emend plan ${verb} --help\`.`,
+      );
+    if (number === undefined && flags.auto !== true) return fail('usage', `Which ${kind}? Give its number, or --auto.`);
+    // What a command that was killed left half done comes first: it may be this very plan.
+    const local = await openLocal(io, { existing: false, recover: true });
+    for (const line of transactionLines(local.recovered)) io.err(line);
+    const plan = await readPlan(io.cwd, path);
+    refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
+    const asked = number === undefined ? null : targetOf(kind, number, plan.phase);
+    const targets = flags.auto === true ? chosen(plan, verb, kind, asked) : asked === null ? [] : [asked];
+    let tree = plan.tree;
+    for (const target of targets) tree = changed(plan, tree, verb, target);
+    const files = await writePlan(local, plan, { ok: true, place: tree.place, files: tree.files });
+    const done = verb === 'expand' ? 'expanded' : 'collapsed';
+    if (flags.json === true) printJson(io, 'plan expand', { v: 1, verb, kind, parts: targets, files });
+    else {
+      for (const target of targets) io.out(`${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`);
+      for (const { path: file, change } of files) io.out(plain(`  ${change.padEnd(6)}  ${file}`));
+      if (targets.length === 0) io.out(`No ${kind} is to be ${done} by the rules.`);
+    }
+    return EXIT.done;
+  };
+
+export const expand = change('expand');
+export const collapse = change('collapse');
 
 const nameOf = ({ phase, stage }: Target): string =>
   stage === null ? `Phase ${phase}` : `Stage ${stage} of Phase ${phase}`;

@@ -7,18 +7,14 @@ import {
   runOfPlan,
   tellPlan,
 } from '../../client/runs/start-plan.js';
-import type { StartedStep } from '../../client/runs/start.js';
-import type { Emend } from '../../client/types.js';
 import { fail, type ExitCode, EXIT } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
-import { begun, followPlan, type FollowedPlan } from '../follow-plan.js';
+import { begin, followPlan, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed } from '../errors.js';
 import { refuseHalfDone } from './plan-files.js';
 import { type Io, type QuietFlag, foldOf, asides } from '../io.js';
 import { printJson } from '../json.js';
-import { decisionLines } from '../render/decision.js';
-import { plain } from '../render/text.js';
-import { resultLines, viewLines } from '../render/run.js';
+import { viewLines } from '../render/run.js';
 import { runLimits, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
 import { loginName } from '../../client/runs/decide.js';
@@ -46,8 +42,8 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   const phase = phaseOf(flags.phase);
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);
-  return withRunning(io, flags, async (emend, signal) => {
-    const step = await startPlan(emend, {
+  return withRunning(io, flags, async (session, signal) => {
+    const step = await startPlan(session.emend, {
       plan,
       overrides,
       hints: flags.hint,
@@ -61,7 +57,17 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
         ...(flags.restart === true ? { restart: true } : {}),
       },
     });
-    return follow(io, emend, plan, step, flags, signal);
+    const { resolved, shown, link, options } = await begin(
+      session,
+      step,
+      plan.title,
+      'This plan is running already; here it is.',
+    );
+    const followed = await followPlan(session, resolved, { ...options, live: false, signal });
+    const exit = exitOfFollowed(followed);
+    if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
+    else tellEnd(session, shown, followed);
+    return exit;
   });
 };
 
@@ -69,53 +75,6 @@ const phaseOf = (written: string | undefined): number | null => {
   if (written === undefined) return null;
   if (/^\d{1,4}$/.test(written)) return Number(written);
   return fail('usage', `--phase: expected the number of a phase, received ${JSON.stringify(written)}.`);
-};
-
-const follow = async (
-  io: Io,
-  emend: Emend,
-  plan: PlanFile,
-  step: StartedStep,
-  flags: PlanRunFlags,
-  signal: AbortSignal,
-): Promise<ExitCode> => {
-  const { resolved, shown, link, options } = await begun(io, emend, step, flags, {
-    title: plan.title,
-    runsAlready: 'This plan is running already; here it is.',
-  });
-  const followed = await followPlan(io, emend, resolved, { ...options, live: false, signal });
-  const exit = exitOfFollowed(followed);
-  if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
-  else tell(io, shown, followed);
-  return exit;
-};
-
-const tell = (io: Io, shown: string, followed: FollowedPlan): void => {
-  switch (followed.kind) {
-    case 'closed': {
-      const { result, status, message } = followed.closed;
-      if (result !== null) for (const text of resultLines(result, shown)) io.out(text);
-      else
-        io.err(`${shown}  ${status.toLowerCase()}: ${plain(message ?? 'no reason given')}\n  See: emend show ${shown}`);
-      return;
-    }
-    case 'waiting': {
-      const { decision, stepKey } = followed.status;
-      if (decision !== null)
-        for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns })) io.out(text);
-      return;
-    }
-    case 'paused':
-      io.out(`${shown} is paused before the next phase. Go on with: emend plan resume PLAN`);
-      return;
-    case 'no_worker':
-      io.err(
-        `The run ${shown} is started and goes on as soon as a worker is there; emend show ${shown} tells how it is.`,
-      );
-      return;
-    case 'interrupted':
-      io.err(`\n${shown} goes on without this terminal. See: emend show ${shown}`);
-  }
 };
 
 // `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does.
@@ -136,17 +95,22 @@ const wish =
     withEmend(io, async (emend) => {
       await refuseHalfDone(io, path);
       const plan = await planOfPath(io.cwd, path);
-      return (await tellPlan(emend, plan, name, loginName(), text))
-        ? told(io, plan, name, said, flags)
-        : noneOpen(plan);
+      if (!(await tellPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
+        return noneOpen(plan);
+      return tell({ io, flags }, plan, name, said);
     });
 
 const noneOpen = ({ planPath }: PlanFile, more = ''): never =>
   fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: emend plan run ${planPath}`);
 
-const told = (io: Io, plan: PlanFile, name: Wish, { what, hint = '' }: Said, flags: Flags): ExitCode => {
-  if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId: plan.workflowId, wish: name });
-  else io.out(`${plan.planPath}: ${what}${asides(io, flags).after(hint)}`);
+const tell = (
+  { io, flags }: { readonly io: Io; readonly flags: Flags },
+  { planPath, workflowId }: PlanFile,
+  wish: Wish,
+  { what, hint = '' }: Said,
+): ExitCode => {
+  if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId, wish });
+  else io.out(`${planPath}: ${what}${asides(io, flags).after(hint)}`);
   return EXIT.done;
 };
 
@@ -157,9 +121,11 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);
   const isLeft = await withEmend(io, async (emend) =>
-    (await tellPlan(emend, plan, 'resume', loginName())) ? null : (await lastCheckpointed(emend, plan)) !== null,
+    (await tellPlan(emend, plan, 'resume', { by: loginName() }))
+      ? null
+      : (await lastCheckpointed(emend, plan)) !== null,
   );
-  if (isLeft === null) return told(io, plan, 'resume', { what: 'goes on' }, flags);
+  if (isLeft === null) return tell({ io, flags }, plan, 'resume', { what: 'goes on' });
   if (!isLeft) return noneOpen(plan, ', and none has left a checkpoint');
   return runPlan(io, path, { set: [], hint: [], ...flags });
 };

@@ -14,7 +14,7 @@ import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { heldLines, releasedLines, worktreeLine, transactionLines } from '../render/run.js';
 import { count, plain } from '../render/text.js';
-import { withEmend } from '../session.js';
+import { type Session, withEmend } from '../session.js';
 
 interface RecoverFlags {
   readonly undo?: string;
@@ -34,8 +34,7 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     const holds = await settleHolds(emend);
     const worktrees = await settleWorktrees(emend);
     const asked = flags.undo ?? flags.keep;
-    if (asked !== undefined)
-      return settle(io, emend, holds.held, asked, flags.undo === undefined ? 'keep' : 'undo', flags.json === true);
+    if (asked !== undefined) return settle({ io, emend, flags }, holds.held, asked);
     if (flags.json === true)
       printJson(io, 'recover', { v: 1, transactions, holds: holds.held, released: holds.released, worktrees });
     else tell(io, transactions, holds, worktrees);
@@ -67,13 +66,11 @@ const tell = (
 };
 
 const settle = async (
-  io: Io,
-  emend: Emend,
+  { io, emend, flags }: Session<RecoverFlags>,
   holds: readonly StaleHold[],
   run: string,
-  how: 'undo' | 'keep',
-  json: boolean,
 ): Promise<ExitCode> => {
+  const how = flags.undo === undefined ? 'keep' : 'undo';
   if (emend.runs === null)
     return fail('no_server', 'Only a Temporal server can say whether that run has ended, and none answers.');
   const fitting = holds.filter(({ stepKey }) => stepKey.startsWith(run.toLowerCase()));
@@ -83,7 +80,8 @@ const settle = async (
   const hold = fitting[0] ?? (await holdOfEnded(emend, run));
   if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
   const done = await endHold(emend, hold, how);
-  if (json) printJson(io, 'recover --undo', { v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done });
+  if (flags.json === true)
+    printJson(io, 'recover --undo', { v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done });
   else {
     io.out(
       how === 'undo'

@@ -12,25 +12,18 @@ import { commandLines, decisionLines } from '../render/decision.js';
 import { plain } from '../render/text.js';
 import { askReview } from '../review/ask.js';
 import { loadReview } from '../review/text.js';
-import { withEmend } from '../session.js';
+import { interruptible, type Session, withEmend } from '../session.js';
 
 const REVIEW_SEAL_MS = 60_000; // bound: A selection is sealed in a moment; this long `emend review` waits to show it.
 
 export const review = (io: Io, run: string | undefined, flags: QuietFlag): Promise<ExitCode> =>
-  withEmend(io, async (emend) => {
-    const stop = new AbortController();
-    const off = io.onInterrupt(() => {
-      stop.abort();
-    });
-    try {
+  withEmend(io, (emend) =>
+    interruptible(io, async (signal) => {
+      const session = { io, emend, flags };
       const resolved = await resolveRun(emend, run ?? (await onlyWaiting(emend)));
-      return io.isTty
-        ? await inTerminal(io, emend, resolved, asides(io, flags), stop.signal)
-        : await printed(io, emend, resolved);
-    } finally {
-      off();
-    }
-  });
+      return io.isTty ? inTerminal(session, resolved, signal) : printed(session, resolved);
+    }),
+  );
 
 /** The run that waits for somebody, where there is just one. */
 const onlyWaiting = async (emend: Emend): Promise<string> => {
@@ -60,7 +53,7 @@ const waitingFor = (view: RunView, shown: string): NonNullable<RunView['status']
 };
 
 /** Nobody can be asked here: the diff, and how to answer it. */
-const printed = async (io: Io, emend: Emend, run: ResolvedRun): Promise<ExitCode> => {
+const printed = async ({ io, emend }: Session, run: ResolvedRun): Promise<ExitCode> => {
   const shown = shownKey(run.stepKey);
   const view = await showRun(emend, run);
   const decision = waitingFor(view, shown);
@@ -71,12 +64,12 @@ const printed = async (io: Io, emend: Emend, run: ResolvedRun): Promise<ExitCode
 };
 
 const inTerminal = async (
-  io: Io,
-  emend: Emend,
+  session: Session<QuietFlag>,
   started: ResolvedRun,
-  aside: Asides,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
+  const { io, emend } = session;
+  const aside = asides(io, session.flags);
   const shown = shownKey(started.stepKey);
   /** Selections of this review: shown again in one piece. */
   const chosen = new Set<string>();
@@ -84,13 +77,13 @@ const inTerminal = async (
     const view = await showRun(emend, run);
     const decision = waitingFor(view, shown);
     if (decision.reason !== 'approval' || view.proposal === null) {
-      const asked = await askDecision(io, emend, run, decision, signal);
+      const asked = await askDecision(session, run, decision, signal);
       return signal.aborted ? EXIT.interrupted : asked === 'left' ? EXIT.waiting : EXIT.done;
     }
     const loaded = await loadReview(emend, decision, view.proposal, chosen);
     const lines = decisionLines(shown, decision, { width: io.columns, proposal: view.proposal });
     for (const text of lines.slice(0, lines.length - commandLines(shown, decision).length)) io.out(text);
-    const reviewed = await askReview(io, emend, run, loaded, view.status.workspace, signal);
+    const reviewed = await askReview(session, run, loaded, { dir: view.status.workspace, signal });
     if (signal.aborted) return interrupted(io, shown, aside);
     if (reviewed.kind === 'left') {
       io.out(`Nothing more was sent; ${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`);

@@ -1,17 +1,13 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
-import { readJobFile, type JobFile } from '../../workspace/documents/index.js';
-import { startStep, type StartedStep } from '../../client/runs/start.js';
-import type { Emend } from '../../client/types.js';
+import { readJobFile } from '../../workspace/documents/index.js';
+import { startStep } from '../../client/runs/start.js';
 import { fail, type ExitCode } from '../../shared/problems.js';
-import { begun } from '../follow-plan.js';
+import { begin, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed, explain } from '../errors.js';
 import { followRun, type Followed } from '../follow-run.js';
-import { type Io, asides, type QuietFlag } from '../io.js';
+import type { Io, QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
 import type { RunOutcome } from '../json-types.js';
-import { decisionLines } from '../render/decision.js';
-import { plain } from '../render/text.js';
-import { resultLines } from '../render/run.js';
 import { withRunning } from '../services.js';
 import { annotationLine, ofProblem, wantsAnnotations, annotate } from '../headless/annotations.js';
 import {
@@ -23,7 +19,6 @@ import {
   publish,
   type Publishing,
 } from '../headless/approve.js';
-import type { Policy } from '../../documents/job/index.js';
 import { runLimits } from '../session.js';
 import { UNWRITTEN } from './init.js';
 
@@ -68,52 +63,30 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
       `${job.jobPath} does not say what should change: below its heading is still what Emend wrote there.`,
       `Write what you want in its place, then: emend run ${jobPath}`,
     );
-  return withRunning(io, flags, async (emend, signal) => {
+  return withRunning(io, flags, async (session, signal) => {
+    const { emend } = session;
     const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
-    const headless = { policy, command, annotated, publishing };
-    return follow(io, emend, job, step, flags, headless, signal);
+    const { title } = job.job;
+    const already = 'This job is running already; here it is. (--again starts another beside it.)';
+    const { resolved, shown, link, options } = await begin(session, step, title, already);
+    const silent = options.shows !== 'progress';
+    const followed = await followRun(session, resolved, {
+      ...options,
+      live: flags.live === true,
+      signal,
+      ...(policy === null ? {} : { policy: approveBy(session, policy, flags.policy ?? '', silent) }),
+      ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
+    });
+    const exit = exitOfFollowed(followed);
+    if (annotated) await annotate(session, resolved, followed);
+    if (flags.json === true) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
+    else tellEnd(session, shown, followed);
+    const result = followed.kind === 'closed' ? followed.closed.result : null;
+    if (publishing !== null && result !== null)
+      await publish(io, result, publishing, { workspace: job.workspace, title, run: shown });
+    return exit;
   });
 };
-
-const follow = async (
-  io: Io,
-  emend: Emend,
-  job: JobFile,
-  step: StartedStep,
-  flags: RunFlags,
-  { policy, command, annotated, publishing }: Headless,
-  signal: AbortSignal,
-): Promise<ExitCode> => {
-  const { title } = job.job;
-  const { resolved, shown, link, options } = await begun(io, emend, step, flags, {
-    title,
-    runsAlready: 'This job is running already; here it is. (--again starts another beside it.)',
-  });
-  const silent = options.shows !== 'progress';
-  const followed = await followRun(io, emend, resolved, {
-    ...options,
-    live: flags.live === true,
-    signal,
-    ...(policy === null ? {} : { policy: approveBy(io, emend, policy, flags.policy ?? '', silent) }),
-    ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
-  });
-  const exit = exitOfFollowed(followed);
-  if (annotated) await annotate(io, emend, resolved, followed);
-  if (flags.json === true) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
-  else tell(io, shown, followed, flags);
-  const result = followed.kind === 'closed' ? followed.closed.result : null;
-  if (publishing !== null && result !== null)
-    await publish(io, result, publishing, { workspace: job.workspace, title, run: shown });
-  return exit;
-};
-
-interface Headless {
-  readonly policy: Policy | null;
-  /** A person's notify command. */
-  readonly command: string | null;
-  readonly annotated: boolean;
-  readonly publishing: Publishing | null;
-}
 
 const publishingOf = async (io: Io, { push, remote, draftPr }: RunFlags): Promise<Publishing | null> => {
   if (push === undefined)
@@ -133,38 +106,5 @@ const outcomeOf = (followed: Followed): RunOutcome => {
       return { state: 'no_worker', message: followed.note };
     case 'interrupted':
       return { state: 'interrupted' };
-  }
-};
-
-const tell = (io: Io, shown: string, followed: Followed, flags: RunFlags): void => {
-  const dev = flags.dev === true;
-  const aside = asides(io, flags);
-  switch (followed.kind) {
-    case 'closed': {
-      const { result, status, message } = followed.closed;
-      if (result !== null) for (const text of resultLines(result, shown)) io.out(text);
-      else
-        io.err(
-          `${shown}  ${status.toLowerCase()}: ${plain(message ?? 'no reason given')}\n  See: emend show ${shown}, emend recover`,
-        );
-      return;
-    }
-    case 'waiting': {
-      const { decision } = followed.status;
-      if (decision !== null) for (const text of decisionLines(shown, decision, { width: io.columns })) io.out(text);
-      if (dev) aside.err('The server of this run ends with it. Start one first: emend dev');
-      return;
-    }
-    case 'no_worker':
-      io.err(
-        `The run ${shown} is started and goes on as soon as a worker is there. --wait waits for it; emend show ${shown} tells how it is.`,
-      );
-      return;
-    case 'interrupted':
-      io.err(
-        dev
-          ? `\nThe server and worker of this run end now. ${shown} stays where it is until a server is started again: emend dev, then emend show ${shown}`
-          : `\n${shown} goes on without this terminal. See: emend show ${shown}`,
-      );
   }
 };

@@ -12,7 +12,7 @@ import { notify, notifyCommand } from '../headless/approve.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { line } from '../render/text.js';
-import { withEmend } from '../session.js';
+import { interruptible, type Session, withEmend } from '../session.js';
 
 export interface WatchFlags extends QuietFlag {
   readonly json?: true;
@@ -21,31 +21,24 @@ export interface WatchFlags extends QuietFlag {
 export const watch = (io: Io, run: string | undefined, flags: WatchFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     needRuns(emend);
-    const command = await notifyCommand(io);
-    const stop = new AbortController();
-    const off = io.onInterrupt(() => {
-      stop.abort();
-    });
-    const told = teller(io, flags.json === true, command);
-    try {
-      return run === undefined
-        ? await watchAll(io, emend, told, flags, stop.signal)
-        : await watchOne(emend, run, told, stop.signal);
-    } finally {
-      off();
-    }
+    const tell = teller(io, flags.json === true, await notifyCommand(io));
+    return interruptible(io, (signal) =>
+      run === undefined ? watchAll({ io, emend, flags }, tell, signal) : watchOne(emend, run, tell, signal),
+    );
   });
 
 type Tell = (view: RunView) => Promise<undefined>;
 
 const watchOne = async (emend: Emend, run: string, tell: Tell, signal: AbortSignal): Promise<ExitCode> => {
-  const closed = await watchRun(emend, await resolveRun(emend, run), tell, {
-    signal,
-  });
+  const closed = await watchRun(emend, await resolveRun(emend, run), tell, { signal });
   return closed === null ? EXIT.interrupted : exitOfClosed(closed);
 };
 
-const watchAll = async (io: Io, emend: Emend, tell: Tell, flags: QuietFlag, signal: AbortSignal): Promise<ExitCode> => {
+const watchAll = async (
+  { io, emend, flags }: Session<QuietFlag>,
+  tell: Tell,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
   let first = true;
   const onList = ({ runs }: RunList): void => {
     if (first && runs.every((run) => !run.open))

@@ -1,10 +1,9 @@
 /** What a run in GitHub Actions shows beside the files: findings of its proposal, what it waits for, how it failed. */
 import { type ResolvedRun, refreshRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
-import type { Emend } from '../../client/types.js';
 import { shownKey } from '../../shared/ids.js';
 import type { Followed } from '../follow-run.js';
-import type { Io } from '../io.js';
+import type { Session } from '../session.js';
 import type { Finding } from '../../shared/formats.js';
 import type { Problem } from '../../shared/problems.js';
 
@@ -58,7 +57,7 @@ const ofWaiting = (reason: string, decision: string, why: readonly string[]): An
   message: [`decision ${decision}`, ...why].join('\n'),
 });
 
-export const annotate = async (io: Io, emend: Emend, run: ResolvedRun, followed: Followed): Promise<void> => {
+export const annotate = async ({ io, emend }: Session, run: ResolvedRun, followed: Followed): Promise<void> => {
   const { proposal } = await showRun(emend, await refreshRun(emend, run));
   const lines = [...(proposal?.findings ?? []).map(ofFinding), ...endOf(followed, shownKey(run.stepKey))];
   for (const each of lines) io.err(annotationLine(each));

@@ -11,12 +11,12 @@ import { shownKey } from '../../shared/ids.js';
 import type { StepStatus, StepResult } from '../../shared/run.js';
 import { runCommand } from '../../workspace/commands/index.js';
 import type { Io } from '../io.js';
+import type { Session } from '../session.js';
 import { plain } from '../render/text.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { decide, loginName } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
-import type { Emend } from '../../client/types.js';
 import { judgeByPolicy, parsePolicy, type Policy } from '../../documents/job/index.js';
 import { git } from '../../workspace/git/index.js';
 
@@ -37,7 +37,7 @@ export const readPolicy = async (path: string, cwd: string): Promise<Policy> => 
 
 /** Approves where the proposal is within the policy's bounds (returns nothing), else says why not. */
 export const approveBy =
-  (io: Io, emend: Emend, policy: Policy, path: string, quiet: boolean) =>
+  ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
   async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
     const { proposal, ledger } = await showRun(emend, run);
     const looked = proposal?.id === decision.proposalId ? proposal : null;

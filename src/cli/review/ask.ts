@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
-import type { Emend } from '../../client/types.js';
 import { ProblemError } from '../../shared/problems.js';
 import { gitColors, type DiffColors, gitEditor } from '../git-settings.js';
 import type { Io } from '../io.js';
+import type { Session } from '../session.js';
 import { coloredLine, printDiff, plain } from '../render/text.js';
 import { type Review, KEYS, keysFor, missedLines, needLines, promptFor, summaryLines, type Key } from './text.js';
 import {
@@ -24,13 +24,16 @@ import {
 
 // A note of several lines, written in the person's editor; where there is none, one line typed here.
 
+/** Where a person is asked. */
+interface Place {
+  readonly io: Io;
+  /** The workspace, whose git configuration counts. */
+  readonly dir: string;
+  readonly signal: AbortSignal;
+}
+
 /** `about`: lines put below as comments. Null: the person thought better of it. */
-const writeNote = async (
-  io: Io,
-  dir: string,
-  about: readonly string[],
-  signal: AbortSignal,
-): Promise<string | null> => {
+const writeNote = async ({ io, dir, signal }: Place, about: readonly string[]): Promise<string | null> => {
   const editor = await gitEditor(io, dir);
   const edited = editor === null ? undefined : await editNote(io, editor, about);
   if (edited !== undefined) return edited;
@@ -65,17 +68,14 @@ export type Reviewed =
   /** Nothing was sent, or not for all files. */
   | { readonly kind: 'left' };
 
-/** `dir`: the workspace, whose git configuration counts. */
 export const askReview = async (
-  io: Io,
-  emend: Emend,
+  session: Session,
   run: ResolvedRun,
   review: Review,
-  dir: string,
-  signal: AbortSignal,
+  { dir, signal }: Omit<Place, 'io'>,
 ): Promise<Reviewed> => {
-  const colors = await gitColors(io, dir);
-  const walk = await goThrough(io, review, colors, dir, signal);
+  const { io } = session;
+  const walk = await goThrough({ io, dir, signal }, review);
   const verdicts = verdictsOf(walk);
   if (verdicts.length === 0 || signal.aborted) return { kind: 'left' };
   const waiting = review.files.length - verdicts.length;
@@ -83,17 +83,13 @@ export const askReview = async (
   for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)]) io.out(text);
   const sure = await io.ask('Send these answers [y,n]? ', signal);
   if (sure?.trim().toLowerCase() !== 'y') return { kind: 'left' };
-  if (!(await send(io, emend, run, review, verdicts))) return { kind: 'left' };
+  if (!(await send(session, run, review, verdicts))) return { kind: 'left' };
   return waiting === 0 ? { kind: 'answered', verdicts } : { kind: 'left' };
 };
 
-const goThrough = async (
-  io: Io,
-  review: Review,
-  colors: DiffColors,
-  dir: string,
-  signal: AbortSignal,
-): Promise<Walk> => {
+const goThrough = async (place: Place, review: Review): Promise<Walk> => {
+  const { io, dir } = place;
+  const colors = await gitColors(io, dir);
   let walk = startWalk(review.files);
   let shown: Piece | null = null;
   for (let piece = currentPiece(walk); piece !== null; piece = currentPiece(walk)) {
@@ -103,18 +99,18 @@ const goThrough = async (
       for (const text of needLines(review, walk)) io.out(text);
       shown = piece;
     }
-    const typed = await io.ask(promptFor(piece), signal);
+    const typed = await io.ask(promptFor(piece), place.signal);
     const key = typed === null ? 'q' : typed.trim().slice(0, 1).toLowerCase();
     if (key === 'q') return walk;
     if (key === 'p') await printDiff(io, review.diff, dir);
     else if (!keysFor(piece).includes(key as Key) || key === '?')
       for (const each of keysFor(piece)) io.out(`${each} - ${KEYS[each]}`);
-    else walk = await step(io, walk, key as Key, dir, signal);
+    else walk = await step(place, walk, key as Key);
   }
   return walk;
 };
 
-const step = async (io: Io, walk: Walk, key: Key, dir: string, signal: AbortSignal): Promise<Walk> => {
+const step = async (place: Place, walk: Walk, key: Key): Promise<Walk> => {
   switch (key) {
     case 'y':
     case 'a':
@@ -126,7 +122,7 @@ const step = async (io: Io, walk: Walk, key: Key, dir: string, signal: AbortSign
       return splitPiece(walk) ?? walk;
     case 'c': {
       const piece = currentPiece(walk);
-      const note = await writeNote(io, dir, [`File: ${piece?.path ?? ''}`, ...(piece?.lines ?? [])], signal);
+      const note = await writeNote(place, [`File: ${piece?.path ?? ''}`, ...(piece?.lines ?? [])]);
       return note === null ? walk : commentPiece(walk, note);
     }
     default:
@@ -152,8 +148,7 @@ const isAbout = (rung: string, path: string): boolean =>
 
 /** One request for all that are approved, one for all that are skipped, one a note, and the selection last: it seals. */
 const send = async (
-  io: Io,
-  emend: Emend,
+  { io, emend }: Session,
   run: ResolvedRun,
   { decision }: Review,
   verdicts: readonly FileVerdict[],

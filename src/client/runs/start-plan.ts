@@ -137,10 +137,9 @@ export const tellPlan = async (
   emend: Emend,
   plan: PlanFile,
   wish: keyof typeof PLAN_SIGNALS,
-  by: string,
-  text?: string,
+  said: { readonly by: string; readonly text?: string },
 ): Promise<boolean> => {
   const runs = needRuns(emend);
   const workflowId = await freeId(emend, runs, plan.workflowId);
-  return runs.signal({ workflowId, runId: null }, PLAN_SIGNALS[wish], { by, ...(text === undefined ? {} : { text }) });
+  return runs.signal({ workflowId, runId: null }, PLAN_SIGNALS[wish], said);
 };

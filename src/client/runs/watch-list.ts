@@ -41,11 +41,19 @@ export const watchList = async (
   // Read before the list is: a run that starts in between would else be in neither.
   const archive = await archiveNames(emend);
   try {
-    await new ListWatch(emend, await listRuns(emend), archive, onChange, options).run();
+    await new ListWatch({ emend, archive, onChange, options, list: await listRuns(emend) }).run();
   } finally {
     archive.close();
   }
 };
+
+interface Watched {
+  readonly emend: Emend;
+  readonly list: RunList;
+  readonly archive: ArchiveNames;
+  readonly onChange: (list: RunList) => void;
+  readonly options: WatchListOptions;
+}
 
 class ListWatch {
   private readonly rows: Map<StepKey, ListedRun>;
@@ -58,36 +66,24 @@ class ListWatch {
   private readonly until: AbortSignal;
   private failed: Error | null = null;
 
-  private readonly emend: Emend;
-  private readonly list: RunList;
-  private readonly archive: ArchiveNames;
-  private readonly onChange: (list: RunList) => void;
-  private readonly options: WatchListOptions;
+  private readonly given: Watched;
 
-  constructor(
-    emend: Emend,
-    list: RunList,
-    archive: ArchiveNames,
-    onChange: (list: RunList) => void,
-    options: WatchListOptions,
-  ) {
-    this.emend = emend;
-    this.list = list;
-    this.archive = archive;
-    this.onChange = onChange;
-    this.options = options;
+  constructor(watched: Watched) {
+    this.given = watched;
+    const { list, options } = watched;
     this.rows = new Map(list.runs.map((run) => [run.stepKey, run]));
     this.until = AbortSignal.any([options.signal, this.failing.signal]);
   }
 
   async run(): Promise<void> {
-    this.onChange(this.list);
-    if (this.emend.runs !== null) for (const { open, stepKey } of this.list.runs) if (open) this.follow(stepKey);
+    this.given.onChange(this.given.list);
+    if (this.given.emend.runs !== null)
+      for (const { open, stepKey } of this.given.list.runs) if (open) this.follow(stepKey);
     while (!this.until.aborted) {
       await this.look().catch((error: unknown) => {
         this.fail(error);
       });
-      await this.archive.told(this.until);
+      await this.given.archive.told(this.until);
     }
     await Promise.all([...this.followed.values(), ...this.beginning.values()]);
     if (this.failed !== null) throw this.failed;
@@ -101,12 +97,12 @@ class ListWatch {
 
   private put(view: RunView, run: ResolvedRun): void {
     this.rows.set(run.stepKey, rowOf(view, run));
-    if (!this.until.aborted) this.onChange({ ...this.list, runs: [...this.rows.values()] });
+    if (!this.until.aborted) this.given.onChange({ ...this.given.list, runs: [...this.rows.values()] });
   }
 
   private async look(): Promise<void> {
-    const found = await this.archive.news();
-    const onServer = this.options.onServer === true ? await openRuns(this.emend) : [];
+    const found = await this.given.archive.news();
+    const onServer = this.given.options.onServer === true ? await openRuns(this.given.emend) : [];
     for (const stepKey of [...found, ...onServer])
       if (this.rows.get(stepKey)?.open !== true && !this.beginning.has(stepKey))
         this.beginning.set(
@@ -118,9 +114,9 @@ class ListWatch {
   }
 
   private async begin(stepKey: StepKey): Promise<void> {
-    const run = await startedRun(this.emend, stepKey, this.until);
+    const run = await startedRun(this.given.emend, stepKey, this.until);
     if (run === null || this.until.aborted) return;
-    this.put(await showRun(this.emend, run, { full: false }), run);
+    this.put(await showRun(this.given.emend, run, { full: false }), run);
     if (run.live?.open === true) this.follow(stepKey);
   }
 
@@ -143,22 +139,22 @@ class ListWatch {
   }
 
   private async toItsEnd(stepKey: StepKey): Promise<void> {
-    const run = await resolveRun(this.emend, stepKey);
+    const run = await resolveRun(this.given.emend, stepKey);
     const changed = async (view: RunView): Promise<undefined> => {
       this.put(view, run);
-      await this.options.onView?.(view);
+      await this.given.options.onView?.(view);
     };
-    await watchRun(this.emend, run, changed, { signal: this.until });
+    await watchRun(this.given.emend, run, changed, { signal: this.until });
     if (this.until.aborted) return;
-    const now = await resolveRun(this.emend, stepKey);
-    this.put(await showRun(this.emend, now, { full: false }), now);
+    const now = await resolveRun(this.given.emend, stepKey);
+    this.put(await showRun(this.given.emend, now, { full: false }), now);
   }
 
   /** A run that is gone (its archive was removed) is no reason to stop looking at the others. */
   private lost(stepKey: StepKey, error: unknown): void {
     const problem = error instanceof ProblemError ? error.problem : null;
     if (problem === null || problem.code === 'no_server') this.fail(error);
-    else if (this.options.onFailed !== undefined) this.options.onFailed(stepKey, problem);
+    else if (this.given.options.onFailed !== undefined) this.given.options.onFailed(stepKey, problem);
     else if (problem.code !== 'run_unknown') this.fail(error);
   }
 }

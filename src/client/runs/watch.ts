@@ -33,7 +33,15 @@ export const watchRun = async (
     const ref = refOf(current);
     if (ref === null || current.live === null) return current.archived.closed;
     if (current.live.open) {
-      const look = looker(emend, current, onChange, stop, over, patience);
+      const watched = current;
+      let shown: string | null = null;
+      const look = looker(stop, over, async () => {
+        const view = await showRun(emend, watched, { full: false, ...patience });
+        const seen = JSON.stringify([view.status, view.note]);
+        if (seen === shown || over()) return;
+        shown = seen;
+        if ((await onChange(view)) === 'stop') stop.abort();
+      });
       await look(true);
       // Where the history stood before the first look: what comes later is news.
       if (!over()) await runs.follow(ref, current.live.historyLength, until, look);
@@ -49,25 +57,14 @@ export const watchRun = async (
 };
 
 /**
- * Asks for the status and tells it where it is new, one look at a time and no more often than SERVER_BOUNDS.watchBetween_ms, unless it is urgent. News
- * that come while it waits or asks are one more look together.
+ * Calls `look` at news, one at a time and no more often than WATCH_BETWEEN_MS, unless they are urgent. News that come while it waits or
+ * looks are one more look together.
  */
 const looker = (
-  emend: Emend,
-  run: ResolvedRun,
-  onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
   stop: AbortController,
   over: () => boolean,
-  patience: Pick<ShowOptions, 'patience_ms'>,
+  look: () => Promise<void>,
 ): ((urgent: boolean) => Promise<void>) => {
-  let shown: string | null = null;
-  const look = async (): Promise<void> => {
-    const view = await showRun(emend, run, { full: false, ...patience });
-    const seen = JSON.stringify([view.status, view.note]);
-    if (seen === shown || over()) return;
-    shown = seen;
-    if ((await onChange(view)) === 'stop') stop.abort();
-  };
   let asked_ms = -Infinity;
   let news = false;
   let hurry = new AbortController();

@@ -70,7 +70,15 @@ export function parseJob(source: string, path: string): Checked<Job> {
   const limits = bothLimits(front, found);
   const problems = [...found.problems, ...empty];
   if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: jobOf(path, parts.body, front, outputFiles, limits, linesOf(map, yaml.lineOf)) };
+  return {
+    ok: true,
+    value: {
+      ...jobOf(path, parts.body, front),
+      outputFiles,
+      limits,
+      lines: linesOf(map, yaml.lineOf),
+    },
+  };
 }
 
 function notMarkdown(source: string, path: string): string | null {
@@ -152,14 +160,7 @@ function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, nu
   return limits;
 }
 
-function jobOf(
-  path: string,
-  instructions: string,
-  front: Front,
-  outputFiles: readonly string[],
-  limits: Partial<Record<LimitName, number>>,
-  lines: Readonly<Record<string, number>>,
-): Job {
+function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'outputFiles' | 'limits' | 'lines'> {
   return {
     v: 1,
     path,
@@ -170,7 +171,6 @@ function jobOf(
     newFiles: front.new_files ?? [],
     deleteFiles: front.delete_files ?? [],
     contextFiles: front.context_files ?? [],
-    outputFiles,
     outputDir: front.output_dir ?? null,
     format: front.format ?? null,
     category: front.category ?? null,
@@ -180,8 +180,6 @@ function jobOf(
     approval: front.approval ?? null,
     model: front.model ?? null,
     finalNewline: front.final_newline ?? null,
-    limits,
-    lines,
   };
 }
 

@@ -68,15 +68,17 @@ export function summaryLines(node: PartNode, path: string, score: ScoreReport | 
 const complexityLine = ({ score, label }: ScoreReport): string => `**Complexity**: ${score} (${label})`;
 export const structureLine = (stages: number): string => `**Structure**: ${several(stages, 'stage')}`;
 
-/** The file of an expanded part. `holder`: the name of the file with its heading, which lies beside it. */
-export function partFileText(
-  node: PartNode,
-  body: string,
-  holder: string,
-  score: ScoreReport | null,
-  copies: readonly string[],
-  eol: string,
-): string {
+export interface PartText {
+  readonly body: string;
+  /** The name of the file with the part's heading, which lies beside it. */
+  readonly holder: string;
+  readonly score: ScoreReport | null;
+  readonly copies: readonly string[];
+  readonly eol: string;
+}
+
+/** The file of an expanded part. */
+export function partFileText(node: PartNode, { body, holder, score, copies, eol }: PartText): string {
   const { heading, estimatedTime } = node.part;
   const lines = [
     `# ${heading.kind === 'phase' ? 'Phase' : 'Stage'} ${heading.number}: ${heading.name}`,
@@ -150,7 +152,7 @@ export function retargeted(
         path,
         splice(
           text,
-          relink(linksOf(text), (target) => retarget(path, target, from, to, kept)),
+          relink(linksOf(text), (target) => retarget(path, target, { from, to, kept })),
         ),
       ];
     }),

@@ -89,7 +89,7 @@ function movedOut({ place, main: { eol }, files }: PlanTree, { node, holder, fil
   const lines = summaryLines(node, baseOf(file), score);
   const { header, summary } = copiesFor(files, holder, body, lines);
   const all = summary.length === 0 ? lines : [...lines, '', ...summary];
-  const text = partFileText(node, bodyOf(node), baseOf(holder), score, header, eol);
+  const text = partFileText(node, { body: bodyOf(node), holder: baseOf(holder), score, copies: header, eol });
   const left = splice(node.source, [...summaryText(node, all, eol), ...more]);
   const moved = new Map(files).set(holder, left).set(file, text);
   if (![...moved.values()].some(hasAnchorLinks)) return { ok: true, place, files: moved };

@@ -57,8 +57,15 @@ export const relink = (links: readonly Link[], change: (target: string) => strin
     return text === target ? [] : [{ from, to, text }];
   });
 
-/** Links of a file in `path`'s folder that lead to `from` lead to `to` afterwards; `kept` is the part of both paths that stays. */
-export function retarget(path: string, target: string, from: string, to: string, kept: string): string {
+interface Renamed {
+  readonly from: string;
+  readonly to: string;
+  /** The part of both paths that stays. */
+  readonly kept: string;
+}
+
+/** Links of a file in `path`'s folder that lead to `from` lead to `to` afterwards. */
+export function retarget(path: string, target: string, { from, to, kept }: Renamed): string {
   const bare = pathOf(target);
   if (!isRelative(target) || resolveLink(folderOf(path), target) !== from) return target;
   const before = urlOf(from.slice(kept.length));

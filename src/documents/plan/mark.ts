@@ -171,10 +171,8 @@ export function renameTask(source: string, { mark }: Task, text: string): TextSp
 /** After the last task, written as that is; in a part without tasks behind its text. */
 export function addTasks(
   source: string,
-  tasks: readonly Task[],
-  body: Span,
+  { tasks, body, eol }: { readonly tasks: readonly Task[]; readonly body: Span; readonly eol: string },
   added: readonly string[],
-  eol: string,
 ): TextSplice {
   const top = tasks.filter(({ depth }) => depth === Math.min(...tasks.map((task) => task.depth)));
   const last = top.at(-1);

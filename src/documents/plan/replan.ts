@@ -188,7 +188,7 @@ function updateTasks(tree: PlanTree, node: PartNode, { add, change, remove, phas
   edits.add(path, ...outermost(gone).map((span) => ({ ...span, text: '' })));
   for (const { task, text } of change)
     for (const found of openTasks(tasks, [task])) if (!isGone(found)) edits.add(path, renameTask(source, found, text));
-  if (add.length > 0) edits.add(path, addTasks(source, tasks, body, add, tree.main.eol));
+  if (add.length > 0) edits.add(path, addTasks(source, { tasks, body, eol: tree.main.eol }, add));
   return edits.made(tree);
 }
 

@@ -96,18 +96,14 @@ export function checkKeys<S extends Shape>(
     const result = schema.safeParse(value === null ? undefined : value);
     if (result.success && value !== null) parsed[key] = result.data;
     else if (result.success) found.add([key], 'a value (or leave the key out)', value);
-    else for (const issue of result.error.issues) reportIssue(key, value, issue, schema, found);
+    else
+      for (const issue of result.error.issues) {
+        const path = [key, ...issue.path];
+        if (issue.code !== 'unrecognized_keys') found.add(path, issue.message, at(value, issue.path));
+        else for (const unknown of issue.keys) unknownKey([...path, unknown], knownKeys(schema, issue.path), found);
+      }
   }
   return parsed as Parsed<S>;
-}
-
-function reportIssue(key: string, value: unknown, issue: z.core.$ZodIssue, schema: z.ZodType, found: Findings): void {
-  const path = [key, ...issue.path];
-  if (issue.code !== 'unrecognized_keys') {
-    found.add(path, issue.message, at(value, issue.path));
-    return;
-  }
-  for (const unknown of issue.keys) unknownKey([...path, unknown], knownKeys(schema, issue.path), found);
 }
 
 function unknownKey(path: readonly PropertyKey[], known: readonly string[], found: Findings): void {

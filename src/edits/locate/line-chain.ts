@@ -131,15 +131,13 @@ export class LineChain {
       const count = countOf(index, ids[i] ?? NONE) + countOf(index, others[i] ?? NONE);
       if (count < fewest) [anchor, fewest] = [i, count];
     }
-    return this.#verify(index, ids, others, anchor, candidates(index, ids[anchor] ?? NONE, others[anchor] ?? NONE));
+    return this.#verify(index, { ids, others }, anchor);
   }
 
   #verify(
     index: Index,
-    ids: readonly number[],
-    others: readonly number[],
+    { ids, others }: { readonly ids: readonly number[]; readonly others: readonly number[] },
     anchor: number,
-    nodes: Iterable<number>,
   ): Places {
     const fits = (i: number, node: number): boolean => {
       const id = this.#idAt(index, node);
@@ -147,7 +145,7 @@ export class LineChain {
     };
     let budget = LOCATE_STEPS_PER_LINE * (this.#base.length + this.#made.length + ids.length) + 1000;
     const first: number[] = [];
-    for (const node of nodes) {
+    for (const node of candidates(index, ids[anchor] ?? NONE, others[anchor] ?? NONE)) {
       if (this.#gone.has(node)) continue;
       if (first.length > PLACES_KEPT) break;
       if (budget < 0) return others.some((id) => id !== NONE) ? { first, more: true } : this.#linear(index, ids);

@@ -17,6 +17,8 @@ const COMPARED_BYTES = 512;
 /** `utf8`: the bytes are known to be valid UTF-8. `latin1`: each byte is the character of its number. */
 export type ByteEncoding = 'utf8' | 'latin1';
 
+type Ending = readonly [end: '\n' | '\r', eol: EolKind];
+
 export class ByteText implements Text, LineIndex {
   readonly length: number;
   readonly eol: EolKind;
@@ -28,7 +30,7 @@ export class ByteText implements Text, LineIndex {
   #split: Text | null = null;
 
   /** `bytes`: up to the end of the text. */
-  private constructor(bytes: Buffer, encoding: ByteEncoding, starts: Uint32Array, end: '\n' | '\r', eol: EolKind) {
+  private constructor(bytes: Buffer, encoding: ByteEncoding, starts: Uint32Array, [end, eol]: Ending) {
     this.#bytes = bytes;
     this.#encoding = encoding;
     this.#starts = starts;
@@ -46,14 +48,14 @@ export class ByteText implements Text, LineIndex {
     const ended = lines > 0 && buffer[buffer.length - 1] === stop ? lines : lines - 1;
     const eol =
       ended <= 0 ? 'none' : stop === CR ? 'cr' : returned === 0 ? 'lf' : returned === ended ? 'crlf' : 'mixed';
-    return new ByteText(buffer, encoding, starts, stop === CR ? '\r' : '\n', eol);
+    return new ByteText(buffer, encoding, starts, [stop === CR ? '\r' : '\n', eol]);
   }
 
   /** Shares the bytes. A part of mixed line ends counts as mixed, whatever stands in it. */
   slice(from: number, to: number): ByteText {
     const eol = to - from > 1 || (to > from && this.end(from) !== '') ? this.eol : 'none';
     const bytes = this.#bytes.subarray(0, this.start(to));
-    return new ByteText(bytes, this.#encoding, this.#starts.subarray(from, to + 1), this.#end, eol);
+    return new ByteText(bytes, this.#encoding, this.#starts.subarray(from, to + 1), [this.#end, eol]);
   }
 
   get index(): LineIndex {
@@ -113,7 +115,7 @@ export class ByteText implements Text, LineIndex {
   sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number {
     const isAlike = other instanceof ByteText && other.#encoding === this.#encoding && other.eol === this.eol;
     const known = isAlike && this.eol !== 'mixed' ? this.#sameBytes(at, other, otherAt, most) : 0;
-    return sameLines(this, at, other, otherAt, most, known);
+    return sameLines([this, at], [other, otherAt], most, known);
   }
   /** Whole lines, their ends too, that are the same for certain: all but the last of the equal bytes, which may go on in the other text. */
   #sameBytes(at: number, other: ByteText, otherAt: number, most: number): number {

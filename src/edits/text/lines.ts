@@ -84,10 +84,8 @@ export interface LineIndex {
 
 /** How many of `most` lines are the same, where `known` of them are known to be. */
 export const sameLines = (
-  one: LineIndex,
-  at: number,
-  other: LineIndex,
-  otherAt: number,
+  [one, at]: readonly [LineIndex, number],
+  [other, otherAt]: readonly [LineIndex, number],
   most: number,
   known: number,
 ): number => {
@@ -125,7 +123,7 @@ class StringLines implements LineIndex {
     return line !== undefined && other.is(otherAt, line);
   }
   sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number {
-    return sameLines(this, at, other, otherAt, most, 0);
+    return sameLines([this, at], [other, otherAt], most, 0);
   }
   firstCode(at: number): number {
     const line = this.all[at] ?? '';

@@ -77,18 +77,13 @@ const withEnds = (
     next = to;
     shift += lines.length - (to - from);
   }
-  const atEnd = lastEnd(next, count, index, final, before);
+  const atEnd = lastEnd(next, index, final, before);
   return atEnd === null ? ended : [...ended, { ...atEnd, at: count + shift }];
 };
 
 /** The base's last line is the result's as well, and its end is not what is asked for. */
-const lastEnd = (
-  next: number,
-  count: number,
-  index: LineIndex,
-  final: boolean,
-  before: string,
-): Omit<ChangeBytes, 'at'> | null => {
+const lastEnd = (next: number, index: LineIndex, final: boolean, before: string): Omit<ChangeBytes, 'at'> | null => {
+  const count = index.length;
   if (next >= count) return null;
   const own = index.end(count - 1);
   if ((own !== '') === final) return null;

@@ -161,7 +161,8 @@ export function briefPrompt(input: BriefPromptInput): OpenRequest {
     BRIEF_FILES_TOKENS,
     input.inputBudget_tokens - estimateTokens(BRIEF_SYSTEM + rules + task),
   );
-  const shown = showFiles(input.files, wholeOrWindows, [input.instructions, ...input.hints].join('\n'), free_tokens);
+  const hints = [input.instructions, ...input.hints].join('\n');
+  const shown = showFiles(input.files, wholeOrWindows, { hints, budget_tokens: free_tokens });
   const parts = [
     { text: rules, cached: true },
     { text: section('The files', shown.text), cached: true },

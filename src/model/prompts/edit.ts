@@ -130,7 +130,9 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
   const context = input.context.filter((file) => !offered.has(file.path));
   const references = showReferences(context, free_tokens - reserved_tokens);
   const hints = [input.instructions, input.note ?? '', input.refusal?.reasons ?? '', ...input.hints].join('\n');
-  const shown = showFiles(input.files, form, hints, free_tokens - estimateTokens(references.text), {
+  const shown = showFiles(input.files, form, {
+    hints,
+    budget_tokens: free_tokens - estimateTokens(references.text),
     ...(input.region === undefined ? {} : { region: input.region }),
     wanted: input.wantedLines ?? new Map<string, readonly LineRange[]>(),
   });

@@ -24,19 +24,20 @@ export interface Shown {
 const NO_TEXT: Text = { lines: [], ends: [] };
 const NOTHING: ReadonlyMap<string, readonly LineRange[]> = new Map();
 interface Asked {
+  /** What says which lines matter. */
+  readonly hints: string;
+  readonly budget_tokens: number;
   /** Of this file these lines are shown, whatever they weigh. */
   readonly region?: { readonly path: string; readonly range: LineRange };
   /** Lines that are shown beside the windows, by path. */
   readonly wanted?: ReadonlyMap<string, readonly LineRange[]>;
 }
 
-/** `hints`: texts that say which lines matter. A format that answers whole files is shown whole files, whatever they weigh. */
+/** A format that answers whole files is shown whole files, whatever they weigh. */
 export function showFiles(
   files: readonly PromptFile[],
   form: Showing,
-  hints: string,
-  budget_tokens: number,
-  { region, wanted = NOTHING }: Asked = {},
+  { hints, budget_tokens, region, wanted = NOTHING }: Asked,
 ): Shown {
   const seen = new Map<string, readonly LineRange[]>();
   const sized = files.map((file) => ({ file, tokens: fileTokens(file, form) })).sort((a, b) => a.tokens - b.tokens);

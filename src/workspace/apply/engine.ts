@@ -66,7 +66,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     },
     readLease: (workspace) => leases.read(workspace),
     endLease: (workspace, holder, finished) =>
-      onDisk(`The lease of ${workspace}`, async () => endLease(await parts(), leases, workspace, holder, finished)),
+      onDisk(`The lease of ${workspace}`, async () => endLease(await parts(), workspace, holder, finished)),
     recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
   };
 };
@@ -126,7 +126,7 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
         dropDirs: [],
       } as const;
       return { ok: true, plan, checked, stands };
-    }).catch((error: unknown) => openOrFailed(parts, record, attempt, error, root)),
+    }).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
   );
   if (done.outcome === 'closed') {
     // Another attempt was quicker and its lease has ended: the one that this late attempt took holds nothing.
@@ -161,9 +161,8 @@ const failedAt = (error: unknown, root: string) => ({ outcome: 'failed', problem
 const openOrFailed = async (
   { sys }: EngineParts,
   record: TransactionRecord,
-  attempt: string,
   error: unknown,
-  root: string,
+  { attempt, root }: { readonly attempt: string; readonly root: string },
 ) => {
   const state = await record.load();
   if (state.closed !== null) return { outcome: 'closed', closed: state.closed } as const;

@@ -7,7 +7,6 @@ import { type StepKey, isStepKey } from '../../shared/ids.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
 import { standingOf } from '../git/commit-branch.js';
 import { repositoryOf } from '../git/git.js';
-import type { LeaseKeeper } from './lock.js';
 import { recoverStep } from './recover.js';
 import { rollbackName } from './rollback.js';
 import { type Sys, realSys } from '../../system/sys.js';
@@ -59,12 +58,11 @@ export const appliedRecords = async (
  */
 export const endLease = async (
   parts: EngineParts,
-  leases: LeaseKeeper,
   workspace: string,
   holder: LeaseHolder,
   finished: boolean,
 ): Promise<LeaseEnd> => {
-  const { sys, transactions } = parts;
+  const { sys, transactions, leases } = parts;
   const root = await sys.realpath(workspace);
   const look = async (held: LeaseHolder): Promise<LeaseEnd | null> => {
     const recovered = await recoverStep(parts, holder.stepKey);

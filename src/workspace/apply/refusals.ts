@@ -15,7 +15,7 @@ export const refusalBefore = async (sys: Sys, plan: TransactionPlan): Promise<Pr
   const mounts = await mountPoints(sys);
   const dirs = new Set<string>();
   for (const file of plan.files.filter(({ write }) => write)) {
-    const why = await refusal(sys, plan.workspace, file, mounts, dirs);
+    const why = await refusal(sys, plan.workspace, file, { mounts, seen: dirs });
     if (why !== null) return problem('disk', `Nothing was written: ${why}, then try again.`);
   }
   return null;
@@ -30,7 +30,7 @@ export const refusalAfter = async (sys: Sys, plan: TransactionPlan, error: unkno
   const at = file === undefined ? (path ?? plan.workspace) : join(plan.workspace, file.real);
   const mounts = await mountPoints(sys).catch(() => new Set<string>());
   const known =
-    file === undefined ? null : await refusal(sys, plan.workspace, file, mounts, new Set()).catch(() => null);
+    file === undefined ? null : await refusal(sys, plan.workspace, file, { mounts, seen: new Set() }).catch(() => null);
   const look = `the system refuses to change ${at} (${errno}). See what holds it: findmnt -T ${shellWord(at)}; lsattr -d ${shellWord(at)}; mend that`;
   const began = `The change in ${plan.workspace} was begun and is written in part`;
   return new ProblemError(problem('disk', `${began}: ${known ?? look}, then try again: it goes on where it stopped.`));
@@ -45,8 +45,7 @@ const refusal = async (
   sys: Sys,
   workspace: string,
   { real, base, owner }: PlannedFile,
-  mounts: ReadonlySet<string>,
-  seen: Set<string>,
+  { mounts, seen }: { readonly mounts: ReadonlySet<string>; readonly seen: Set<string> },
 ): Promise<string | null> => {
   const [path, dir] = [join(workspace, real), join(workspace, dirOf(real))];
   if (mounts.has(path)) return `${path} is a mount point. Type: sudo umount ${shellWord(path)}`;

@@ -91,14 +91,12 @@ export const liveAttempts = async (
 
 const driveOf = (
   context: TransactContext,
-  record: TransactionRecord,
-  plan: TransactionPlan,
-  attempt: string,
+  own: Pick<Drive, 'record' | 'plan' | 'attempt'>,
   live: ReadonlyMap<string, number>,
 ): Drive => {
   let keeps = 0;
   const nextKeep = () => (keeps += 1);
-  return { sys: context.sys, blobs: context.blobs, plan, record, attempt, isLive: (id) => live.has(id), nextKeep };
+  return { sys: context.sys, blobs: context.blobs, ...own, isLive: (id) => live.has(id), nextKeep };
 };
 
 /** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
@@ -118,7 +116,7 @@ export const settleOpen = async (
   }
   if (attempt !== plan.attempt) await record.putDriver({ attempt, process: context.process });
   const live = await liveAttempts(context, state, attempt);
-  return { did: 'finished', closed: await goOn(driveOf(context, record, plan, attempt, live)) };
+  return { did: 'finished', closed: await goOn(driveOf(context, { record, plan, attempt }, live)) };
 };
 
 /** Refusals that may be over in a moment: somebody scans, copies or runs the file. */
@@ -282,7 +280,7 @@ export const sweep = async (
     asleep += works.size;
     if (works.size === 0) await takeBack(context.sys, earlier);
   }
-  const drive = driveOf(context, record, plan, attempt, live);
+  const drive = driveOf(context, { record, plan, attempt }, live);
   const closedAt_ns = await record.closedAt_ns();
   for (const [index, keeps] of await listKeeps(drive, 'settle')) {
     for (const keep of keeps) {

@@ -52,7 +52,7 @@ export async function takeBack(
     const made = await treeWithout(root, head, commits);
     if (typeof made !== 'string') return { ...made, ours: head };
     const tree = await withDocuments(root, made, await documents());
-    theirs = await commitOf(root, tree, head, message, commits[0] ?? head);
+    theirs = await commitOf(root, tree, head, { message, dated: commits[0] ?? head });
     valueOf(await git(['update-ref', refOf(stepKey), theirs], { cwd: root }));
   }
   const request = { stepKey, workspace: root, theirs, message, holder, sign, plain: true };
@@ -102,17 +102,22 @@ async function treeWithout(
 ): Promise<string | Extract<Awaited<ReturnType<typeof mergeTrees>>, { outcome: 'conflict' }>> {
   let [onto, tree] = [head, `${head}^{tree}`];
   for (const commit of commits) {
-    const opposite = await commitOf(root, `${commit}~1^{tree}`, commit, 'opposite', commit);
+    const opposite = await commitOf(root, `${commit}~1^{tree}`, commit, { message: 'opposite', dated: commit });
     const merged = await mergeTrees(root, onto, opposite);
     if (merged.outcome === 'conflict') return merged;
     tree = merged.tree;
-    onto = await commitOf(root, tree, onto, 'so far', commit);
+    onto = await commitOf(root, tree, onto, { message: 'so far', dated: commit });
   }
   return tree;
 }
 
 /** Dated as `dated`: the same request gives the same commit. */
-async function commitOf(root: string, tree: string, parent: string, message: string, dated: string): Promise<string> {
+async function commitOf(
+  root: string,
+  tree: string,
+  parent: string,
+  { message, dated }: { readonly message: string; readonly dated: string },
+): Promise<string> {
   const at = valueOf(await gitLine(['log', '-1', '--format=%cI', dated, '--'], { cwd: root, reading: true }));
   const env = identity(await commitSettings(root), at);
   const id = valueOf(await gitLine(['rev-parse', '--verify', tree], { cwd: root, reading: true }));

@@ -52,7 +52,7 @@ const stops = person({
         await sleep(random.whole(0, 2_000));
         const plan = await planOfPath(carrier.workspace, carrier.plan?.path ?? '');
         for (let tries = 0; fired === null && tries < 60; tries++) {
-          const heard = await tellPlan(world.emend, plan, 'stop', 'chaos').catch(() => false);
+          const heard = await tellPlan(world.emend, plan, 'stop', { by: 'chaos' }).catch(() => false);
           if (heard) fired = run.stepKey.slice(0, 8);
           else await sleep(500);
         }

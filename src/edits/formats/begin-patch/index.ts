@@ -84,7 +84,7 @@ const planFile = (
     plans.push({ kind: 'delete', path });
     return [];
   }
-  const located = locateAll(chunks, indexOf(text), path, context, rungs);
+  const located = locateAll(chunks, { path, lines: indexOf(text) }, context, rungs);
   if ('reasons' in located) return located.reasons;
   const to = moveTo === null ? null : lookUp(moveTo, context, index);
   if (to?.ok === false) return [to.reason];
@@ -104,8 +104,7 @@ type Places = readonly { readonly hunk: { readonly lines: Chunk['lines'] }; read
 
 const locateAll = (
   chunks: readonly Chunk[],
-  lines: LineIndex,
-  path: string,
+  { path, lines }: { readonly path: string; readonly lines: LineIndex },
   { options }: FormatContext,
   rungs: UsedRung[],
 ): { readonly places: Places } | { readonly reasons: Reason[] } => {

@@ -4,7 +4,7 @@
  */
 import { type Text, indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
 import type { Rung, RungSettings } from '../../../shared/formats.js';
-import { carryLines, levelBetween, levelsOn, rungOn } from '../../locate/likeness.js';
+import { carryLines, isKnownBase, levelBetween, levelsOn, rungOn } from '../../locate/likeness.js';
 import type { Change } from '../../text/changes.js';
 import { lineOrigins } from '../../text/line-diff.js';
 import { LineChain, type Places, type WantedLine } from '../../locate/line-chain.js';
@@ -12,6 +12,7 @@ import { describeNearest, nearest } from '../../locate/nearest.js';
 import { composeElided, placeElided, splitElided } from './elision.js';
 import { shiftedPlaces } from '../../locate/indent.js';
 import type { Block, BlockReading } from './parse.js';
+import type { ApplyOptions } from '../../types.js';
 
 export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */
@@ -54,6 +55,7 @@ export class BlockApplier {
   readonly #base: LineIndex;
   readonly #chain: LineChain;
   readonly #rungs: RungSettings | undefined;
+  /** The text is the one that the answer was made for. */
   readonly #known: boolean;
   readonly #words: BlockWords;
   #exists: boolean;
@@ -62,18 +64,17 @@ export class BlockApplier {
   readonly #made: BlockReading[] = [];
   readonly #madeKeys = new Set<string>();
 
-  /** `text` null: the file does not exist yet. `known`: it is the one that the answer was made for. */
+  /** `text` null: the file does not exist yet. */
   constructor(
     text: Text | null,
     blocks: readonly Block[],
-    rungs: RungSettings | undefined,
-    known: boolean,
+    { path, options }: { readonly path: string; readonly options: ApplyOptions },
     words: BlockWords,
   ) {
     this.#base = text === null ? NO_LINES : indexOf(text);
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
-    this.#rungs = rungs;
-    this.#known = known;
+    this.#rungs = options.rungs;
+    this.#known = isKnownBase(path, options);
     this.#words = words;
     this.#exists = text !== null;
   }

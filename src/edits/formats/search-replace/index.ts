@@ -15,7 +15,6 @@
 import type { Text } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
-import { isKnownBase } from '../../locate/likeness.js';
 import { lookUp } from '../../paths.js';
 import { BlockApplier, FIND_WORDS, type BlockWords } from './apply.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './parse.js';
@@ -88,13 +87,7 @@ const readGroups = (
   const allNotes = [...notes];
   const reasons: Reason[] = [];
   for (const { path, file, blocks } of groups) {
-    const applier = new BlockApplier(
-      file.text,
-      blocks,
-      context.options.rungs,
-      isKnownBase(path, context.options),
-      words,
-    );
+    const applier = new BlockApplier(file.text, blocks, { path, options: context.options }, words);
     const unsure: Reason[] = [];
     for (const block of blocks) {
       if (reasons.length >= BLOCK_REASONS_TOLD) break;

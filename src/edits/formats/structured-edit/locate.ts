@@ -70,7 +70,8 @@ export class OperationLocator {
         level === 'exact'
           ? level
           : levelsOn(this.#options.rungs).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
-      if (used === undefined) return { ok: false, reason: mismatch(claim, operation, lines, path, [], level as Rung) };
+      if (used === undefined)
+        return { ok: false, reason: mismatch(claim, operation, lines, { path, off: level as Rung }) };
       const rungs: UsedRung[] = used === 'exact' ? [] : [rung(used, claim.from)];
       const doubt = this.#doubt(claim);
       if (doubt === null) return place(claim.from, rungs);
@@ -88,7 +89,7 @@ export class OperationLocator {
       if (proven) return place(only, [rung('line_drift', only)]);
       if (allowed('unchecked_lines')) return place(only, [rung('line_drift', only), rung('unchecked_lines', only)]);
     }
-    return { ok: false, reason: mismatch(claim, operation, lines, path, drifted) };
+    return { ok: false, reason: mismatch(claim, operation, lines, { path, drifted }) };
   }
 
   /** Why the number alone tells where, as the end of a sentence; null: what is quoted tells it. */
@@ -105,14 +106,18 @@ export class OperationLocator {
   }
 }
 
+interface Missed {
+  readonly path: string;
+  readonly drifted?: readonly number[];
+  /** All of it stands there, but for what this rung would allow. */
+  readonly off?: Rung;
+}
+
 const mismatch = (
   claim: Claim,
   operation: Operation,
   lines: LineIndex,
-  path: string,
-  drifted: readonly number[] = [],
-  /** All of it stands there, but for what this rung would allow. */
-  off?: Rung,
+  { path, drifted = [], off }: Missed,
 ): Reason => {
   const at = { path, index: operation.index };
   const repeated =

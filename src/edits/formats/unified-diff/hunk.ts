@@ -66,7 +66,7 @@ export const readHunk = (lines: readonly AnswerLine[], at: number, fence: string
     const line = lines[i];
     return line === undefined || isHard(line.text) || (fence !== null && line.text === fence);
   };
-  const end = endByCounts(lines, at + 1, oldCount, newCount, ends) ?? endByShape(lines, at + 1, ends);
+  const end = endByCounts(lines, at + 1, { oldCount, newCount }, ends) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(lines, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
   let [oldLines, newLines] = [0, 0];
@@ -105,8 +105,7 @@ const restIsBlank = (lines: readonly AnswerLine[], from: number): boolean => {
 const endByCounts = (
   lines: readonly AnswerLine[],
   from: number,
-  oldCount: number,
-  newCount: number,
+  { oldCount, newCount }: Pick<Hunk, 'oldCount' | 'newCount'>,
   ends: (i: number) => boolean,
 ): number | null => {
   let i = from;

@@ -47,7 +47,7 @@ const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context
   for (const file of files) {
     const target = targetOf(file, context, index, taken);
     if (target.ok) {
-      const made = planFile(file, target.target, context, index, rungs);
+      const made = planFile({ ...file, first: index }, target.target, context, rungs);
       if (Array.isArray(made)) reasons.push(...made);
       else plans.push(...made.plans);
     } else reasons.push(target.reason);
@@ -60,10 +60,9 @@ const NO_TEXT: Text = { lines: [], ends: [] };
 
 /** The plans of one file, or why it is refused. `first`: the number of its first hunk in the answer. */
 const planFile = (
-  file: FileDiff,
+  { first, ...file }: FileDiff & { readonly first: number },
   target: Target,
   context: FormatContext,
-  first: number,
   rungs: UsedRung[],
 ): { readonly plans: readonly FilePlan[] } | Reason[] => {
   const text = target.text ?? NO_TEXT;
@@ -139,7 +138,7 @@ export const composeHunks = (
     let added: string[] = [];
     const flush = (): void => {
       if (removed.length + added.length === 0) return;
-      replaceLines(list, index, next, removed, added);
+      replaceLines(list, { index, from: next }, removed, added);
       next += removed.length;
       [removed, added] = [[], []];
     };
@@ -160,8 +159,7 @@ export const composeHunks = (
 /** The base lines from `from` on, quoted as `old`, become `now`; what both have in common stays. */
 const replaceLines = (
   list: ChangeList,
-  index: LineIndex,
-  from: number,
+  { index, from }: { readonly index: LineIndex; readonly from: number },
   old: readonly string[],
   now: readonly string[],
 ): void => {

@@ -70,23 +70,20 @@ export const rowsOf = (input: RowsInput): readonly Row[] => {
   for (const finding of input.findings) findings.set(finding.path, [...(findings.get(finding.path) ?? []), finding]);
   const spots = new Map<string, Spot>(input.comments.map((spot) => [spotKey(spot), spot]));
   input.files.forEach((file, index) => {
-    fileRows(rows, file, index, input, findings.get(file.path) ?? [], spots);
+    const add: AddRow = (key, row) => {
+      rows.push({ ...row, key: `${index}:${key}`, file: index });
+    };
+    fileRows(add, file, { ...input, findings: findings.get(file.path) ?? [] }, spots);
   });
   return rows;
 };
 
-const fileRows = (
-  rows: Row[],
-  file: DiffFile,
-  index: number,
-  input: RowsInput,
-  findings: readonly Finding[],
-  spots: ReadonlyMap<string, Spot>,
-): void => {
+type AddRow = (key: string, row: DistributiveOmit<Row, 'key' | 'file'>) => void;
+
+/** `input.findings`: those of this file. */
+const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: ReadonlyMap<string, Spot>): void => {
   const { path } = file;
-  const add = (key: string, row: DistributiveOmit<Row, 'key' | 'file'>): void => {
-    rows.push({ ...row, key: `${index}:${key}`, file: index });
-  };
+  const { findings } = input;
   const told = new Set<Finding>();
   const tell = (finding: Finding): void => {
     told.add(finding);

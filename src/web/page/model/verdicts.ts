@@ -121,9 +121,8 @@ export const openPaths = (decision: DecisionPoint): readonly string[] =>
  */
 export const requestsOf = (
   decision: DecisionPoint,
-  verdicts: ReadonlyMap<string, Verdict>,
+  { verdicts, comments }: { readonly verdicts: ReadonlyMap<string, Verdict>; readonly comments: readonly Comment[] },
   general: string,
-  comments: readonly Comment[],
   parts: Selection = {},
 ): readonly Request[] => {
   const open = openPaths(decision);

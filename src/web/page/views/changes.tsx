@@ -28,7 +28,7 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
   const approval = decision?.reason === 'approval' ? decision : null;
   const answered = decision?.answered ?? NOTHING_ANSWERED;
   const review = useReview(proposal.id);
-  const parts = useParts(view, proposal, files, approval, review);
+  const parts = useParts({ stepKey: view.stepKey, proposal }, files, approval, review);
   const { texts, unfolded, unfold } = useUnfolded(view.stepKey, proposal.id);
   const [layout, setLayout] = useState<Layout>(() =>
     (localStorage.getItem(LAYOUT) ?? (innerWidth > WIDE_px ? 'split' : 'unified')) === 'split' ? 'split' : 'unified',

@@ -81,7 +81,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  const requests = requestsOf(decision, verdicts, note, comments, parts.selection);
+  const requests = requestsOf(decision, { verdicts, comments }, note, parts.selection);
   const missing = missingIn(requests);
   const open = openPaths(decision);
   const left = open.filter((path) => !verdicts.has(path)).length;

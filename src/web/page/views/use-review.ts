@@ -117,8 +117,7 @@ export interface Parts {
 }
 
 export const useParts = (
-  { stepKey }: Pick<RunView, 'stepKey'>,
-  proposal: SealedProposal,
+  { stepKey, proposal }: Pick<RunView, 'stepKey'> & { readonly proposal: SealedProposal },
   files: readonly DiffFile[],
   approval: DecisionPoint | null,
   { verdicts, hunks }: Review,
