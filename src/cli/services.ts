@@ -7,7 +7,7 @@ import { startDevServer, type DevServer } from '../temporal/dev-server.js';
 import { homePaths } from '../stores/home.js';
 import { type Io, asides, type QuietFlag } from './io.js';
 import { openEmend } from '../client/open.js';
-import { interruptible, type Session } from './session.js';
+import { hearInterrupt, interruptible, type Session } from './session.js';
 import type { Emend, RunGateway } from '../client/types.js';
 
 const HURRIED_STOP_MS = 1_000; // bound: A server that is to end at once still gets this long before it is killed.
@@ -66,21 +66,14 @@ export const startOwnWorker = async (io: Io, home: string, log: WorkerLog): Prom
  * Ctrl-C waits for nothing but the server's end, so that none is left behind.
  */
 export const stopServices = async (io: Io, worker: RunningWorker | null, server: DevServer | null): Promise<void> => {
-  const second = { came: false };
-  let off = (): void => undefined;
-  const hurried = new Promise<void>((resolve) => {
-    off = io.onInterrupt(() => {
-      second.came = true;
-      resolve();
-    });
-  });
+  const second = hearInterrupt(io);
   try {
-    await Promise.race([worker?.stop(), hurried]);
+    await Promise.race([worker?.stop(), second.came]);
   } finally {
-    await server?.stop(second.came ? HURRIED_STOP_MS : undefined);
-    off();
+    await server?.stop(second.heard() ? HURRIED_STOP_MS : undefined);
+    second.off();
   }
-  if (second.came) io.exitNow(EXIT.interrupted);
+  if (second.heard()) io.exitNow(EXIT.interrupted);
 };
 
 // `emend run` and `emend plan run`: with `--dev` a server and a worker for this run where none answers; they end with it.

@@ -67,12 +67,13 @@ export interface Interrupt {
   off(): void;
 }
 
-/** Listens from now on: what is being started is then ended as well as what runs. */
-export const hearInterrupt = (io: Io): Interrupt => {
+/** Listens from now on: what is being started is then ended as well as what runs. `again`: a second one. */
+export const hearInterrupt = (io: Io, again?: () => void): Interrupt => {
   let heard = false;
   let off = (): void => undefined;
   const came = new Promise<void>((resolve) => {
     off = io.onInterrupt(() => {
+      if (heard) again?.();
       heard = true;
       resolve();
     });
@@ -91,24 +92,18 @@ interface Service {
  * began to start is ended in good order, too. A second Ctrl-C waits for nothing.
  */
 export const serveUntilInterrupted = async (io: Io, start: () => Promise<Service>): Promise<void> => {
-  let heard = 0;
-  let off = (): void => undefined;
-  const interrupted = new Promise<void>((resolve) => {
-    off = io.onInterrupt(() => {
-      heard += 1;
-      if (heard > 1) io.exitNow(EXIT.interrupted);
-      resolve();
-    });
+  const interrupt = hearInterrupt(io, () => {
+    io.exitNow(EXIT.interrupted);
   });
   try {
     const service = await start();
     try {
-      await Promise.race([interrupted, ...(service.done === undefined ? [] : [service.done])]);
+      await Promise.race([interrupt.came, ...(service.done === undefined ? [] : [service.done])]);
     } finally {
-      off();
+      interrupt.off();
       await service.stop();
     }
   } finally {
-    off();
+    interrupt.off();
   }
 };

@@ -76,9 +76,13 @@ export interface PhaseEstimate {
   readonly usd: number | null;
 }
 export interface PlanThresholds {
+  /** A score above it calls for expansion. */
   readonly expansion: number;
+  /** So do more tasks than this. */
   readonly tasks: number;
+  /** More file references than this are told. */
   readonly fileReferences: number;
+  /** Replans of one phase. */
   readonly replanLimit: number;
 }
 export interface ComplexityRecord {
@@ -224,14 +228,19 @@ export interface PhaseFailure {
   /** Workflow time, ms since the epoch. */
   readonly at: number;
 }
-export interface ReplanRecord {
-  readonly phase: PhaseId;
-  readonly trigger: 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
-  readonly action: 'expand_phase' | 'add_phase' | 'split_phase' | 'update_tasks' | 'collapse_phase';
+export type ReplanTrigger = 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
+export type ReplanAction = 'expand_phase' | 'add_phase' | 'split_phase' | 'update_tasks' | 'collapse_phase';
+/** What a replan has changed, in words and scores. */
+export interface ReplanMeasures {
   readonly oldStructure: string;
   readonly newStructure: string;
   readonly complexityBefore: number;
   readonly complexityAfter: number;
+}
+export interface ReplanRecord extends ReplanMeasures {
+  readonly phase: PhaseId;
+  readonly trigger: ReplanTrigger;
+  readonly action: ReplanAction;
   readonly forced: boolean;
   readonly at: number;
 }

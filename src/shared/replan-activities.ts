@@ -3,6 +3,7 @@ import type { StepUsage } from './usage.js';
 import type { StepEvent } from './events.js';
 import type { ModelDown } from './outage.js';
 import type { BlobRef, StepKey } from './ids.js';
+import type { PlanThresholds, ReplanAction, ReplanMeasures, ReplanTrigger } from './plan.js';
 
 interface AdviceBase {
   readonly v: 1;
@@ -97,7 +98,7 @@ export interface JudgePhaseInput {
   readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
-  readonly trigger: 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
+  readonly trigger: ReplanTrigger;
   readonly score: number;
   readonly tasks: number;
   readonly expanded: boolean;
@@ -107,12 +108,7 @@ export interface JudgePhaseInput {
   readonly settled: boolean;
   readonly replans: number;
   readonly forced: boolean;
-  readonly thresholds: {
-    readonly expansion: number;
-    readonly tasks: number;
-    readonly fileReferences: number;
-    readonly replanLimit: number;
-  };
+  readonly thresholds: PlanThresholds;
 }
 export interface JudgePhaseResult {
   readonly v: 1;
@@ -136,7 +132,7 @@ export interface ApplyReplanInput {
   readonly phase: { readonly id: string; readonly number: number; readonly name: string };
   /** Counts the replans of the run: records and commit are named after it. */
   readonly number: number;
-  readonly trigger: 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
+  readonly trigger: ReplanTrigger;
   /** JSON of the checked proposal; null: the action alone says it. */
   readonly replan: BlobRef | null;
   readonly action: string;
@@ -148,16 +144,12 @@ export interface ApplyReplanInput {
   readonly namespace: string;
 }
 export type ApplyReplanResult =
-  | {
+  | ({
       readonly v: 1;
       readonly outcome: 'replanned';
-      readonly action: 'expand_phase' | 'add_phase' | 'split_phase' | 'update_tasks' | 'collapse_phase';
-      readonly oldStructure: string;
-      readonly newStructure: string;
-      readonly complexityBefore: number;
-      readonly complexityAfter: number;
+      readonly action: ReplanAction;
       readonly commit: string | null;
-    }
+    } & ReplanMeasures)
   | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
   /** The documents do not take it. Nothing was changed. */
   | { readonly v: 1; readonly outcome: 'refused'; readonly why: string }

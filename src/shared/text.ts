@@ -11,12 +11,21 @@ export function asText(value: unknown): string {
   }
 }
 
+/** At most `chars` characters, and `…` where it was more. */
+export const cut = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars)}…`);
+
+/** In quotes on one line, cut where it is longer. */
+export const quoted = (text: string, chars: number): string => JSON.stringify(cut(text, chars));
+
 /** At most `chars` characters, with their number where it was more. Does not cut a surrogate pair in two. */
 export function short(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const end = /[\uD800-\uDBFF]/.test(text.charAt(chars - 1)) ? chars - 1 : chars;
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `1 file`, `2,000 files`. */
 export const count = (n: number, one: string, many = `${one}s`): string =>

@@ -67,7 +67,7 @@ const ENTRIES: readonly ArchiveEntry[] = [
     result: { v: 1, outcome: 'fail_soft', seconds: 1.5, summary: '1 failed', output: `sha256:${'0'.repeat(64)}` },
   }),
 ];
-const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES), ENTRIES);
+const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES));
 const texts = {
   diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`,
   outputs: [`not ok ${EVIL}`],

@@ -48,7 +48,7 @@ interface Told {
 }
 const toldOf = async (emend: Emend, text: string): Promise<Told> => {
   const run = await refreshRun(emend, await resolveRun(emend, text));
-  const facts = reportFacts(run.archived, await emend.archive.read(run.stepKey));
+  const facts = reportFacts(run.archived);
   // A blob that is gone leaves its section empty, not the report.
   const found = await runDiff(emend, run).catch(missing);
   return { facts, diff: found?.diff ?? null };

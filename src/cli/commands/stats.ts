@@ -97,8 +97,7 @@ async function allEvents(emend: Emend, since: string): Promise<readonly (readonl
 async function stepStats(emend: Emend, since: string): Promise<RunStats> {
   const all = [];
   for (const stepKey of await emend.archive.list()) {
-    const entries = await emend.archive.read(stepKey);
-    const facts = reportFacts(archivedRun(stepKey, entries), entries);
+    const facts = reportFacts(archivedRun(stepKey, await emend.archive.read(stepKey)));
     if ((facts.startedAt ?? '') >= since) all.push(facts);
   }
   return runStats(all);

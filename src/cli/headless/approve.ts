@@ -4,7 +4,7 @@ import { join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { readYaml } from '../../documents/source/yaml.js';
-import { isRecord } from '../../documents/source/check.js';
+import { isRecord } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, problem, ProblemsError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';

@@ -8,9 +8,9 @@ import type { LedgerRow, StepOutcome } from '../../shared/run.js';
 import type { VerifyResult } from '../../shared/proposal-activities.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef } from '../../shared/ids.js';
-import type { ArchiveEntry } from '../../stores/ports.js';
+import { isRecord } from '../../shared/text.js';
 import { archivedStatus, ledgerOfEvents } from './status.js';
-import type { ArchivedRun } from './run.js';
+import { isUsage, type ArchivedActivity, type ArchivedRun } from './run.js';
 
 export interface ReportDecision {
   readonly id: string;
@@ -66,9 +66,8 @@ export interface ReportFacts {
 }
 
 const iso = (at: number): string => new Date(at).toISOString();
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-export const reportFacts = (run: ArchivedRun, entries: readonly ArchiveEntry[]): ReportFacts => {
+export const reportFacts = (run: ArchivedRun): ReportFacts => {
   const status = archivedStatus(run);
   return {
     v: 1,
@@ -82,18 +81,18 @@ export const reportFacts = (run: ArchivedRun, entries: readonly ArchiveEntry[]):
     startedAt: run.firstAt,
     endedAt: run.closed === null ? null : run.lastAt,
     ledger: ledgerOfEvents(run.events),
-    decisions: decisionsOf(run.events, entries),
+    decisions: decisionsOf(run),
     refusals: run.events.flatMap(refusalOf),
-    verifications: entries.flatMap(verificationOf),
+    verifications: run.activities.flatMap(verificationOf),
     usage: status.usage,
-    byFile: usageByFile(entries),
+    byFile: usageByFile(run.activities),
     events: run.events,
   };
 };
 
-const verificationOf = ({ kind, at, data }: ArchiveEntry): readonly ReportVerification[] => {
-  if (kind !== 'activity' || !isRecord(data) || data.name !== 'verify' || !isRecord(data.result)) return [];
-  const { outcome, seconds, summary, output } = data.result as unknown as VerifyResult;
+const verificationOf = ({ name, at, result }: ArchivedActivity): readonly ReportVerification[] => {
+  if (name !== 'verify' || !isRecord(result)) return [];
+  const { outcome, seconds, summary, output } = result as unknown as VerifyResult;
   return [{ at, outcome, seconds, summary, output }];
 };
 
@@ -111,11 +110,7 @@ const refusalOf = (event: StepEvent): readonly ReportAttempt[] => {
 };
 
 /** Who answered comes from the events (they count); note, files and time from what our faces kept. */
-const decisionsOf = (events: readonly StepEvent[], entries: readonly ArchiveEntry[]): readonly ReportDecision[] => {
-  const requests = entries.flatMap((entry) => {
-    const request = entry.kind === 'decision' && isRecord(entry.data) ? entry.data.request : null;
-    return isRecord(request) ? [request as unknown as DecisionRequest] : [];
-  });
+const decisionsOf = ({ events, requests }: ArchivedRun): readonly ReportDecision[] => {
   const found = new Map<
     string,
     { id: string; reason: string; openedAt: string | null; answers: ReportDecision['answers'][number][] }
@@ -151,12 +146,9 @@ const filesOf = (sent: DecisionRequest | undefined, count: number): DecisionReco
 };
 
 /** Each activity's result has the usage of its calls; those of a chunk say their file, others (pick, brief) their name. */
-const usageByFile = (entries: readonly ArchiveEntry[]): readonly FileUsage[] => {
+const usageByFile = (activities: readonly ArchivedActivity[]): readonly FileUsage[] => {
   const sums = new Map<string, StepUsage>();
-  for (const { kind, data } of entries) {
-    if (kind !== 'activity' || !isRecord(data) || !isRecord(data.result) || !isRecord(data.result.usage)) continue;
-    const file = typeof data.file === 'string' ? data.file : `(${String(data.name)})`;
-    sums.set(file, addUsage(sums.get(file) ?? NO_USAGE, data.result.usage as unknown as StepUsage));
-  }
+  for (const { name, file = `(${name})`, result } of activities)
+    if (isRecord(result) && isUsage(result.usage)) sums.set(file, addUsage(sums.get(file) ?? NO_USAGE, result.usage));
   return [...sums].map(([file, usage]) => ({ file, usage })).filter(({ usage }) => usage.calls > 0);
 };

@@ -6,6 +6,8 @@ import { isBlobRef, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import { isKnown, unknownVersion } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
+import type { DecisionRequest } from '../../shared/decisions.js';
+import { isRecord } from '../../shared/text.js';
 import type { ClosedRun } from '../types.js';
 
 /** What the client notes when a run has started. */
@@ -33,8 +35,10 @@ export interface ArchivedRun {
   readonly closed: ClosedRun | null;
   /** Run ids whose end was noted: a reset makes another run of the same step. */
   readonly closedRuns: readonly string[];
-  /** What the last activity came to. */
-  readonly lastActivity: { readonly name: string; readonly outcome: string } | null;
+  /** Those that ended, in order. */
+  readonly activities: readonly ArchivedActivity[];
+  /** Answers as they were sent from this machine, in order. */
+  readonly requests: readonly DecisionRequest[];
   /** The last one sealed; of a very large one only the references are kept, no list of files. */
   readonly proposal: SealedProposal | null;
   /** Of the activities that ended. */
@@ -60,8 +64,6 @@ export interface RecoveryData {
 /** Id of the entry that says how a run ended. */
 export const closedId = (runId: string): string => `closed-${runId}`;
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
 const isEvent = (data: unknown): data is StepEvent =>
   isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string';
 
@@ -83,8 +85,9 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
     entries.filter((entry) => entry.kind === kind).map((entry) => entry.data);
   const events = new Map<number, StepEvent>();
   for (const event of of('event').filter(isEvent)) if (!events.has(event.seq)) events.set(event.seq, event);
-  const activities = of('activity').filter(isActivity);
-  const last = activities.at(-1);
+  const activities = entries.flatMap(({ kind, at, data }) =>
+    kind === 'activity' && isActivity(data) ? [{ ...data, at }] : [],
+  );
   return {
     stepKey,
     started: of('started').find(isStarted) ?? null,
@@ -93,12 +96,11 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
     closed: of('closed').filter(isClosed).map(readable).at(-1) ?? null,
     closedRuns: entries.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
-    lastActivity: last === undefined ? null : { name: last.name, outcome: outcomeOf(last.result) },
-    proposal:
-      activities
-        .map(({ result }) => proposalOf(result))
-        .filter((proposal) => proposal !== null)
-        .at(-1) ?? null,
+    activities,
+    requests: of('decision').flatMap((data) =>
+      isRecord(data) && isRecord(data.request) ? [data.request as unknown as DecisionRequest] : [],
+    ),
+    proposal: activities.map(({ result }) => proposalOf(result)).findLast((proposal) => proposal !== null) ?? null,
     usage: usageOf(activities),
     newer: (all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined)?.entries ?? 0,
     ...appliedOf(entries),
@@ -140,22 +142,24 @@ const pathsOf = (result: unknown): readonly string[] =>
   isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];
 
 /** Where the bytes of a proposal are kept, by its id. */
-export const proposalRef = (entries: readonly ArchiveEntry[], proposalId: string): BlobRef | null =>
-  entries
-    .filter(({ kind, data }) => kind === 'activity' && isActivity(data))
-    .map(({ data }) => (isActivity(data) ? proposalOf(data.result) : null))
-    .find((proposal) => proposal?.id === proposalId)?.ref ?? null;
+export const proposalRef = ({ activities }: ArchivedRun, proposalId: string): BlobRef | null =>
+  activities.map(({ result }) => proposalOf(result)).find((proposal) => proposal?.id === proposalId)?.ref ?? null;
 
-interface ArchivedActivity {
+export interface ArchivedActivity {
+  /** ISO time of its end. */
+  readonly at: string;
   readonly name: string;
+  /** Of one that is about a file of the step; `*`: several. */
+  readonly file?: string;
   readonly result: unknown;
 }
-const isActivity = (data: unknown): data is ArchivedActivity => isRecord(data) && typeof data.name === 'string';
+const isActivity = (data: unknown): data is Omit<ArchivedActivity, 'at'> =>
+  isRecord(data) && typeof data.name === 'string';
 
-const isUsage = (usage: unknown): usage is StepUsage =>
+export const isUsage = (usage: unknown): usage is StepUsage =>
   isRecord(usage) && typeof usage.calls === 'number' && typeof usage.input_tokens === 'number';
 
-const outcomeOf = (result: unknown): string =>
+export const outcomeOf = (result: unknown): string =>
   isRecord(result) && typeof result.outcome === 'string' ? result.outcome : 'done';
 
 const proposalOf = (result: unknown): SealedProposal | null => {

@@ -2,7 +2,7 @@
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
 import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../../shared/run.js';
-import type { ArchivedRun } from './run.js';
+import { outcomeOf, type ArchivedRun } from './run.js';
 import { shownKey } from '../../shared/ids.js';
 import type { ClosedRun } from '../types.js';
 
@@ -41,8 +41,10 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
   };
 };
 
-const lastKnown = ({ lastActivity }: ArchivedRun): string =>
-  lastActivity === null ? 'nothing known yet' : `last known: ${lastActivity.name} (${lastActivity.outcome})`;
+const lastKnown = ({ activities }: ArchivedRun): string => {
+  const last = activities.at(-1);
+  return last === undefined ? 'nothing known yet' : `last known: ${last.name} (${outcomeOf(last.result)})`;
+};
 
 /** A run that was cut off says what of it is still in the workspace. */
 const endOf = ({ stepKey, applied, kept }: ArchivedRun, { status, result, message }: ClosedRun): string => {

@@ -246,10 +246,10 @@ const filesUnder = async (emend: Emend, workspace: string, holder: LeaseHolder):
 
 const applications = async (emend: Emend, hold: StaleHold): Promise<ApplyRequest[]> => {
   const { stepKey, holder, workspace } = hold;
-  const entries = await emend.archive.read(stepKey);
+  const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
   const requests: ApplyRequest[] = [];
   for (const { plan, closed } of await recordsUnder(emend, workspace, holder)) {
-    const ref = proposalRef(entries, plan.proposalId);
+    const ref = proposalRef(archived, plan.proposalId);
     if (ref === null)
       return fail(
         'blob_lost',

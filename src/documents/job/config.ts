@@ -1,8 +1,9 @@
 /** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
+import { isRecord } from '../../shared/text.js';
 import { z } from 'zod';
 import ignore from 'ignore';
 import { FORMATS, GUARDS, RUNGS, SEVERITIES, type Format, type Guard, type Rung } from '../../shared/formats.js';
-import { checkKeys, findings, isRecord, yamlProblems, type Findings } from '../source/check.js';
+import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { DEFAULT_PROTECTED } from './protected-paths.js';
 import {

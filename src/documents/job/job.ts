@@ -1,9 +1,10 @@
 /** Reads a job file: YAML front matter and Markdown instructions -> `Job`, or every problem at once. docs/jobs.md describes the keys. */
+import { isRecord } from '../../shared/text.js';
 import { posix } from 'node:path';
 import type { z } from 'zod';
 import { problem } from '../../shared/problems.js';
 import type { LimitName } from '../../shared/limits.js';
-import { checkKeys, findings, isRecord, yamlProblems, type Findings } from '../source/check.js';
+import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
 import { firstHeading, splitFrontMatter, readYaml } from '../source/yaml.js';
 import {
   checkFilePath,

@@ -2,13 +2,14 @@
  * A review policy: what `emend run --policy FILE` may approve without a person. It only ever says less than a person: what lies outside
  * any of its bounds waits. Pure. docs/cli.md describes the keys.
  */
+import { isRecord } from '../../shared/text.js';
 import ignore from 'ignore';
 import { z } from 'zod';
 import { FORMATS, RUNGS, SEVERITIES, type Format, type Rung, type Severity } from '../../shared/formats.js';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { SealedFile, SealedProposal } from '../../shared/proposal-activities.js';
-import { checkKeys, findings, isRecord, yamlProblems } from '../source/check.js';
+import { checkKeys, findings, yamlProblems } from '../source/check.js';
 import { flag, oneOf, text } from '../source/schemas.js';
 import type { Checked } from './types.js';
 import { readYaml } from '../source/yaml.js';

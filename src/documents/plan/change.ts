@@ -2,7 +2,7 @@
 import { BODY_LINE, type PartFile } from './parse.js';
 import { baseOf, mainFile, type PlanPlace, readTree, type PartNode, type PlanTree } from './tree.js';
 import { readMarkdown } from './markdown.js';
-import { relink, retarget, urlOf } from './links.js';
+import { type Move, relink, retarget, urlOf } from './links.js';
 import { markdownStart } from './reading.js';
 import type { ScoreReport } from './report.js';
 import { splice, type Fault, type PlanDocument, type TextSplice } from './types.js';
@@ -30,6 +30,21 @@ export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
     },
     (path) => path,
   );
+
+/** The plan as a folder with its document inside, or as one file beside the folder; `relinked`: a link of the document from its new place. */
+export function placed(
+  { place, main, files }: PlanTree,
+  inFolder: boolean,
+  relinked: (target: string, move: Move) => string,
+): Omit<Changed, 'ok'> {
+  const now = { ...place, inFolder };
+  const move = { folder: place.stem, self: baseOf(mainFile(place)) };
+  const links = relink(linksOf(main.source), (target) => relinked(target, move));
+  const moved = new Map(files);
+  moved.delete(mainFile(place));
+  moved.set(mainFile(now), splice(main.source, links));
+  return { place: now, files: moved };
+}
 
 /** Are the same phases and stages there as before, in the same order? A body that holds an open fence would swallow some. */
 export function sameParts(before: PlanTree, after: Change): Change {

@@ -4,6 +4,7 @@ import {
   counted,
   linksOf,
   personLines,
+  placed,
   refused,
   retargeted,
   sameParts,
@@ -55,7 +56,10 @@ export function collapsePhase(given: PlanTree, number: number): Change {
   files.set(path, splice(tree.main.source, [...back.splices, ...counted(tree.main, -1)]));
   const kept = `${folderOf(path)}/`;
   const inside = treeOf({ place: tree.place, files: retargeted(files, node.file.path, path, kept) });
-  return sameParts(given, isPlanExpanded(inside) ? { ok: true, ...inside } : { ok: true, ...intoFile(inside) });
+  return sameParts(
+    given,
+    isPlanExpanded(inside) ? { ok: true, ...inside } : { ok: true, ...placed(inside, false, up) },
+  );
 }
 
 /** Stage M of phase N: where it was the last, the phase is one file again. */
@@ -151,22 +155,6 @@ function fittedHeadings(text: string, file: PartFile, { level, kind, number }: P
     text,
     headings.map(({ from }) => ({ from, to: from, text: '#'.repeat(deeper) })),
   );
-}
-
-/** The plan as one file beside its folder, which may keep files that are not the plan's. */
-function intoFile({ place, main, files }: PlanTree): Omit<Changed, 'ok'> {
-  const alone = { ...place, inFolder: false };
-  const move = { folder: place.stem, self: baseOf(mainFile(place)) };
-  const moved = new Map(files);
-  moved.delete(mainFile(place));
-  moved.set(
-    mainFile(alone),
-    splice(
-      main.source,
-      relink(linksOf(main.source), (target) => up(target, move)),
-    ),
-  );
-  return { place: alone, files: moved };
 }
 
 const STRUCTURE = /(?:\r\n|\n|\r)\*\*Structure\*\*: \d+ stages?(?=\r|\n|$)/;

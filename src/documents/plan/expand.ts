@@ -4,6 +4,7 @@ import {
   counted,
   linksOf,
   partFileText,
+  placed,
   refused,
   retargeted,
   sameParts,
@@ -38,7 +39,7 @@ export function expandPhase(tree: PlanTree, number: number, values: Thresholds):
   const refusal = refuseExpansion(tree.main.file, node, `Phase ${number}`);
   if (refusal !== null || node === undefined) return refusal ?? refused(tree.main.file, 1, 'no such phase');
   const score = scoreReport(node, { values });
-  const unfolded = tree.place.inFolder ? tree : treeOf(intoFolder(tree));
+  const unfolded = tree.place.inFolder ? tree : treeOf(placed(tree, true, down));
   const path = mainFile(unfolded.place);
   const inside = phaseOf(unfolded, number);
   if (inside === undefined)
@@ -116,22 +117,6 @@ const summaryText = ({ part, source }: PartNode, lines: readonly string[], eol: 
   ...addMarker(part.heading, 'EXPANDED'),
   { ...part.body, text: lines.join(eol) + eol + (part.body.to < source.length ? eol : '') },
 ];
-
-/** The plan as a folder with the same document. */
-function intoFolder({ place, main, files }: PlanTree): Omit<Changed, 'ok'> {
-  const inFolder = { ...place, inFolder: true };
-  const move = { folder: place.stem, self: baseOf(mainFile(place)) };
-  const moved = new Map(files);
-  moved.delete(mainFile(place));
-  moved.set(
-    mainFile(inFolder),
-    splice(
-      main.source,
-      relink(linksOf(main.source), (target) => down(target, move)),
-    ),
-  );
-  return { place: inFolder, files: moved };
-}
 
 /** The phase as a folder with its file as overview. */
 function intoOverview({ place, main, files }: PlanTree, { part, file }: PartNode): Omit<Changed, 'ok'> {

@@ -10,18 +10,12 @@ import { scoreReport, tasksOf } from './report.js';
 import { parsePlan } from './parse.js';
 import { splice } from './types.js';
 import type { Thresholds } from './score.js';
-import type { ReplanAction, Trigger } from './triggers.js';
+import type { ReplanAction, ReplanMeasures, ReplanRecord } from '../../shared/plan.js';
 import { isExpanded, phaseOf, type PlanTree, planNumber } from './tree.js';
 
-export interface Revision {
+export interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
+  /** Its number. */
   readonly phase: number;
-  readonly trigger: Trigger;
-  readonly action: ReplanAction;
-  readonly oldStructure: string;
-  readonly newStructure: string;
-  readonly complexityBefore: number;
-  readonly complexityAfter: number;
-  readonly forced: boolean;
   readonly why: string;
 }
 
@@ -32,7 +26,7 @@ export function measured(
   phase: number,
   action: ReplanAction,
   values: Thresholds,
-): Pick<Revision, 'oldStructure' | 'newStructure' | 'complexityBefore' | 'complexityAfter'> {
+): ReplanMeasures {
   const score = (tree: PlanTree): number => {
     const node = phaseOf(tree, phase);
     return node === undefined ? 0 : scoreReport(node, { values }).score;

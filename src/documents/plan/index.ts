@@ -37,7 +37,8 @@ export {
   readTree,
   textOf,
 } from './tree.js';
-export { type ReplanAction, chosenBy, outcomeOf, tierOf } from './triggers.js';
+export type { ReplanAction } from '../../shared/plan.js';
+export { chosenBy, outcomeOf, tierOf } from './triggers.js';
 export type { Fault } from './types.js';
 export {
   type SaidUndone,

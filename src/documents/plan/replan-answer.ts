@@ -3,7 +3,7 @@
  * them may be read as structure: no line ends, fences, comments, headings or markers.
  */
 import { z } from 'zod';
-import type { ReplanAction } from './triggers.js';
+import type { ReplanAction } from '../../shared/plan.js';
 
 const REPLAN_NAME_CHARS = 120; // bound: Of a model's replan: the name of a phase,
 const REPLAN_TASK_CHARS = 500; // bound: a task,

@@ -5,6 +5,7 @@
  *     2 x refactor, redesign, architecture   (whole words in any case, in the name and the text, outside code and comments)
  *     + tasks / 5 + distinct file references / 5 + 2 where extensive tests are asked for
  */
+import type { PlanThresholds } from '../../shared/plan.js';
 import { z } from 'zod';
 import { urlOf } from './links.js';
 import { baseOf } from './tree.js';
@@ -157,16 +158,7 @@ const oneDecimal = (score: number): number => Math.round(score * 10) / 10;
 
 // When a phase is too complex, and where that is said: `emend.yaml`, else the project's notes for models, else the defaults.
 
-export interface Thresholds {
-  /** A score above it calls for expansion. */
-  readonly expansion: number;
-  /** So do more tasks than this. */
-  readonly tasks: number;
-  /** More file references than this are told. */
-  readonly fileReferences: number;
-  /** Replans of one phase. */
-  readonly replanLimit: number;
-}
+export type Thresholds = PlanThresholds;
 export type ThresholdName = keyof Thresholds;
 
 export const DEFAULT_THRESHOLDS: Thresholds = { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 };

@@ -14,14 +14,12 @@
  *     open                    replans >= limit                            limit: a person is asked
  */
 import { scoreReport, tasksOf } from './report.js';
+import type { ReplanAction, ReplanTrigger } from '../../shared/plan.js';
 import type { Thresholds } from './score.js';
 import { isExpanded, type PartNode, type PlanTree } from './tree.js';
 
-export type Trigger = 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
-export type ReplanAction = 'expand_phase' | 'add_phase' | 'split_phase' | 'collapse_phase' | 'update_tasks';
-
 /** What a model may propose when asked because of a trigger; the first is what the trigger stands for. */
-export const ACTIONS: Readonly<Record<Trigger, readonly ReplanAction[]>> = {
+export const ACTIONS: Readonly<Record<ReplanTrigger, readonly ReplanAction[]>> = {
   complexity: ['expand_phase', 'split_phase'],
   test_failure_pattern: ['add_phase', 'split_phase', 'update_tasks'],
   scope_drift: ['update_tasks', 'add_phase', 'split_phase'],
@@ -32,7 +30,7 @@ export const ACTIONS: Readonly<Record<Trigger, readonly ReplanAction[]>> = {
 const DISTRIBUTED_FAILURES = 3;
 
 export interface TriggerFacts {
-  readonly trigger: Trigger;
+  readonly trigger: ReplanTrigger;
   readonly score: number;
   readonly tasks: number;
   readonly expanded: boolean;

@@ -1,6 +1,7 @@
 /** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
 import type { z } from 'zod';
 import { problem, type Problem } from '../../shared/problems.js';
+import { cut } from '../../shared/text.js';
 import type { YamlFault } from './yaml.js';
 
 const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a message.
@@ -10,14 +11,11 @@ const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a
 /** A received YAML value in a few words: `"edti"`, `3`, `a list of 2`, `a map`, `nothing`. */
 export function described(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
-  if (typeof value === 'string') return shortened(JSON.stringify(value));
+  if (typeof value === 'string') return cut(JSON.stringify(value), JOB_VALUE_CHARS);
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
   if (typeof value === 'object') return 'a map';
-  return shortened(typeof value === 'number' ? String(value) : JSON.stringify(value));
+  return cut(typeof value === 'number' ? String(value) : JSON.stringify(value), JOB_VALUE_CHARS);
 }
-
-const shortened = (text: string): string =>
-  text.length > JOB_VALUE_CHARS ? `${text.slice(0, JOB_VALUE_CHARS)}…` : text;
 
 /** The known word nearest to what was written, or null where none is near: at most a third of its letters differ. */
 export function nearestWord(written: string, known: readonly string[]): string | null {
@@ -151,6 +149,3 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
     node = typeof node === 'object' && node !== null ? (node as Record<PropertyKey, unknown>)[step] : undefined;
   return node;
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
 /** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
 
+import { quoted } from '../../shared/text.js';
 import { characterName } from '../text/codec.js';
 
 const CHARACTERS_NAMED = 4; // bound: Characters that are named where two lines look alike.
@@ -171,12 +172,11 @@ export const nearest = (text: readonly string[], wanted: readonly string[], hint
   return best === null ? null : compareAt(text, wanted, Math.max(0, best));
 };
 
-const quoted = (line: string): string =>
-  JSON.stringify(line.length > QUOTED_LINE_CHARS ? `${line.slice(0, QUOTED_LINE_CHARS)}…` : line);
+const shown = (line: string): string => quoted(line, QUOTED_LINE_CHARS);
 
 /** To be copied: without escapes where nothing in it is hidden. */
 const asItIs = (line: string): string =>
-  /^[ -_a-~]*$/.test(line) && line.length <= QUOTED_LINE_CHARS ? `\`${line}\`` : quoted(line);
+  /^[ -_a-~]*$/.test(line) && line.length <= QUOTED_LINE_CHARS ? `\`${line}\`` : shown(line);
 
 /** The nearest place in words: line, first difference with expected and found, and which dimension differs. */
 export const describeNearest = (near: Nearest | null): string => {
@@ -186,6 +186,6 @@ export const describeNearest = (near: Nearest | null): string => {
   const at = near.line + first.index;
   if (first.dimension === 'only a part of the line')
     return `${asItIs(first.expected)} is only a part of line ${at}, and whole lines are wanted. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
-  const found = first.found === null ? 'the file ends' : `found ${quoted(first.found)}`;
-  return `The nearest place is line ${near.line}; line ${at} differs in ${first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension)}: expected ${quoted(first.expected)}, ${found}.`;
+  const found = first.found === null ? 'the file ends' : `found ${shown(first.found)}`;
+  return `The nearest place is line ${near.line}; line ${at} differs in ${first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension)}: expected ${shown(first.expected)}, ${found}.`;
 };

@@ -4,6 +4,7 @@
  */
 import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from '@anthropic-ai/sdk';
 import { BOUNDS } from '../../shared/limits.js';
+import { cut } from '../../shared/text.js';
 import { ModelError, type ModelErrorKind } from '../errors.js';
 
 /** The SDK's class has type parameters that `instanceof` cannot tell. */
@@ -169,5 +170,5 @@ const clean = (text: string, secrets: readonly string[]): string => {
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
     // eslint-disable-next-line no-control-regex -- a server's text goes to terminals: control characters are what is taken out
     .replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
-  return out.length > BOUNDS.reason_chars ? `${out.slice(0, BOUNDS.reason_chars)}…` : out;
+  return cut(out, BOUNDS.reason_chars);
 };

@@ -1,4 +1,5 @@
 /** The three calls that a plan makes for itself: a second score of a phase, a report on failing tests, a replan. */
+import { isRecord } from '../../shared/text.js';
 import {
   requestWith,
   section,
@@ -60,7 +61,7 @@ export function readJsonAnswer(answer: PlainAnswer): JsonReading {
   for (const text of [body, body.slice(body.indexOf('{'), body.lastIndexOf('}') + 1)]) {
     try {
       const value: unknown = JSON.parse(text);
-      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { outcome: 'complete', value };
+      if (isRecord(value)) return { outcome: 'complete', value };
     } catch {
       // Not JSON as it stands: the next reading may be.
     }

@@ -1,4 +1,5 @@
 /** From an answer to its blocks; grammar at the head of `search-replace.ts`. Nothing here looks at a file. */
+import { quoted } from '../../../shared/text.js';
 import type { Reason } from '../../types.js';
 
 const READINGS_TRIED = 8; // bound: More `REPLACE:` lines than this in one body are not tried one by one.
@@ -76,7 +77,10 @@ class BlockParser {
     } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray(line);
     else if (line.trim() !== '' && !FENCE.test(line)) {
       if (this.#waiting)
-        return this.#invalid('no_find', `Line ${this.#at + 1} of the answer, ${quote(line)}, should be \`FIND:\`.`);
+        return this.#invalid(
+          'no_find',
+          `Line ${this.#at + 1} of the answer, ${quoted(line, 120)}, should be \`FIND:\`.`,
+        );
       // Without a nonce the END before may have been a line of the body.
       if (this.#nonce === undefined && this.#blocks.length > 0) return this.#astray(line);
       this.#prose = true;
@@ -86,7 +90,7 @@ class BlockParser {
   }
 
   #astray(line: string): ParsedBlocks {
-    const message = `Line ${this.#at + 1} of the answer, ${quote(line)}, stands outside of every block.`;
+    const message = `Line ${this.#at + 1} of the answer, ${quoted(line, 120)}, stands outside of every block.`;
     if (this.#blocks.length === 0 || this.#nonce !== undefined) return this.#invalid('stray_line', message);
     return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
@@ -142,7 +146,7 @@ class BlockParser {
 
   #inBody(at: number): ParsedBlocks {
     return this.#ambiguous(
-      `Line ${at + 1} of the answer, ${quote(this.#lines[at] ?? '')}, stands inside a block and looks like a marker.`,
+      `Line ${at + 1} of the answer, ${quoted(this.#lines[at] ?? '', 120)}, stands inside a block and looks like a marker.`,
     );
   }
   #ambiguous(message: string): ParsedBlocks {
@@ -168,5 +172,3 @@ class BlockParser {
     return { kind: 'invalid', open, blocks: this.#blocks, reason: { code, index: this.#blocks.length, message } };
   }
 }
-
-const quote = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);

@@ -3,6 +3,7 @@
  * place where all of that stands (rung `line_drift`). A bare number without either is the rung `unchecked_lines`; so is a number that
  * decides between places with the same text, or an end of a range that nothing quoted covers, in a file that may have changed since.
  */
+import { quoted } from '../../../shared/text.js';
 import type { Rung } from '../../../shared/formats.js';
 import { isKnownBase, LEVELS, levelsOn, rungOn } from '../../locate/likeness.js';
 import type { LineIndex } from '../../text/lines.js';
@@ -131,7 +132,7 @@ const mismatch = (
     const found =
       real === undefined
         ? 'there is no such line'
-        : `that line is ${line}:${checkAt(lines, line) ?? ''}| ${clip(real)}`;
+        : `that line is ${line}:${checkAt(lines, line) ?? ''}| ${quoted(real, 160)}`;
     return {
       code: 'check_mismatch',
       ...at,
@@ -147,13 +148,11 @@ const mismatch = (
   const found = lines.line(from + i);
   const difference =
     found === undefined
-      ? `expected ${clip(expected)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
-      : `line ${from + i + 1} differs in ${differs(expected, found)}: expected ${clip(expected)}, found ${clip(found)}`;
+      ? `expected ${quoted(expected, 160)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
+      : `line ${from + i + 1} differs in ${differs(expected, found)}: expected ${quoted(expected, 160)}, found ${quoted(found, 160)}`;
   return {
     code: 'context_mismatch',
     ...at,
     message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated}${off === undefined ? '' : ` The rung \`${off}\`, which takes it for the same, is off.`} Quote the adjacent lines exactly, or number and check from the listing.`,
   };
 };
-
-const clip = (line: string): string => JSON.stringify(line.length > 160 ? `${line.slice(0, 160)}…` : line);

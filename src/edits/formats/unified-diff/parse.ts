@@ -1,4 +1,5 @@
 /** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
+import { quoted } from '../../../shared/text.js';
 import { readExtendedHeader, type FileHeader } from './target.js';
 import { type AnswerLine, type Hunk, isHunkHeader, isSignature, readHunk } from './hunk.js';
 import { readGitLine, readName } from './names.js';
@@ -107,7 +108,7 @@ class DiffParser {
     if ((last !== undefined && !apart) || header)
       return this.#fail(
         'stray_line',
-        `${this.#here(true)}, ${quote(text)}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
+        `${this.#here(true)}, ${quoted(text, 120)}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
       );
     this.prose = true;
     this.#at++;
@@ -202,7 +203,7 @@ class DiffParser {
   #badHunkHeader(text: string): Failure {
     return this.#fail(
       'bad_hunk_header',
-      `${this.#here(true)}, ${quote(text)}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`,
+      `${this.#here(true)}, ${quoted(text, 120)}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`,
     );
   }
 
@@ -217,5 +218,3 @@ class DiffParser {
     return this.#lines[this.#at + ahead]?.text ?? '';
   }
 }
-
-const quote = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
