@@ -125,19 +125,12 @@ describe('dependency rules', () => {
 });
 
 describe('sources', () => {
-  /** Longer than a reader should have to hold in mind at once; each has its reason. */
-  const LONG: Record<string, string> = {
-    'src/workflows/step/workflow.ts': 'the protocol as one text',
-    'src/workflows/plan/workflow.ts': 'the protocol as one text',
-  };
   const MOST = 300;
 
-  test(`no file of src is longer than ${MOST} lines, but for those with a reason`, () => {
+  test(`no file of src is longer than ${MOST} lines`, () => {
     const lines = (path: string): number => read(path).split('\n').length - 1;
     const long = sources('src').filter((path) => lines(path) > MOST);
-    expect(long.filter((path) => LONG[path] === undefined).map((path) => `${path}: ${lines(path)}`)).toEqual([]);
-    // A reason that is no longer needed goes.
-    expect(Object.keys(LONG).filter((path) => !long.includes(path))).toEqual([]);
+    expect(long.map((path) => `${path}: ${lines(path)}`)).toEqual([]);
   });
 
   /** Numbers that bound nothing: what others have fixed, weights and units. The page's own sizes stand beside what they draw. */
