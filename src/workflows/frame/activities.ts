@@ -1,5 +1,5 @@
 /** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers of the run's input. */
-import { scheduleActivity, type ActivityOptions } from '@temporalio/workflow';
+import { scheduleActivity, workflowInfo, type ActivityOptions } from '@temporalio/workflow';
 import {
   ACTIVITIES,
   type Amount,
@@ -8,25 +8,46 @@ import {
   type InputOf,
   type ResultOf,
 } from '../../shared/activities.js';
-import type { EditStepInput } from '../../shared/run.js';
+import type { StepEvent } from '../../shared/events.js';
+import type { RunInput } from '../../shared/run.js';
 import { boundsOf } from '../../shared/rules.js';
 
-/** How many files it is for, where its time-out depends on that. */
-type SizeOf<N extends ActivityName> = (typeof ACTIVITIES)[N] extends { more_s: Readonly<Record<string, 'files'>> }
-  ? [files: number]
-  : [];
-export type Call<N extends ActivityName> = (input: InputOf<N>, ...size: SizeOf<N>) => Promise<ResultOf<N>>;
-export type Calls = <N extends ActivityName>(activity: N, summary: string) => Call<N>;
-type Timed = Pick<EditStepInput, 'timings' | 'queues' | 'rules'>;
+/** What every input has: who asks, and what the archive has not heard of yet. */
+interface Base {
+  readonly v: 1;
+  readonly stepKey: RunInput['stepKey'];
+  readonly log: readonly StepEvent[];
+}
+/** An input without that. */
+export type Asked<N extends ActivityName> = Omit<InputOf<N>, keyof Base>;
+/** What the Temporal UI shows of a call; and how many files it is for, where its time-out depends on that. */
+export type Words<N extends ActivityName, More = unknown> = (typeof ACTIVITIES)[N] extends {
+  more_s: Readonly<Record<string, 'files'>>;
+}
+  ? { readonly summary: string; readonly files: number } & More
+  : string | ({ readonly summary: string } & More);
+export type Calls = <N extends ActivityName>(
+  activity: N,
+  words: Words<N>,
+) => (input: Base & Asked<N>) => Promise<ResultOf<N>>;
+type Timed = Pick<RunInput, 'timings' | 'queues' | 'rules'>;
 
 export const callsOf =
   (run: Timed): Calls =>
-  (activity, summary) =>
-  (input, ...[files = 0]) => {
-    const timeout_s = 'timeout_s' in input ? input.timeout_s : 0;
+  (activity, words) =>
+  (input) => {
+    const { summary, files = 0 }: { readonly summary: string; readonly files?: number } =
+      typeof words === 'string' ? { summary: words } : words;
+    const timeout_s = 'timeout_s' in input ? (input.timeout_s as number) : 0;
     const options = optionsOf(activity, run, { files, timeout_s });
     return scheduleActivity(activity, [input], { ...options, summary: summary.slice(0, 200) });
   };
+
+/** Whose transaction it is, for activities that leave one behind. */
+export const owner = (): { readonly workflowId: string; readonly namespace: string } => {
+  const { workflowId, namespace } = workflowInfo();
+  return { workflowId, namespace };
+};
 
 export function optionsOf(
   activity: ActivityName,

@@ -1,6 +1,6 @@
 /**
- * What keeps a run's history within its server's limits, however long the run waits and whatever is sent to it: it goes on in a new run
- * (continue-as-new) where the server suggests that, or before it would take no more signals.
+ * What keeps a run within its server's limits, however long it waits and whatever is sent to it: it goes on in a new run (continue-as-new)
+ * where the server suggests that, or before it would take no more signals; and no workflow task of it goes on for ever.
  */
 import { condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { waitingForNewer, type DecisionState } from './decision-state.js';
@@ -75,4 +75,29 @@ export function takenUp<S extends Begun>(
   if (problem !== null) return { state: waitingForNewer(fresh, problem, Date.now()), told: null };
   const { state, told } = carried as { readonly state: S; readonly told: number };
   return { state: { ...state, input: fresh.input }, told };
+}
+
+/**
+ * Counts the moves of one workflow task. Waiting for an activity, a child, a timer or a condition that is not met ends the task; a task
+ * that never ends is given to one worker after the other, and takes each down with all its runs.
+ */
+export class IdleMoves {
+  readonly most: number;
+  private task = 0;
+  private moves = 0;
+
+  constructor(run: Ruled) {
+    this.most = boundsOf(run).idleMoves;
+  }
+
+  /** Call it before each move. True: too many, the run pauses; counting begins anew. */
+  exceeded(): boolean {
+    // The history grows from task to task, and at replay as it did then.
+    const { historyLength } = workflowInfo();
+    this.moves = historyLength === this.task ? this.moves + 1 : 1;
+    this.task = historyLength;
+    if (this.moves <= this.most) return false;
+    this.moves = 0;
+    return true;
+  }
 }

@@ -1,63 +1,282 @@
-/** The frame of a workflow: it runs, a cancel is an abort, and its handlers have answered before it ends. */
+/**
+ * The frame of a workflow: it performs a machine's moves until none is left, takes up decisions, aborts and cancels, goes on in a new run
+ * where the history has become long, and answers what it is asked.
+ */
 import {
   allHandlersFinished,
   CancellationScope,
+  CancelledFailure,
   condition,
+  continueAsNew,
   isCancellation,
   patched,
+  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { waitsForHost, type DecisionState } from './decision-state.js';
+import type { ActivityName } from '../../shared/activities.js';
+import type { DecisionRequest } from '../../shared/decisions.js';
+import { SEARCH_ATTRIBUTES } from '../../shared/names.js';
+import type { ModelDown } from '../../shared/outage.js';
+import { isKnown, unknownVersion } from '../../shared/problems.js';
 import type { StepResult } from '../../shared/run.js';
-import { boundsOf, type Ruled } from '../../shared/rules.js';
+import type { StepUsage } from '../../shared/usage.js';
+import { callsOf, type Calls } from './activities.js';
+import { ArchiveFeed } from './archive-feed.js';
+import { waitsForHost, type DecisionState } from './decision-state.js';
+import { listen } from './decisions.js';
+import { refusedResult } from './details.js';
+import { failureOf, throughSleep, unreadable } from './failures.js';
+import { IdleMoves, LongRun, takenUp } from './long-run.js';
+import type { CallOf, FrameFact, FrameMove, Machine, RunIo, RunState } from './machine.js';
+import { UsageCount } from './usage.js';
 
-export interface Running {
-  run(): Promise<void>;
-  /** Cancel in the Temporal UI equals abort; called in a scope of its own where it must not be cut short. */
-  abort(by: string): Promise<void>;
-  result(): StepResult;
+/** The workflow of a machine, from its input to its result. */
+export async function runMachine<S extends RunState, F, M extends { readonly kind: string }, A>(
+  machine: Machine<S, F, M, A>,
+  input: S['input'],
+): Promise<StepResult> {
+  // Nothing has been done yet: the person starts it again where a newer worker runs.
+  if (!isKnown(input)) return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
+  const run = new Run(machine, input);
+  listen(run);
+  return run.toEnd();
 }
 
 /** Does an abort now leave the host's files as they are? Asked only where a host takes no work: a marker costs an event. */
-export const endsWithoutHost = (state: DecisionState): boolean => waitsForHost(state) && patched('abort-without-host');
+const endsWithoutHost = (state: DecisionState): boolean => waitsForHost(state) && patched('abort-without-host');
 
 /**
- * Counts the moves of one workflow task. Waiting for an activity, a child, a timer or a condition that is not met ends the task; a task
- * that never ends is given to one worker after the other, and takes each down with all its runs.
+ * ◆ Commands of one workflow task keep the order in which they were made: in a chain of awaits that ends in one no await may be left out,
+ * or it would come before the end of an update that came with it.
  */
-export class IdleMoves {
-  readonly most: number;
-  private task = 0;
-  private moves = 0;
+class Run<S extends RunState, F, M extends { readonly kind: string }, A> implements RunIo<S, F, A> {
+  state: S;
+  readonly calls: Calls;
+  readonly long: LongRun;
+  readonly machine: Machine<S, F, M, A>;
+  private readonly archive: ArchiveFeed;
+  private readonly idle: IdleMoves;
+  private readonly usage: UsageCount;
+  /** What an abort may cut short; null while nothing runs, or something that must end first. */
+  private interruptible: CancellationScope | null = null;
+  /** What is under way in that scope: calls side by side share it. */
+  private underWay = 0;
+  private working = false;
+  private abortRequest: DecisionRequest | null = null;
 
-  constructor(run: Ruled) {
-    this.most = boundsOf(run).idleMoves;
+  constructor(machine: Machine<S, F, M, A>, input: S['input']) {
+    const { carried, ...plain } = input;
+    const { state, told } = takenUp(carried, machine.initial(plain as S['input'], Date.now()));
+    this.machine = machine;
+    this.state = state;
+    this.archive = new ArchiveFeed(input.stepKey, told ?? 0);
+    // Of what cannot be read nothing is counted: that would be a command in the newer worker's history.
+    this.usage = new UsageCount(told === null ? undefined : carried?.count);
+    this.long = new LongRun({ input });
+    if (told === null) this.long.stay();
+    if (carried !== undefined) this.show();
+    this.calls = callsOf(input);
+    this.idle = new IdleMoves({ input });
   }
 
-  /** Call it before each move. True: too many, the run pauses; counting begins anew. */
-  exceeded(): boolean {
-    // The history grows from task to task, and at replay as it did then.
-    const { historyLength } = workflowInfo();
-    this.moves = historyLength === this.task ? this.moves + 1 : 1;
-    this.task = historyLength;
-    if (this.moves <= this.most) return false;
-    this.moves = 0;
+  get aborting(): boolean {
+    return this.abortRequest !== null;
+  }
+
+  async toEnd(): Promise<StepResult> {
+    let cancelled: Error | null = null;
+    try {
+      await this.run();
+    } catch (error) {
+      if (!isCancellation(error) || !(error instanceof Error)) throw error;
+      cancelled = error;
+      await this.abort('cancel request');
+    }
+    await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+    const result = this.machine.views.result(this.state);
+    // ◆ A cancelled run has no result on the server, and what is open on its host is in the result.
+    if (cancelled !== null && result.outcome === 'aborted' && result.openOnHost === undefined) throw cancelled;
+    return result;
+  }
+
+  private async run(): Promise<void> {
+    const { machine, long } = this;
+    for (;;) {
+      if (this.idle.exceeded()) this.fold({ type: 'no_progress', moves: this.idle.most });
+      if (await long.ready()) await this.goOn();
+      const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
+      // Before a pause too: what it says of tokens and money is then all that is known.
+      if (machine.tallied !== undefined && (await this.countUsage(machine.tallied, move.kind === 'finish'))) continue;
+      if (move.kind === 'finish') break;
+      await this.perform(move);
+      this.takeUpAbort();
+    }
+    await machine.end(this);
+    this.tell();
+  }
+
+  /** Cancel in the Temporal UI equals abort: what is applied and not committed is rolled back, then the run ends. */
+  private async abort(by: string): Promise<void> {
+    this.long.stay();
+    if (this.state.stage !== 'closed') this.fold({ type: 'abort', by, withoutHost: endsWithoutHost(this.state) });
+    await CancellationScope.nonCancellable(() => this.run());
+  }
+
+  async goOn(): Promise<void> {
+    await condition(allHandlersFinished);
+    const { state, machine, archive, usage } = this;
+    if (CancellationScope.current().consideredCancelled || this.aborting || state.stage === 'closed') return;
+    const count = machine.tallied === undefined ? {} : { count: usage.left() };
+    const carried = { v: 1, state: machine.carried?.(state) ?? state, told: archive.told, ...count } as const;
+    await continueAsNew({ ...state.input, carried });
+  }
+
+  /** True where the usage was counted anew from the journal: a limit may be reached by it. */
+  private async countUsage(tallied: (usage: StepUsage | null) => F, atEnd: boolean): Promise<boolean> {
+    const base = { v: 1, stepKey: this.state.input.stepKey, log: [] } as const;
+    const usage = await this.usage.settle(atEnd, async () => {
+      const count = this.calls('tally', 'count what was used');
+      return (await CancellationScope.nonCancellable(() => count(base))).usage;
+    });
+    if (usage === null) return false;
+    this.fold(tallied(usage === 'failed' ? null : usage));
     return true;
   }
-}
 
-export async function runToEnd(running: Running): Promise<StepResult> {
-  let cancelled: Error | null = null;
-  try {
-    await running.run();
-  } catch (error) {
-    if (!isCancellation(error) || !(error instanceof Error)) throw error;
-    cancelled = error;
-    await running.abort('cancel request');
+  // ------------------------------------------------------------------------------------------------------------------- the moves
+  private async perform(move: M | FrameMove): Promise<void> {
+    const shared = move as Exclude<FrameMove, { kind: 'finish' }>;
+    switch (shared.kind) {
+      case 'pause':
+        this.fold({ type: 'paused', pause: shared.pause });
+        this.showWaiting(shared.pause.reason);
+        this.tell();
+        return;
+      case 'await_decision':
+        await this.long.wait(() => this.state.decision === null || this.aborting);
+        return;
+      case 'back_off':
+        this.tell();
+        return this.pass(shared.ms);
+      case 'wait':
+        return this.pass(shared.ms);
+      default:
+        return this.machine.perform(move as M, this);
+    }
   }
-  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
-  const result = running.result();
-  // ◆ A cancelled run has no result on the server, and what is open on its host is in the result.
-  if (cancelled !== null && result.outcome === 'aborted' && result.openOnHost === undefined) throw cancelled;
-  return result;
+
+  /** Waits, unless the run is to go on in a new one first, which then waits for the rest. */
+  private async pass(ms: number): Promise<void> {
+    const { outage, stage } = this.state;
+    const over = (): boolean => this.aborting || this.state.outage !== outage || this.state.stage !== stage;
+    const wait = async (): Promise<void> => {
+      await this.long.wait(over, ms);
+    };
+    await (this.machine.abortsBetweenMoves ? this.interruptibly(wait) : wait());
+    if (over() || !this.long.due) this.fold({ type: 'waited' });
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- doing the work
+  async call<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void> {
+    this.working = true;
+    try {
+      await CancellationScope.nonCancellable(() => this.attempt(...of));
+    } finally {
+      this.working = false;
+    }
+    // A cancel that came meanwhile is taken up here, with the work's outcome known.
+    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure(`cancelled after ${of[0]}`);
+  }
+
+  callInterruptibly<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void> {
+    return this.interruptibly(() => this.attempt(...of));
+  }
+
+  async interruptibly(work: () => Promise<void>): Promise<void> {
+    const scope = this.interruptible ?? new CancellationScope();
+    this.interruptible = scope;
+    this.underWay += 1;
+    try {
+      await scope.run(work);
+    } catch (error) {
+      if (!isCancellation(error) || !this.aborting) throw error;
+    } finally {
+      this.underWay -= 1;
+      if (this.underWay === 0) this.interruptible = null;
+    }
+    // It ended by itself while the cancel was on its way: what would come next is not begun.
+    if (CancellationScope.current().consideredCancelled)
+      throw new CancelledFailure('cancelled with what was under way');
+  }
+
+  private async attempt<N extends ActivityName>(...[activity, words, input, then]: CallOf<N, F, A>): Promise<void> {
+    const { stepKey, timings } = this.state.input;
+    const base = { v: 1, stepKey, log: this.archive.take(this.state) } as const;
+    let fact: F;
+    try {
+      const ask = this.calls(activity, words);
+      const answer = await throughSleep(timings, async () => {
+        const result = await ask({ ...base, ...input });
+        return { result, fact: then(result) };
+      });
+      const { result } = answer;
+      // ◆ Of a later result nothing can be said: a person upgrades and retries. Whoever teaches a machine a later `v` guards its
+      // reading with `patched`, or a history in which it was not known would no longer replay.
+      if (!isKnown(result)) throw unreadable(activity, result);
+      // What a call that was cut off came to only the journal knows.
+      if ((result as { readonly down?: ModelDown }).down?.mayBePaid === true) this.usage.lost(activity);
+      else this.usage.told(activity);
+      fact = answer.fact;
+    } catch (error) {
+      this.usage.lost(activity);
+      if (isCancellation(error)) throw error;
+      const { about } = typeof words === 'string' ? {} : words;
+      fact = this.machine.failed({ type: 'activity_failed', activity, ...failureOf(error, activity) }, about);
+    }
+    this.fold(fact);
+  }
+
+  fold(fact: F | FrameFact): void {
+    this.state = this.machine.reduce(this.state, fact, Date.now());
+    this.show();
+  }
+
+  private show(): void {
+    this.long.show(() => this.machine.views.details(this.state));
+  }
+
+  tell(): void {
+    this.archive.tell(this.state);
+  }
+
+  /** One upsert a pause; leaving it costs none: a list asks the runs marked as waiting whether they still are. */
+  showWaiting(reason: string): void {
+    if (this.state.input.searchAttributes)
+      upsertSearchAttributes({ [SEARCH_ATTRIBUTES.state]: ['waiting'], [SEARCH_ATTRIBUTES.reason]: [reason] });
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------- decisions
+  /** Takes up a request that counts, or says why not. An abort waits for work that must end first, and cuts short what may be. */
+  take(request: DecisionRequest): string | null {
+    const later = this.machine.abortsBetweenMoves || this.working || this.interruptible !== null;
+    if (request.answer !== 'abort' || !later) {
+      this.decide(request);
+      return null;
+    }
+    if (this.aborting) return 'the run is being aborted already';
+    this.abortRequest = request;
+    this.interruptible?.cancel();
+    return null;
+  }
+
+  private takeUpAbort(): void {
+    const request = this.abortRequest;
+    this.abortRequest = null;
+    if (request !== null && this.state.stage !== 'closed') this.decide(request);
+  }
+
+  private decide(request: DecisionRequest): void {
+    const withoutHost = request.answer === 'abort' && endsWithoutHost(this.state);
+    this.fold({ type: 'decided', request, withoutHost, ...this.machine.decided?.(this.state, request) });
+  }
 }

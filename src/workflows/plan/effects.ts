@@ -2,12 +2,14 @@
 import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
 import type { Pause } from '../../shared/decisions.js';
 import { busyWait_ms } from '../frame/log.js';
+import type { FrameMove } from '../frame/machine.js';
 import { outageMove } from '../../shared/outage.js';
 import { budgetReached } from './budget.js';
 import { groupOf, inWaves, isDone, unmarkedOf, type PlanState, type Revising } from './state.js';
 import { dueBefore } from './revising.js';
 
 export type PlanMove =
+  | FrameMove
   | { readonly kind: 'read' }
   /** A trigger is dealt with: judged, debugged, proposed for, carried out. */
   | { readonly kind: 'revise'; readonly revising: Revising }
@@ -18,8 +20,6 @@ export type PlanMove =
       readonly words: string;
     }
   | { readonly kind: 'score'; readonly phase: PhaseId }
-  | { readonly kind: 'pause'; readonly pause: Pause }
-  | { readonly kind: 'await_decision' }
   /** Until a person says resume (or stop, or abort). */
   | { readonly kind: 'await_resume' }
   | { readonly kind: 'begin'; readonly group: readonly PhaseId[] }
@@ -31,14 +31,10 @@ export type PlanMove =
   | { readonly kind: 'merge'; readonly phase: PhaseId }
   | { readonly kind: 'clean'; readonly name: string }
   | { readonly kind: 'mark'; readonly phase: PhaseId }
-  | { readonly kind: 'wait'; readonly ms: number }
-  /** Wait for a model that is down. */
-  | { readonly kind: 'back_off'; readonly ms: number }
   | { readonly kind: 'checkpoint' }
   /** The run's history has become long: the plan goes on in a new run. */
   | { readonly kind: 'continue' }
-  | { readonly kind: 'close'; readonly outcome: PlanOutcome }
-  | { readonly kind: 'finish' };
+  | { readonly kind: 'close'; readonly outcome: PlanOutcome };
 
 /** The next phases to run together; none: all are done. The order is that of the waves. */
 const nextGroup = (state: PlanState): readonly PhaseId[] => {

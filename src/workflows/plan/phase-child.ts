@@ -1,4 +1,4 @@
-/** A phase's child: started once under a fixed id, outliving its parent; where it was started already, it is waited for. */
+/** A phase's child: started once under a fixed id, outliving its parent; where it was started already, it is waited for. And those side by side. */
 import type { PhaseId } from '../../shared/plan.js';
 import {
   defineSearchAttributeKey,
@@ -6,22 +6,28 @@ import {
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
 import {
+  ActivityFailure,
   CancellationScope,
+  CancelledFailure,
   ChildWorkflowCancellationType,
   ChildWorkflowFailure,
   getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
+  patched,
   startChild,
 } from '@temporalio/workflow';
 import { budgetsLeft } from './budget.js';
 import type { EndedPhase } from './phase-end.js';
-import type { PhaseEntry, PlanState } from './state.js';
+import type { PlanRun } from './reduce.js';
+import { phaseOf, type PhaseEntry, type PlanState } from './state.js';
+import { lacksWorktree } from './worktrees.js';
 import type { PlanInput, EditStepInput, StepResult } from '../../shared/run.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS } from '../../shared/names.js';
 import { phaseKey, shownKey } from '../../shared/ids.js';
 import { isKnown } from '../../shared/problems.js';
 import type { Calls } from '../frame/activities.js';
+import { failureOf } from '../frame/failures.js';
 
 const key = {
   state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
@@ -53,7 +59,7 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
 }
 
 /** Starts the phase's child, or finds it, and waits for its end. A cancel is passed on to it and its end waited for. */
-export async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
+async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
   const input = inputOf(state, phase);
   const workflowId = childId(state.input, phase.id, phase.runs);
   const { stepKey, jobPath, title, workspace, queues } = input;
@@ -117,7 +123,7 @@ async function attach(state: PlanState, phase: PhaseEntry, child: string, calls:
 }
 
 /** Cancels a phase's run that its plan is no parent of, and waits for its end. */
-export async function endPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
+async function endPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
   return waitFor(state, phase.id, await cancelPhase(state, phase), calls);
 }
 
@@ -128,4 +134,69 @@ export async function cancelPhase(state: PlanState, { id, runs }: PhaseEntry): P
     .cancel()
     .catch(() => undefined);
   return child;
+}
+
+// ------------------------------------------------------------------------------------------------------------------ side by side
+export async function runPhases(run: PlanRun, ids: readonly PhaseId[]): Promise<void> {
+  if (ids.some((id) => lacksWorktree(run.state, phaseOf(run.state, id))) && patched('own-worktree')) {
+    run.fold({ type: 'worktrees_wanted' });
+    return;
+  }
+  run.fold({ type: 'phases_started', phases: ids });
+  run.tell();
+  await run.interruptibly(async () => {
+    const open = new Set(ids);
+    const runs = ids.map((id) => runOne(run, id).finally(() => open.delete(id)));
+    const all = Promise.all(runs);
+    const over = async (end: Promise<unknown>): Promise<void> => {
+      try {
+        await end;
+      } catch (error) {
+        // Their worktrees go when all have ended.
+        if (patched('phases-end-first')) await Promise.allSettled(runs);
+        throw error;
+      }
+    };
+    const long = CancellationScope.nonCancellable(() => run.long.wait(() => open.size === 0));
+    await over(Promise.race([all, long]));
+    if (open.size > 0 && (await CancellationScope.nonCancellable(() => run.long.ready()))) await run.goOn();
+    await over(all);
+  });
+}
+
+async function runOne(run: PlanRun, id: PhaseId): Promise<void> {
+  const ended = await endOf(run, id, () => runPhase(run.state, phaseOf(run.state, id), run.calls));
+  if (ended === null) return;
+  const stopped = CancellationScope.current().consideredCancelled;
+  // A run that somebody cancelled is a question about its phase; those beside it go on.
+  if (ended.cancelled === true && !stopped && !patched('phase-cancelled')) throw new CancelledFailure(ended.how);
+  run.fold({ type: 'phase_ended', ended });
+  if (ended.cancelled === true && stopped) throw new CancelledFailure(ended.how);
+}
+
+/** Null: nobody could say, and it is asked about; the run may be open. */
+async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>): Promise<EndedPhase | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    const unknown = error instanceof ActivityFailure && !isCancellation(error);
+    if (!unknown || !patched('phases-end-first')) throw error;
+    const { number } = phaseOf(run.state, id);
+    const { reason, message } = failureOf(error, 'awaitPhase');
+    const words = `the run of Phase ${number} could not be waited for: ${message}`;
+    run.fold({ type: 'activity_failed', activity: 'awaitPhase', phase: null, reason, message: words, again: true });
+    return null;
+  }
+}
+
+/** Phases' runs that nobody waited for any more, a host was gone, end before their worktrees go. Returns the worktrees that must stay. */
+export async function endRuns(run: PlanRun): Promise<readonly string[]> {
+  const stay: string[] = [];
+  for (const { id, worktree } of run.state.phases.filter(({ status }) => status === 'running')) {
+    if (!patched('phases-end-first')) break;
+    const ended = await endOf(run, id, () => endPhase(run.state, phaseOf(run.state, id), run.calls));
+    if (ended !== null) run.fold({ type: 'phase_ended', ended });
+    else if (worktree !== null) stay.push(worktree.name);
+  }
+  return stay;
 }

@@ -1,10 +1,11 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
 import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
-import type { Answer, DecisionRequest, PauseReason, Pause } from '../../shared/decisions.js';
+import type { Answer, Pause, PauseReason } from '../../shared/decisions.js';
 import { decisionId } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, keepIgnored, noProgress } from '../frame/log.js';
+import type { ActivityFailed, FrameFact, RunIo } from '../frame/machine.js';
 import { answersTo, boundsOf, cut } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onWish } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
@@ -39,6 +40,7 @@ import type {
 } from '../../shared/plan-activities.js';
 
 export type PlanFact =
+  | Exclude<FrameFact, { type: 'decided' }>
   | { readonly type: 'plan_read'; readonly result: ReadPlanResult }
   | { readonly type: 'begun'; readonly group: readonly PhaseId[] }
   | { readonly type: 'job_made'; readonly phase: PhaseId; readonly result: PhaseJobResult }
@@ -63,33 +65,17 @@ export type PlanFact =
   | { readonly type: 'proposed'; readonly revising: Revising; readonly result: ProposeReplanResult }
   | { readonly type: 'replanned'; readonly revising: Revising; readonly result: ApplyReplanResult }
   | { readonly type: 'drift'; readonly text: string; readonly by: string }
-  | { readonly type: 'waited' }
   | { readonly type: 'checkpointed'; readonly result: CheckpointResult }
-  | { readonly type: 'paused'; readonly pause: Pause }
-  /** `markLeft`, `withoutHost`: see applyPlanDecision; absent: a history of an earlier build. */
-  | {
-      readonly type: 'decided';
-      readonly request: DecisionRequest;
-      readonly markLeft?: boolean;
-      readonly withoutHost?: boolean;
-    }
+  /** `markLeft`: see applyPlanDecision; absent: a history of an earlier build. */
+  | (Extract<FrameFact, { type: 'decided' }> & { readonly markLeft?: boolean })
   /** Phases side by side without a worktree: each gets its own before it runs. */
   | { readonly type: 'worktrees_wanted' }
-  | { readonly type: 'ignored'; readonly what: string; readonly why: string }
   | { readonly type: 'wish'; readonly wish: 'pause' | 'resume' | 'stop'; readonly by: string }
-  | {
-      readonly type: 'activity_failed';
-      readonly activity: string;
-      readonly phase: PhaseId | null;
-      readonly reason: PauseReason;
-      readonly message: string;
-      /** An answer makes the move again, whatever stage the plan is in; absent: a history in which it did not. */
-      readonly again?: boolean;
-    }
-  /** So many moves in a row waited for nothing. */
-  | { readonly type: 'no_progress'; readonly moves: number }
-  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean }
+  /** `again`: an answer makes the move again, whatever stage the plan is in; absent: a history in which it did not. */
+  | (ActivityFailed & { readonly phase: PhaseId | null; readonly again?: boolean })
   | { readonly type: 'closed'; readonly outcome: PlanOutcome };
+/** What a plan's moves are performed with; each is about a phase, or about the plan as a whole. */
+export type PlanRun = RunIo<PlanState, PlanFact, PhaseId | null>;
 
 /** What may be said at a decision of a plan: without a phase there is nothing to skip or to have done by hand. */
 const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => {

@@ -3,7 +3,7 @@
  * (reduce.ts); nothing here knows a file, a model or a clock other than the workflow's own.
  */
 import type { Limits } from '../../shared/limits.js';
-import type { PauseReason, Pause } from '../../shared/decisions.js';
+import type { PauseReason } from '../../shared/decisions.js';
 import type { PinnedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { outageMove } from '../../shared/outage.js';
@@ -18,6 +18,7 @@ import {
 } from './state.js';
 import { tokensOf } from '../../shared/usage.js';
 import { busyWait_ms } from '../frame/log.js';
+import type { FrameMove } from '../frame/machine.js';
 
 export interface Chunk {
   /** Path, or `*` for the whole step. */
@@ -29,6 +30,7 @@ export interface Chunk {
   readonly heads: readonly BlobRef[];
 }
 export type Move =
+  | FrameMove
   | { readonly kind: 'preflight' }
   | { readonly kind: 'pick' }
   | { readonly kind: 'brief' }
@@ -39,16 +41,7 @@ export type Move =
   | { readonly kind: 'rebase' }
   | { readonly kind: 'verify'; readonly timeout_s: number; readonly releaseOnPass: boolean }
   | { readonly kind: 'rollback' }
-  | { readonly kind: 'commit' }
-  /** Open a decision point. */
-  | { readonly kind: 'pause'; readonly pause: Pause }
-  /** A decision point is open: wait for its answers. */
-  | { readonly kind: 'await_decision' }
-  /** Wait before asking again for a busy workspace. */
-  | { readonly kind: 'wait'; readonly ms: number }
-  /** Wait for a model that is down. */
-  | { readonly kind: 'back_off'; readonly ms: number }
-  | { readonly kind: 'finish' };
+  | { readonly kind: 'commit' };
 
 const pause = (
   reason: PauseReason,

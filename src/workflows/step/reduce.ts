@@ -4,7 +4,7 @@
  */
 import type { StepUsage } from '../../shared/usage.js';
 import { abortStep, applyDecision } from './decide.js';
-import type { DecisionRequest, PauseReason, Pause } from '../../shared/decisions.js';
+import type { Pause } from '../../shared/decisions.js';
 import { pathsToApply, type Chunk } from './effects.js';
 import { answeredAgain, waited } from '../../shared/outage.js';
 import type {
@@ -23,9 +23,11 @@ import { decisionId } from '../frame/decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
 import { close, progressOf, settleReview, withFiles } from './transitions.js';
 import { emit, keepIgnored, noProgress, onModelDown } from '../frame/log.js';
+import type { ActivityFailed, FrameFact } from '../frame/machine.js';
 import { answersTo, cut } from '../../shared/rules.js';
 
 export type Fact =
+  | FrameFact
   | { readonly type: 'preflighted'; readonly result: PreflightResult }
   | { readonly type: 'picked'; readonly result: PickResult }
   | { readonly type: 'briefed'; readonly result: BriefResult }
@@ -37,25 +39,11 @@ export type Fact =
   | { readonly type: 'sealed'; readonly result: SealResult | NotYet }
   | { readonly type: 'approved_by_policy' }
   | { readonly type: 'applied'; readonly result: ApplyResult }
-  | { readonly type: 'waited' }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
   | { readonly type: 'verified'; readonly result: VerifyResult | NotYet }
   | { readonly type: 'rolled_back'; readonly result: RollbackResult }
   | { readonly type: 'committed'; readonly result: CommitResult | NotYet }
-  | { readonly type: 'paused'; readonly pause: Pause }
-  /** `withoutHost`: an abort waits for no work on the host. */
-  | { readonly type: 'decided'; readonly request: DecisionRequest; readonly withoutHost?: boolean }
-  | { readonly type: 'ignored'; readonly what: string; readonly why: string }
-  | {
-      readonly type: 'activity_failed';
-      readonly activity: string;
-      readonly chunk: Chunk | null;
-      readonly reason: PauseReason;
-      readonly message: string;
-    }
-  /** So many moves in a row waited for nothing. */
-  | { readonly type: 'no_progress'; readonly moves: number }
-  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean }
+  | (ActivityFailed & { readonly chunk: Chunk | null })
   | { readonly type: 'finished' };
 
 // ---------------------------------------------------------------------------------------------------------------------- decisions

@@ -1,0 +1,117 @@
+/**
+ * What runs as a workflow: a state, the next move by that state alone, and facts that are folded into it. A machine performs moves of its
+ * own, each with its activity call; what all machines have in common the frame does (run.ts).
+ */
+import type { SignalDefinition } from '@temporalio/workflow';
+import type { ActivityName, ResultOf } from '../../shared/activities.js';
+import type { DecisionRequest, Pause, PauseReason } from '../../shared/decisions.js';
+import type { EventLog } from '../../shared/events.js';
+import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { LedgerRow, RunInput, StepResult, StepStatus, UsageOwed } from '../../shared/run.js';
+import type { StepUsage } from '../../shared/usage.js';
+import type { Asked, Calls, Words } from './activities.js';
+import type { DecisionState } from './decision-state.js';
+import type { LongRun } from './long-run.js';
+
+export interface RunState extends DecisionState, EventLog {
+  readonly v: 1;
+  readonly input: RunInput & { readonly carried?: { readonly told: number; readonly count?: UsageOwed } };
+  /** `closed`: its outcome stands. */
+  readonly stage: string;
+  readonly outcome: string | null;
+}
+
+/** Moves that are performed for every machine. */
+export type FrameMove =
+  /** Open a decision point. */
+  | { readonly kind: 'pause'; readonly pause: Pause }
+  /** A decision point is open: wait for its answers. */
+  | { readonly kind: 'await_decision' }
+  /** Wait before asking again for a busy workspace. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** Wait for a model that is down. */
+  | { readonly kind: 'back_off'; readonly ms: number }
+  | { readonly kind: 'finish' };
+
+/** Facts that are told to every machine. */
+export type FrameFact =
+  | { readonly type: 'paused'; readonly pause: Pause }
+  /** `withoutHost`: an abort waits for no work on the host. */
+  | { readonly type: 'decided'; readonly request: DecisionRequest; readonly withoutHost?: boolean }
+  | { readonly type: 'ignored'; readonly what: string; readonly why: string }
+  | { readonly type: 'waited' }
+  /** So many moves in a row waited for nothing. */
+  | { readonly type: 'no_progress'; readonly moves: number }
+  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean };
+
+/** An activity that failed for good. A machine adds what it was about. */
+export interface ActivityFailed {
+  readonly type: 'activity_failed';
+  readonly activity: string;
+  readonly reason: PauseReason;
+  readonly message: string;
+}
+
+/** `F`: its facts; `M`: its own moves; `A`: what a call of an activity may be about. */
+export interface Machine<S extends RunState, F, M extends { readonly kind: string }, A> {
+  initial(input: S['input'], now: number): S;
+  /** `long`: the history of the run should not grow any further. */
+  next(state: S, now: number, long: boolean): M | FrameMove;
+  reduce(state: S, fact: F | FrameFact, now: number): S;
+  perform(move: M, run: RunIo<S, F, A>): Promise<void> | void;
+  failed(fact: ActivityFailed, about: A | undefined): F;
+  /** No move is left: after an abort or a cancel, too, and not to be cut short. */
+  end(run: RunIo<S, F, A>): Promise<void> | void;
+  readonly views: {
+    status(state: S): StepStatus;
+    ledger(state: S): readonly LedgerRow[];
+    proposal(state: S): SealedProposal | null;
+    /** Markdown for the Temporal UI. */
+    details(state: S): string;
+    result(state: S): StepResult;
+  };
+  /** Every abort waits for the move under way, and waits are cut short by it. Else it waits only where something is under way. */
+  readonly abortsBetweenMoves: boolean;
+  /** Beside those that bring decisions. */
+  readonly signals?: readonly {
+    readonly signal: SignalDefinition<[unknown]>;
+    readonly description: string;
+    /** Never throws; null: nothing to tell. */
+    readonly read: (state: S, body: unknown) => F | null;
+  }[];
+  /** What is known of a decision beside the request. */
+  decided?(state: S, request: DecisionRequest): object;
+  /** The state that the next run takes over. */
+  carried?(state: S): S;
+  /** Where its usage is counted anew from the journal when a result is missing; null: it could not be counted. */
+  readonly tallied?: (usage: StepUsage | null) => F;
+}
+
+/** What a machine performs its moves with. */
+export interface RunIo<S, F, A> {
+  /** As it is now. */
+  readonly state: S;
+  /** A person wants its end, and the move under way ends first. */
+  readonly aborting: boolean;
+  readonly long: Pick<LongRun, 'wait' | 'ready'>;
+  /** Activities whose results are no facts; their failures are thrown. */
+  readonly calls: Calls;
+  fold(fact: F | FrameFact): void;
+  /** Work that must come to its end once begun (◆ apply, rollback, commit): no abort and no cancel cuts it short. */
+  call<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void>;
+  /** Work that an abort may cut short: model calls and tests. */
+  callInterruptibly<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void>;
+  /** Whatever ran in it has ended when this returns. */
+  interruptibly(work: () => Promise<void>): Promise<void>;
+  /** The archive hears of what happened. */
+  tell(): void;
+  showWaiting(reason: string): void;
+  /** The same in a new run; returns where the run is to end here. */
+  goOn(): Promise<void>;
+}
+export type CallOf<N extends ActivityName, F, A> = [
+  activity: N,
+  words: Words<N, { readonly about?: A }>,
+  input: Asked<N>,
+  then: (result: ResultOf<N>) => F,
+];
