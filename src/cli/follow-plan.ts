@@ -1,6 +1,6 @@
 /** Shows what a plan does: its own events, and the run of the phase that is under way, until it ends or waits for somebody. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resolveRun, type ResolvedRun, refreshRun } from '../client/runs/resolve.js';
+import { findRun, resolveRun, type ResolvedRun, refreshRun } from '../client/runs/resolve.js';
 import { linkOf } from '../client/runs/show.js';
 import type { StartedStep } from '../client/runs/start.js';
 import type { Emend, ClosedRun } from '../client/types.js';
@@ -19,7 +19,6 @@ import { resultLines } from './render/run.js';
 import { line, plain } from './render/text.js';
 import type { Session } from './session.js';
 import { watchRun } from '../client/runs/watch.js';
-import { ProblemError } from '../shared/problems.js';
 import type { StepStatus } from '../shared/run.js';
 import { decisionLines } from './render/decision.js';
 
@@ -115,10 +114,7 @@ const watchPlan = async (
 /** The plan says that a phase runs a moment before its run is there. Null: the person went away. */
 const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Promise<ResolvedRun | null> => {
   while (!signal.aborted) {
-    const child = await resolveRun(emend, stepKey).catch((error: unknown) => {
-      if (error instanceof ProblemError && error.problem.code === 'run_unknown') return null;
-      throw error;
-    });
+    const child = await findRun(emend, stepKey);
     if (child?.live != null || child?.archived.closed != null) return child;
     await sleep(PHASE_APPEARS_MS, undefined, { signal }).catch(() => undefined);
   }

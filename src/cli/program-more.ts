@@ -120,7 +120,7 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
 
 // Commands beside a run: following it, reporting on it, and files to begin with. Names, flags and help texts.
 
-const RUN = 'the first 4 or more digits of a run, or its workflow id';
+export const RUN = 'the first 4 or more digits of a run, or its workflow id';
 const OUT = (): Option => new Option('--out <file>', 'write it there instead of to stdout');
 
 export const addAids = (program: Command, runs: Runs): void => {

@@ -7,10 +7,9 @@ import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
-import { type Runs, addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
+import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
 import { version } from '../system/version.js';
 
-const RUN = 'the first 4 or more digits of a run, or its workflow id';
 const EXIT_HELP = [
   '\nExit codes:',
   ...Object.entries(EXIT_MEANS).map(

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProblemError, type Problem } from '../../shared/problems.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { listRuns, openOnServer, type ListedRun, type RunList } from './list.js';
-import { resolveRun, type ResolvedRun } from './resolve.js';
+import { findRun, resolveRun, type ResolvedRun } from './resolve.js';
 import { showRun, type RunView } from './show.js';
 import type { Emend } from '../types.js';
 import { watchRun } from './watch.js';
@@ -178,10 +178,7 @@ const rowOf = ({ status, workflowId, note }: RunView, { stepKey, live, archived 
 const startedRun = async (emend: Emend, stepKey: StepKey, until: AbortSignal): Promise<ResolvedRun | null> => {
   for (let tries = 0; tries < NEW_RUN_TRIES && !until.aborted; tries++) {
     await new Promise((resolve) => setTimeout(resolve, NEW_RUN_POLL_MS));
-    const run = await resolveRun(emend, stepKey).catch((error: unknown) => {
-      if (error instanceof ProblemError && error.problem.code === 'run_unknown') return null;
-      throw error;
-    });
+    const run = await findRun(emend, stepKey);
     if (run !== null && (run.archived.started !== null || run.live?.open === true)) return run;
   }
   return null;
