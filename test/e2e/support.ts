@@ -215,7 +215,7 @@ export async function scene(
     show: (run) => showRun(emend, run),
     answer: (run, answer, more2 = {}) =>
       decide(emend, run, { answer: answer as 'approve', by: { name: 'tester', from: 'cli' }, ...more2 }),
-    end: async (run, limit_s = 60) => {
+    end: async (run, limit_s = 120) => {
       const limit = new AbortController();
       const timer = setTimeout(() => {
         limit.abort();
