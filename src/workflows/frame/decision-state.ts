@@ -1,5 +1,5 @@
 /** What a run keeps of people's decisions, a step's and a plan's alike. Pure. */
-import type { DecisionPoint, DecisionRecord, SettledDecision, Pause } from '../../shared/decisions.js';
+import type { DecisionPoint, DecisionRecord, DecisionRequest, Pause, SettledDecision } from '../../shared/decisions.js';
 import type { Problem } from '../../shared/problems.js';
 import type { OutageState } from '../../shared/outage.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
@@ -36,11 +36,40 @@ export const NO_DECISIONS: DecisionState = {
 export const waitsForHost = ({ decision, ask }: DecisionState): boolean =>
   (decision ?? ask)?.reason === 'workspace_unreachable';
 
-type Numbered = Ruled & { readonly input: { readonly stepKey: StepKey }; readonly nextDecision: number };
+export type Numbered = Ruled & { readonly input: { readonly stepKey: StepKey }; readonly nextDecision: number };
 /** Of the decision that is opened next. */
 export const decisionId = (state: Numbered, proposalId: string | null = null): string => {
   const run = shownKey(state.input.stepKey, boundsOf(state).shownKey_chars);
   return [String(state.nextDecision), run, ...(proposalId === null ? [] : [proposalId.slice(0, 8)])].join('-');
+};
+
+/** A person is to be asked, about no file in particular. */
+export const asking = <S extends DecisionState>(
+  state: S,
+  reason: Pause['reason'],
+  message: string,
+  subject: string | null = null,
+): S => ({ ...state, ask: { reason, message, files: [], subject } });
+
+export const recordOf = (
+  { answer, note, select, by, requestId }: DecisionRequest,
+  now: number,
+  files: readonly string[] = [],
+): DecisionRecord => ({
+  answer,
+  files,
+  note: note ?? null,
+  ...(select === undefined ? {} : { select }),
+  by,
+  at: now,
+  requestId,
+});
+
+/** Which tests run, by the answer to `test_command`. */
+export const testsBy = ({ answer, set }: DecisionRequest, { subject }: DecisionPoint) => {
+  const command = answer === 'other' ? set?.command : subject;
+  if (answer === 'no_tests' || typeof command !== 'string') return { testAnswered: true, testCommands: [] };
+  return { testAnswered: true, testCommands: [command], rememberTest: answer === 'run' ? command : null };
 };
 
 /** The last requests that were counted: each counts once. */

@@ -1,9 +1,10 @@
 /** What the states of a step and of a plan have in common: telling events, messages that do not count, a model that is down. Pure. */
 import type { StepUsage } from '../../shared/usage.js';
 import { boundsOf, cut, type Ruled, type Rules } from '../../shared/rules.js';
-import type { DecisionState } from './decision-state.js';
-import type { DecisionRequest } from '../../shared/decisions.js';
-import type { EventBody, EventLog, StepEvent } from '../../shared/events.js';
+import { decisionId, type DecisionState, type Numbered } from './decision-state.js';
+import type { Answer, DecisionPoint, DecisionRequest, Pause } from '../../shared/decisions.js';
+import type { ActivityFailed } from './machine.js';
+import type { EventBody, EventLog, Progress, StepEvent } from '../../shared/events.js';
 import { backOff, outageEvent, type ModelDown } from '../../shared/outage.js';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { OpenOnHost } from '../../shared/run.js';
@@ -26,6 +27,38 @@ export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: Ev
   const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
   return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-boundsOf(state).eventsKept) };
 };
+
+interface Opening {
+  readonly answers: readonly Answer[];
+  readonly proposalId?: string | null;
+  readonly progress: Progress;
+}
+/** A pause becomes the open decision. Whoever is asked answers for an outage, too: what comes next is tried at once. */
+export const openDecision = <S extends DecisionState & EventLog & Numbered & Ruled>(
+  state: S,
+  { reason, message, files, subject }: Pause,
+  now: number,
+  { answers, proposalId = null, progress }: Opening,
+): S => {
+  const n = state.nextDecision;
+  const id = decisionId(state, proposalId);
+  const about = { id, n, reason, message, files, proposalId, subject };
+  const decision: DecisionPoint = { ...about, accepts: [...answers, 'abort'], answered: {}, openedAt: now };
+  const opened = { ...state, ask: null, outage: undefined, nextDecision: n + 1, decision };
+  return emit(opened, now, { type: 'edit_step_paused', reason, progress, decision: id });
+};
+
+export const tellFailed = <S extends EventLog & Ruled>(
+  state: S,
+  { activity, message }: ActivityFailed,
+  now: number,
+): S => emit(state, now, { type: 'activity_failed', activity, message: cut(state, message) });
+
+/** Who answered what, as an event. */
+export const decidedBy = ({ answer, by }: DecisionRequest, decision: string, files = 0): EventBody => ({
+  ...{ type: 'decided', decision, answer, files },
+  by: `${by.name} (${by.from})`,
+});
 
 /** A message that does not count. Counted are all; kept are the last, and told as events the first: a flood leaves no flood. */
 export const keepIgnored = <S extends DecisionState & EventLog & Ruled>(
@@ -55,11 +88,11 @@ export const onModelDown = <S extends MayBeDown>(state: S, down: ModelDown, file
 };
 
 /** `retry` of a wait: the next try comes at once, and where it fails the waits begin anew. */
-export const tryNow = <S extends MayBeDown>(state: S, { decision, answer, by }: DecisionRequest, now: number): S => {
+export const tryNow = <S extends MayBeDown>(state: S, request: DecisionRequest, now: number): S => {
   const { outage } = state;
-  if (outage?.id !== decision || answer !== 'retry') return state;
-  const told = { type: 'decided', decision, answer, files: 0, by: `${by.name} (${by.from})` } as const;
-  return emit({ ...state, outage: { ...outage, tries: 0, waited_ms: 0, next: now } }, now, told);
+  if (outage?.id !== request.decision || request.answer !== 'retry') return state;
+  const again = { ...state, outage: { ...outage, tries: 0, waited_ms: 0, next: now } };
+  return emit(again, now, decidedBy(request, outage.id));
 };
 
 /** What a person reads of it wherever the result is shown. */

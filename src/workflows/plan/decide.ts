@@ -1,25 +1,16 @@
 /** What a person's decision does to a plan. Which decisions count is in ../judge.ts. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
-import { seenWith, settledBy } from '../frame/decision-state.js';
+import { recordOf, seenWith, settledBy, testsBy } from '../frame/decision-state.js';
 import type { Answer, DecisionPoint, DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
 import { isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
-import { emit, leftOnHost, tryNow } from '../frame/log.js';
+import { decidedBy, emit, leftOnHost, tryNow } from '../frame/log.js';
 import { left, settled } from './phase-end.js';
 import { settleChanged, settleLeft } from './reading.js';
 import { settleMerge } from './worktrees.js';
 import { settleRevising } from './revising.js';
 import { groupOf, phaseOf, withPhase, type PlanState } from './state.js';
-
-const recordOf = (request: DecisionRequest, now: number): DecisionRecord => ({
-  answer: request.answer,
-  files: [],
-  note: request.note ?? null,
-  by: request.by,
-  at: now,
-  requestId: request.requestId,
-});
 
 /** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
@@ -55,8 +46,7 @@ export function applyPlanDecision(
   if (request.answer === 'abort')
     return abortPlan(open === null ? seen : closedWith(seen, open, record, now), by, now, withoutHost);
   if (open === null) return tryNow(seen, request, now);
-  const decided = { type: 'decided', decision: open.id, answer: request.answer, files: 0, by } as const;
-  const told = emit(withSettings(closedWith(seen, open, record, now), open, request), now, decided);
+  const told = emit(withSettings(closedWith(seen, open, record, now), open, request), now, decidedBy(request, open.id));
   const settledEvent = { type: 'decision_settled', decision: open.id, reason: open.reason } as const;
   return settle(emit(told, now, settledEvent), open, request, now, markLeft);
 }
@@ -71,7 +61,7 @@ function settle(
   const { asked, again } = before;
   const state = again === 'move' ? { ...before, again: null } : before;
   if (again === 'move' && MADE_AGAIN.has(request.answer)) return makeAgain({ ...state, asked: null }, asked, request);
-  if (open.reason === 'test_command') return settleTestCommand(state, open, request);
+  if (open.reason === 'test_command') return { ...state, ...testsBy(request, open) };
   if (open.reason === 'estimate') return { ...state, estimateAsked: null };
   if (open.reason === 'resume') return settleLeft(state, request.answer === 'resume', now);
   if (open.reason === 'plan_changed') return settleChanged(state, request.answer === 'take_new');
@@ -135,13 +125,6 @@ function settlePhase(
       return { ...next, stage: state.group.length === 0 ? state.stage : 'jobs' };
     }
   }
-}
-
-function settleTestCommand(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
-  const command = request.answer === 'other' ? request.set?.command : open.subject;
-  const answered = { ...state, testAnswered: true };
-  if (request.answer === 'no_tests' || typeof command !== 'string') return { ...answered, testCommands: [] };
-  return { ...answered, testCommands: [command], rememberTest: request.answer === 'run' ? command : null };
 }
 
 /** Ends the plan; its children have ended before. What is committed stays, and is marked by the next run of the plan. */

@@ -1,6 +1,7 @@
 /** How a phase's child ended, what that means for the phase, and its mark. */
 import type { PhaseId, PhaseFailure } from '../../shared/plan.js';
 import type { StepResult } from '../../shared/run.js';
+import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { cut } from '../../shared/rules.js';
 import { addUsage } from '../../shared/usage.js';
@@ -84,7 +85,7 @@ export function settled(state: PlanState): PlanState {
   if (failed !== undefined) {
     const message = cut(state, `Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`);
     const reason = failed.cancelled === true ? 'cancelled' : 'engine_failed';
-    return { ...state, asked: failed.id, ask: { reason, message, files: [], subject: null } };
+    return asking({ ...state, asked: failed.id }, reason, message);
   }
   if (state.stage === 'worktrees' && !group.every(isDone)) return state;
   // What failed its tests is tried again; what is done is marked with it, once all are.
@@ -141,17 +142,10 @@ export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult,
         ...{ type: 'phase_marked', phase: phase.number, marker: markerOf(phaseOf(next, id)), commit, why },
       });
     }
-    case 'conflict':
+    case 'conflict': {
       // What was written of it is put back; the next attempt has records of its own.
-      return {
-        ...withPhase(free, id, { marks: phase.marks + 1 }),
-        asked: id,
-        ask: {
-          reason: 'engine_failed',
-          message: cut(state, `the plan could not be marked: ${result.why}`),
-          files: [],
-          subject: null,
-        },
-      };
+      const next = { ...withPhase(free, id, { marks: phase.marks + 1 }), asked: id };
+      return asking(next, 'engine_failed', cut(state, `the plan could not be marked: ${result.why}`));
+    }
   }
 }

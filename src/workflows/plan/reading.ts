@@ -1,4 +1,5 @@
 /** What a reading of the plan's documents does to the state. */
+import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { boundsOf, cut } from '../../shared/rules.js';
 import { shownKey } from '../../shared/ids.js';
@@ -14,7 +15,7 @@ export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number
     // A person broke the document while the plan runs: mended, it is read again under the next number.
     const message = cut(state, result.problem.message);
     const again = { ...state, reading: state.reading + 1, asked: null };
-    return { ...again, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+    return asking(again, 'engine_failed', message);
   }
   if (result.outcome === 'same') {
     // A reset brought back a reading that was made for another state: the plan is read again.
@@ -88,7 +89,7 @@ function askLeft(state: PlanState, { why, phases }: LeftPlan): PlanState {
       why.join('; '),
     ].join(': '),
   );
-  return { ...state, asked: null, ask: { reason: 'resume', message, files: [], subject: null } };
+  return asking({ ...state, asked: null }, 'resume', message);
 }
 
 /** `resume`: phases that are committed are done and get their marks, counts go on. `restart`: by the markers alone. */
@@ -148,7 +149,7 @@ function askTests(state: PlanState): PlanState {
   const found = state.plan?.test.found ?? null;
   if (found === null || state.testAnswered) return state;
   const message = `the project's own test command was found: ${found}`;
-  return { ...state, asked: null, ask: { reason: 'test_command', message, files: [], subject: found } };
+  return asking({ ...state, asked: null }, 'test_command', message, found);
 }
 
 /** Step 7: is each phase that is done marked as such? A mark that got lost is written again. */
@@ -193,7 +194,7 @@ function later(before: PlanState, known: ReadyPlan, result: ReadyPlan, now: numb
   // What is done with may be reworded by whoever likes.
   if (words.length === 0) return { ...next, plan: { ...plan, level: result.level, hash: result.hash } };
   const message = cut(state, `what is still to be done was changed in the document: ${words.join('; ')}`);
-  return { ...next, changed: result, asked: null, ask: { reason: 'plan_changed', message, files: [], subject: null } };
+  return asking({ ...next, changed: result, asked: null }, 'plan_changed', message);
 }
 
 /** Written again for ever it would be taken out for ever. */
@@ -202,7 +203,7 @@ function askLostMark(state: PlanState, { id, number, name, marksLost = 0 }: Phas
     state,
     `the mark of Phase ${number} (${name}) was written ${marksLost} times and is gone from ${state.input.planPath} each time: a hook, a formatter or another program takes it out`,
   );
-  return { ...state, asked: id, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+  return asking({ ...state, asked: id }, 'engine_failed', message);
 }
 
 /** In words, for phases that are not done with. */

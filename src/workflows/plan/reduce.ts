@@ -1,10 +1,10 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
 import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
 import type { Answer, Pause, PauseReason } from '../../shared/decisions.js';
-import { decisionId } from '../frame/decision-state.js';
+import { asking } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
-import { emit, keepIgnored, noProgress } from '../frame/log.js';
+import { emit, keepIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
 import type { ActivityFailed, FrameFact, RunIo } from '../frame/machine.js';
 import { answersTo, boundsOf, cut } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onWish } from './decide.js';
@@ -89,30 +89,14 @@ const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => 
 };
 
 function onPaused(state: PlanState, wanted: Pause, now: number): PlanState {
-  const n = state.nextDecision;
-  const id = decisionId(state);
   const count = (status: string): number => state.phases.filter((phase) => phase.status === status).length;
-  const opened: PlanState = {
-    ...state,
-    ...{ ask: null, outage: undefined, nextDecision: n + 1 },
-    decision: {
-      ...{ id, n, reason: wanted.reason, message: wanted.message, files: [], proposalId: null, answered: {} },
-      accepts: [...answersOf(state, wanted.reason), 'abort'],
-      openedAt: now,
-      subject: wanted.subject,
-    },
+  const progress = {
+    done: count('completed'),
+    failed: count('incomplete') + count('failed'),
+    skipped: count('skipped'),
+    total: state.phases.length,
   };
-  return emit(opened, now, {
-    type: 'edit_step_paused',
-    reason: wanted.reason,
-    progress: {
-      done: count('completed'),
-      failed: count('incomplete') + count('failed'),
-      skipped: count('skipped'),
-      total: state.phases.length,
-    },
-    decision: id,
-  });
+  return openDecision(state, wanted, now, { answers: answersOf(state, wanted.reason), progress });
 }
 
 function onBegun(before: PlanState, group: readonly PhaseId[], now: number): PlanState {
@@ -147,8 +131,8 @@ function onJob(
 
 /** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
 function onNoProgress(state: PlanState, moves: number): PlanState {
-  const ask: Pause = { reason: 'engine_failed', message: noProgress(moves, state.stage), files: [], subject: null };
-  const stopped = { ...state, asked: null, again: null, revising: null, waiting: false, ask };
+  const cleared = { ...state, asked: null, again: null, revising: null, waiting: false };
+  const stopped = asking(cleared, 'engine_failed', noProgress(moves, state.stage));
   if (state.stage === 'merging') return stopped;
   return { ...stopped, stage: 'reading', reading: state.reading + 1, group: [] };
 }
@@ -163,8 +147,7 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'job_made': {
       const { result } = fact;
       if (result.outcome === 'ready') return onJob(state, fact.phase, result, now);
-      const message = cut(state, result.problem.message);
-      return { ...state, asked: fact.phase, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+      return asking({ ...state, asked: fact.phase }, 'engine_failed', cut(state, result.problem.message));
     }
     case 'phases_started':
       return fact.phases.reduce<PlanState>(
@@ -245,16 +228,12 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'wish':
       return onWish(state, fact.wish, fact.by, now);
     case 'activity_failed': {
-      const told = emit(state, now, {
-        type: 'activity_failed',
-        activity: fact.activity,
-        message: cut(state, fact.message),
-      });
+      const told = tellFailed(state, fact, now);
       const message = cut(state, `${fact.activity}: ${fact.message}`);
       const again = fact.again === true ? { again: 'move' as const } : {};
       // A mark asks no model again, whatever is lost: it is tried once more, or left out.
       const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
-      return { ...told, ...again, asked: fact.phase, ask: { reason, message, files: [], subject: null } };
+      return asking({ ...told, ...again, asked: fact.phase }, reason, message);
     }
     case 'no_progress':
       return onNoProgress(state, fact.moves);

@@ -5,6 +5,7 @@
 import type { PhaseId, ReplanRecord } from '../../shared/plan.js';
 import type { Pause } from '../../shared/decisions.js';
 import { answeredAgain } from '../../shared/outage.js';
+import { asking } from '../frame/decision-state.js';
 import { emit, onModelDown } from '../frame/log.js';
 import { cut } from '../../shared/rules.js';
 import { addUsage } from '../../shared/usage.js';
@@ -170,11 +171,8 @@ const noteOf = (suggestions: readonly string[]): string | null =>
     ? null
     : `The tests failed and the change was rolled back. What may help:\n${suggestions.map((line) => `- ${line}`).join('\n')}`;
 
-const ask = (state: PlanState, asked: PhaseId, reason: Pause['reason'], message: string): PlanState => ({
-  ...state,
-  asked,
-  ask: { reason, message, files: [], subject: null },
-});
+const ask = (state: PlanState, asked: PhaseId, reason: Pause['reason'], message: string): PlanState =>
+  asking({ ...state, asked }, reason, message);
 
 export function onDebugged(before: PlanState, revising: Revising, result: DebugPhaseResult, now: number): PlanState {
   if (result.down !== undefined) return onModelDown(before, result.down, 'debugPhase', now);

@@ -2,6 +2,7 @@
 import type { PhaseId } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import type { VerifyResult } from '../../shared/proposal-activities.js';
+import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { cut } from '../../shared/rules.js';
 import { groupOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
@@ -19,11 +20,7 @@ const askAbout = (
   id: PhaseId | null,
   reason: 'engine_failed' | 'merge_conflict' | 'tests_failed',
   message: string,
-) => ({
-  ...state,
-  asked: id,
-  ask: { reason, message: cut(state, message), files: [], subject: null },
-});
+) => asking({ ...state, asked: id }, reason, cut(state, message));
 
 export function onWorktree(state: PlanState, id: PhaseId, name: string, result: PrepareWorktreeResult): PlanState {
   const made = state.worktrees.includes(name) ? state : { ...state, worktrees: [...state.worktrees, name] };

@@ -126,15 +126,3 @@ function revise(state: StepState, note: string | null): StepState {
     snapshotOnly: theirs,
   };
 }
-
-export function settleTestCommand(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
-  const command = request.answer === 'other' ? request.set?.command : open.subject;
-  if (request.answer === 'no_tests' || typeof command !== 'string')
-    return { ...state, testAnswered: true, testCommands: [] };
-  return {
-    ...state,
-    testAnswered: true,
-    testCommands: [command],
-    rememberTest: request.answer === 'run' ? command : null,
-  };
-}

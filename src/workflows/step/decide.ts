@@ -1,5 +1,5 @@
 /** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
-import { seenWith, settledBy } from '../frame/decision-state.js';
+import { recordOf, seenWith, settledBy, testsBy } from '../frame/decision-state.js';
 import {
   namedFiles,
   type Answer,
@@ -24,18 +24,8 @@ import {
   tellSkipped,
   withFiles,
 } from './transitions.js';
-import { emit, tryNow } from '../frame/log.js';
-import { byHand, settleConflict, settleTestsFailed, settleTestCommand, settleWhole } from './decide-conflict.js';
-
-const recordOf = (request: DecisionRequest, files: readonly string[], now: number): DecisionRecord => ({
-  answer: request.answer,
-  files,
-  note: request.note ?? null,
-  ...(request.select === undefined ? {} : { select: request.select }),
-  by: request.by,
-  at: now,
-  requestId: request.requestId,
-});
+import { decidedBy, emit, tryNow } from '../frame/log.js';
+import { byHand, settleConflict, settleTestsFailed, settleWhole } from './decide-conflict.js';
 
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
@@ -72,22 +62,16 @@ export const applyDecision = (
 function fold(state: StepState, request: DecisionRequest, now: number, withoutHost: boolean): StepState {
   const open = state.decision;
   const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
-  if (request.answer === 'abort') return abortStep(seen, recordOf(request, [], now), now, withoutHost);
+  if (request.answer === 'abort') return abortStep(seen, recordOf(request, now), now, withoutHost);
   if (open === null) return tryNow(seen, request, now);
   const unanswered = open.files.map((file) => file.path).filter((path) => answerOf(open, path) === undefined);
   const wanted = namedFiles(request);
   const named = wanted === undefined ? null : new Set(wanted);
   const files = named === null ? unanswered : unanswered.filter((path) => named.has(path));
-  const told = emit(seen, now, {
-    type: 'decided',
-    decision: open.id,
-    answer: request.answer,
-    files: files.length,
-    by: `${request.by.name} (${request.by.from})`,
-  });
+  const told = emit(seen, now, decidedBy(request, open.id, files.length));
   const answered = { ...open.answered, ...Object.fromEntries(files.map((path) => [path, request.answer])) };
   const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
-  const records = [...state.pendingRecords, recordOf(request, files, now)];
+  const records = [...state.pendingRecords, recordOf(request, now, files)];
   const set = withSettings(told, open, request);
   const effected = onward(perFile(set, open, request, files), now);
   if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
@@ -212,7 +196,7 @@ function settle(state: StepState, open: DecisionPoint, request: DecisionRequest,
     case 'tests_failed':
       return settleTestsFailed(state, open, request, now);
     case 'test_command':
-      return settleTestCommand(state, open, request);
+      return { ...state, ...testsBy(request, open) };
     case 'estimate':
       return settleWhole({ ...state, estimateAnswered: true }, request, now);
     case 'workspace_unreachable':

@@ -16,6 +16,7 @@ import type { StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
 import { NO_USAGE } from '../../shared/usage.js';
 import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, settleReview } from './transitions.js';
+import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 
 // ----------------------------------------------------------------------------------------------------------- seal, review, apply
@@ -48,7 +49,7 @@ export function onSealed(state: StepState, result: SealResult, now: number): Ste
       // Nothing that could be asked for again: sealing it again would go on for ever.
       if (result.files.length === 0 || stranger !== undefined) {
         const message = cut(state, `seal: ${stranger?.message ?? 'refused without a file'}`);
-        return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+        return asking(state, 'engine_failed', message);
       }
       return result.files.reduce((next, refused) => {
         const entry = next.files.find((file) => file.path === refused.path);
@@ -103,10 +104,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
     case 'base_changed':
       return askConflict(state, 'apply', result.conflicts, now);
     case 'failed':
-      return {
-        ...state,
-        ask: { reason: 'engine_failed', message: cut(state, result.problem.message), files: [], subject: null },
-      };
+      return asking(state, 'engine_failed', cut(state, result.problem.message));
   }
 }
 
@@ -203,14 +201,8 @@ export function onRolledBack(state: StepState, result: RollbackResult, now: numb
     kept: result.kept.map((file) => file.path),
   });
   switch (state.afterRollback) {
-    case 'ask': {
-      const summary = lastSummary(state);
-      return {
-        ...told,
-        ask: { reason: 'tests_failed', message: cut(state, summary), files: [], subject: null },
-        stage: 'review',
-      };
-    }
+    case 'ask':
+      return asking({ ...told, stage: 'review' }, 'tests_failed', cut(state, lastSummary(state)));
     case 'regenerate':
       return regenerateAll(told, { refusal: state.failureOutput });
     case 'new_base':
@@ -244,9 +236,6 @@ export function onCommitted(state: StepState, result: CommitResult, now: number)
       return askConflict(held, 'commit', [{ path: '(commit)', why: result.why }], now, reason);
     }
     case 'failed':
-      return {
-        ...state,
-        ask: { reason: 'engine_failed', message: cut(state, result.problem.message), files: [], subject: null },
-      };
+      return asking(state, 'engine_failed', cut(state, result.problem.message));
   }
 }

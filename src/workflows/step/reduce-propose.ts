@@ -5,6 +5,7 @@ import { answeredAgain } from '../../shared/outage.js';
 import type { PreflightResult, ProposeResult } from '../../shared/step-activities.js';
 import { isUnfinished, type Attempting, type FileEntry, type StepState } from './state.js';
 import { addUsage, type StepUsage } from '../../shared/usage.js';
+import { asking } from '../frame/decision-state.js';
 import { emit, onModelDown } from '../frame/log.js';
 import { endAfterRollback, withFile, withFiles } from './transitions.js';
 import { cut } from '../../shared/rules.js';
@@ -28,8 +29,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
   if (result.outcome === 'pick') {
     if (state.picked === null) return { ...state, stage: 'pick', pickSnapshot: result.snapshot };
     // Asked for once: paths that lead nowhere must not be picked for ever.
-    const message = 'preflight asks for files although they were picked';
-    return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
+    return asking(state, 'engine_failed', 'preflight asks for files although they were picked');
   }
   const before = new Map(state.files.map((file) => [file.path, file]));
   const fresh = result.targets.map((target): FileEntry => {

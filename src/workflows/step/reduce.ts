@@ -19,10 +19,10 @@ import type {
 import type { BriefResult, PickResult, PreflightResult, ProposeResult } from '../../shared/step-activities.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
 import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
-import { decisionId } from '../frame/decision-state.js';
+import { asking, decisionId } from '../frame/decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
 import { close, progressOf, settleReview, withFiles } from './transitions.js';
-import { emit, keepIgnored, noProgress, onModelDown } from '../frame/log.js';
+import { emit, keepIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
 import type { ActivityFailed, FrameFact } from '../frame/machine.js';
 import { answersTo, cut } from '../../shared/rules.js';
 
@@ -48,47 +48,17 @@ export type Fact =
 
 // ---------------------------------------------------------------------------------------------------------------------- decisions
 function onPaused(state: StepState, wanted: Pause, now: number): StepState {
-  const n = state.nextDecision;
-  const proposalId = state.proposal?.id ?? null;
-  const id = decisionId(state, proposalId);
   // Before the files are known nobody can have changed them by hand.
   const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
   const answers = answersTo(state, wanted.reason).filter((answer) =>
     answer === 'manual' ? state.preflight !== null : answer !== 'select' || inPart,
   );
-  const opened: StepState = {
-    ...state,
-    ask: null,
-    // Whoever was asked answers for the outage, too: what comes next is tried at once.
-    outage: undefined,
-    nextDecision: n + 1,
-    decision: {
-      id,
-      n,
-      reason: wanted.reason,
-      message: wanted.message,
-      files: wanted.files,
-      accepts: [...answers, 'abort'],
-      proposalId,
-      answered: {},
-      openedAt: now,
-      subject: wanted.subject,
-    },
-  };
-  return emit(opened, now, {
-    type: 'edit_step_paused',
-    reason: wanted.reason,
-    progress: progressOf(state),
-    decision: id,
-  });
+  const proposalId = state.proposal?.id ?? null;
+  return openDecision(state, wanted, now, { answers, proposalId, progress: progressOf(state) });
 }
 
 function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activity_failed' }>, now: number): StepState {
-  const told = emit(state, now, {
-    type: 'activity_failed',
-    activity: fact.activity,
-    message: cut(state, fact.message),
-  });
+  const told = tellFailed(state, fact, now);
   const message = cut(state, `${fact.activity}: ${fact.message}`);
   if (fact.chunk !== null) return failChunk(told, fact.chunk, fact.reason, message, now);
   // A new base does not help what must be put back first.
@@ -97,7 +67,7 @@ function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activit
     fact.activity === 'apply' && reason === 'engine_failed' && state.proposal !== null
       ? { proposal: state.proposal.ref, decision: state.approvalNumber, files: pathsToApply(state) }
       : state.applying;
-  return { ...told, applying, ask: { reason, message, files: [], subject: null } };
+  return asking({ ...told, applying }, reason, message);
 }
 
 /** The same move comes next: the wait was in the activity. */
@@ -127,7 +97,7 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
       const paid = spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage);
       if (fact.result.outcome === 'failed') {
         const { reason, message } = fact.result;
-        return { ...paid, ask: { reason, message: cut(state, message), files: [], subject: null } };
+        return asking(paid, reason, cut(state, message));
       }
       const told = emit(paid, now, { type: 'files_picked', file_count: fact.result.paths.length });
       return { ...told, stage: 'preflight', picked: fact.result.paths, snapshotNumber: state.snapshotNumber + 1 };
@@ -182,10 +152,8 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
       return keepIgnored(state, fact, now);
     case 'activity_failed':
       return onActivityFailed(state, fact, now);
-    case 'no_progress': {
-      const message = noProgress(fact.moves, state.stage);
-      return { ...state, ask: { reason: 'engine_failed', message, files: [], subject: null } };
-    }
+    case 'no_progress':
+      return asking(state, 'engine_failed', noProgress(fact.moves, state.stage));
     case 'abort': {
       const by = { name: fact.by, from: '' };
       const record = { answer: 'abort', files: [], note: null, by, at: now, requestId: '' } as const;
