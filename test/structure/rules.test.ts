@@ -152,8 +152,8 @@ describe('sources', () => {
     'src/activities/plan/phases.ts': 'the decimal system',
     'src/activities/step/proposal.ts': 'digits of a name',
     'src/client/runs/resolve.ts': 'digits of a name',
-    'src/worker/run-workers.ts': 'digits of a name',
-    'worker.ts': 'digits of a name',
+    'src/temporal/worker-identity.ts': 'digits of a name',
+    'src/worker/index.ts': 'digits of a name',
     'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
@@ -199,7 +199,7 @@ describe('sources', () => {
     'src/temporal/dev-server.ts': "the home's own",
     'src/temporal/dev-record.ts': "the home's own",
     'src/web/server.ts': 'the built page',
-    'worker.ts': 'the workflow bundle',
+    'src/worker/index.ts': 'the workflow bundle',
   };
   const OPENS =
     /import (\{[^}]*\b(readFile|readFileSync|open|openSync|createReadStream|copyFile|copyFileSync)\b[^}]*\}|\* as \w+) from '(node:)?fs(\/promises)?'|realSys\.readFile\(/;
