@@ -11,10 +11,11 @@ import { checkFilePath } from '../../documents/source/schemas.js';
 import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
 import { UNDONE_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
-import { isRefusal, ProblemError, checkVersion } from '../../shared/problems.js';
+import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/ids.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityDependencies } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
 import { approvalKey } from '../step/verify.js';
 
 // After a failed attempt a phase is asked for in another way: by the model that `emend.yaml` names for that (`plan: { fallbackModel }`), else
@@ -53,10 +54,7 @@ export const makePhaseJob =
   async (input: PhaseJobInput, { owner }: ActivityScope): Promise<PhaseJobResult> => {
     await remember(dependencies, input);
     const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
-    const made = (await dependencies.records.get(key)) ?? (await make(dependencies, input));
-    const { value } = await dependencies.records.putIfAbsent(key, made);
-    checkVersion(value, `The record ${key}`);
-    const result = value as PhaseJobResult;
+    const result = await recordOnce(dependencies.records, key, () => make(dependencies, input));
     if (result.outcome === 'ready') await noteStart(dependencies, input, result.title, result.path, owner.namespace);
     return result;
   };

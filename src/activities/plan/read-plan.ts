@@ -14,12 +14,13 @@ import {
   wantsSecondScore,
 } from '../../documents/plan/index.js';
 import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
-import { fail, isRefusal, ProblemError, ProblemsError, checkVersion } from '../../shared/problems.js';
+import { fail, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityDependencies } from '../frame/ports.js';
+import { asRefused, recordOnce } from '../frame/recorded.js';
 import { readTextFile, putJson } from '../step/snapshot.js';
 import { testPlan } from '../step/verify.js';
 import type { PlanSettings } from './plan-call.js';
@@ -34,27 +35,8 @@ export const readPlan =
   (dependencies: ActivityDependencies) =>
   async (input: ReadPlanInput): Promise<ReadPlanResult> => {
     const key = `steps/${input.stepKey}/plan-${input.reading}`;
-    const recorded = await dependencies.records.get(key);
-    if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
-    const computed = await compute(dependencies, input).catch((error: unknown): ReadPlanResult => {
-      if (error instanceof ProblemError && isRefusal(error.problem))
-        return { v: 1, outcome: 'refused', problem: asOne(error) };
-      throw error;
-    });
-    if (computed.outcome === 'refused') return computed;
-    return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
+    return recordOnce(dependencies.records, key, () => compute(dependencies, input).catch(asRefused));
   };
-
-const asResult = (recorded: unknown, key: string): ReadPlanResult => {
-  checkVersion(recorded, `The record ${key}`);
-  return recorded as ReadPlanResult;
-};
-
-/** All the faults in one: the first one's code, all their sentences. */
-const asOne = (error: ProblemError): ProblemError['problem'] =>
-  error instanceof ProblemsError
-    ? { ...error.problem, message: error.problems.map(({ message }) => message).join('\n') }
-    : error.problem;
 
 async function compute(dependencies: ActivityDependencies, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;

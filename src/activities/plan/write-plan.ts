@@ -5,7 +5,7 @@
 import { rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { ProblemError, checkVersion } from '../../shared/problems.js';
+import { ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { recordName } from '../../workspace/apply/index.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
@@ -14,6 +14,7 @@ import { orNull } from '../../system/durable.js';
 import type { ApplyRequest, LeaseHolder } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityDependencies } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
 import { projectConfig, getJson, putJson } from '../step/snapshot.js';
 import { applyOrTakeOver } from '../step/apply.js';
 
@@ -59,10 +60,8 @@ export async function writePlan(
 ): Promise<PlanWritten> {
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
     const key = `steps/${wanted.stepKey}/${wanted.name}-${number}`;
-    const planned = (await dependencies.records.get(key)) ?? (await recordOf(dependencies, wanted, await change()));
-    const { value } = await dependencies.records.putIfAbsent(key, planned);
-    checkVersion(value, `The record ${key}`);
-    const { proposal, data } = value as WriteRecord;
+    const plan = async (): Promise<WriteRecord> => recordOf(dependencies, wanted, await change());
+    const { proposal, data } = await recordOnce(dependencies.records, key, plan);
     if (proposal === null) return { outcome: 'written', commit: null, files: [], data };
     const done = await write(dependencies, wanted, proposal, number, scope);
     if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;

@@ -1,6 +1,6 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
 import { undoneText } from '../../documents/plan/index.js';
-import { fail, ProblemError, checkVersion, isKnownOrFirst } from '../../shared/problems.js';
+import { fail, ProblemError, isKnownOrFirst } from '../../shared/problems.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
 import { recordName } from '../../workspace/apply/index.js';
 import { repositoryOf } from '../../workspace/git/index.js';
@@ -8,6 +8,7 @@ import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/
 import type { CommitOutcome, LeaseHolder, StagedFile } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityDependencies } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
 import { fileNow } from './manual-files.js';
 import { getJson, getSnapshot, putJson } from './snapshot.js';
 
@@ -114,14 +115,13 @@ async function holdOf(
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
   const held = await engine.holdLease(workspace, stepKey, owner, stillOurs);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
-  // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
-  const { head: onto, headRef: branch } =
-    (await repositoryOf(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
-  const now = { v: 1, head: onto, headRef: branch };
+  const onto = async (): Promise<Pick<LeaseHolder, 'v' | 'head' | 'headRef'>> => {
+    // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
+    const now = (await repositoryOf(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
+    return { v: 1, head: now.head, headRef: now.headRef };
+  };
   const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;
-  const { value } = await records.putIfAbsent(key, now);
-  if (!isKnownOrFirst(value)) checkVersion(value, `The record ${key}`);
-  const { head, headRef } = value;
+  const { head, headRef } = await recordOnce(records, key, onto, isKnownOrFirst);
   const { number } = held.lease;
   const end = held.taken ? release(number) : () => Promise.resolve();
   return { lease: { ...lease, head, headRef, number }, release: release(number), end };

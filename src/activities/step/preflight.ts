@@ -21,12 +21,13 @@ import {
   type ProjectConfig,
 } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
-import { ProblemError, fail, isRefusal, problem, type Problem, checkVersion } from '../../shared/problems.js';
+import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/step-activities.js';
 import { listWorkspaceFiles } from '../../workspace/files/index.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityDependencies } from '../frame/ports.js';
+import { asRefused, recordOnce } from '../frame/recorded.js';
 import { estimateEdits, type Estimate } from './estimate.js';
 import {
   readTextFile,
@@ -49,40 +50,21 @@ export const preflight =
   (dependencies: ActivityDependencies) =>
   async (input: PreflightInput, { signal }: Pick<ActivityScope, 'signal'>): Promise<PreflightResult> => {
     const key = recordKey(input.stepKey, input.snapshotNumber);
-    const recorded = await dependencies.records.get(key);
-    if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
-    const computed = await compute(dependencies, input, signal).catch((error: unknown): PreflightResult => {
-      if (error instanceof ProblemError && isRefusal(error.problem))
-        return { v: 1, outcome: 'refused', problem: error.problem };
-      throw error;
-    });
-    // Nothing is built on a refusal, and what it names may be mended: a reset of the run looks again.
-    if (computed.outcome === 'refused') return computed;
-    return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
+    return recordOnce(dependencies.records, key, () => compute(dependencies, input, signal).catch(asRefused));
   };
-
-const asResult = (recorded: unknown, key: string): PreflightResult => {
-  checkVersion(recorded, `The record ${key}`);
-  return recorded as PreflightResult;
-};
-
-/** Several problems are told in one: the first one's code, all their sentences. */
-const asOne = (problems: readonly Problem[]): Problem => {
-  const [first] = problems;
-  if (first === undefined) return problem('internal', 'refused without a reason');
-  return { ...first, message: problems.map((each) => each.message).join('\n') };
-};
 
 async function readJob(
   dependencies: ActivityDependencies,
   input: PreflightInput,
 ): Promise<{ job: Job; config: ProjectConfig }> {
   const job = parseJob(await getText(dependencies.blobs, input.job), input.jobPath);
-  if (!job.ok) throw new ProblemError(asOne(job.problems));
+  if (!job.ok) throw refusal(job.problems);
   const config = parseConfig(await readTextFile(input.workspace, 'emend.yaml'), 'emend.yaml');
-  if (!config.ok) throw new ProblemError(asOne(config.problems));
+  if (!config.ok) throw refusal(config.problems);
   return { job: job.value, config: config.value };
 }
+const refusal = ([first, ...others]: readonly Problem[]): ProblemsError =>
+  new ProblemsError([first ?? problem('internal', 'refused without a reason'), ...others]);
 
 async function compute(
   dependencies: ActivityDependencies,

@@ -1,12 +1,13 @@
 /** Carries a proposal over to the files as they are now: a clean merge goes back to review as a new proposal. */
 import type { Finding } from '../../shared/formats.js';
-import { isRefusal, ProblemError, checkVersion } from '../../shared/problems.js';
+import { isRefusal, ProblemError } from '../../shared/problems.js';
 import type { RebaseInput, RebaseResult } from '../../shared/proposal-activities.js';
 import { inspectTarget } from '../../workspace/files/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityDependencies } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
 import { judge } from './build-proposal.js';
 import { sealProposal } from './proposal.js';
 import { getJson, getSnapshot } from './snapshot.js';
@@ -18,11 +19,7 @@ export const rebase =
     // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
     const digest = sha256(canonicalJson([input.proposal, input.files, input.exclude])).slice(0, 16);
     const key = `steps/${input.stepKey}/rebase-${input.decision}-${digest}`;
-    const recorded = await dependencies.records.get(key);
-    const result =
-      recorded ?? (await dependencies.records.putIfAbsent(key, await merge(dependencies, input, signal))).value;
-    checkVersion(result, `The record ${key}`);
-    return result as RebaseResult;
+    return recordOnce(dependencies.records, key, () => merge(dependencies, input, signal));
   };
 
 async function merge(
