@@ -1,6 +1,6 @@
 /** The one place that names adapters: what activities work with, on this machine's disk and in the store. */
 import type { Logger } from 'pino';
-import { createEditRunner, withPlanLog, type ActivityDependencies } from '../activities/index.js';
+import { createEditRunner, withPlanLog, type ActivityPorts } from '../activities/index.js';
 import type { EndedRuns } from '../client/ended/runs.js';
 import { createDiskJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
@@ -61,5 +61,5 @@ export async function createPorts(
     env,
     standingOf: (holder) => runs.standingOf(holder),
     endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
-  } satisfies ActivityDependencies;
+  } satisfies ActivityPorts;
 }

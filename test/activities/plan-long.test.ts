@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
@@ -44,7 +44,7 @@ const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
     archive: createArchive({ dir: join(home, 'archive') }),
     blobs: createBlobStore({ dir: join(home, 'blobs') }),
     records: createRecordStore({ dir: join(home, 'records') }),
-  } as unknown as ActivityDependencies;
+  } as unknown as ActivityPorts;
   return readPlan(dependencies)({
     ...{ v: 1, stepKey, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
     ...{ overrides: {}, approval: null },

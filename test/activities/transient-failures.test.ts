@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { preflight } from '../../src/activities/step/preflight.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
@@ -17,7 +17,7 @@ const { PATH } = process.env;
 let dir: string;
 let repo: string;
 let failing: string;
-let dependencies: ActivityDependencies;
+let dependencies: ActivityPorts;
 
 beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-transient-')));
@@ -41,7 +41,7 @@ beforeEach(async () => {
     blobs: createBlobStore({ dir: join(dir, 'home/blobs') }),
     records: createRecordStore({ dir: join(dir, 'home/records') }),
     edits: createEditRunner(),
-  } as unknown as ActivityDependencies;
+  } as unknown as ActivityPorts;
 });
 afterEach(async () => {
   process.env.PATH = PATH;

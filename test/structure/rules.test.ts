@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createActivities } from '../../src/activities/index.js';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { ACTIVITIES } from '../../src/shared/activities.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { PROBLEMS } from '../../src/shared/problems.js';
@@ -254,7 +254,7 @@ test('every activity that a kept history names is still there', () => {
     for (const [, name] of read(`test/histories/${file}`).matchAll(/"activityType":\s*\{\s*"name":\s*"(\w+)"/g))
       names.add(name!);
   expect(names.size).toBeGreaterThan(4);
-  const made = createActivities({ timings: resolveTimings({}) } as ActivityDependencies);
+  const made = createActivities({ timings: resolveTimings({}) } as ActivityPorts);
   const known = Object.keys({ ...made.host, ...made.model });
   expect(known.sort()).toEqual(Object.keys(ACTIVITIES).sort());
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);

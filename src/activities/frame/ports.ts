@@ -10,7 +10,7 @@ import type { ApplyEngine, LeaseHolder, RunStanding } from '../../workspace/port
 import type { Archive, BlobStore, RecordStore } from '../../stores/ports.js';
 import type { EditRunner } from './edit-worker.js';
 
-export interface ActivityDependencies {
+export interface ActivityPorts {
   readonly home: string;
   /** Throws ProblemError where home or store are not what they were when the worker started (HomeGuard). */
   readonly checkHome: () => Promise<void>;
@@ -39,7 +39,7 @@ interface Caller {
 }
 
 /** For `Worker.create({ sinks })`. A failing archive is logged: the run must not depend on it. */
-export const archiveSink = ({ archive, checkHome, logger }: ActivityDependencies) => ({
+export const archiveSink = ({ archive, checkHome, logger }: ActivityPorts) => ({
   archive: {
     append: {
       fn: async (caller: Caller, ...[stepKey, events]: Parameters<ArchiveSink['append']>): Promise<void> => {

@@ -13,7 +13,7 @@ import {
 } from '../../documents/plan/index.js';
 import type { MarkPhaseInput, MarkPhaseResult, PhaseTexts } from '../../shared/plan-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { undoneWords } from '../../shared/event-text.js';
 import { readTextFile, getJson } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
@@ -25,7 +25,7 @@ import { isSource } from './phase-job.js';
 
 /** Empty where the phase has no commit: then a person said that it is done. */
 export async function undoneOf(
-  { blobs }: Pick<ActivityDependencies, 'blobs'>,
+  { blobs }: Pick<ActivityPorts, 'blobs'>,
   input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
 ): Promise<readonly UndoneTask[]> {
   const { workspace, phase, commit, texts, skipped = [] } = input;
@@ -52,13 +52,13 @@ async function isMissing(workspace: string, path: string): Promise<boolean> {
 }
 
 export const markPhase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
     const { workspace, workflowId, namespace, phase, planPath } = input;
-    const wanted = await withUndone(dependencies, input);
+    const wanted = await withUndone(ports, input);
     const { marker, done, total } = wanted;
     const written = await writePlan(
-      dependencies,
+      ports,
       {
         ...{ workspace, workflowId, namespace, name: 'mark' },
         stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
@@ -77,8 +77,8 @@ export const markPhase =
 type Wanted = MarkPhaseInput & { readonly undone: readonly UndoneTask[] };
 
 /** A phase that was committed is complete where no task of it is known to be undone. */
-async function withUndone(dependencies: ActivityDependencies, input: MarkPhaseInput): Promise<Wanted> {
-  const undone = input.marker === 'completed' ? await undoneOf(dependencies, input) : [];
+async function withUndone(ports: ActivityPorts, input: MarkPhaseInput): Promise<Wanted> {
+  const undone = input.marker === 'completed' ? await undoneOf(ports, input) : [];
   return undone.length === 0
     ? { ...input, undone }
     : { ...input, undone, marker: 'incomplete', why: undoneWords(undone), done: input.done - 1 };

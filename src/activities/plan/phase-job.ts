@@ -14,7 +14,7 @@ import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/ids.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { approvalKey } from '../step/verify.js';
 
@@ -50,17 +50,17 @@ export async function fallbackOf(
 }
 
 export const makePhaseJob =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: PhaseJobInput, { owner }: ActivityScope): Promise<PhaseJobResult> => {
-    await remember(dependencies, input);
+    await remember(ports, input);
     const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
-    const result = await recordOnce(dependencies.records, key, () => make(dependencies, input));
-    if (result.outcome === 'ready') await noteStart(dependencies, input, result.title, result.path, owner.namespace);
+    const result = await recordOnce(ports.records, key, () => make(ports, input));
+    if (result.outcome === 'ready') await noteStart(ports, input, result.title, result.path, owner.namespace);
     return result;
   };
 
 /** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
-async function remember({ records }: ActivityDependencies, input: PhaseJobInput): Promise<void> {
+async function remember({ records }: ActivityPorts, input: PhaseJobInput): Promise<void> {
   if (input.rememberTest === null) return;
   const key = await approvalKey(input.workspace, input.rememberTest);
   if (key !== null) await records.putIfAbsent(key, { v: 1, command: input.rememberTest, stepKey: input.stepKey });
@@ -68,7 +68,7 @@ async function remember({ records }: ActivityDependencies, input: PhaseJobInput)
 
 /** As the client does for a run that it starts: the child is found, listed and told of by its archive. */
 async function noteStart(
-  { archive }: ActivityDependencies,
+  { archive }: ActivityPorts,
   input: PhaseJobInput,
   title: string,
   jobPath: string,
@@ -81,8 +81,8 @@ async function noteStart(
   await archive.append(child, [{ v: 1, id: 'started', at, kind: 'started', data: started }]);
 }
 
-async function make(dependencies: ActivityDependencies, input: PhaseJobInput): Promise<PhaseJobResult> {
-  const { blobs } = dependencies;
+async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJobResult> {
+  const { blobs } = ports;
   const { phase, planPath } = input;
   const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
   const asked = texts.phases[phase.id];
@@ -97,7 +97,7 @@ async function make(dependencies: ActivityDependencies, input: PhaseJobInput): P
   const title = `Phase ${phase.number}: ${phase.name}`;
   const report = input.report === null ? null : await getText(blobs, input.report);
   const fallback = input.failure === null ? null : await fallbackOf(input, files);
-  const failure = input.failure === null ? null : await failureText(dependencies, input.failure);
+  const failure = input.failure === null ? null : await failureText(ports, input.failure);
   const front = [
     '---',
     ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
@@ -150,7 +150,7 @@ const commitMessage = (title: string, { planPath, phase, total, commands }: Phas
   ].join('\n');
 
 async function failureText(
-  { blobs }: ActivityDependencies,
+  { blobs }: ActivityPorts,
   { summary, output }: NonNullable<PhaseJobInput['failure']>,
 ): Promise<string> {
   const said = output === null ? '' : await getText(blobs, output).catch(() => '');

@@ -12,7 +12,7 @@ import type {
   RemoveWorktreeResult,
 } from '../../shared/plan-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -22,15 +22,15 @@ import { projectConfig } from '../step/snapshot.js';
 
 const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
 
-const keeperOf = ({ home, engine }: ActivityDependencies): WorktreeKeeper =>
+const keeperOf = ({ home, engine }: ActivityPorts): WorktreeKeeper =>
   createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) });
 
 /** Made from HEAD as it is then; a retry finds the one that was begun. */
 export const prepareWorktree =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: PrepareWorktreeInput, { signal, stillOurs }: ActivityScope): Promise<PrepareWorktreeResult> => {
     const { stepKey, workspace, name, base: before, timeout_s, maxOutput_bytes } = input;
-    const keeper = keeperOf(dependencies);
+    const keeper = keeperOf(ports);
     const base =
       before ?? (await repositoryOf(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
     const again = before !== undefined;
@@ -45,9 +45,9 @@ export const prepareWorktree =
     const how = {
       command,
       timeout_s,
-      turn_ms: dependencies.timings.commandTurn_ms,
+      turn_ms: ports.timings.commandTurn_ms,
       maxOutput_bytes,
-      env: { ...dependencies.env },
+      env: { ...ports.env },
       signal,
     };
     const set = await keeper.setUp(made.value, how);
@@ -56,9 +56,9 @@ export const prepareWorktree =
   };
 
 export const removeWorktree =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
-    const removed = await keeperOf(dependencies).remove(stepKey, name);
+    const removed = await keeperOf(ports).remove(stepKey, name);
     const { dropped = null, kept = null } = removed ?? {};
     return { v: 1, dropped, ...(kept === null ? {} : { kept }) };
   };
@@ -66,9 +66,9 @@ export const removeWorktree =
 const DIGIT = 10;
 
 export const mergePhase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: MergePhaseInput, { stillOurs }: ActivityScope): Promise<MergePhaseResult> => {
-    const { engine, blobs } = dependencies;
+    const { engine, blobs } = ports;
     const { workspace, phase, commit, planPath, workflowId, namespace } = input;
     const { sign } = await projectConfig(workspace);
     for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
@@ -101,7 +101,7 @@ export const mergePhase =
 // Step 6: the checkpoint, a file in the archive that is written once under its number.
 
 export const saveCheckpoint =
-  ({ archive }: ActivityDependencies) =>
+  ({ archive }: ActivityPorts) =>
   async ({ stepKey, number, checkpoint }: CheckpointInput): Promise<CheckpointResult> => {
     const { path } = await archive.keep(
       stepKey,
@@ -114,7 +114,7 @@ export const saveCheckpoint =
 // Waits for a phase's run that was started by an earlier run of the plan's workflow.
 
 export const awaitPhase =
-  ({ endOf, timings }: ActivityDependencies) =>
+  ({ endOf, timings }: ActivityPorts) =>
   async ({ child }: AwaitPhaseInput, { signal }: ActivityScope): Promise<AwaitPhaseResult> =>
     // Well within the activity's own time; it is asked again while the run is open.
     endOf(child, timings.hostActivityTimeout_ms / 2, signal);

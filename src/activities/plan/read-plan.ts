@@ -19,7 +19,7 @@ import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { readTextFile, putJson } from '../step/snapshot.js';
 import { testPlan } from '../step/verify.js';
@@ -32,13 +32,13 @@ import { checkpointOfRun, leftBehind } from './resume.js';
 const LOST_MARKS = 3;
 
 export const readPlan =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: ReadPlanInput): Promise<ReadPlanResult> => {
     const key = `steps/${input.stepKey}/plan-${input.reading}`;
-    return recordOnce(dependencies.records, key, () => compute(dependencies, input).catch(asRefused));
+    return recordOnce(ports.records, key, () => compute(ports, input).catch(asRefused));
   };
 
-async function compute(dependencies: ActivityDependencies, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
+async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;
   const repository = await repositoryOf(workspace);
   if (repository === null)
@@ -61,7 +61,7 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
   await refuseUncommitted(plan, input);
   const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
-  const checkpoint = await checkpointOfRun(dependencies, input.left?.checkpoint);
+  const checkpoint = await checkpointOfRun(ports, input.left?.checkpoint);
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
@@ -87,15 +87,14 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     };
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
   // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
-  const test = await testPlan(dependencies, workspace, config.value.test ?? 'auto');
+  const test = await testPlan(ports, workspace, config.value.test ?? 'auto');
   const isTested = test.commands.length > 0 || test.found !== null;
   // Said before anything is paid for, so with the first reading.
   const phases =
     input.reading > 1
       ? read
       : await estimated(plan, workspace, { config: config.value, limits, isTested }, read, texts);
-  const left =
-    input.left === undefined ? null : await leftBehind(dependencies, input, checkpoint, { phases, hash, limits });
+  const left = input.left === undefined ? null : await leftBehind(ports, input, checkpoint, { phases, hash, limits });
   return {
     v: 1,
     outcome: 'ready',
@@ -111,8 +110,8 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     limits,
     approval: input.approval ?? config.value.approval,
     test,
-    texts: await putJson(dependencies.blobs, texts),
-    settings: await putJson(dependencies.blobs, {
+    texts: await putJson(ports.blobs, texts),
+    settings: await putJson(ports.blobs, {
       v: 1,
       config: config.value,
       limits,

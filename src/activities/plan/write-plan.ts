@@ -13,7 +13,7 @@ import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/
 import { orNull } from '../../system/durable.js';
 import type { ApplyRequest, LeaseHolder } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { projectConfig, getJson, putJson } from '../step/snapshot.js';
 import { applyOrTakeOver } from '../step/apply.js';
@@ -53,24 +53,24 @@ export type PlanWritten =
 
 /** `change` works from the files as they are now; what it throws is thrown on. */
 export async function writePlan(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   wanted: PlanWrite,
   change: () => Promise<PlanTexts | null>,
   scope: ActivityScope,
 ): Promise<PlanWritten> {
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
     const key = `steps/${wanted.stepKey}/${wanted.name}-${number}`;
-    const plan = async (): Promise<WriteRecord> => recordOf(dependencies, wanted, await change());
-    const { proposal, data } = await recordOnce(dependencies.records, key, plan);
+    const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());
+    const { proposal, data } = await recordOnce(ports.records, key, plan);
     if (proposal === null) return { outcome: 'written', commit: null, files: [], data };
-    const done = await write(dependencies, wanted, proposal, number, scope);
+    const done = await write(ports, wanted, proposal, number, scope);
     if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;
   }
   return { outcome: 'conflict', why: `the plan was saved by somebody each of ${STORE_BOUNDS.markTries} times` };
 }
 
 async function recordOf(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { stepKey, workspace }: PlanWrite,
   texts: PlanTexts | null,
 ): Promise<WriteRecord> {
@@ -84,10 +84,10 @@ async function recordOf(
   for (const path of paths.sort()) {
     const mode = ((await orNull(stat(join(workspace, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
     const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
-      text === undefined ? null : { ref: await dependencies.blobs.put(new TextEncoder().encode(text)), mode };
+      text === undefined ? null : { ref: await ports.blobs.put(new TextEncoder().encode(text)), mode };
     files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
   }
-  const proposal = await putJson(dependencies.blobs, { v: 1, stepKey, files, moves: [] } satisfies Proposal);
+  const proposal = await putJson(ports.blobs, { v: 1, stepKey, files, moves: [] } satisfies Proposal);
   return { v: 1, proposal, data };
 }
 
@@ -95,20 +95,20 @@ type Written =
   Exclude<PlanWritten, { outcome: 'written' }> | Omit<Extract<PlanWritten, { outcome: 'written' }>, 'data'>;
 
 async function write(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   wanted: PlanWrite,
   ref: BlobRef,
   decision: number,
   scope: ActivityScope,
 ): Promise<Written | 'base_changed'> {
-  const { engine } = dependencies;
+  const { engine } = ports;
   const { stepKey, workspace, workflowId, namespace } = wanted;
-  const proposal = await getJson<Proposal>(dependencies.blobs, ref, 'proposal');
+  const proposal = await getJson<Proposal>(ports.blobs, ref, 'proposal');
   const files = proposal.files.map(({ path }) => path);
   const proposalId = proposalIdOf(proposal);
   const holder = { workflowId, namespace };
   const request: ApplyRequest = { ...{ stepKey, workspace, proposalId, proposal, decision, files, holder } };
-  const { outcome } = await applyOrTakeOver(dependencies, request, scope.stillOurs);
+  const { outcome } = await applyOrTakeOver(ports, request, scope.stillOurs);
   scope.stillOurs();
   switch (outcome.outcome) {
     case 'busy':
@@ -124,7 +124,7 @@ async function write(
       return 'base_changed';
     }
     case 'applied': {
-      const landed = await land(dependencies, wanted, request, outcome.lease, scope);
+      const landed = await land(ports, wanted, request, outcome.lease, scope);
       if (landed.outcome === 'written') await dropFolders(workspace, proposal);
       return landed;
     }
@@ -132,17 +132,17 @@ async function write(
 }
 
 async function land(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { workspace, message }: PlanWrite,
   request: ApplyRequest,
   lease: LeaseHolder,
   scope: ActivityScope,
 ): Promise<Written> {
-  const { engine } = dependencies;
+  const { engine } = ports;
   const { stepKey, proposal } = request;
   const { hooks, sign } = await projectConfig(workspace);
   const release = (): Promise<void> => engine.releaseLease(workspace, stepKey, lease.number);
-  const committed = await dependencies.commit(
+  const committed = await ports.commit(
     {
       ...{ stepKey, workspace, files: proposal.files, moves: [], lease, date: lease.takenAt },
       message,

@@ -5,7 +5,7 @@ import type { Finding } from '../../shared/formats.js';
 import { namesBeside } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 import { guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -30,7 +30,7 @@ export interface Judged {
 }
 
 export async function judge(
-  { blobs, edits }: Pick<ActivityDependencies, 'blobs' | 'edits'>,
+  { blobs, edits }: Pick<ActivityPorts, 'blobs' | 'edits'>,
   { snapshot, changes, moves }: Judged,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -50,9 +50,9 @@ export async function judge(
 }
 
 export const seal =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: SealInput, scope: ActivityScope): Promise<SealResult> => {
-    const { blobs } = dependencies;
+    const { blobs } = ports;
     const snapshot = await getSnapshot(blobs, input.snapshot);
     const latest = latestByPath(await acceptedResults(blobs, input.accepted));
     const out = new Set([...input.exclude, ...input.manual]);
@@ -61,7 +61,7 @@ export const seal =
     const pinned = await pinnedChanges(blobs, input.pinned ?? []);
     const formatted = await eachInTurn(
       changes,
-      async (change) => pinned.changes.get(change.path) ?? format(dependencies, snapshot, change, scope),
+      async (change) => pinned.changes.get(change.path) ?? format(ports, snapshot, change, scope),
     );
     const staged = await stagedFiles(blobs, input.staged);
     const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
@@ -69,10 +69,10 @@ export const seal =
     const results = [...new Set(kept.map(({ result }) => result))];
     const moves = results.flatMap((result) => result.moves);
     // The formatter may have changed the bytes since the answer was judged.
-    const found = await judge(dependencies, { snapshot, changes: formatted, moves }, scope.signal);
+    const found = await judge(ports, { snapshot, changes: formatted, moves }, scope.signal);
     const judged = [...pinned.findings, ...found.map((finding) => ofPersons(finding, pinned.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
-    if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(dependencies, refused) };
+    if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(ports, refused) };
     const sealing: Sealing = {
       stepKey: input.stepKey,
       files: [
@@ -89,7 +89,7 @@ export const seal =
           .map(({ undone = [] }) => undone),
       ),
     };
-    const proposal = await sealProposal(dependencies, sealing, scope.signal);
+    const proposal = await sealProposal(ports, sealing, scope.signal);
     return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
   };
 
@@ -97,7 +97,7 @@ export const seal =
 const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>
   finding.severity === 'refuse' && inPart.has(finding.path) ? { ...finding, severity: 'ask' } : finding;
 
-async function refusals({ blobs }: ActivityDependencies, findings: readonly Finding[]) {
+async function refusals({ blobs }: ActivityPorts, findings: readonly Finding[]) {
   const paths = [...new Set(findings.map((finding) => finding.path))];
   return Promise.all(
     paths.map(async (path) => {
@@ -116,7 +116,7 @@ async function refusals({ blobs }: ActivityDependencies, findings: readonly Find
 
 /** The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own file. */
 async function format(
-  { blobs, env, timings }: ActivityDependencies,
+  { blobs, env, timings }: ActivityPorts,
   snapshot: Snapshot,
   change: FileChange,
   scope: ActivityScope,

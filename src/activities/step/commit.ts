@@ -7,20 +7,20 @@ import { repositoryOf } from '../../workspace/git/index.js';
 import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { CommitOutcome, LeaseHolder, StagedFile } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { fileNow } from './manual-files.js';
 import { getJson, getSnapshot, putJson } from './snapshot.js';
 
 export const commit =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
-    const { blobs } = dependencies;
+    const { blobs } = ports;
     const { config } = await getSnapshot(blobs, input.snapshot);
-    const { files, moves, records, undone } = await appliedFiles(dependencies, input);
-    const hold = await holdOf(dependencies, input, scope);
+    const { files, moves, records, undone } = await appliedFiles(ports, input);
+    const hold = await holdOf(ports, input, scope);
     try {
-      const outcome = await dependencies.commit(
+      const outcome = await ports.commit(
         {
           stepKey: input.stepKey,
           workspace: input.workspace,
@@ -34,7 +34,7 @@ export const commit =
           records,
           mayMove: async () => {
             scope.stillOurs();
-            return (await dependencies.engine.readLease(input.workspace))?.number === hold.lease.number;
+            return (await ports.engine.readLease(input.workspace))?.number === hold.lease.number;
           },
         },
         scope.signal,
@@ -43,7 +43,7 @@ export const commit =
       scope.stillOurs();
       if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
       if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
-      const staged = await keepStaged(dependencies, input.workspace, outcome.staged);
+      const staged = await keepStaged(ports, input.workspace, outcome.staged);
       return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
     } finally {
       await hold.end();
@@ -51,7 +51,7 @@ export const commit =
   };
 
 /** Beside what was staged: the files as they are now, so that the seal can tell a hook that left them alone from one that did not. */
-async function keepStaged({ blobs }: ActivityDependencies, workspace: string, staged: readonly StagedFile[]) {
+async function keepStaged({ blobs }: ActivityPorts, workspace: string, staged: readonly StagedFile[]) {
   const files: StagedByHook['files'][number][] = [];
   for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, workspace, file.path) });
   return files.length === 0 ? {} : { staged: await putJson(blobs, { v: 1, files } satisfies StagedByHook) };
@@ -74,7 +74,7 @@ function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>):
 }
 
 /** First base and last result of every file over all applications of the step. */
-async function appliedFiles({ blobs }: ActivityDependencies, input: CommitInput) {
+async function appliedFiles({ blobs }: ActivityPorts, input: CommitInput) {
   const files = new Map<string, ProposalFile>();
   const moves: Proposal['moves'][number][] = [];
   const records: string[] = [];
@@ -104,7 +104,7 @@ interface Hold {
 }
 
 async function holdOf(
-  { engine, records }: ActivityDependencies,
+  { engine, records }: ActivityPorts,
   input: CommitInput,
   { stillOurs, owner }: ActivityScope,
 ): Promise<Hold> {

@@ -26,7 +26,7 @@ import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/ste
 import { listWorkspaceFiles } from '../../workspace/files/index.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { estimateEdits, type Estimate } from './estimate.js';
 import {
@@ -47,17 +47,14 @@ import { testPlan } from './verify.js';
 const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
 
 export const preflight =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: PreflightInput, { signal }: Pick<ActivityScope, 'signal'>): Promise<PreflightResult> => {
     const key = recordKey(input.stepKey, input.snapshotNumber);
-    return recordOnce(dependencies.records, key, () => compute(dependencies, input, signal).catch(asRefused));
+    return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused));
   };
 
-async function readJob(
-  dependencies: ActivityDependencies,
-  input: PreflightInput,
-): Promise<{ job: Job; config: ProjectConfig }> {
-  const job = parseJob(await getText(dependencies.blobs, input.job), input.jobPath);
+async function readJob(ports: ActivityPorts, input: PreflightInput): Promise<{ job: Job; config: ProjectConfig }> {
+  const job = parseJob(await getText(ports.blobs, input.job), input.jobPath);
   if (!job.ok) throw refusal(job.problems);
   const config = parseConfig(await readTextFile(input.workspace, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw refusal(config.problems);
@@ -66,14 +63,10 @@ async function readJob(
 const refusal = ([first, ...others]: readonly Problem[]): ProblemsError =>
   new ProblemsError([first ?? problem('internal', 'refused without a reason'), ...others]);
 
-async function compute(
-  dependencies: ActivityDependencies,
-  input: PreflightInput,
-  signal: AbortSignal,
-): Promise<PreflightResult> {
-  const { blobs } = dependencies;
+async function compute(ports: ActivityPorts, input: PreflightInput, signal: AbortSignal): Promise<PreflightResult> {
+  const { blobs } = ports;
   const { workspace } = input;
-  const { job, config } = await readJob(dependencies, input);
+  const { job, config } = await readJob(ports, input);
   const asked = resolveLimits(config, job, input.overrides);
   const { mode } = jobFormatPolicy(job);
   const commitMessage = messageOf(job, config);
@@ -119,12 +112,12 @@ async function compute(
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshotTarget({
-        ...{ dependencies, workspace, path, config, limits: asked, siblings, signal },
+        ...{ ports, workspace, path, config, limits: asked, siblings, signal },
         deletes: chosen.deleted.includes(path),
       }),
     ),
   );
-  const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
+  const kept = input.only === null ? [] : await earlierTargets(ports, input);
   const level = complexity(edited([...sized, ...kept]));
   const routedAs = harderOf(level, job.complexity);
   const routed = route(
@@ -156,7 +149,7 @@ async function compute(
     routedAs,
     limits,
     context: await textRefs({
-      dependencies,
+      ports,
       workspace,
       paths: job.contextFiles,
       limits,
@@ -164,7 +157,7 @@ async function compute(
       signal,
     }),
     rules: await textRefs({
-      dependencies,
+      ports,
       workspace,
       paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
       limits,
@@ -206,7 +199,7 @@ async function compute(
         : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },
     // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
     briefWanted: split.shouldSplit && asking.length > 1 && mode !== 'sequential',
-    test: await testsOf(dependencies, input, job, config),
+    test: await testsOf(ports, input, job, config),
     commitMessage,
     estimate,
     overEstimate: overEstimate(estimate, limits, asking.length),
@@ -224,22 +217,14 @@ const messageOf = (job: Job, config: ProjectConfig): string | null => {
   return typeof wanted === 'string' ? wanted : job.title;
 };
 
-const testsOf = (
-  dependencies: ActivityDependencies,
-  input: PreflightInput,
-  job: Job,
-  config: ProjectConfig,
-): Promise<TestPlan> => testPlan(dependencies, input.workspace, job.test ?? config.test ?? []);
+const testsOf = (ports: ActivityPorts, input: PreflightInput, job: Job, config: ProjectConfig): Promise<TestPlan> =>
+  testPlan(ports, input.workspace, job.test ?? config.test ?? []);
 
 /** Targets of the snapshot before, which keep their base when only some get a new one. */
-async function earlierTargets(
-  dependencies: ActivityDependencies,
-  input: PreflightInput,
-): Promise<readonly SnapshotTarget[]> {
+async function earlierTargets(ports: ActivityPorts, input: PreflightInput): Promise<readonly SnapshotTarget[]> {
   for (let number = input.snapshotNumber - 1; number > 0; number--) {
-    const earlier = (await dependencies.records.get(recordKey(input.stepKey, number))) as
-      PreflightResult | null | undefined;
-    if (earlier?.outcome === 'ready') return (await getSnapshot(dependencies.blobs, earlier.snapshot)).targets;
+    const earlier = (await ports.records.get(recordKey(input.stepKey, number))) as PreflightResult | null | undefined;
+    if (earlier?.outcome === 'ready') return (await getSnapshot(ports.blobs, earlier.snapshot)).targets;
   }
   return [];
 }

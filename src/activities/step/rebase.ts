@@ -6,7 +6,7 @@ import { inspectTarget } from '../../workspace/files/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { judge } from './build-proposal.js';
 import { sealProposal } from './proposal.js';
@@ -14,31 +14,27 @@ import { getJson, getSnapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
 export const rebase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: RebaseInput, { signal }: ActivityScope): Promise<RebaseResult> => {
     // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
     const digest = sha256(canonicalJson([input.proposal, input.files, input.exclude])).slice(0, 16);
     const key = `steps/${input.stepKey}/rebase-${input.decision}-${digest}`;
-    return recordOnce(dependencies.records, key, () => merge(dependencies, input, signal));
+    return recordOnce(ports.records, key, () => merge(ports, input, signal));
   };
 
-async function merge(
-  dependencies: ActivityDependencies,
-  input: RebaseInput,
-  signal: AbortSignal,
-): Promise<RebaseResult> {
-  const { blobs } = dependencies;
+async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSignal): Promise<RebaseResult> {
+  const { blobs } = ports;
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
   const files: ProposalFile[] = [];
   const conflicts: { path: string; why: string }[] = [];
   for (const file of proposal.files.filter(({ path }) => !input.exclude.includes(path))) {
     const wanted = input.files === null || input.files.includes(file.path);
-    const moved = wanted ? await mergeFile(dependencies, input.workspace, file, signal) : file;
+    const moved = wanted ? await mergeFile(ports, input.workspace, file, signal) : file;
     if ('why' in moved) conflicts.push(moved);
     else files.push(moved);
   }
   if (conflicts.length > 0) return { v: 1, outcome: 'conflict', conflicts };
-  const guarded = await guard(dependencies, input, { files, moves: proposal.moves }, signal);
+  const guarded = await guard(ports, input, { files, moves: proposal.moves }, signal);
   const refused = guarded.findings.filter(({ severity }) => severity === 'refuse');
   if (refused.length > 0)
     return {
@@ -51,7 +47,7 @@ async function merge(
     };
   const { moves, undone = [] } = proposal;
   const sealing = { stepKey: input.stepKey, files, moves, rungs: [], undone, ...guarded };
-  const sealed = await sealProposal(dependencies, sealing, signal);
+  const sealed = await sealProposal(ports, sealing, signal);
   if (sealed === null) return { v: 1, outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.
   return {
@@ -63,21 +59,21 @@ async function merge(
 
 /** A clean merge of lines may still make what a guard looks for: the same function added on both sides, brackets that no longer match. */
 async function guard(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { snapshot: ref }: RebaseInput,
   { files, moves }: Pick<Proposal, 'files' | 'moves'>,
   signal: AbortSignal,
 ): Promise<{ readonly findings: readonly Finding[]; readonly protected: readonly string[] }> {
   // A workflow that began before it was passed on; a person looks at every merge.
   if (ref === undefined) return { findings: [], protected: [] };
-  const snapshot = await getSnapshot(dependencies.blobs, ref);
+  const snapshot = await getSnapshot(ports.blobs, ref);
   const changes = files.filter(({ by }) => by === 'model');
-  const findings = await judge(dependencies, { snapshot, changes, moves }, signal);
+  const findings = await judge(ports, { snapshot, changes, moves }, signal);
   return { findings, protected: snapshot.config.protected };
 }
 
 async function mergeFile(
-  { blobs, edits }: ActivityDependencies,
+  { blobs, edits }: ActivityPorts,
   workspace: string,
   file: ProposalFile,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { TestPlan } from '../../shared/step-activities.js';
 import { isKnown } from '../../shared/problems.js';
 import { discoverTestCommand, classifyFailure, runCommand } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import type { VerifyInput, VerifyResult } from '../../shared/proposal-activities.js';
 import { commandTurn } from '../../system/turns.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -19,7 +19,7 @@ export async function approvalKey(workspace: string, command: string): Promise<s
 }
 
 export async function testPlan(
-  { records }: ActivityDependencies,
+  { records }: ActivityPorts,
   workspace: string,
   wanted: readonly string[] | 'auto',
 ): Promise<TestPlan> {
@@ -39,12 +39,12 @@ const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/,
 const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 
 export const verify =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: VerifyInput, scope: ActivityScope): Promise<VerifyResult> => {
-    await remember(dependencies, input);
+    await remember(ports, input);
     const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
       scope.stillOurs();
-      if (input.releaseOnPass) await dependencies.engine.releaseLease(input.workspace, input.stepKey, input.lease);
+      if (input.releaseOnPass) await ports.engine.releaseLease(input.workspace, input.stepKey, input.lease);
       return { v: 1, ...result };
     };
     const nothing = { kind: null, transient: false, signature: null, output: null };
@@ -52,7 +52,7 @@ export const verify =
       return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
 
     const turn = {
-      wait_ms: dependencies.timings.commandTurn_ms,
+      wait_ms: ports.timings.commandTurn_ms,
       work_ms: input.timeout_s * 1000,
       signal: scope.signal,
     };
@@ -63,7 +63,7 @@ export const verify =
         const ran = await runCommand({
           command,
           cwd: input.workspace,
-          env: { ...dependencies.env },
+          env: { ...ports.env },
           // The limit is that of all the commands.
           timeout_s: Math.max(0, input.timeout_s - seconds),
           maxOutput_bytes: input.maxOutput_bytes,
@@ -87,7 +87,7 @@ export const verify =
           signature: failure.signature,
           summary,
           suggestions: failure.suggestions,
-          output: await putRefusal(dependencies.blobs, {
+          output: await putRefusal(ports.blobs, {
             kind: 'tests',
             output,
             summary,
@@ -96,7 +96,7 @@ export const verify =
           seconds,
         };
       }
-      const kept = await dependencies.blobs.put(new TextEncoder().encode(output));
+      const kept = await ports.blobs.put(new TextEncoder().encode(output));
       const idle = RAN_NOTHING.some((pattern) => pattern.test(output));
       const words = input.commands.join(' && ');
       return passed({
@@ -110,7 +110,7 @@ export const verify =
   };
 
 /** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
-async function remember({ records }: ActivityDependencies, input: VerifyInput): Promise<void> {
+async function remember({ records }: ActivityPorts, input: VerifyInput): Promise<void> {
   if (input.remember === null) return;
   const key = await approvalKey(input.workspace, input.remember);
   if (key !== null) await records.putIfAbsent(key, { v: 1, command: input.remember, stepKey: input.stepKey });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import type { ActivityDependencies } from '../../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../../src/activities/frame/ports.js';
 import { mergePhase } from '../../../src/activities/plan/phases.js';
 import { fail } from '../../../src/shared/problems.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
@@ -242,7 +242,7 @@ describe('an attempt that dies', () => {
 test('an attempt that stood still, wherever it did, fails to be tried again; the next one merges once', async () => {
   const theirs = await phase();
   const attempt = (stillOurs: () => void) =>
-    mergePhase({ engine, blobs } as unknown as ActivityDependencies)(
+    mergePhase({ engine, blobs } as unknown as ActivityPorts)(
       {
         ...{ v: 1, stepKey: KEY, log: [], workspace: repo.dir, planPath: 'plans/010_demo', run: 1, commit: theirs },
         ...{ workflowId: 'emend-plan-x', namespace: 'default', phase: { id: 'p2', number: 2, name: 'Core' } },
