@@ -8,10 +8,12 @@ import { LIMITS } from '../shared/limits.js';
 import { homePaths } from '../stores/home.js';
 import { createRecordStore } from '../stores/index.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
+import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
 import { resolveTimings } from '../temporal/settings.js';
-import { createApplyEngine } from '../workspace/apply/index.js';
-import { createCommitter } from '../workspace/git/index.js';
+import { createApplyEngine, createLeaseKeeper } from '../workspace/apply/index.js';
+import { createLocalRunner } from '../workspace/commands/index.js';
+import { createRepository } from '../workspace/landing/repository.js';
 
 export interface PortsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -39,8 +41,9 @@ export async function createPorts(
     streamIdle_ms: timings.streamIdle_ms,
     maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
   });
+  const clock = systemClock;
+  const engine = createApplyEngine({ home, blobs, sys, leases: createLeaseKeeper({ home, sys, clock }) });
   return {
-    home,
     checkHome: () => guard.check(),
     blobs,
     records: createRecordStore({ dir: paths.records, sys }),
@@ -51,14 +54,16 @@ export async function createPorts(
       slotLease_ms: timings.slotLease_ms,
       heartbeat_ms: timings.heartbeat_ms,
       sys,
+      clock,
     }),
     model,
-    engine: createApplyEngine({ home, blobs, sys }),
+    workspace: engine,
+    repository: createRepository({ home, blobs, engine, turn_ms: timings.commandTurn_ms }),
+    commands: createLocalRunner(env),
     edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
-    commit: createCommitter({ blobs, turn_ms: timings.commandTurn_ms }),
+    clock,
     timings,
     logger,
-    env,
     standingOf: (holder) => runs.standingOf(holder),
     endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
   } satisfies ActivityPorts;

@@ -91,7 +91,7 @@ export async function createWorker(options: WorkerOptions): Promise<RunningWorke
   const endedRuns = askEndedRuns(env);
   const ports = await createPorts(options, store, endedRuns);
   const { timings, blobs } = ports;
-  const recovered = await ports.engine.recover();
+  const recovered = await ports.workspace.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
   await clearScratch();
 

@@ -16,6 +16,7 @@ import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import { testIf } from '../support/skipped.js';
 import { commandTurn } from '../../src/system/turns.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 const STEP = 'ef'.repeat(16);
 const FILES = Array.from({ length: 12 }, (_, n) => `f${n}.txt`);
@@ -37,13 +38,12 @@ beforeEach(async () => {
   base = { v: 1, stepKey: STEP, log: [], workspace: repo };
   dependencies = {
     archive: createArchive({ dir: join(dir, 'home/archive') }),
-    blobs: createBlobStore({ dir: join(dir, 'home/blobs') }),
+    ...workspacePorts(join(dir, 'home'), createBlobStore({ dir: join(dir, 'home/blobs') })),
     records: createRecordStore({ dir: join(dir, 'home/records') }),
     edits: createEditRunner(),
     timings: resolveTimings({ EMEND_COMMANDTURN_MS: '300' }),
     checkHome: () => Promise.resolve(),
     logger: { warn: () => undefined },
-    env: { PATH: process.env.PATH },
   } as unknown as ActivityPorts;
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));

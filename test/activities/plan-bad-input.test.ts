@@ -10,6 +10,7 @@ import { planOfPath } from '../../src/client/index.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 let dir: string;
 let repo: string;
@@ -40,7 +41,7 @@ const read = () => {
   const home = join(dir, 'home');
   const dependencies = {
     archive: createArchive({ dir: join(home, 'archive') }),
-    blobs: createBlobStore({ dir: join(home, 'blobs') }),
+    ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
   return readPlan(dependencies)({

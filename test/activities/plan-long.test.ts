@@ -16,6 +16,7 @@ import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, withPhase } from '../../src/workflows/plan/state.js';
 import type { PlanInput } from '../../src/shared/run.js';
 import type { ReadyPlan } from '../../src/shared/plan.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 const PHASES = 300;
 
@@ -42,7 +43,7 @@ const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
   const home = join(dir, 'home');
   const dependencies = {
     archive: createArchive({ dir: join(home, 'archive') }),
-    blobs: createBlobStore({ dir: join(home, 'blobs') }),
+    ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
   return readPlan(dependencies)({

@@ -11,6 +11,7 @@ import { preflight } from '../../src/activities/step/preflight.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 const STEP = 'cd'.repeat(16);
 const { PATH } = process.env;
@@ -38,7 +39,7 @@ beforeEach(async () => {
   process.env.PATH = `${join(dir, 'bin')}:${PATH ?? ''}`;
   dependencies = {
     archive: createArchive({ dir: join(dir, 'home/archive') }),
-    blobs: createBlobStore({ dir: join(dir, 'home/blobs') }),
+    ...workspacePorts(join(dir, 'home'), createBlobStore({ dir: join(dir, 'home/blobs') })),
     records: createRecordStore({ dir: join(dir, 'home/records') }),
     edits: createEditRunner(),
   } as unknown as ActivityPorts;

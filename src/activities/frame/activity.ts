@@ -10,7 +10,8 @@ import { ACTIVITIES, type ActivityName, type ActivitySpec } from '../../shared/a
 import { BOUNDS, type Timings } from '../../shared/limits.js';
 import { PROBLEMS, ProblemError, type Problem, type ProblemCode, checkVersion, fail } from '../../shared/problems.js';
 import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
-import { eventEntries } from '../../stores/index.js';
+import { eventEntries } from '../../stores/ports.js';
+import { isoTime } from '../../system/clock.js';
 import { NoTurn, withTimeLimit } from '../../system/turns.js';
 import type { StillOurs } from '../../workspace/ports.js';
 import type { ActivityPorts } from './ports.js';
@@ -167,7 +168,7 @@ export function activity<I extends ActivityBase, O>(
         {
           v: 1,
           id: `activity-${runId}-${activityId}`,
-          at: new Date().toISOString(),
+          at: isoTime(ports.clock),
           kind: 'activity',
           data: { name, attempt, ...fileOf(input), result: summaryOf(result) },
         },

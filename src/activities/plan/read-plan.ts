@@ -17,7 +17,6 @@ import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../
 import { fail, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
-import { repositoryOf } from '../../workspace/git/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
@@ -40,7 +39,7 @@ export const readPlan =
 
 async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;
-  const repository = await repositoryOf(workspace);
+  const repository = await ports.repository.head(workspace);
   if (repository === null)
     return fail(
       'not_a_repository',
@@ -51,15 +50,16 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       'not_a_repository',
       `${workspace} has no commit yet, and the phases of ${planPath} are committed onto one.`,
     );
-  const plan = await readFiles(workspace, planPath);
+  const root = await ports.workspace.root(workspace);
+  const plan = await readFiles(root, planPath);
   const report = reportOf(plan.tree, plan.thresholds, plan.show);
   const [first, ...others] = report.faults.map(({ file, line, message }) => ({
     code: 'plan_invalid' as const,
     message: `${file}:${line}: ${message}`,
   }));
   if (first !== undefined) throw new ProblemsError([first, ...others]);
-  await refuseUncommitted(plan, input);
-  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+  await refuseUncommitted(plan, root, input);
+  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
   const checkpoint = await checkpointOfRun(ports, input.left?.checkpoint);
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
@@ -91,9 +91,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const isTested = test.commands.length > 0 || test.found !== null;
   // Said before anything is paid for, so with the first reading.
   const phases =
-    input.reading > 1
-      ? read
-      : await estimated(plan, workspace, { config: config.value, limits, isTested }, read, texts);
+    input.reading > 1 ? read : await estimated(plan, root, { config: config.value, limits, isTested }, read, texts);
   const left = input.left === undefined ? null : await leftBehind(ports, input, checkpoint, { phases, hash, limits });
   return {
     v: 1,
@@ -142,9 +140,9 @@ async function estimated(
 }
 
 /** The marks are committed: of a file that is in no commit nothing but the marks could not be. */
-async function refuseUncommitted(plan: ReadPlan, { workspace, reading, planPath }: ReadPlanInput): Promise<void> {
+async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPath }: ReadPlanInput): Promise<void> {
   if (reading > 1) return;
-  const dirty = await dirtyPaths(workspace, pathsOfPlan(plan, workspace));
+  const dirty = await dirtyPaths(root, pathsOfPlan(plan, root));
   const strange = dirty.filter(({ state }) => state !== 'changed' && state !== 'staged');
   if (strange.length === 0) return;
   const named = strange.slice(0, 10).map(({ path, state }) => `${path} (${state})`);

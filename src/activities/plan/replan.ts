@@ -134,8 +134,9 @@ export const applyReplan =
 
 /** Throws ProblemError `plan_invalid` where the documents do not take it. */
 async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<PlanTexts> {
-  const { workspace, planPath, phase, trigger, forced, why } = input;
-  const read = await readFiles(workspace, planPath);
+  const { planPath, phase, trigger, forced, why } = input;
+  const root = await ports.workspace.root(input.workspace);
+  const read = await readFiles(root, planPath);
   const { tree } = read;
   const values = read.thresholds.values;
   const [broken] = tree.faults;
@@ -170,7 +171,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   if (fault !== undefined || after.phases.length !== treeOf(change).phases.length)
     return fail('plan_invalid', `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`);
   const inside = (texts: ReadonlyMap<string, string>): Map<string, string> =>
-    new Map([...texts].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
+    new Map([...texts].map(([path, text]) => [inWorkspace(read, root, path), text]));
   return { before: inside(tree.files), after: inside(files), data };
 }
 

@@ -7,7 +7,7 @@ import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { planOf } from '../../shared/ids.js';
 import { usageOfEnded } from '../../model/journal/calls.js';
 import { isKnown } from '../../shared/problems.js';
-import { holdsCommit, planCommits, type PlanCommit } from '../../workspace/landing/revert-commits.js';
+import type { PlanCommit } from '../../workspace/repository.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
 const PLAN_READINGS = 10_000; // bound: readings of one run that are looked for its last,
@@ -28,12 +28,12 @@ export const leftBehind = async (
   { phases, hash, limits }: Pick<ReadyPlan, 'phases' | 'hash' | 'limits'>,
 ): Promise<LeftPlan | null> => {
   if (phases.every(({ marker }) => marker === 'completed' || marker === 'skipped')) return null;
-  const commits = await planCommits(workspace, planPath);
+  const commits = await ports.repository.planCommits(workspace, planPath);
   const last = checkpoint?.last_commit ?? null;
   return leftOf({
-    ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: Date.now() },
+    ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: ports.clock.now() },
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
-    holdsLast: last === null || (await holdsCommit(workspace, last)),
+    holdsLast: last === null || (await ports.repository.holds(workspace, last)),
     landed: await landedOf(ports, commits, phases),
   });
 };

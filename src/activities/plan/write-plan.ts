@@ -7,9 +7,8 @@ import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
-import { recordName } from '../../workspace/apply/index.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
-import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import { orNull } from '../../system/durable.js';
 import type { ApplyRequest, LeaseHolder } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -80,9 +79,10 @@ async function recordOf(
     (path) => before.get(path) !== after.get(path),
   );
   if (paths.length === 0) return { v: 1, proposal: null, data };
+  const root = await ports.workspace.root(workspace);
   const files: ProposalFile[] = [];
   for (const path of paths.sort()) {
-    const mode = ((await orNull(stat(join(workspace, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
+    const mode = ((await orNull(stat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
     const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
       text === undefined ? null : { ref: await ports.blobs.put(new TextEncoder().encode(text)), mode };
     files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
@@ -101,7 +101,6 @@ async function write(
   decision: number,
   scope: ActivityScope,
 ): Promise<Written | 'base_changed'> {
-  const { engine } = ports;
   const { stepKey, workspace, workflowId, namespace } = wanted;
   const proposal = await getJson<Proposal>(ports.blobs, ref, 'proposal');
   const files = proposal.files.map(({ path }) => path);
@@ -119,13 +118,13 @@ async function write(
       throw new ProblemError(outcome.problem);
     case 'conflict': {
       // Saved by somebody in the moment of writing: theirs stands, the rest goes back, and it is worked out anew.
-      await engine.rollback(request, scope.stillOurs);
-      await engine.releaseLease(workspace, stepKey, outcome.lease.number);
+      await ports.workspace.rollback(request, scope.stillOurs);
+      await ports.workspace.releaseLease(workspace, stepKey, outcome.lease.number);
       return 'base_changed';
     }
     case 'applied': {
       const landed = await land(ports, wanted, request, outcome.lease, scope);
-      if (landed.outcome === 'written') await dropFolders(workspace, proposal);
+      if (landed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);
       return landed;
     }
   }
@@ -138,11 +137,10 @@ async function land(
   lease: LeaseHolder,
   scope: ActivityScope,
 ): Promise<Written> {
-  const { engine } = ports;
   const { stepKey, proposal } = request;
-  const { hooks, sign } = await projectConfig(workspace);
-  const release = (): Promise<void> => engine.releaseLease(workspace, stepKey, lease.number);
-  const committed = await ports.commit(
+  const { hooks, sign } = await projectConfig(ports, workspace);
+  const release = (): Promise<void> => ports.workspace.releaseLease(workspace, stepKey, lease.number);
+  const committed = await ports.repository.commit(
     {
       ...{ stepKey, workspace, files: proposal.files, moves: [], lease, date: lease.takenAt },
       message,
@@ -151,7 +149,7 @@ async function land(
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {
         scope.stillOurs();
-        return (await engine.readLease(workspace))?.number === lease.number;
+        return (await ports.workspace.readLease(workspace))?.number === lease.number;
       },
     },
     scope.signal,
@@ -164,14 +162,14 @@ async function land(
   }
   if (committed.outcome === 'failed' && ['aborted', 'busy'].includes(committed.problem.code))
     throw new ProblemError(committed.problem);
-  await engine.rollback(request, scope.stillOurs);
+  await ports.workspace.rollback(request, scope.stillOurs);
   await release();
   return { outcome: 'conflict', why: committed.outcome === 'failed' ? committed.problem.message : committed.why };
 }
 
 /** Folders of the plan that hold nothing any more, after a phase came back into it. */
-async function dropFolders(workspace: string, { files }: Proposal): Promise<void> {
+async function dropFolders(root: string, { files }: Proposal): Promise<void> {
   const gone = files.filter(({ result }) => result === null).map(({ path }) => dirname(path));
   for (const folder of [...new Set(gone)].sort((a, b) => b.length - a.length))
-    await rmdir(join(workspace, folder)).catch(() => undefined);
+    await rmdir(join(root, folder)).catch(() => undefined);
 }

@@ -26,22 +26,21 @@ interface Applied {
 }
 
 export const applyOrTakeOver = async (
-  ports: Pick<ActivityPorts, 'engine' | 'standingOf' | 'logger'>,
+  ports: Pick<ActivityPorts, 'workspace' | 'standingOf' | 'logger'>,
   request: ApplyRequest,
   stillOurs: StillOurs,
 ): Promise<Applied> => {
-  const { engine, logger } = ports;
   for (let takeOvers = 0; ; takeOvers++) {
-    const outcome = await engine.apply(request, stillOurs);
+    const outcome = await ports.workspace.apply(request, stillOurs);
     if (outcome.outcome !== 'busy') return { outcome, advice: null };
     const found = await holderOf(ports, request.workspace, outcome.holder);
     if (!found.free || takeOvers === TAKE_OVERS) return { outcome, advice: found.free ? null : found.advice };
-    logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lease');
+    ports.logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lease');
   }
 };
 
 const holderOf = async (
-  { engine, standingOf }: Pick<ActivityPorts, 'engine' | 'standingOf'>,
+  ports: Pick<ActivityPorts, 'workspace' | 'standingOf'>,
   workspace: string,
   holder: LeaseHolder,
 ): Promise<
@@ -49,7 +48,7 @@ const holderOf = async (
 > => {
   const run = shownKey(holder.stepKey);
   const recover = `\`emend recover --undo ${run}\` puts the files back, \`emend recover --keep ${run}\` keeps them`;
-  const standing = await standingOf(holder);
+  const standing = await ports.standingOf(holder);
   if (standing.state === 'open') return { free: false, advice: null };
   if (standing.state === 'unknown')
     return {
@@ -64,7 +63,7 @@ const holderOf = async (
       free: false,
       advice: `run ${run} has ended (${standing.how}) and holds the workspace from another EMEND_HOME: \`emend recover\` with that one knows what it applied`,
     };
-  const end = await engine.endLease(workspace, holder, standing.finished);
+  const end = await ports.workspace.endLease(workspace, holder, standing.finished);
   switch (end.outcome) {
     case 'ended':
       return { free: true, because: `${standing.how}, ${end.because}` };
@@ -119,13 +118,12 @@ const held = ({ number, head, headRef, takenAt }: LeaseHolder): HeldLease => ({ 
 export const apply =
   (ports: ActivityPorts) =>
   async (input: ApplyInput, { stillOurs }: ActivityScope): Promise<ApplyResult> => {
-    const { engine } = ports;
     const request = await requestOf(ports, input);
     const { outcome, advice } = await applyOrTakeOver(ports, request, stillOurs);
     // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
     stillOurs();
     const release = ({ number }: LeaseHolder): Promise<void> =>
-      engine.releaseLease(input.workspace, input.stepKey, number);
+      ports.workspace.releaseLease(input.workspace, input.stepKey, number);
     switch (outcome.outcome) {
       case 'applied':
         if (input.releaseAfter) await release(outcome.lease);
@@ -165,7 +163,7 @@ export const rollback =
     let commit: string | null = null;
     for (const application of [...input.applications].reverse()) {
       const request = await requestOf(ports, { ...input, ...application });
-      const outcome = await ports.engine.rollback(request, stillOurs);
+      const outcome = await ports.workspace.rollback(request, stillOurs);
       if (outcome.outcome === 'committed') {
         commit = outcome.commit;
         break;
@@ -174,6 +172,6 @@ export const rollback =
       kept.push(...outcome.kept);
     }
     stillOurs();
-    await ports.engine.releaseLease(input.workspace, input.stepKey, input.lease);
+    await ports.workspace.releaseLease(input.workspace, input.stepKey, input.lease);
     return { v: 1, files: [...new Set(files)], kept, ...(commit === null ? {} : { commit }) };
   };

@@ -12,7 +12,6 @@ import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { undoneInAll } from '../../documents/plan/index.js';
 import { fail } from '../../shared/problems.js';
 import type { SealInput, SealResult } from '../../shared/proposal-activities.js';
-import { runCommand } from '../../workspace/commands/index.js';
 import { commandTurn, eachInTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -30,7 +29,7 @@ export interface Judged {
 }
 
 export async function judge(
-  { blobs, edits }: Pick<ActivityPorts, 'blobs' | 'edits'>,
+  { blobs, edits, workspace }: Pick<ActivityPorts, 'blobs' | 'edits' | 'workspace'>,
   { snapshot, changes, moves }: Judged,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -45,7 +44,7 @@ export async function judge(
   );
   const movedTo = moves.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
-  const beside = await namesBeside(snapshot.workspace, made);
+  const beside = await namesBeside(await workspace.root(snapshot.workspace), made);
   return edits.run('guards', { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
 }
 
@@ -64,7 +63,8 @@ export const seal =
       async (change) => pinned.changes.get(change.path) ?? format(ports, snapshot, change, scope),
     );
     const staged = await stagedFiles(blobs, input.staged);
-    const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
+    const root = await ports.workspace.root(snapshot.workspace);
+    const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, root, snapshot, path, staged)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
     const moves = results.flatMap((result) => result.moves);
@@ -116,7 +116,7 @@ async function refusals({ blobs }: ActivityPorts, findings: readonly Finding[]) 
 
 /** The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own file. */
 async function format(
-  { blobs, env, timings }: ActivityPorts,
+  { blobs, commands, timings, workspace }: ActivityPorts,
   snapshot: Snapshot,
   change: FileChange,
   scope: ActivityScope,
@@ -131,14 +131,14 @@ async function format(
     const formatting = {
       // The path is an argument of the shell's, never a part of the command's text.
       command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
-      cwd: snapshot.workspace,
-      env: { ...env, FORMAT_FILE: file },
+      cwd: await workspace.root(snapshot.workspace),
+      more: { FORMAT_FILE: file },
       timeout_s: STORE_BOUNDS.format_s,
       maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
       signal: scope.signal,
     };
     const turn = { wait_ms: timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal: scope.signal };
-    const ran = await commandTurn(turn, () => runCommand(formatting));
+    const ran = await commandTurn(turn, () => commands.run(formatting));
     if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${change.path}: ${ran.output.slice(0, 500)}`);
     return { ...change, result: { ...result, ref: await blobs.put(await readGiven(file)) } };
   });

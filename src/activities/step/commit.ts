@@ -2,9 +2,7 @@
 import { undoneText } from '../../documents/plan/index.js';
 import { fail, ProblemError, isKnownOrFirst } from '../../shared/problems.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
-import { recordName } from '../../workspace/apply/index.js';
-import { repositoryOf } from '../../workspace/git/index.js';
-import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { CommitOutcome, LeaseHolder, StagedFile } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -20,7 +18,7 @@ export const commit =
     const { files, moves, records, undone } = await appliedFiles(ports, input);
     const hold = await holdOf(ports, input, scope);
     try {
-      const outcome = await ports.commit(
+      const outcome = await ports.repository.commit(
         {
           stepKey: input.stepKey,
           workspace: input.workspace,
@@ -34,7 +32,7 @@ export const commit =
           records,
           mayMove: async () => {
             scope.stillOurs();
-            return (await ports.engine.readLease(input.workspace))?.number === hold.lease.number;
+            return (await ports.workspace.readLease(input.workspace))?.number === hold.lease.number;
           },
         },
         scope.signal,
@@ -51,9 +49,10 @@ export const commit =
   };
 
 /** Beside what was staged: the files as they are now, so that the seal can tell a hook that left them alone from one that did not. */
-async function keepStaged({ blobs }: ActivityPorts, workspace: string, staged: readonly StagedFile[]) {
+async function keepStaged({ blobs, workspace }: ActivityPorts, name: string, staged: readonly StagedFile[]) {
+  const root = await workspace.root(name);
   const files: StagedByHook['files'][number][] = [];
-  for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, workspace, file.path) });
+  for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, root, file.path) });
   return files.length === 0 ? {} : { staged: await putJson(blobs, { v: 1, files } satisfies StagedByHook) };
 }
 
@@ -103,25 +102,22 @@ interface Hold {
   readonly end: () => Promise<void>;
 }
 
-async function holdOf(
-  { engine, records }: ActivityPorts,
-  input: CommitInput,
-  { stillOurs, owner }: ActivityScope,
-): Promise<Hold> {
+async function holdOf(ports: ActivityPorts, input: CommitInput, { stillOurs, owner }: ActivityScope): Promise<Hold> {
   const { workspace, stepKey } = input;
-  const release = (number: number) => (): Promise<void> => engine.releaseLease(workspace, stepKey, number);
+  const release = (number: number) => (): Promise<void> => ports.workspace.releaseLease(workspace, stepKey, number);
   const lease: LeaseHolder = { v: 1, stepKey, ...owner, ...input.lease };
   if (input.ontoCurrent === null) return { lease, release: release(lease.number), end: () => Promise.resolve() };
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
-  const held = await engine.holdLease(workspace, stepKey, owner, stillOurs);
+  const held = await ports.workspace.holdLease(workspace, stepKey, owner, stillOurs);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
   const onto = async (): Promise<Pick<LeaseHolder, 'v' | 'head' | 'headRef'>> => {
     // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
-    const now = (await repositoryOf(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
+    const now =
+      (await ports.repository.head(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
     return { v: 1, head: now.head, headRef: now.headRef };
   };
   const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;
-  const { head, headRef } = await recordOnce(records, key, onto, isKnownOrFirst);
+  const { head, headRef } = await recordOnce(ports.records, key, onto, isKnownOrFirst);
   const { number } = held.lease;
   const end = held.taken ? release(number) : () => Promise.resolve();
   return { lease: { ...lease, head, headRef, number }, release: release(number), end };

@@ -24,7 +24,6 @@ import type { Limits } from '../../shared/limits.js';
 import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/step-activities.js';
 import { listWorkspaceFiles } from '../../workspace/files/index.js';
-import { repositoryOf } from '../../workspace/git/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
@@ -53,10 +52,14 @@ export const preflight =
     return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused));
   };
 
-async function readJob(ports: ActivityPorts, input: PreflightInput): Promise<{ job: Job; config: ProjectConfig }> {
-  const job = parseJob(await getText(ports.blobs, input.job), input.jobPath);
+async function readJob(
+  { blobs }: ActivityPorts,
+  input: PreflightInput,
+  root: string,
+): Promise<{ job: Job; config: ProjectConfig }> {
+  const job = parseJob(await getText(blobs, input.job), input.jobPath);
   if (!job.ok) throw refusal(job.problems);
-  const config = parseConfig(await readTextFile(input.workspace, 'emend.yaml'), 'emend.yaml');
+  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw refusal(config.problems);
   return { job: job.value, config: config.value };
 }
@@ -66,11 +69,12 @@ const refusal = ([first, ...others]: readonly Problem[]): ProblemsError =>
 async function compute(ports: ActivityPorts, input: PreflightInput, signal: AbortSignal): Promise<PreflightResult> {
   const { blobs } = ports;
   const { workspace } = input;
-  const { job, config } = await readJob(ports, input);
+  const root = await ports.workspace.root(workspace);
+  const { job, config } = await readJob(ports, input, root);
   const asked = resolveLimits(config, job, input.overrides);
   const { mode } = jobFormatPolicy(job);
   const commitMessage = messageOf(job, config);
-  if (commitMessage !== null && (await repositoryOf(workspace)) === null)
+  if (commitMessage !== null && (await ports.repository.head(workspace)) === null)
     fail('not_a_repository', `${input.jobPath}: commit is asked for, but ${workspace} is not in a git repository`);
 
   const base = {
@@ -86,7 +90,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     finalNewline: job.finalNewline,
   };
   const chosen = await chooseTargets({
-    workspace,
+    workspace: root,
     job,
     jobPath: input.jobPath,
     picked: input.picked,
@@ -108,11 +112,11 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
   let listed: Promise<readonly string[]> | null = null;
-  const siblings = () => (listed ??= listWorkspaceFiles(workspace).then(({ files }) => files));
+  const siblings = () => (listed ??= listWorkspaceFiles(root).then(({ files }) => files));
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshotTarget({
-        ...{ ports, workspace, path, config, limits: asked, siblings, signal },
+        ...{ ports, workspace: root, path, config, limits: asked, siblings, signal },
         deletes: chosen.deleted.includes(path),
       }),
     ),
@@ -150,7 +154,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     limits,
     context: await textRefs({
       ports,
-      workspace,
+      workspace: root,
       paths: job.contextFiles,
       limits,
       jobPath: input.jobPath,
@@ -158,7 +162,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     }),
     rules: await textRefs({
       ports,
-      workspace,
+      workspace: root,
       paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
       limits,
       jobPath: null,

@@ -24,12 +24,13 @@ export const rebase =
 
 async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSignal): Promise<RebaseResult> {
   const { blobs } = ports;
+  const root = await ports.workspace.root(input.workspace);
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
   const files: ProposalFile[] = [];
   const conflicts: { path: string; why: string }[] = [];
   for (const file of proposal.files.filter(({ path }) => !input.exclude.includes(path))) {
     const wanted = input.files === null || input.files.includes(file.path);
-    const moved = wanted ? await mergeFile(ports, input.workspace, file, signal) : file;
+    const moved = wanted ? await mergeFile(ports, root, file, signal) : file;
     if ('why' in moved) conflicts.push(moved);
     else files.push(moved);
   }
@@ -74,11 +75,11 @@ async function guard(
 
 async function mergeFile(
   { blobs, edits }: ActivityPorts,
-  workspace: string,
+  root: string,
   file: ProposalFile,
   signal: AbortSignal,
 ): Promise<ProposalFile | { path: string; why: string }> {
-  const found = await inspectTarget(workspace, file.path, null);
+  const found = await inspectTarget(root, file.path, null);
   if (!found.ok) {
     if (!isRefusal(found.problem)) throw new ProblemError(found.problem);
     if (file.base === null) return file;

@@ -179,7 +179,8 @@ export async function textRefs(options: {
 // `emend.yaml` for activities that cannot do without it.
 
 /** Throws ProblemError `config_invalid` with all that is wrong in it. */
-export const projectConfig = async (workspace: string): Promise<ProjectConfig> => {
-  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+export const projectConfig = async (ports: ActivityPorts, workspace: string): Promise<ProjectConfig> => {
+  const root = await ports.workspace.root(workspace);
+  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   return config.ok ? config.value : fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
 };
