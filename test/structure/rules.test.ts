@@ -67,6 +67,7 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'model-port': { bad: 'src/model/bad.ts', text: uses('../documents/x.js') },
   'workspace-port': { bad: 'src/workspace/bad.ts', text: uses('../model/x.js') },
   'activities-arrows': { bad: 'src/activities/bad.ts', text: uses('../temporal/x.js') },
+  'adapters-in-worker': { bad: 'src/activities/bad.ts', text: uses('../workspace/landing/x.js') },
   'temporal-port': { bad: 'src/temporal/bad.ts', text: uses('../client/x.js') },
   'client-arrows': { bad: 'src/client/bad.ts', text: uses('../syntax/index.js') },
   'web-arrows': { bad: 'src/web/bad.ts', text: uses('../workspace/x.js') },
@@ -88,7 +89,17 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
 };
 const GOOD = [
   ...['shared/x', 'shared/limits', 'edits/x', 'edits/index', 'syntax/x', 'syntax/index', 'documents/x', 'system/x'],
-  ...['stores/x', 'model/x', 'workspace/x', 'workspace/git/x', 'activities/x', 'temporal/x', 'client/x', 'web/x'],
+  ...[
+    'stores/x',
+    'model/x',
+    'workspace/x',
+    'workspace/git/x',
+    'workspace/landing/x',
+    'activities/x',
+    'temporal/x',
+    'client/x',
+    'web/x',
+  ],
   ...['workflows/x', 'workflows/step/x', 'cli/x'],
 ];
 
