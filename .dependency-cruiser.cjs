@@ -22,6 +22,16 @@ module.exports = {
     only('activities-arrows', '^src/activities/', [
       ...of('shared', 'edits', 'syntax', 'documents', 'model', 'workspace', 'stores', 'system'),
     ]),
+    {
+      name: 'adapters-in-worker',
+      comment: 'activities work with ports; src/worker/adapters.ts names their adapters',
+      severity: 'error',
+      from: { path: '^src/activities/' },
+      to: {
+        path: '^src/(stores/(?!ports[.]ts$)|model/(index[.]ts$|anthropic/)|workspace/(apply|git|landing|checkout)/)',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
     only('temporal-port', '^src/temporal/', of('shared', 'system', 'stores')),
     only('client-arrows', '^src/client/', [
       ...of('shared', 'edits', 'documents', 'model', 'workspace', 'stores', 'system', 'temporal'),

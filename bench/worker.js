@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import { pino } from 'pino';
 import { resolveHome } from '../dist/src/stores/home.js';
-import { startWorker } from '../dist/worker.js';
+import { createWorker } from '../dist/src/worker/index.js';
 import { startProbe, takeCosts } from './probe.js';
 
 const { env } = process;
 await startProbe();
 const home = await resolveHome(env);
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
-const product = await startWorker({ env, home, logger });
+const product = await createWorker({ env, home, logger });
 const alone = env.BENCH_ALONE !== undefined;
 const connection = alone ? null : await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
 const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() {} };

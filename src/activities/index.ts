@@ -4,7 +4,7 @@ import { apply, rollback } from './step/apply.js';
 import { activity, type Work } from './frame/activity.js';
 import { brief } from './step/write-brief.js';
 import { commit } from './step/commit.js';
-import type { ActivityDependencies } from './frame/ports.js';
+import type { ActivityPorts } from './frame/ports.js';
 import { pick } from './step/pick-files.js';
 import { applyReplan, judgePhase, proposeReplan } from './plan/replan.js';
 import { debugPhase, scorePhase } from './plan/plan-call.js';
@@ -20,12 +20,12 @@ import { tally } from './step/count-usage.js';
 import { verify } from './step/verify.js';
 
 export { archiveSink } from './frame/ports.js';
-export type { ActivityDependencies } from './frame/ports.js';
+export type { ActivityPorts } from './frame/ports.js';
 export { withPlanLog } from './plan/plan-log.js';
 export { createEditRunner } from './frame/edit-worker.js';
 
 /** One for each row: one that is missing or too many does not compile. */
-const WORK: { readonly [N in ActivityName]: (dependencies: ActivityDependencies) => Work<InputOf<N>, ResultOf<N>> } = {
+const WORK: { readonly [N in ActivityName]: (ports: ActivityPorts) => Work<InputOf<N>, ResultOf<N>> } = {
   preflight,
   pick,
   brief,
@@ -60,9 +60,8 @@ type ActivitiesOf<R extends Role> = {
 };
 
 /** By role, as the table says; a worker takes one or both. */
-export function createActivities(dependencies: ActivityDependencies): { readonly [R in Role]: ActivitiesOf<R> } {
-  const made = <N extends ActivityName>(name: N) =>
-    [name, activity(name, dependencies, WORK[name](dependencies))] as const;
+export function createActivities(ports: ActivityPorts): { readonly [R in Role]: ActivitiesOf<R> } {
+  const made = <N extends ActivityName>(name: N) => [name, activity(name, ports, WORK[name](ports))] as const;
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
     Object.fromEntries(names.filter((name) => ACTIVITIES[name].role === role).map(made)) as ActivitiesOf<R>;

@@ -52,13 +52,13 @@ export type WorkerLog = 'stderr' | 'warnings' | 'file';
 
 /** The worker's libraries are large: they are loaded only here. */
 export const startOwnWorker = async (io: Io, home: string, log: WorkerLog): Promise<RunningWorker> => {
-  const [{ startWorker }, { pino }] = await Promise.all([import('../../worker.js'), import('pino')]);
+  const [{ createWorker }, { pino }] = await Promise.all([import('../worker/index.js'), import('pino')]);
   const place =
     log === 'file'
       ? { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true, sync: true }
       : { fd: 2, sync: true };
   const level = log === 'warnings' ? 'warn' : 'info';
-  return startWorker({ env: io.env, home, logger: pino({ name: 'emend-worker', level }, pino.destination(place)) });
+  return createWorker({ env: io.env, home, logger: pino({ name: 'emend-worker', level }, pino.destination(place)) });
 };
 
 /**

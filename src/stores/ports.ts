@@ -1,4 +1,5 @@
-/** The workspace's ports: where bytes are kept and changed. Disk adapters live beside this file; a shared store can take their place. */
+/** The ports of what runs leave: bytes, records, archives. `directory` holds adapters; a shared store can take their place. */
+import type { StepEvent } from '../shared/events.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 
 /** Content-addressed bytes. A ref is returned only when the bytes are on disk (fsynced) under their hash. */
@@ -47,3 +48,13 @@ export interface ArchiveEntry {
   readonly kind: 'started' | 'event' | 'activity' | 'decision' | 'closed' | 'recovery' | 'newer';
   readonly data: unknown;
 }
+
+/** A run's events; ids make a retry, or another witness of the same events, add nothing new. */
+export const eventEntries = (events: readonly StepEvent[], runId: string): ArchiveEntry[] =>
+  events.map((event) => ({
+    v: 1,
+    id: `event-${runId}-${event.seq}`,
+    at: new Date(event.at).toISOString(),
+    kind: 'event',
+    data: event,
+  }));

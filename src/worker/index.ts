@@ -1,2 +1,166 @@
-/** The door of src/worker: what others may use. */
-export { connectWorker, ofOtherStores, runWorkers, workerIdentity } from './run-workers.js';
+/**
+ * The door of src/worker. A worker: recovery first, then three task queues (workflows, model calls, this host's workspaces) until it is
+ * stopped. Stopping lets running model calls finish within the grace time or hands them back.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { archiveSink, createActivities } from '../activities/index.js';
+import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
+import { queueNames, queuePrefix, type Queues } from '../shared/names.js';
+import { homePaths, hostId } from '../stores/home.js';
+import { resolveStore } from '../stores/location.js';
+import { orNull } from '../system/durable.js';
+import { sha256 } from '../system/hash.js';
+import { clearScratch } from '../system/scratch.js';
+import { realSys } from '../system/sys.js';
+import { version } from '../system/version.js';
+import { boundFailures } from '../temporal/failures.js';
+import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
+import { workerIdentity } from '../temporal/worker-identity.js';
+import type { RecoveredTransaction } from '../workspace/ports.js';
+import { createPorts, type PortsOptions } from './adapters.js';
+import { connectWorker, runWorkers } from './run-workers.js';
+
+const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
+const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
+
+export interface WorkerOptions extends PortsOptions {
+  /** Round every activity, outermost first: tracing, or the faults of a crash test. */
+  readonly interceptors?: readonly ActivityInterceptorsFactory[];
+}
+export interface RunningWorker {
+  readonly queues: Queues;
+  readonly address: string;
+  readonly uiUrl: string | null;
+  /** What recovery found at the start. */
+  readonly recovered: readonly RecoveredTransaction[];
+  /** Asks for a graceful stop and waits for its end; rejects with `worker_stuck` where it does not come (run-workers.ts). */
+  stop(): Promise<void>;
+  /** Settles when the worker has ended, however that came. */
+  readonly done: Promise<void>;
+}
+
+/** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
+function workflows(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
+  const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
+  if (existsSync(codePath)) return { workflowBundle: { codePath } };
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
+}
+
+const BUNDLE_DIGITS = 8;
+/** Which code did a task, as the Temporal UI shows it: the version, and the beginning of the bundle's hash. */
+const buildId = (): string => {
+  const bundle = workflows();
+  const hash =
+    'workflowBundle' in bundle
+      ? `+${sha256(readFileSync(bundle.workflowBundle.codePath)).slice(0, BUNDLE_DIGITS)}`
+      : '';
+  return `emend-${version()}${hash}`;
+};
+
+export const queuesOf = async (env: PortsOptions['env'], home: string): Promise<Queues> =>
+  queueNames(queuePrefix(env), await hostId(home));
+
+/** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
+let runtimeInstalled = false;
+function installRuntime(): void {
+  if (runtimeInstalled) return;
+  runtimeInstalled = true;
+  // On a machine with much memory V8 collects once the heap is several times what lives in it, and a long plan's worker grows to 600 MB.
+  setFlagsFromString('--heap-growing-percent=50');
+  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
+}
+
+/** A home that is not mounted looks like one that was never used: whoever starts a worker in it should know. */
+async function sayNewHome(home: string, logger: Logger): Promise<void> {
+  if ((await orNull(realSys.stat(homePaths(home).hostId))) !== null) return;
+  logger.warn({ home }, 'a new home: runs that were started in another one wait for a worker of that one');
+}
+
+/** Throws ProblemError: no_server, home_unusable, store_unusable, config_invalid. */
+export async function createWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { env, home, logger } = options;
+  installRuntime();
+  const store = await resolveStore(env, home);
+  await sayNewHome(home, logger);
+  const queues = await queuesOf(env, home);
+  const endedRuns = askEndedRuns(env);
+  const ports = await createPorts(options, store, endedRuns);
+  const { timings, blobs } = ports;
+  const recovered = await ports.workspace.recover();
+  for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
+  await clearScratch();
+
+  const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
+  const { connection, namespace, address, uiUrl } = connected;
+  const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
+    logger.warn(why);
+  });
+  // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
+  if (attributes) await awaitUsable(connection, namespace);
+  const { host, model } = createActivities(ports);
+  const force_ms = timings.shutdownGrace_ms + STOP_FORCE_MS;
+  const common = {
+    connection,
+    namespace,
+    identity: workerIdentity(store.id),
+    dataConverter: connected.dataConverter,
+    interceptors: { activity: [...(options.interceptors ?? []), boundFailures] },
+    // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
+    buildId: buildId(),
+    shutdownGraceTime: timings.shutdownGrace_ms,
+    // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
+    shutdownForceTime: force_ms,
+  };
+  const workers = await Promise.all([
+    Worker.create({
+      ...common,
+      ...workflows(),
+      taskQueue: queues.workflow,
+      sinks: archiveSink(ports),
+      stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
+    }),
+    Worker.create({
+      ...common,
+      taskQueue: queues.model,
+      activities: { ...model },
+      maxConcurrentActivityTaskExecutions: timings.modelCalls_atOnce,
+      maxTaskQueueActivitiesPerSecond: timings.modelCalls_perSecond,
+      // Else beats are held back for most of the heartbeat time-out, and a call that nobody wants any more is paid for as long.
+      maxHeartbeatThrottleInterval: timings.heartbeat_ms,
+    }),
+    // A cancelled test run must hear of it soon: beats are passed on at least this often.
+    Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' }),
+  ]);
+  const { done, stop } = runWorkers(workers, {
+    stop_ms: force_ms + STOP_END_MS,
+    close_ms: STOP_END_MS,
+    close: async () => {
+      await endedRuns.close();
+      await connected.close();
+    },
+  });
+  // Beside the work, not before it: a server that answers slowly holds up nothing.
+  void tellHolds(endedRuns, logger);
+  logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
+  return { queues, address, uiUrl, recovered, done, stop };
+}
+
+/** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */
+async function tellHolds(endedRuns: EndedRuns, logger: Logger): Promise<void> {
+  const holds = await endedRuns.sweep().catch((error: unknown) => {
+    logger.error({ err: error }, 'ended runs could not be looked at');
+    return null;
+  });
+  if (holds === null) return;
+  if (holds.note !== null) logger.warn(`Not every held workspace was looked at: ${holds.note}`);
+  for (const { stepKey, workspace, ended, because } of holds.released)
+    logger.warn({ stepKey, workspace, ended, because }, 'released the workspace of an ended run');
+  for (const worktree of holds.worktrees) logger.warn(worktree, 'looked at a worktree of an ended plan');
+  for (const { stepKey, workspace, ended, files } of holds.held)
+    logger.warn({ stepKey, workspace, ended, files }, 'an ended run still holds a workspace: see `emend recover`');
+}

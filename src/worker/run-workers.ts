@@ -6,7 +6,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
-import { hostname } from 'node:os';
 import { problem, ProblemError } from '../shared/problems.js';
 import { storeOf, type ConnectOptions, reach } from '../temporal/connection.js';
 import { BlobPayloadCodec, asFailure } from '../temporal/payloads.js';
@@ -91,21 +90,6 @@ export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, c
     },
   };
 };
-
-// What the server calls a worker (in the UI, in histories): process, host, and which store it works with.
-
-const SHOWN_DIGITS = 8;
-const STORE = /, store ([0-9a-f]{8})$/;
-
-export const workerIdentity = (storeId: string): string =>
-  `${process.pid}@${hostname()}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
-
-/** The pollers that work with another store than this: what they would do is lost to it. */
-export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
-  identities.filter((identity) => {
-    const store = STORE.exec(identity)?.[1];
-    return store !== undefined && store !== storeId.slice(0, SHOWN_DIGITS);
-  });
 
 // A worker's connection to the Temporal server, with what a worker needs beside it.
 

@@ -1,4 +1,4 @@
-/** The workspace's ports: where bytes are kept and changed. Disk adapters live beside this file; a shared store can take their place. */
+/** The port of the tree that is edited: who holds it, and how files in it change. Its adapter is `apply`, for a directory. */
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import type { Problem } from '../shared/problems.js';
 import type { Proposal, ProposalFile } from './proposal.js';
@@ -106,15 +106,15 @@ export type RollbackOutcome =
 /** Throws where this attempt was given up meanwhile: asked before what a late attempt must not do any more. */
 export type StillOurs = () => void;
 
-export interface ApplyEngine {
+export interface Workspace {
+  /** Where its files lie on this machine, for whoever reads them or runs commands there; `workspace` is what a run's input names. */
+  root(workspace: string): Promise<string>;
   apply(request: ApplyRequest, stillOurs?: StillOurs): Promise<ApplyOutcome>;
   /**
    * Puts the files of a closed record back to their base, only those that are at their result; from then on no late attempt can apply
    * the record or commit it. Idempotent. Throws ProblemError `busy` where another step holds the workspace.
    */
   rollback(request: ApplyRequest, stillOurs?: StillOurs): Promise<RollbackOutcome>;
-  /** The same for an application that was found in this home's own records: they say all that is needed, without its proposal. */
-  rollbackRecorded(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Ends the step's lease; with a number only the taking of that number. */
   releaseLease(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
   /** Takes the lease, or gives the step its own back; `taken`: this call took it. An attempt that `stillOurs` gives up leaves none behind. */
@@ -130,6 +130,11 @@ export interface ApplyEngine {
    * `finished`: the run came to its own end, so what it left is as it should be.
    */
   endLease(workspace: string, holder: LeaseHolder, finished: boolean): Promise<LeaseEnd>;
+}
+/** The adapter for directories, with what workers and the command line do with the records in a home. */
+export interface ApplyEngine extends Workspace {
+  /** As `rollback`, for an application that was found in this home's own records: they say all that is needed, without its proposal. */
+  rollbackRecorded(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted). */
   recover(steps?: readonly StepKey[]): Promise<readonly RecoveredTransaction[]>;
 }

@@ -22,3 +22,6 @@ export interface Proposal {
   /** Tasks of a plan's phase that the model left undone, by their numbers in its job; absent: none. */
   readonly undone?: readonly { readonly task: number; readonly why: string }[];
 }
+
+export const recordName = (stepKey: StepKey, proposalId: string, decision: number): string =>
+  `${stepKey}/${proposalId}-${decision}`;

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../src/activities/index.js';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { preflight } from '../../src/activities/step/preflight.js';
 import type { SealInput, VerifyInput } from '../../src/shared/proposal-activities.js';
 import { resolveTimings } from '../../src/temporal/settings.js';
@@ -16,13 +16,14 @@ import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import { testIf } from '../support/skipped.js';
 import { commandTurn } from '../../src/system/turns.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 const STEP = 'ef'.repeat(16);
 const FILES = Array.from({ length: 12 }, (_, n) => `f${n}.txt`);
 const cores = availableParallelism();
 let dir: string;
 let repo: string;
-let dependencies: ActivityDependencies;
+let dependencies: ActivityPorts;
 let base: { readonly v: 1; readonly stepKey: string; readonly log: []; readonly workspace: string };
 
 /** Notes how many of its kind run beside it. */
@@ -37,14 +38,13 @@ beforeEach(async () => {
   base = { v: 1, stepKey: STEP, log: [], workspace: repo };
   dependencies = {
     archive: createArchive({ dir: join(dir, 'home/archive') }),
-    blobs: createBlobStore({ dir: join(dir, 'home/blobs') }),
+    ...workspacePorts(join(dir, 'home'), createBlobStore({ dir: join(dir, 'home/blobs') })),
     records: createRecordStore({ dir: join(dir, 'home/records') }),
     edits: createEditRunner(),
     timings: resolveTimings({ EMEND_COMMANDTURN_MS: '300' }),
     checkHome: () => Promise.resolve(),
     logger: { warn: () => undefined },
-    env: { PATH: process.env.PATH },
-  } as unknown as ActivityDependencies;
+  } as unknown as ActivityPorts;
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { debugPhase, scorePhase } from '../../src/activities/plan/plan-call.js';
 import { proposeReplan } from '../../src/activities/plan/replan.js';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { putRefusal } from '../../src/activities/step/refusals.js';
 import { parseConfig } from '../../src/documents/job/config.js';
 import { resolveLimits } from '../../src/documents/job/limits.js';
@@ -19,7 +19,7 @@ const KEY = '00112233445566778899aabbccddeeff';
 const marked = (value: unknown): string => `${JSON.stringify(value)}\nEMEND-COMPLETE {{nonce}} 0 0`;
 
 interface Scene {
-  readonly dependencies: ActivityDependencies;
+  readonly dependencies: ActivityPorts;
   readonly blobs: BlobStore;
   readonly base: Parameters<ReturnType<typeof scorePhase>>[0];
   readonly rehearsal: Rehearsal;
@@ -42,7 +42,7 @@ const withScene = (rules: Rules, use: (scene: Scene) => Promise<void>, secondSco
         { text: 'read the table', done: false, depth: 0 },
       ];
       const asked = { objective: null, prerequisites: [], tasks, text: HOSTILE, files: [] };
-      const dependencies = { blobs, archive, journal, timings: { secondScore_ms } } as unknown as ActivityDependencies;
+      const dependencies = { blobs, archive, journal, timings: { secondScore_ms } } as unknown as ActivityPorts;
       await use({
         ...{ dependencies, blobs, rehearsal },
         base: {

@@ -4,12 +4,13 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { planOfPath } from '../../src/client/index.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 let dir: string;
 let repo: string;
@@ -40,9 +41,9 @@ const read = () => {
   const home = join(dir, 'home');
   const dependencies = {
     archive: createArchive({ dir: join(home, 'archive') }),
-    blobs: createBlobStore({ dir: join(home, 'blobs') }),
+    ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
-  } as unknown as ActivityDependencies;
+  } as unknown as ActivityPorts;
   return readPlan(dependencies)({
     ...{ v: 1, stepKey: 'ab'.repeat(16), log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
     ...{ overrides: {}, approval: null, left: { checkpoint: null } },

@@ -68,7 +68,7 @@ test.each([
   async (_, files: Readonly<Record<string, string>>, fresh, config, wanted, ...[score = 1]: [number?]) => {
     for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
     writeFileSync(join(workspace, 'emend.yaml'), config);
-    const found = await fallbackOf({ workspace, overrides: {}, phase, score }, { there: Object.keys(files), fresh });
+    const found = await fallbackOf(workspace, { overrides: {}, phase, score }, { there: Object.keys(files), fresh });
     expect(found === null ? null : `${found.key} ${found.value}`).toBe(wanted);
   },
 );

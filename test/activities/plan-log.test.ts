@@ -16,8 +16,8 @@ import { rotatingFile, withPlanLog, PLAN_LOG_TAIL_BYTES } from '../../src/activi
 import { statsOf } from '../../src/documents/plan/report.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
 import { isOfKind } from '../../src/shared/event-text.js';
-import { createArchive, eventEntries } from '../../src/stores/directory/archive.js';
-import type { Archive } from '../../src/stores/ports.js';
+import { createArchive } from '../../src/stores/directory/archive.js';
+import { eventEntries, type Archive } from '../../src/stores/ports.js';
 
 let dir: string;
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
@@ -16,6 +16,7 @@ import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, withPhase } from '../../src/workflows/plan/state.js';
 import type { PlanInput } from '../../src/shared/run.js';
 import type { ReadyPlan } from '../../src/shared/plan.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 const PHASES = 300;
 
@@ -42,9 +43,9 @@ const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
   const home = join(dir, 'home');
   const dependencies = {
     archive: createArchive({ dir: join(home, 'archive') }),
-    blobs: createBlobStore({ dir: join(home, 'blobs') }),
+    ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
-  } as unknown as ActivityDependencies;
+  } as unknown as ActivityPorts;
   return readPlan(dependencies)({
     ...{ v: 1, stepKey, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
     ...{ overrides: {}, approval: null },

@@ -1,6 +1,8 @@
 /** What a phase's commit leaves undone, on a real repository: by its message and by the files that are there. */
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { undoneOf } from '../../src/activities/plan/mark-phase.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 import { Blobs, isolateGit, Repo } from '../workspace/git-fixture.js';
 
 isolateGit();
@@ -16,13 +18,14 @@ test('tasks that the message names, and those whose file is nowhere', async () =
   const names = ['Create `src/deep/there.js`', 'Add `there.js`', 'Create `src/gone.js`', 'Tests', 'Read `else.js`'];
   const tasks = names.map((text) => ({ text, done: false, depth: 0 }));
   const blobs = new Blobs();
+  const ports = workspacePorts(join(repo.dir, '.home'), blobs);
   const phase = { objective: null, prerequisites: [], tasks, text: '', files: [] };
   const texts = await blobs.put(new TextEncoder().encode(JSON.stringify({ v: 1, phases: { p1: phase } })));
   const input = { workspace: repo.dir, phase: { id: 'p1', number: 1, name: 'One' }, commit, texts };
-  expect(await undoneOf({ blobs }, input)).toEqual([
+  expect(await undoneOf(ports, input)).toEqual([
     { text: 'Create `src/gone.js`', why: 'src/gone.js is not there' },
     { text: 'Tests', why: 'no room' },
   ]);
   // Done by hand, there is no commit that could say otherwise.
-  expect(await undoneOf({ blobs }, { ...input, commit: null })).toEqual([]);
+  expect(await undoneOf(ports, { ...input, commit: null })).toEqual([]);
 });

@@ -5,19 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { preflight } from '../../src/activities/step/preflight.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
+import { workspacePorts } from '../support/workspace-ports.js';
 
 const STEP = 'cd'.repeat(16);
 const { PATH } = process.env;
 let dir: string;
 let repo: string;
 let failing: string;
-let dependencies: ActivityDependencies;
+let dependencies: ActivityPorts;
 
 beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-transient-')));
@@ -38,10 +39,10 @@ beforeEach(async () => {
   process.env.PATH = `${join(dir, 'bin')}:${PATH ?? ''}`;
   dependencies = {
     archive: createArchive({ dir: join(dir, 'home/archive') }),
-    blobs: createBlobStore({ dir: join(dir, 'home/blobs') }),
+    ...workspacePorts(join(dir, 'home'), createBlobStore({ dir: join(dir, 'home/blobs') })),
     records: createRecordStore({ dir: join(dir, 'home/records') }),
     edits: createEditRunner(),
-  } as unknown as ActivityDependencies;
+  } as unknown as ActivityPorts;
 });
 afterEach(async () => {
   process.env.PATH = PATH;

@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { startWorker } from '../../dist/worker.js';
+import { createWorker } from '../../dist/src/worker/index.js';
 import { resolveHome } from '../../dist/src/stores/home.js';
 import { realSys } from '../../dist/src/system/sys.js';
 
@@ -172,7 +172,7 @@ childProcess.spawn = (file, args, options) => {
 };
 syncBuiltinESMExports();
 
-const worker = await startWorker({
+const worker = await createWorker({
   env: process.env,
   home: await resolveHome(process.env),
   logger: pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true })),

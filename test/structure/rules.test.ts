@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createActivities } from '../../src/activities/index.js';
-import type { ActivityDependencies } from '../../src/activities/frame/ports.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { ACTIVITIES } from '../../src/shared/activities.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { PROBLEMS } from '../../src/shared/problems.js';
@@ -77,6 +77,7 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'model-port': { bad: 'src/model/bad.ts', text: uses('../documents/x.js') },
   'workspace-port': { bad: 'src/workspace/bad.ts', text: uses('../model/x.js') },
   'activities-arrows': { bad: 'src/activities/bad.ts', text: uses('../temporal/x.js') },
+  'adapters-in-worker': { bad: 'src/activities/bad.ts', text: uses('../workspace/landing/x.js') },
   'temporal-port': { bad: 'src/temporal/bad.ts', text: uses('../client/x.js') },
   'client-arrows': { bad: 'src/client/bad.ts', text: uses('../syntax/index.js') },
   'web-arrows': { bad: 'src/web/bad.ts', text: uses('../workspace/x.js') },
@@ -98,7 +99,17 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
 };
 const GOOD = [
   ...['shared/x', 'shared/limits', 'edits/x', 'edits/index', 'syntax/x', 'syntax/index', 'documents/x', 'system/x'],
-  ...['stores/x', 'model/x', 'workspace/x', 'workspace/git/x', 'activities/x', 'temporal/x', 'client/x', 'web/x'],
+  ...[
+    'stores/x',
+    'model/x',
+    'workspace/x',
+    'workspace/git/x',
+    'workspace/landing/x',
+    'activities/x',
+    'temporal/x',
+    'client/x',
+    'web/x',
+  ],
   ...['workflows/x', 'workflows/step/x', 'cli/x'],
 ];
 
@@ -147,8 +158,8 @@ describe('sources', () => {
     'src/activities/plan/phases.ts': 'the decimal system',
     'src/activities/step/proposal.ts': 'digits of a name',
     'src/client/runs/resolve.ts': 'digits of a name',
-    'src/worker/run-workers.ts': 'digits of a name',
-    'worker.ts': 'digits of a name',
+    'src/temporal/worker-identity.ts': 'digits of a name',
+    'src/worker/index.ts': 'digits of a name',
     'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
@@ -194,7 +205,7 @@ describe('sources', () => {
     'src/temporal/dev-server.ts': "the home's own",
     'src/temporal/dev-record.ts': "the home's own",
     'src/web/server.ts': 'the built page',
-    'worker.ts': 'the workflow bundle',
+    'src/worker/index.ts': 'the workflow bundle',
   };
   const OPENS =
     /import (\{[^}]*\b(readFile|readFileSync|open|openSync|createReadStream|copyFile|copyFileSync)\b[^}]*\}|\* as \w+) from '(node:)?fs(\/promises)?'|realSys\.readFile\(/;
@@ -249,7 +260,7 @@ test('every activity that a kept history names is still there', () => {
     for (const [, name] of read(`test/histories/${file}`).matchAll(/"activityType":\s*\{\s*"name":\s*"(\w+)"/g))
       names.add(name!);
   expect(names.size).toBeGreaterThan(4);
-  const made = createActivities({ timings: resolveTimings({}) } as ActivityDependencies);
+  const made = createActivities({ timings: resolveTimings({}) } as ActivityPorts);
   const known = Object.keys({ ...made.host, ...made.model });
   expect(known.sort()).toEqual(Object.keys(ACTIVITIES).sort());
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);

@@ -57,7 +57,8 @@ const interceptors = [...(env.EXTRA === undefined ? [] : [extra]), ...(env.LATER
 /** As the build's own worker does it, for some of its queues. */
 const startParts = async (home) => {
   Runtime.install({ shutdownSignals: [] });
-  const { diskDependencies, queuesOf } = await from('worker.js');
+  const { queuesOf } = await from('src/worker/index.js', 'worker.js');
+  const { createPorts, diskDependencies } = await from('src/worker/adapters.js', 'worker.js');
   const { archiveSink, createActivities } = await from('src/activities/index.js');
   const { connectWorker } = await from('src/worker/run-workers.js', 'src/temporal/worker-connection.js');
   const { boundFailures } = await from('src/temporal/failures.js');
@@ -66,7 +67,10 @@ const startParts = async (home) => {
   const stores = places.some((path) => existsSync(built(path)));
   const store = stores ? await (await from(...places)).resolveStore(env, home) : undefined;
   const standingOf = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
-  const dependencies = { ...(await diskDependencies({ env, home, logger }, store)), standingOf };
+  const options = { env, home, logger };
+  // Builds whose worker.ts named the adapters.
+  const dependencies = await (createPorts?.(options, store, { standingOf }) ??
+    diskDependencies(options, store).then((disk) => ({ ...disk, standingOf })));
   const { blobs } = dependencies;
   const queues = await queuesOf(env, home);
   const { connection, namespace, dataConverter } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
@@ -99,11 +103,12 @@ const startParts = async (home) => {
 };
 
 if (env.KILL !== undefined) await planKill(...env.KILL.split(':'));
+const { createWorker, startWorker } = await from('src/worker/index.js', 'worker.js');
 const { resolveHome } = await from('src/stores/home.js', 'src/workspace/home.js');
 const home = await resolveHome(env);
 const worker =
   env.PARTS === undefined
-    ? await (await from('worker.js')).startWorker({ env, home, logger, interceptors })
+    ? await (createWorker ?? startWorker)({ env, home, logger, interceptors })
     : await startParts(home);
 process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');

@@ -8,7 +8,7 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { startWorker } from '../../dist/worker.js';
+import { createWorker } from '../../dist/src/worker/index.js';
 import { resolveHome } from '../../dist/src/stores/home.js';
 import { realSys } from '../../dist/src/system/sys.js';
 import { faultAt, isFaultPoint } from './fault-points.js';
@@ -69,7 +69,7 @@ const crash = (context) => ({
 });
 
 const start = async (env) =>
-  startWorker({
+  createWorker({
     env,
     home: await resolveHome(env),
     logger: pino({ level: process.env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true })),

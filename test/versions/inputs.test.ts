@@ -11,7 +11,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
 import { createActivities } from '../../src/activities/index.js';
 import { resolveStore } from '../../src/stores/location.js';
-import { diskDependencies } from '../../worker.js';
+import { createPorts } from '../../src/worker/adapters.js';
 import { KEPT, unpackPlace, type Place } from '../support/kept-inputs.js';
 
 const kept = readdirSync(KEPT)
@@ -30,12 +30,12 @@ type Activities = Record<string, (input: unknown) => Promise<unknown>>;
 const activitiesOf = async (place: Place): Promise<Activities> => {
   const env = { ...process.env, ...NO_MODEL, EMEND_HOME: place.home };
   const logger = pino({ level: 'silent' });
-  const disk = await diskDependencies({ env, home: place.home, logger }, await resolveStore(env, place.home));
-  const { host, model } = createActivities({
-    ...disk,
+  const store = await resolveStore(env, place.home);
+  const ports = await createPorts({ env, home: place.home, logger }, store, {
     standingOf: () => Promise.resolve({ state: 'unknown', why: 'no_answer' }),
     endOf: () => Promise.resolve({ v: 1, outcome: 'open' }),
   });
+  const { host, model } = createActivities(ports);
   return { ...host, ...model } as unknown as Activities;
 };
 

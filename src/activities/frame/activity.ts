@@ -10,10 +10,11 @@ import { ACTIVITIES, type ActivityName, type ActivitySpec } from '../../shared/a
 import { BOUNDS, type Timings } from '../../shared/limits.js';
 import { PROBLEMS, ProblemError, type Problem, type ProblemCode, checkVersion, fail } from '../../shared/problems.js';
 import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
-import { eventEntries } from '../../stores/index.js';
+import { eventEntries } from '../../stores/ports.js';
+import { isoTime } from '../../system/clock.js';
 import { NoTurn, withTimeLimit } from '../../system/turns.js';
 import type { StillOurs } from '../../workspace/ports.js';
-import type { ActivityDependencies } from './ports.js';
+import type { ActivityPorts } from './ports.js';
 
 // A stopped process (SIGSTOP, a suspended machine) is given up after its heartbeat time-out and another attempt takes its place. When it
 // wakes up, nobody tells it in time; but it can see by the clocks that it stood still.
@@ -136,10 +137,10 @@ function beat_ms(name: ActivityName, timings: Timings): number {
 
 export function activity<I extends ActivityBase, O>(
   name: ActivityName,
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   work: Work<I, O>,
 ): (input: I) => Promise<O | NotYetOf<I>> {
-  const every_ms = beat_ms(name, dependencies.timings);
+  const every_ms = beat_ms(name, ports.timings);
   return async (input) => {
     const context = Context.current();
     const { workflowExecution, namespace, activityId, attempt } = context.info;
@@ -155,19 +156,19 @@ export function activity<I extends ActivityBase, O>(
     try {
       // Of an input newer than this worker nothing can be said; the person upgrades and retries.
       checkVersion(input, `The input of ${name}`);
-      await dependencies.checkHome();
-      await dependencies.archive.append(input.stepKey, eventEntries(input.log, runId));
+      await ports.checkHome();
+      await ports.archive.append(input.stepKey, eventEntries(input.log, runId));
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
       const run = () => work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
       const result = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
       // What the result names must lie in the home that is there for the next activity.
-      await dependencies.checkHome();
-      await dependencies.archive.append(input.stepKey, [
+      await ports.checkHome();
+      await ports.archive.append(input.stepKey, [
         {
           v: 1,
           id: `activity-${runId}-${activityId}`,
-          at: new Date().toISOString(),
+          at: isoTime(ports.clock),
           kind: 'activity',
           data: { name, attempt, ...fileOf(input), result: summaryOf(result) },
         },
@@ -177,7 +178,7 @@ export function activity<I extends ActivityBase, O>(
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
       if (error instanceof NoTurn && 'retriesBusy' in input) return { v: 1, outcome: 'busy' } as NotYetOf<I>;
-      dependencies.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err: error }, 'activity failed');
+      ports.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err: error }, 'activity failed');
       throw asFailure(error);
     } finally {
       clearInterval(timer);

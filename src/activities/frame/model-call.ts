@@ -9,7 +9,7 @@ import type { ModelDown } from '../../shared/outage.js';
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { sentence, type ActivityScope, stoodStill } from './activity.js';
-import type { ActivityDependencies } from './ports.js';
+import type { ActivityPorts } from './ports.js';
 import type { ProjectConfig } from '../../documents/job/index.js';
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
@@ -95,14 +95,14 @@ export const keyOf = (
 });
 
 export async function callModel(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   snapshot: CallContext,
   wanted: CallWanted,
   scope: Pick<ActivityScope, 'signal'>,
 ): Promise<Call> {
   const key = keyOf(snapshot, wanted);
   const { limits }: { readonly limits: Partial<Limits> } = snapshot;
-  const slot = await dependencies.journal
+  const slot = await ports.journal
     .ask({
       key,
       makeRequest: async (nonce) => {
@@ -118,7 +118,7 @@ export async function callModel(
       price: priceBy(snapshot.config.models),
       signal: scope.signal,
     })
-    .catch((error: unknown) => unavailable(error, limits, dependencies.timings));
+    .catch((error: unknown) => unavailable(error, limits, ports.timings));
   if (slot.outcome === 'model_unavailable') return slot;
   if (slot.outcome === 'call_lost') {
     const message = `${slot.usage.unknownCalls} calls for ${wanted.file} were cut off before their answer was on disk (maxUnknownCalls)`;

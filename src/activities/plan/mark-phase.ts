@@ -13,58 +13,57 @@ import {
 } from '../../documents/plan/index.js';
 import type { MarkPhaseInput, MarkPhaseResult, PhaseTexts } from '../../shared/plan-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { undoneWords } from '../../shared/event-text.js';
 import { readTextFile, getJson } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
-import { git, valueOf } from '../../workspace/git/index.js';
+import { isTrackedBelow } from '../../workspace/files/index.js';
+import { isoTime } from '../../system/clock.js';
 import { isSource } from './phase-job.js';
 
 // What a phase's commit leaves undone: by what its message says, by the files that are there, and by those that were skipped.
 
 /** Empty where the phase has no commit: then a person said that it is done. */
 export async function undoneOf(
-  { blobs }: Pick<ActivityDependencies, 'blobs'>,
+  ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
   input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
 ): Promise<readonly UndoneTask[]> {
   const { workspace, phase, commit, texts, skipped = [] } = input;
   if (commit === null || texts === undefined) return [];
-  const read = await getJson<PhaseTexts>(blobs, texts, 'phase texts');
+  const read = await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
   const tasks = read.phases[phase.id]?.tasks ?? [];
   if (tasks.length === 0) return [];
-  const message = valueOf(
-    await git(['log', '-1', '--format=%B', commit, '--'], { cwd: workspace, reading: true }),
-  ).text;
+  const message = await ports.repository.message(workspace, commit);
+  const root = await ports.workspace.root(workspace);
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
-    if (await isMissing(workspace, path)) missing.add(path);
+    if (await isMissing(root, path)) missing.add(path);
   return undoneTasks(tasks, readUndone(message), (path) => missing.has(path), skipped);
 }
 
 /** A source file's path that leads nowhere, from the top or from whichever folder. */
-async function isMissing(workspace: string, path: string): Promise<boolean> {
+async function isMissing(root: string, path: string): Promise<boolean> {
   const checked = checkFilePath(path);
   if (!checked.ok || !isSource(path) || /[*?[\]<>{}]/.test(path)) return false;
-  if ((await stat(join(workspace, checked.path)).catch(() => null)) !== null) return false;
-  const args = ['ls-files', '-z', '--', `:(glob)**/${checked.path}`];
-  return valueOf(await git(args, { cwd: workspace, reading: true, noLiteral: true })).text === '';
+  if ((await stat(join(root, checked.path)).catch(() => null)) !== null) return false;
+  return !(await isTrackedBelow(root, checked.path));
 }
 
 export const markPhase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
     const { workspace, workflowId, namespace, phase, planPath } = input;
-    const wanted = await withUndone(dependencies, input);
+    const wanted = await withUndone(ports, input);
     const { marker, done, total } = wanted;
     const written = await writePlan(
-      dependencies,
+      ports,
       {
         ...{ workspace, workflowId, namespace, name: 'mark' },
         stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
         message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
       },
-      () => marked(wanted),
+      () => marked(ports, wanted),
       scope,
     );
     if (written.outcome !== 'written') return { v: 1, ...written };
@@ -77,16 +76,17 @@ export const markPhase =
 type Wanted = MarkPhaseInput & { readonly undone: readonly UndoneTask[] };
 
 /** A phase that was committed is complete where no task of it is known to be undone. */
-async function withUndone(dependencies: ActivityDependencies, input: MarkPhaseInput): Promise<Wanted> {
-  const undone = input.marker === 'completed' ? await undoneOf(dependencies, input) : [];
+async function withUndone(ports: ActivityPorts, input: MarkPhaseInput): Promise<Wanted> {
+  const undone = input.marker === 'completed' ? await undoneOf(ports, input) : [];
   return undone.length === 0
     ? { ...input, undone }
     : { ...input, undone, marker: 'incomplete', why: undoneWords(undone), done: input.done - 1 };
 }
 
-async function marked(input: Wanted): Promise<PlanTexts | null> {
-  const { workspace, planPath, phase, done, total } = input;
-  const read = await readFiles(workspace, planPath);
+async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promise<PlanTexts | null> {
+  const { planPath, phase, done, total } = input;
+  const root = await workspace.root(input.workspace);
+  const read = await readFiles(root, planPath);
   const status = `${done}/${total} phases complete`;
   const changed = markTree(
     read.tree,
@@ -97,7 +97,7 @@ async function marked(input: Wanted): Promise<PlanTexts | null> {
       ...(input.undone.length === 0 ? {} : { open: new Set(input.undone.map(({ text }) => text)) }),
       progress: [
         ...(input.marker === 'completed' ? [['Last Completed', `Phase ${phase.number} - ${phase.name}`] as const] : []),
-        ['Date', new Date().toISOString().slice(0, 10)],
+        ['Date', isoTime(clock).slice(0, 10)],
         ...(input.commit === null ? [] : [['Commit', input.commit.slice(0, 12)] as const]),
         ['Status', `${done === total ? 'Completed' : 'In Progress'} (${status})`],
         ['To Resume', done === total ? null : `\`emend plan run ${planPath}\``],
@@ -106,10 +106,10 @@ async function marked(input: Wanted): Promise<PlanTexts | null> {
     read.thresholds.values,
   );
   if (changed === null) return null;
-  const before = new Map([...read.tree.files].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
-  const after = new Map([...changed.files].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
+  const before = new Map([...read.tree.files].map(([path, text]) => [inWorkspace(read, root, path), text]));
+  const after = new Map([...changed.files].map(([path, text]) => [inWorkspace(read, root, path), text]));
   const summary = summaryFile(planPath);
-  const summaryNow = await readTextFile(workspace, summary);
+  const summaryNow = await readTextFile(root, summary);
   if (summaryNow !== null) before.set(summary, summaryNow);
   const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: wordsOf(input) };

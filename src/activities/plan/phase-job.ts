@@ -11,11 +11,13 @@ import { checkFilePath } from '../../documents/source/schemas.js';
 import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
 import { UNDONE_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
-import { isRefusal, ProblemError, checkVersion } from '../../shared/problems.js';
+import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/ids.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
-import { approvalKey } from '../step/verify.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
+import { isoTime } from '../../system/clock.js';
+import { remember } from '../step/verify.js';
 
 // After a failed attempt a phase is asked for in another way: by the model that `emend.yaml` names for that (`plan: { fallbackModel }`), else
 // in another format. A file that is too long for a whole answer is never asked for as one. Null: there is no other way.
@@ -24,7 +26,8 @@ export type Fallback =
   { readonly key: 'model'; readonly value: string } | { readonly key: 'format'; readonly value: Format };
 
 export async function fallbackOf(
-  { workspace, overrides, phase, score }: Pick<PhaseJobInput, 'workspace' | 'overrides' | 'phase' | 'score'>,
+  workspace: string,
+  { overrides, phase, score }: Pick<PhaseJobInput, 'overrides' | 'phase' | 'score'>,
   files: PhaseToEstimate['files'],
 ): Promise<Fallback | null> {
   const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
@@ -49,57 +52,48 @@ export async function fallbackOf(
 }
 
 export const makePhaseJob =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: PhaseJobInput, { owner }: ActivityScope): Promise<PhaseJobResult> => {
-    await remember(dependencies, input);
+    await remember(ports, input, input.rememberTest);
     const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
-    const made = (await dependencies.records.get(key)) ?? (await make(dependencies, input));
-    const { value } = await dependencies.records.putIfAbsent(key, made);
-    checkVersion(value, `The record ${key}`);
-    const result = value as PhaseJobResult;
-    if (result.outcome === 'ready') await noteStart(dependencies, input, result.title, result.path, owner.namespace);
+    const result = await recordOnce(ports.records, key, () => make(ports, input));
+    if (result.outcome === 'ready') await noteStart(ports, input, result.title, result.path, owner.namespace);
     return result;
   };
 
-/** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
-async function remember({ records }: ActivityDependencies, input: PhaseJobInput): Promise<void> {
-  if (input.rememberTest === null) return;
-  const key = await approvalKey(input.workspace, input.rememberTest);
-  if (key !== null) await records.putIfAbsent(key, { v: 1, command: input.rememberTest, stepKey: input.stepKey });
-}
-
 /** As the client does for a run that it starts: the child is found, listed and told of by its archive. */
 async function noteStart(
-  { archive }: ActivityDependencies,
+  { archive, clock }: ActivityPorts,
   input: PhaseJobInput,
   title: string,
   jobPath: string,
   namespace: string,
 ): Promise<void> {
   const data = { v: 1, workflowId: input.child, runId: '', namespace, address: '', queues: input.queues };
-  const at = new Date().toISOString();
+  const at = isoTime(clock);
   const started = { ...data, workspace: input.workspace, jobPath, title };
   const child = phaseKey(input.stepKey, input.phase.id, input.run);
   await archive.append(child, [{ v: 1, id: 'started', at, kind: 'started', data: started }]);
 }
 
-async function make(dependencies: ActivityDependencies, input: PhaseJobInput): Promise<PhaseJobResult> {
-  const { blobs } = dependencies;
+async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJobResult> {
+  const { blobs } = ports;
   const { phase, planPath } = input;
   const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
   const asked = texts.phases[phase.id];
   if (asked === undefined) throw new Error(`the reading has no phase ${phase.id}`);
   // Of a plan that a person broke meanwhile nothing is left out; one that cannot be read at this moment is read by the next attempt.
-  const plan = await readFiles(input.workspace, planPath).catch((error: unknown) => {
+  const root = await ports.workspace.root(input.workspace);
+  const plan = await readFiles(root, planPath).catch((error: unknown) => {
     if (error instanceof ProblemError && isRefusal(error.problem)) return null;
     throw error;
   });
-  const own = new Set(plan === null ? [] : pathsOfPlan(plan, input.workspace));
-  const files = await filesOf(input.workspace, asked.files, asked.text, own);
+  const own = new Set(plan === null ? [] : pathsOfPlan(plan, root));
+  const files = await filesOf(root, asked.files, asked.text, own);
   const title = `Phase ${phase.number}: ${phase.name}`;
   const report = input.report === null ? null : await getText(blobs, input.report);
-  const fallback = input.failure === null ? null : await fallbackOf(input, files);
-  const failure = input.failure === null ? null : await failureText(dependencies, input.failure);
+  const fallback = input.failure === null ? null : await fallbackOf(root, input, files);
+  const failure = input.failure === null ? null : await failureText(ports, input.failure);
   const front = [
     '---',
     ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
@@ -152,7 +146,7 @@ const commitMessage = (title: string, { planPath, phase, total, commands }: Phas
   ].join('\n');
 
 async function failureText(
-  { blobs }: ActivityDependencies,
+  { blobs }: ActivityPorts,
   { summary, output }: NonNullable<PhaseJobInput['failure']>,
 ): Promise<string> {
   const said = output === null ? '' : await getText(blobs, output).catch(() => '');

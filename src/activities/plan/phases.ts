@@ -12,53 +12,50 @@ import type {
   RemoveWorktreeResult,
 } from '../../shared/plan-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
-import { repositoryOf, createWorktreeKeeper, type WorktreeKeeper } from '../../workspace/git/index.js';
-import { mergeInto } from '../../workspace/landing/merge.js';
 import { projectConfig } from '../step/snapshot.js';
 
 const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
 
-const keeperOf = ({ home, engine }: ActivityDependencies): WorktreeKeeper =>
-  createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) });
-
 /** Made from HEAD as it is then; a retry finds the one that was begun. */
 export const prepareWorktree =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: PrepareWorktreeInput, { signal, stillOurs }: ActivityScope): Promise<PrepareWorktreeResult> => {
     const { stepKey, workspace, name, base: before, timeout_s, maxOutput_bytes } = input;
-    const keeper = keeperOf(dependencies);
+    const { worktrees } = ports.repository;
     const base =
-      before ?? (await repositoryOf(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
+      before ??
+      (await ports.repository.head(workspace))?.head ??
+      fail('not_a_repository', `${workspace} has no commit.`);
     const again = before !== undefined;
-    const made = await keeper.make({ plan: stepKey, name, workspace, base, again }, { signal, stillOurs });
+    const made = await worktrees.make({ plan: stepKey, name, workspace, base, again }, { signal, stillOurs });
     // An attempt that stood still says nothing of the worktree.
     if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
     if (!made.ok) return { v: 1, outcome: 'failed', why: made.problem.message };
-    const command = (await projectConfig(workspace)).worktree?.setup;
+    const command = (await projectConfig(ports, workspace)).worktree?.setup;
     const ready = { v: 1, outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
     if (command === undefined) return ready;
     stillOurs();
     const how = {
       command,
       timeout_s,
-      turn_ms: dependencies.timings.commandTurn_ms,
+      turn_ms: ports.timings.commandTurn_ms,
       maxOutput_bytes,
-      env: { ...dependencies.env },
+      commands: ports.commands,
       signal,
     };
-    const set = await keeper.setUp(made.value, how);
+    const set = await worktrees.setUp(made.value, how);
     if (set.outcome === 'ready') return ready;
     return { v: 1, outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
   };
 
 export const removeWorktree =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
-    const removed = await keeperOf(dependencies).remove(stepKey, name);
+    const removed = await ports.repository.worktrees.remove(stepKey, name);
     const { dropped = null, kept = null } = removed ?? {};
     return { v: 1, dropped, ...(kept === null ? {} : { kept }) };
   };
@@ -66,16 +63,15 @@ export const removeWorktree =
 const DIGIT = 10;
 
 export const mergePhase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: MergePhaseInput, { stillOurs }: ActivityScope): Promise<MergePhaseResult> => {
-    const { engine, blobs } = dependencies;
     const { workspace, phase, commit, planPath, workflowId, namespace } = input;
-    const { sign } = await projectConfig(workspace);
+    const { sign } = await projectConfig(ports, workspace);
     for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
       const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
       const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
       const request = { stepKey, workspace, theirs: commit, message, holder: { workflowId, namespace }, sign };
-      const merged = await mergeInto({ engine, blobs }, request, stillOurs);
+      const merged = await ports.repository.merge(request, stillOurs);
       switch (merged.outcome) {
         case 'merged':
           return { v: 1, outcome: 'merged', commit: merged.commit };
@@ -101,7 +97,7 @@ export const mergePhase =
 // Step 6: the checkpoint, a file in the archive that is written once under its number.
 
 export const saveCheckpoint =
-  ({ archive }: ActivityDependencies) =>
+  ({ archive }: ActivityPorts) =>
   async ({ stepKey, number, checkpoint }: CheckpointInput): Promise<CheckpointResult> => {
     const { path } = await archive.keep(
       stepKey,
@@ -114,7 +110,7 @@ export const saveCheckpoint =
 // Waits for a phase's run that was started by an earlier run of the plan's workflow.
 
 export const awaitPhase =
-  ({ endOf, timings }: ActivityDependencies) =>
+  ({ endOf, timings }: ActivityPorts) =>
   async ({ child }: AwaitPhaseInput, { signal }: ActivityScope): Promise<AwaitPhaseResult> =>
     // Well within the activity's own time; it is asked again while the run is open.
     endOf(child, timings.hostActivityTimeout_ms / 2, signal);

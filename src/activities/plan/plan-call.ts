@@ -22,7 +22,7 @@ import type { ModelDown } from '../../shared/outage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, downOf } from '../frame/model-call.js';
 import { getJson, putText } from '../step/snapshot.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
@@ -73,11 +73,11 @@ const checkedBy =
   };
 
 export async function advise<T>(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   wanted: Advice<T>,
   scope: Pick<ActivityScope, 'signal'>,
 ): Promise<Advised<T>> {
-  const { blobs } = dependencies;
+  const { blobs } = ports;
   const { config, limits } = await getJson<PlanSettings>(blobs, wanted.settings, 'settings of the plan');
   const routed = route({ ...config, limits }, { category: null, complexity: wanted.complexity, jobModel: null });
   const outputBudget_tokens = Math.min(routed.outputBudget_tokens, MODEL_BOUNDS.adviceOutput_tokens);
@@ -88,7 +88,7 @@ export async function advise<T>(
   for (let asked = 0; asked < MODEL_BOUNDS.adviceCalls; asked += 1) {
     const last: typeof refusal = refusal;
     const call = await callModel(
-      dependencies,
+      ports,
       context,
       {
         ...{
@@ -120,7 +120,7 @@ export async function advise<T>(
 
 /** Failed verifications with their outputs, as prompts show them. */
 export async function failuresShown(
-  { blobs }: ActivityDependencies,
+  { blobs }: ActivityPorts,
   failures: readonly AdviceFailure[],
 ): Promise<readonly FailureShown[]> {
   const shown: FailureShown[] = [];
@@ -135,9 +135,9 @@ export async function failuresShown(
 // A second score of a phase, from its text alone. Without one in time, or with one that cannot be used, the first score stands.
 
 export const scorePhase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: ScorePhaseInput, scope: ActivityScope): Promise<ScorePhaseResult> => {
-    const { blobs, timings } = dependencies;
+    const { blobs, timings } = ports;
     const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
     const phase = { ...input.phase, text: texts.phases[input.phase.id]?.text ?? '' };
     const late = AbortSignal.timeout(timings.secondScore_ms);
@@ -147,7 +147,7 @@ export const scorePhase =
     };
     try {
       const advised = await advise(
-        dependencies,
+        ports,
         {
           ...{ stepKey: input.stepKey, settings: input.settings, role: 'score', phase: phase.id, draw: input.draw },
           ...{ about: `${phase.name}\n\n${phase.text}`, notes: '', complexity: 'low' },
@@ -185,14 +185,14 @@ const schema = z.object({
 type Report = z.infer<typeof schema>;
 
 export const debugPhase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: DebugPhaseInput, scope: ActivityScope): Promise<DebugPhaseResult> => {
-    const { blobs, archive } = dependencies;
+    const { blobs, archive } = ports;
     const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
     const phase = { ...input.phase, text: texts.phases[input.phase.id]?.text ?? '' };
-    const failures = await failuresShown(dependencies, input.failures);
+    const failures = await failuresShown(ports, input.failures);
     const advised = await advise<Report>(
-      dependencies,
+      ports,
       {
         ...{ stepKey: input.stepKey, settings: input.settings, role: 'debug', phase: phase.id, draw: input.draw },
         ...{ about: `${phase.name}\n\n${phase.text}`, notes: JSON.stringify(failures), complexity: 'high' },

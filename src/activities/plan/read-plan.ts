@@ -14,12 +14,12 @@ import {
   wantsSecondScore,
 } from '../../documents/plan/index.js';
 import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
-import { fail, isRefusal, ProblemError, ProblemsError, checkVersion } from '../../shared/problems.js';
+import { fail, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
-import { repositoryOf } from '../../workspace/git/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { asRefused, recordOnce } from '../frame/recorded.js';
 import { readTextFile, putJson } from '../step/snapshot.js';
 import { testPlan } from '../step/verify.js';
 import type { PlanSettings } from './plan-call.js';
@@ -31,34 +31,15 @@ import { checkpointOfRun, leftBehind } from './resume.js';
 const LOST_MARKS = 3;
 
 export const readPlan =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: ReadPlanInput): Promise<ReadPlanResult> => {
     const key = `steps/${input.stepKey}/plan-${input.reading}`;
-    const recorded = await dependencies.records.get(key);
-    if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
-    const computed = await compute(dependencies, input).catch((error: unknown): ReadPlanResult => {
-      if (error instanceof ProblemError && isRefusal(error.problem))
-        return { v: 1, outcome: 'refused', problem: asOne(error) };
-      throw error;
-    });
-    if (computed.outcome === 'refused') return computed;
-    return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
+    return recordOnce(ports.records, key, () => compute(ports, input).catch(asRefused));
   };
 
-const asResult = (recorded: unknown, key: string): ReadPlanResult => {
-  checkVersion(recorded, `The record ${key}`);
-  return recorded as ReadPlanResult;
-};
-
-/** All the faults in one: the first one's code, all their sentences. */
-const asOne = (error: ProblemError): ProblemError['problem'] =>
-  error instanceof ProblemsError
-    ? { ...error.problem, message: error.problems.map(({ message }) => message).join('\n') }
-    : error.problem;
-
-async function compute(dependencies: ActivityDependencies, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
+async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;
-  const repository = await repositoryOf(workspace);
+  const repository = await ports.repository.head(workspace);
   if (repository === null)
     return fail(
       'not_a_repository',
@@ -69,17 +50,18 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
       'not_a_repository',
       `${workspace} has no commit yet, and the phases of ${planPath} are committed onto one.`,
     );
-  const plan = await readFiles(workspace, planPath);
+  const root = await ports.workspace.root(workspace);
+  const plan = await readFiles(root, planPath);
   const report = reportOf(plan.tree, plan.thresholds, plan.show);
   const [first, ...others] = report.faults.map(({ file, line, message }) => ({
     code: 'plan_invalid' as const,
     message: `${file}:${line}: ${message}`,
   }));
   if (first !== undefined) throw new ProblemsError([first, ...others]);
-  await refuseUncommitted(plan, input);
-  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+  await refuseUncommitted(plan, root, input);
+  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
-  const checkpoint = await checkpointOfRun(dependencies, input.left?.checkpoint);
+  const checkpoint = await checkpointOfRun(ports, input.left?.checkpoint);
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
@@ -105,15 +87,12 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     };
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
   // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
-  const test = await testPlan(dependencies, workspace, config.value.test ?? 'auto');
+  const test = await testPlan(ports, workspace, config.value.test ?? 'auto');
   const isTested = test.commands.length > 0 || test.found !== null;
   // Said before anything is paid for, so with the first reading.
   const phases =
-    input.reading > 1
-      ? read
-      : await estimated(plan, workspace, { config: config.value, limits, isTested }, read, texts);
-  const left =
-    input.left === undefined ? null : await leftBehind(dependencies, input, checkpoint, { phases, hash, limits });
+    input.reading > 1 ? read : await estimated(plan, root, { config: config.value, limits, isTested }, read, texts);
+  const left = input.left === undefined ? null : await leftBehind(ports, input, checkpoint, { phases, hash, limits });
   return {
     v: 1,
     outcome: 'ready',
@@ -129,8 +108,8 @@ async function compute(dependencies: ActivityDependencies, input: ReadPlanInput)
     limits,
     approval: input.approval ?? config.value.approval,
     test,
-    texts: await putJson(dependencies.blobs, texts),
-    settings: await putJson(dependencies.blobs, {
+    texts: await putJson(ports.blobs, texts),
+    settings: await putJson(ports.blobs, {
       v: 1,
       config: config.value,
       limits,
@@ -161,9 +140,9 @@ async function estimated(
 }
 
 /** The marks are committed: of a file that is in no commit nothing but the marks could not be. */
-async function refuseUncommitted(plan: ReadPlan, { workspace, reading, planPath }: ReadPlanInput): Promise<void> {
+async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPath }: ReadPlanInput): Promise<void> {
   if (reading > 1) return;
-  const dirty = await dirtyPaths(workspace, pathsOfPlan(plan, workspace));
+  const dirty = await dirtyPaths(root, pathsOfPlan(plan, root));
   const strange = dirty.filter(({ state }) => state !== 'changed' && state !== 'staged');
   if (strange.length === 0) return;
   const named = strange.slice(0, 10).map(({ path, state }) => `${path} (${state})`);

@@ -25,7 +25,7 @@ import type {
 } from '../../shared/replan-activities.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { getText, getJson, putJson } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
@@ -54,14 +54,14 @@ export const judgePhase =
 // Asks a model for a replan of a phase and checks its answer. What it proposes is carried out by another activity.
 
 export const proposeReplan =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: ProposeReplanInput, scope: ActivityScope): Promise<ProposeReplanResult> => {
-    const { blobs } = dependencies;
+    const { blobs } = ports;
     const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
     const asked = texts.phases[input.phase.id];
     const phase = { ...input.phase, text: asked?.text ?? '' };
     const tasks = asked?.tasks ?? [];
-    const failures = await failuresShown(dependencies, input.failures);
+    const failures = await failuresShown(ports, input.failures);
     const report = input.report === null ? '' : await getText(blobs, input.report);
     const context: RevisionContext = {
       trigger: input.trigger,
@@ -77,7 +77,7 @@ export const proposeReplan =
     );
     const { outline } = input;
     const advised = await advise<Replan>(
-      dependencies,
+      ports,
       {
         ...{ stepKey: input.stepKey, settings: input.settings, role: 'replan', phase: phase.id, draw: input.draw },
         ...{ about: `${phase.name}\n\n${phase.text}`, complexity: 'high' },
@@ -108,19 +108,19 @@ export const proposeReplan =
 type Measures = Pick<Revision, 'oldStructure' | 'newStructure' | 'complexityBefore' | 'complexityAfter'>;
 
 export const applyReplan =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: ApplyReplanInput, scope: ActivityScope): Promise<ApplyReplanResult> => {
     const { workspace, workflowId, namespace, phase, planPath } = input;
     const action = input.action as ReplanAction;
     try {
       const written = await writePlan(
-        dependencies,
+        ports,
         {
           ...{ workspace, workflowId, namespace, name: 'replan' },
           stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
           message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
         },
-        () => changed(dependencies, input),
+        () => changed(ports, input),
         scope,
       );
       if (written.outcome !== 'written') return { v: 1, ...written };
@@ -133,9 +133,10 @@ export const applyReplan =
   };
 
 /** Throws ProblemError `plan_invalid` where the documents do not take it. */
-async function changed(dependencies: ActivityDependencies, input: ApplyReplanInput): Promise<PlanTexts> {
-  const { workspace, planPath, phase, trigger, forced, why } = input;
-  const read = await readFiles(workspace, planPath);
+async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<PlanTexts> {
+  const { planPath, phase, trigger, forced, why } = input;
+  const root = await ports.workspace.root(input.workspace);
+  const read = await readFiles(root, planPath);
   const { tree } = read;
   const values = read.thresholds.values;
   const [broken] = tree.faults;
@@ -144,7 +145,7 @@ async function changed(dependencies: ActivityDependencies, input: ApplyReplanInp
   if (node === null)
     return fail('plan_invalid', `${planPath}: there is no Phase ${phase.number} (${phase.name}) any more`);
   const { number } = node.part.heading;
-  const replan = { ...(await replanOf(dependencies, input)), phase: number };
+  const replan = { ...(await replanOf(ports, input)), phase: number };
   const change = applyToTree(tree, replan, values);
   if (!change.ok) {
     const [fault] = change.faults;
@@ -170,11 +171,11 @@ async function changed(dependencies: ActivityDependencies, input: ApplyReplanInp
   if (fault !== undefined || after.phases.length !== treeOf(change).phases.length)
     return fail('plan_invalid', `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`);
   const inside = (texts: ReadonlyMap<string, string>): Map<string, string> =>
-    new Map([...texts].map(([path, text]) => [inWorkspace(read, workspace, path), text]));
+    new Map([...texts].map(([path, text]) => [inWorkspace(read, root, path), text]));
   return { before: inside(tree.files), after: inside(files), data };
 }
 
-async function replanOf({ blobs }: ActivityDependencies, input: ApplyReplanInput): Promise<Replan> {
+async function replanOf({ blobs }: ActivityPorts, input: ApplyReplanInput): Promise<Replan> {
   const { replan, action, why, phase } = input;
   const value: unknown =
     replan === null ? { action, phase: phase.number, why } : JSON.parse(await getText(blobs, replan));

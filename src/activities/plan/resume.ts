@@ -7,14 +7,14 @@ import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { planOf } from '../../shared/ids.js';
 import { usageOfEnded } from '../../model/journal/calls.js';
 import { isKnown } from '../../shared/problems.js';
-import { holdsCommit, planCommits, type PlanCommit } from '../../workspace/landing/revert-commits.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { PlanCommit } from '../../workspace/repository.js';
+import type { ActivityPorts } from '../frame/ports.js';
 
 const PLAN_READINGS = 10_000; // bound: readings of one run that are looked for its last,
 
 /** Of a later Emend's checkpoint nothing can be said: then there is none. */
 export const checkpointOfRun = async (
-  { archive }: Pick<ActivityDependencies, 'archive'>,
+  { archive }: Pick<ActivityPorts, 'archive'>,
   run: string | null | undefined,
 ): Promise<PlanCheckpoint | null> => {
   const last = run == null ? null : await archive.lastKept(run, 'checkpoint-');
@@ -22,25 +22,25 @@ export const checkpointOfRun = async (
 };
 
 export const leftBehind = async (
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { workspace, planPath }: Pick<ReadPlanInput, 'workspace' | 'planPath'>,
   checkpoint: PlanCheckpoint | null,
   { phases, hash, limits }: Pick<ReadyPlan, 'phases' | 'hash' | 'limits'>,
 ): Promise<LeftPlan | null> => {
   if (phases.every(({ marker }) => marker === 'completed' || marker === 'skipped')) return null;
-  const commits = await planCommits(workspace, planPath);
+  const commits = await ports.repository.planCommits(workspace, planPath);
   const last = checkpoint?.last_commit ?? null;
   return leftOf({
-    ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: Date.now() },
-    spent: checkpoint === null ? null : await spentBy(dependencies, checkpoint),
-    holdsLast: last === null || (await holdsCommit(workspace, last)),
-    landed: await landedOf(dependencies, commits, phases),
+    ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: ports.clock.now() },
+    spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
+    holdsLast: last === null || (await ports.repository.holds(workspace, last)),
+    landed: await landedOf(ports, commits, phases),
   });
 };
 
 /** By the journal, which knows calls that ended after the checkpoint, or with a phase that was cut off. Null: an earlier Emend's. */
 async function spentBy(
-  { archive, journal }: ActivityDependencies,
+  { archive, journal }: ActivityPorts,
   { step_key, spent }: PlanCheckpoint,
 ): Promise<PlanSpent | null> {
   if (spent === undefined) return null;
@@ -56,7 +56,7 @@ async function spentBy(
 
 /** For each phase without a marker the newest commit that carried it out. */
 async function landedOf(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   commits: readonly PlanCommit[],
   phases: readonly PhaseReading[],
 ): Promise<readonly Landed[]> {
@@ -65,7 +65,7 @@ async function landedOf(
   for (const each of commits) {
     // A change that a person kept though its tests fail is not done; one that was taken back is not there.
     if (each.kind !== 'phase' || each.reverted || each.subject.startsWith('[INCOMPLETE]')) continue;
-    if (!readings.has(each.plan)) readings.set(each.plan, await lastReading(dependencies, each.plan));
+    if (!readings.has(each.plan)) readings.set(each.plan, await lastReading(ports, each.plan));
     const before = readings.get(each.plan)?.phases.find(({ id }) => id === each.phase);
     const name = before?.name ?? each.subject.replace(/^Phase \d+: /, '');
     const unmarked = phases.filter(({ id, marker }) => marker === null && !landed.has(id));
@@ -89,7 +89,7 @@ async function landedOf(
 }
 
 /** How the run read the plan last: what the phase asked for when it was carried out. Null: its records are gone. */
-async function lastReading({ records }: ActivityDependencies, plan: string): Promise<ReadyPlan | null> {
+async function lastReading({ records }: ActivityPorts, plan: string): Promise<ReadyPlan | null> {
   let last: ReadyPlan | null = null;
   for (let reading = 1; reading <= PLAN_READINGS; reading++) {
     const kept = await records.get(`steps/${plan}/plan-${reading}`);

@@ -5,15 +5,15 @@
 import { rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { ProblemError, checkVersion } from '../../shared/problems.js';
+import { ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
-import { recordName } from '../../workspace/apply/index.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
-import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import { orNull } from '../../system/durable.js';
 import type { ApplyRequest, LeaseHolder } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
 import { projectConfig, getJson, putJson } from '../step/snapshot.js';
 import { applyOrTakeOver } from '../step/apply.js';
 
@@ -52,26 +52,24 @@ export type PlanWritten =
 
 /** `change` works from the files as they are now; what it throws is thrown on. */
 export async function writePlan(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   wanted: PlanWrite,
   change: () => Promise<PlanTexts | null>,
   scope: ActivityScope,
 ): Promise<PlanWritten> {
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
     const key = `steps/${wanted.stepKey}/${wanted.name}-${number}`;
-    const planned = (await dependencies.records.get(key)) ?? (await recordOf(dependencies, wanted, await change()));
-    const { value } = await dependencies.records.putIfAbsent(key, planned);
-    checkVersion(value, `The record ${key}`);
-    const { proposal, data } = value as WriteRecord;
+    const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());
+    const { proposal, data } = await recordOnce(ports.records, key, plan);
     if (proposal === null) return { outcome: 'written', commit: null, files: [], data };
-    const done = await write(dependencies, wanted, proposal, number, scope);
+    const done = await write(ports, wanted, proposal, number, scope);
     if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;
   }
   return { outcome: 'conflict', why: `the plan was saved by somebody each of ${STORE_BOUNDS.markTries} times` };
 }
 
 async function recordOf(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { stepKey, workspace }: PlanWrite,
   texts: PlanTexts | null,
 ): Promise<WriteRecord> {
@@ -81,14 +79,15 @@ async function recordOf(
     (path) => before.get(path) !== after.get(path),
   );
   if (paths.length === 0) return { v: 1, proposal: null, data };
+  const root = await ports.workspace.root(workspace);
   const files: ProposalFile[] = [];
   for (const path of paths.sort()) {
-    const mode = ((await orNull(stat(join(workspace, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
+    const mode = ((await orNull(stat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
     const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
-      text === undefined ? null : { ref: await dependencies.blobs.put(new TextEncoder().encode(text)), mode };
+      text === undefined ? null : { ref: await ports.blobs.put(new TextEncoder().encode(text)), mode };
     files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
   }
-  const proposal = await putJson(dependencies.blobs, { v: 1, stepKey, files, moves: [] } satisfies Proposal);
+  const proposal = await putJson(ports.blobs, { v: 1, stepKey, files, moves: [] } satisfies Proposal);
   return { v: 1, proposal, data };
 }
 
@@ -96,20 +95,19 @@ type Written =
   Exclude<PlanWritten, { outcome: 'written' }> | Omit<Extract<PlanWritten, { outcome: 'written' }>, 'data'>;
 
 async function write(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   wanted: PlanWrite,
   ref: BlobRef,
   decision: number,
   scope: ActivityScope,
 ): Promise<Written | 'base_changed'> {
-  const { engine } = dependencies;
   const { stepKey, workspace, workflowId, namespace } = wanted;
-  const proposal = await getJson<Proposal>(dependencies.blobs, ref, 'proposal');
+  const proposal = await getJson<Proposal>(ports.blobs, ref, 'proposal');
   const files = proposal.files.map(({ path }) => path);
   const proposalId = proposalIdOf(proposal);
   const holder = { workflowId, namespace };
   const request: ApplyRequest = { ...{ stepKey, workspace, proposalId, proposal, decision, files, holder } };
-  const { outcome } = await applyOrTakeOver(dependencies, request, scope.stillOurs);
+  const { outcome } = await applyOrTakeOver(ports, request, scope.stillOurs);
   scope.stillOurs();
   switch (outcome.outcome) {
     case 'busy':
@@ -120,30 +118,29 @@ async function write(
       throw new ProblemError(outcome.problem);
     case 'conflict': {
       // Saved by somebody in the moment of writing: theirs stands, the rest goes back, and it is worked out anew.
-      await engine.rollback(request, scope.stillOurs);
-      await engine.releaseLease(workspace, stepKey, outcome.lease.number);
+      await ports.workspace.rollback(request, scope.stillOurs);
+      await ports.workspace.releaseLease(workspace, stepKey, outcome.lease.number);
       return 'base_changed';
     }
     case 'applied': {
-      const landed = await land(dependencies, wanted, request, outcome.lease, scope);
-      if (landed.outcome === 'written') await dropFolders(workspace, proposal);
+      const landed = await land(ports, wanted, request, outcome.lease, scope);
+      if (landed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);
       return landed;
     }
   }
 }
 
 async function land(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { workspace, message }: PlanWrite,
   request: ApplyRequest,
   lease: LeaseHolder,
   scope: ActivityScope,
 ): Promise<Written> {
-  const { engine } = dependencies;
   const { stepKey, proposal } = request;
-  const { hooks, sign } = await projectConfig(workspace);
-  const release = (): Promise<void> => engine.releaseLease(workspace, stepKey, lease.number);
-  const committed = await dependencies.commit(
+  const { hooks, sign } = await projectConfig(ports, workspace);
+  const release = (): Promise<void> => ports.workspace.releaseLease(workspace, stepKey, lease.number);
+  const committed = await ports.repository.commit(
     {
       ...{ stepKey, workspace, files: proposal.files, moves: [], lease, date: lease.takenAt },
       message,
@@ -152,7 +149,7 @@ async function land(
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {
         scope.stillOurs();
-        return (await engine.readLease(workspace))?.number === lease.number;
+        return (await ports.workspace.readLease(workspace))?.number === lease.number;
       },
     },
     scope.signal,
@@ -165,14 +162,14 @@ async function land(
   }
   if (committed.outcome === 'failed' && ['aborted', 'busy'].includes(committed.problem.code))
     throw new ProblemError(committed.problem);
-  await engine.rollback(request, scope.stillOurs);
+  await ports.workspace.rollback(request, scope.stillOurs);
   await release();
   return { outcome: 'conflict', why: committed.outcome === 'failed' ? committed.problem.message : committed.why };
 }
 
 /** Folders of the plan that hold nothing any more, after a phase came back into it. */
-async function dropFolders(workspace: string, { files }: Proposal): Promise<void> {
+async function dropFolders(root: string, { files }: Proposal): Promise<void> {
   const gone = files.filter(({ result }) => result === null).map(({ path }) => dirname(path));
   for (const folder of [...new Set(gone)].sort((a, b) => b.length - a.length))
-    await rmdir(join(workspace, folder)).catch(() => undefined);
+    await rmdir(join(root, folder)).catch(() => undefined);
 }

@@ -12,7 +12,7 @@ import type { Edited } from '../../edits/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
 import { NO_USAGE } from '../../shared/usage.js';
 import { looksSecret, NEW_FILE_MODE } from '../../workspace/files/index.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 
 export type FileChange = Pick<ProposalFile, 'path' | 'base' | 'result'>;
 export interface Accepted {
@@ -76,17 +76,17 @@ export const removal = ({ path, base }: SnapshotTarget): FileChange => ({ path, 
 
 /** Files that go by the job's own word: no call is made, nothing is paid. */
 export const goes = async (
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   input: ProposeInput,
   gone: readonly SnapshotTarget[],
 ): Promise<ProposeResult> => {
-  const accepted = await keep(dependencies, input, [], gone, { result: null, undone: null });
+  const accepted = await keep(ports, input, [], gone, { result: null, undone: null });
   return { v: 1, usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
 };
 
 /** The result as blobs, and the chain's new head. `undone` null: nobody was asked. */
 export async function keep(
-  { blobs }: ActivityDependencies,
+  { blobs }: ActivityPorts,
   input: ProposeInput,
   targets: readonly SnapshotTarget[],
   gone: readonly SnapshotTarget[],

@@ -11,7 +11,7 @@ import { shownKey, type BlobRef } from '../../shared/ids.js';
 import type { ApplyRequest, LeaseHolder, ApplyOutcome, StillOurs } from '../../workspace/ports.js';
 import { type Proposal, proposalIdOf } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { getJson } from './snapshot.js';
 
 // bound: Leases of ended runs taken over by one application; each further one means that another ended run was quicker.
@@ -26,22 +26,21 @@ interface Applied {
 }
 
 export const applyOrTakeOver = async (
-  dependencies: Pick<ActivityDependencies, 'engine' | 'standingOf' | 'logger'>,
+  ports: Pick<ActivityPorts, 'workspace' | 'standingOf' | 'logger'>,
   request: ApplyRequest,
   stillOurs: StillOurs,
 ): Promise<Applied> => {
-  const { engine, logger } = dependencies;
   for (let takeOvers = 0; ; takeOvers++) {
-    const outcome = await engine.apply(request, stillOurs);
+    const outcome = await ports.workspace.apply(request, stillOurs);
     if (outcome.outcome !== 'busy') return { outcome, advice: null };
-    const found = await holderOf(dependencies, request.workspace, outcome.holder);
+    const found = await holderOf(ports, request.workspace, outcome.holder);
     if (!found.free || takeOvers === TAKE_OVERS) return { outcome, advice: found.free ? null : found.advice };
-    logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lease');
+    ports.logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lease');
   }
 };
 
 const holderOf = async (
-  { engine, standingOf }: Pick<ActivityDependencies, 'engine' | 'standingOf'>,
+  ports: Pick<ActivityPorts, 'workspace' | 'standingOf'>,
   workspace: string,
   holder: LeaseHolder,
 ): Promise<
@@ -49,7 +48,7 @@ const holderOf = async (
 > => {
   const run = shownKey(holder.stepKey);
   const recover = `\`emend recover --undo ${run}\` puts the files back, \`emend recover --keep ${run}\` keeps them`;
-  const standing = await standingOf(holder);
+  const standing = await ports.standingOf(holder);
   if (standing.state === 'open') return { free: false, advice: null };
   if (standing.state === 'unknown')
     return {
@@ -64,7 +63,7 @@ const holderOf = async (
       free: false,
       advice: `run ${run} has ended (${standing.how}) and holds the workspace from another EMEND_HOME: \`emend recover\` with that one knows what it applied`,
     };
-  const end = await engine.endLease(workspace, holder, standing.finished);
+  const end = await ports.workspace.endLease(workspace, holder, standing.finished);
   switch (end.outcome) {
     case 'ended':
       return { free: true, because: `${standing.how}, ${end.because}` };
@@ -101,7 +100,7 @@ interface Applying {
 }
 
 /** The engine's request for (part of) a sealed proposal; the same for apply and rollback. */
-async function requestOf({ blobs }: ActivityDependencies, input: Applying): Promise<ApplyRequest> {
+async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<ApplyRequest> {
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
   return {
     stepKey: input.stepKey,
@@ -117,15 +116,14 @@ async function requestOf({ blobs }: ActivityDependencies, input: Applying): Prom
 const held = ({ number, head, headRef, takenAt }: LeaseHolder): HeldLease => ({ number, head, headRef, takenAt });
 
 export const apply =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: ApplyInput, { stillOurs }: ActivityScope): Promise<ApplyResult> => {
-    const { engine } = dependencies;
-    const request = await requestOf(dependencies, input);
-    const { outcome, advice } = await applyOrTakeOver(dependencies, request, stillOurs);
+    const request = await requestOf(ports, input);
+    const { outcome, advice } = await applyOrTakeOver(ports, request, stillOurs);
     // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
     stillOurs();
     const release = ({ number }: LeaseHolder): Promise<void> =>
-      engine.releaseLease(input.workspace, input.stepKey, number);
+      ports.workspace.releaseLease(input.workspace, input.stepKey, number);
     switch (outcome.outcome) {
       case 'applied':
         if (input.releaseAfter) await release(outcome.lease);
@@ -158,14 +156,14 @@ export const apply =
 // Puts the files of this step's applications back, newest first; only those that are at our result. Ends the lease.
 
 export const rollback =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: RollbackInput, { stillOurs }: ActivityScope): Promise<RollbackResult> => {
     const files: string[] = [];
     const kept: ConflictFile[] = [];
     let commit: string | null = null;
     for (const application of [...input.applications].reverse()) {
-      const request = await requestOf(dependencies, { ...input, ...application });
-      const outcome = await dependencies.engine.rollback(request, stillOurs);
+      const request = await requestOf(ports, { ...input, ...application });
+      const outcome = await ports.workspace.rollback(request, stillOurs);
       if (outcome.outcome === 'committed') {
         commit = outcome.commit;
         break;
@@ -174,6 +172,6 @@ export const rollback =
       kept.push(...outcome.kept);
     }
     stillOurs();
-    await dependencies.engine.releaseLease(input.workspace, input.stepKey, input.lease);
+    await ports.workspace.releaseLease(input.workspace, input.stepKey, input.lease);
     return { v: 1, files: [...new Set(files)], kept, ...(commit === null ? {} : { commit }) };
   };

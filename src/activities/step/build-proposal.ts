@@ -5,14 +5,13 @@ import type { Finding } from '../../shared/formats.js';
 import { namesBeside } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 import { guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { undoneInAll } from '../../documents/plan/index.js';
 import { fail } from '../../shared/problems.js';
 import type { SealInput, SealResult } from '../../shared/proposal-activities.js';
-import { runCommand } from '../../workspace/commands/index.js';
 import { commandTurn, eachInTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -30,7 +29,7 @@ export interface Judged {
 }
 
 export async function judge(
-  { blobs, edits }: Pick<ActivityDependencies, 'blobs' | 'edits'>,
+  { blobs, edits, workspace }: Pick<ActivityPorts, 'blobs' | 'edits' | 'workspace'>,
   { snapshot, changes, moves }: Judged,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -45,14 +44,14 @@ export async function judge(
   );
   const movedTo = moves.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
-  const beside = await namesBeside(snapshot.workspace, made);
+  const beside = await namesBeside(await workspace.root(snapshot.workspace), made);
   return edits.run('guards', { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
 }
 
 export const seal =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: SealInput, scope: ActivityScope): Promise<SealResult> => {
-    const { blobs } = dependencies;
+    const { blobs } = ports;
     const snapshot = await getSnapshot(blobs, input.snapshot);
     const latest = latestByPath(await acceptedResults(blobs, input.accepted));
     const out = new Set([...input.exclude, ...input.manual]);
@@ -61,18 +60,19 @@ export const seal =
     const pinned = await pinnedChanges(blobs, input.pinned ?? []);
     const formatted = await eachInTurn(
       changes,
-      async (change) => pinned.changes.get(change.path) ?? format(dependencies, snapshot, change, scope),
+      async (change) => pinned.changes.get(change.path) ?? format(ports, snapshot, change, scope),
     );
     const staged = await stagedFiles(blobs, input.staged);
-    const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, snapshot, path, staged)));
+    const root = await ports.workspace.root(snapshot.workspace);
+    const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, root, snapshot, path, staged)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
     const moves = results.flatMap((result) => result.moves);
     // The formatter may have changed the bytes since the answer was judged.
-    const found = await judge(dependencies, { snapshot, changes: formatted, moves }, scope.signal);
+    const found = await judge(ports, { snapshot, changes: formatted, moves }, scope.signal);
     const judged = [...pinned.findings, ...found.map((finding) => ofPersons(finding, pinned.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
-    if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(dependencies, refused) };
+    if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(ports, refused) };
     const sealing: Sealing = {
       stepKey: input.stepKey,
       files: [
@@ -89,7 +89,7 @@ export const seal =
           .map(({ undone = [] }) => undone),
       ),
     };
-    const proposal = await sealProposal(dependencies, sealing, scope.signal);
+    const proposal = await sealProposal(ports, sealing, scope.signal);
     return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
   };
 
@@ -97,7 +97,7 @@ export const seal =
 const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>
   finding.severity === 'refuse' && inPart.has(finding.path) ? { ...finding, severity: 'ask' } : finding;
 
-async function refusals({ blobs }: ActivityDependencies, findings: readonly Finding[]) {
+async function refusals({ blobs }: ActivityPorts, findings: readonly Finding[]) {
   const paths = [...new Set(findings.map((finding) => finding.path))];
   return Promise.all(
     paths.map(async (path) => {
@@ -116,7 +116,7 @@ async function refusals({ blobs }: ActivityDependencies, findings: readonly Find
 
 /** The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own file. */
 async function format(
-  { blobs, env, timings }: ActivityDependencies,
+  { blobs, commands, timings, workspace }: ActivityPorts,
   snapshot: Snapshot,
   change: FileChange,
   scope: ActivityScope,
@@ -131,14 +131,14 @@ async function format(
     const formatting = {
       // The path is an argument of the shell's, never a part of the command's text.
       command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
-      cwd: snapshot.workspace,
-      env: { ...env, FORMAT_FILE: file },
+      cwd: await workspace.root(snapshot.workspace),
+      more: { FORMAT_FILE: file },
       timeout_s: STORE_BOUNDS.format_s,
       maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
       signal: scope.signal,
     };
     const turn = { wait_ms: timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal: scope.signal };
-    const ran = await commandTurn(turn, () => runCommand(formatting));
+    const ran = await commandTurn(turn, () => commands.run(formatting));
     if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${change.path}: ${ran.output.slice(0, 500)}`);
     return { ...change, result: { ...result, ref: await blobs.put(await readGiven(file)) } };
   });

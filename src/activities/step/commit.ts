@@ -1,25 +1,24 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
 import { undoneText } from '../../documents/plan/index.js';
-import { fail, ProblemError, checkVersion, isKnownOrFirst } from '../../shared/problems.js';
+import { fail, ProblemError, isKnownOrFirst } from '../../shared/problems.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
-import { recordName } from '../../workspace/apply/index.js';
-import { repositoryOf } from '../../workspace/git/index.js';
-import { proposalIdOf, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { CommitOutcome, LeaseHolder, StagedFile } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
 import { fileNow } from './manual-files.js';
 import { getJson, getSnapshot, putJson } from './snapshot.js';
 
 export const commit =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
-    const { blobs } = dependencies;
+    const { blobs } = ports;
     const { config } = await getSnapshot(blobs, input.snapshot);
-    const { files, moves, records, undone } = await appliedFiles(dependencies, input);
-    const hold = await holdOf(dependencies, input, scope);
+    const { files, moves, records, undone } = await appliedFiles(ports, input);
+    const hold = await holdOf(ports, input, scope);
     try {
-      const outcome = await dependencies.commit(
+      const outcome = await ports.repository.commit(
         {
           stepKey: input.stepKey,
           workspace: input.workspace,
@@ -33,7 +32,7 @@ export const commit =
           records,
           mayMove: async () => {
             scope.stillOurs();
-            return (await dependencies.engine.readLease(input.workspace))?.number === hold.lease.number;
+            return (await ports.workspace.readLease(input.workspace))?.number === hold.lease.number;
           },
         },
         scope.signal,
@@ -42,7 +41,7 @@ export const commit =
       scope.stillOurs();
       if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
       if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
-      const staged = await keepStaged(dependencies, input.workspace, outcome.staged);
+      const staged = await keepStaged(ports, input.workspace, outcome.staged);
       return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
     } finally {
       await hold.end();
@@ -50,9 +49,10 @@ export const commit =
   };
 
 /** Beside what was staged: the files as they are now, so that the seal can tell a hook that left them alone from one that did not. */
-async function keepStaged({ blobs }: ActivityDependencies, workspace: string, staged: readonly StagedFile[]) {
+async function keepStaged({ blobs, workspace }: ActivityPorts, name: string, staged: readonly StagedFile[]) {
+  const root = await workspace.root(name);
   const files: StagedByHook['files'][number][] = [];
-  for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, workspace, file.path) });
+  for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, root, file.path) });
   return files.length === 0 ? {} : { staged: await putJson(blobs, { v: 1, files } satisfies StagedByHook) };
 }
 
@@ -73,7 +73,7 @@ function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>):
 }
 
 /** First base and last result of every file over all applications of the step. */
-async function appliedFiles({ blobs }: ActivityDependencies, input: CommitInput) {
+async function appliedFiles({ blobs }: ActivityPorts, input: CommitInput) {
   const files = new Map<string, ProposalFile>();
   const moves: Proposal['moves'][number][] = [];
   const records: string[] = [];
@@ -102,26 +102,22 @@ interface Hold {
   readonly end: () => Promise<void>;
 }
 
-async function holdOf(
-  { engine, records }: ActivityDependencies,
-  input: CommitInput,
-  { stillOurs, owner }: ActivityScope,
-): Promise<Hold> {
+async function holdOf(ports: ActivityPorts, input: CommitInput, { stillOurs, owner }: ActivityScope): Promise<Hold> {
   const { workspace, stepKey } = input;
-  const release = (number: number) => (): Promise<void> => engine.releaseLease(workspace, stepKey, number);
+  const release = (number: number) => (): Promise<void> => ports.workspace.releaseLease(workspace, stepKey, number);
   const lease: LeaseHolder = { v: 1, stepKey, ...owner, ...input.lease };
   if (input.ontoCurrent === null) return { lease, release: release(lease.number), end: () => Promise.resolve() };
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
-  const held = await engine.holdLease(workspace, stepKey, owner, stillOurs);
+  const held = await ports.workspace.holdLease(workspace, stepKey, owner, stillOurs);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
-  // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
-  const { head: onto, headRef: branch } =
-    (await repositoryOf(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
-  const now = { v: 1, head: onto, headRef: branch };
+  const onto = async (): Promise<Pick<LeaseHolder, 'v' | 'head' | 'headRef'>> => {
+    // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
+    const now =
+      (await ports.repository.head(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
+    return { v: 1, head: now.head, headRef: now.headRef };
+  };
   const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;
-  const { value } = await records.putIfAbsent(key, now);
-  if (!isKnownOrFirst(value)) checkVersion(value, `The record ${key}`);
-  const { head, headRef } = value;
+  const { head, headRef } = await recordOnce(ports.records, key, onto, isKnownOrFirst);
   const { number } = held.lease;
   const end = held.taken ? release(number) : () => Promise.resolve();
   return { lease: { ...lease, head, headRef, number }, release: release(number), end };

@@ -10,11 +10,11 @@ import { readGiven } from '../../system/given-file.js';
 /** Null: no file that could be edited. The bytes are put into the blob store. */
 export async function fileNow(
   blobs: BlobStore,
-  workspace: string,
+  root: string,
   path: string,
   maxFile_bytes: number | null = null,
 ): Promise<ProposalFile['base']> {
-  const found = await inspectTarget(workspace, path, maxFile_bytes);
+  const found = await inspectTarget(root, path, maxFile_bytes);
   if (!found.ok) return null;
   const bytes = await readGiven(found.value.realPath);
   return { ref: await blobs.put(bytes), mode: found.value.mode };
@@ -26,12 +26,13 @@ export async function fileNow(
  */
 export async function changedByHand(
   blobs: BlobStore,
-  snapshot: Snapshot,
+  root: string,
+  snapshot: Pick<Snapshot, 'targets' | 'limits'>,
   path: string,
   staged: StagedByHook['files'],
 ): Promise<ProposalFile | null> {
   const base = snapshot.targets.find((target) => target.path === path)?.base ?? null;
-  const now = await fileNow(blobs, snapshot.workspace, path, snapshot.limits.maxFile_bytes);
+  const now = await fileNow(blobs, root, path, snapshot.limits.maxFile_bytes);
   const hook = staged.find((file) => file.path === path);
   if (hook !== undefined && same(now, hook.disk) && !same(now, hook))
     return { path, base: now, result: { ref: hook.ref, mode: hook.mode }, by: 'model' };

@@ -3,22 +3,22 @@ import { inputBudget, modelEntry, route } from '../../documents/job/index.js';
 import { buildPickRequest, readPick } from '../../model/prompts/index.js';
 import type { PickInput, PickResult } from '../../shared/step-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, downOf } from '../frame/model-call.js';
 import { references } from './prompt-inputs.js';
 import { currentSnapshot } from './snapshot.js';
 
 export const pick =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: PickInput, scope: ActivityScope): Promise<PickResult> => {
-    const snapshot = await currentSnapshot(dependencies.blobs, input);
+    const snapshot = await currentSnapshot(ports.blobs, input);
     const { outputBudget_tokens } = route(
       { ...snapshot.config, limits: snapshot.limits },
       { category: snapshot.category, complexity: 'low', jobModel: snapshot.model },
     );
     const files = snapshot.fileList;
     const call = await callModel(
-      dependencies,
+      ports,
       snapshot,
       {
         role: 'pick',
@@ -31,7 +31,7 @@ export const pick =
         notes: null,
         refusal: null,
         build: async () => {
-          const shown = await references(dependencies.blobs, snapshot);
+          const shown = await references(ports.blobs, snapshot);
           const entry = modelEntry(snapshot.config, snapshot.model);
           const budget = inputBudget(snapshot.limits, entry, outputBudget_tokens);
           return buildPickRequest({

@@ -21,12 +21,12 @@ import {
   type ProjectConfig,
 } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
-import { ProblemError, fail, isRefusal, problem, type Problem, checkVersion } from '../../shared/problems.js';
+import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/step-activities.js';
 import { listWorkspaceFiles } from '../../workspace/files/index.js';
-import { repositoryOf } from '../../workspace/git/index.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { asRefused, recordOnce } from '../frame/recorded.js';
 import { estimateEdits, type Estimate } from './estimate.js';
 import {
   readTextFile,
@@ -46,56 +46,35 @@ import { testPlan } from './verify.js';
 const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
 
 export const preflight =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: PreflightInput, { signal }: Pick<ActivityScope, 'signal'>): Promise<PreflightResult> => {
     const key = recordKey(input.stepKey, input.snapshotNumber);
-    const recorded = await dependencies.records.get(key);
-    if (recorded !== null && recorded !== undefined) return asResult(recorded, key);
-    const computed = await compute(dependencies, input, signal).catch((error: unknown): PreflightResult => {
-      if (error instanceof ProblemError && isRefusal(error.problem))
-        return { v: 1, outcome: 'refused', problem: error.problem };
-      throw error;
-    });
-    // Nothing is built on a refusal, and what it names may be mended: a reset of the run looks again.
-    if (computed.outcome === 'refused') return computed;
-    return asResult((await dependencies.records.putIfAbsent(key, computed)).value, key);
+    return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused));
   };
 
-const asResult = (recorded: unknown, key: string): PreflightResult => {
-  checkVersion(recorded, `The record ${key}`);
-  return recorded as PreflightResult;
-};
-
-/** Several problems are told in one: the first one's code, all their sentences. */
-const asOne = (problems: readonly Problem[]): Problem => {
-  const [first] = problems;
-  if (first === undefined) return problem('internal', 'refused without a reason');
-  return { ...first, message: problems.map((each) => each.message).join('\n') };
-};
-
 async function readJob(
-  dependencies: ActivityDependencies,
+  { blobs }: ActivityPorts,
   input: PreflightInput,
+  root: string,
 ): Promise<{ job: Job; config: ProjectConfig }> {
-  const job = parseJob(await getText(dependencies.blobs, input.job), input.jobPath);
-  if (!job.ok) throw new ProblemError(asOne(job.problems));
-  const config = parseConfig(await readTextFile(input.workspace, 'emend.yaml'), 'emend.yaml');
-  if (!config.ok) throw new ProblemError(asOne(config.problems));
+  const job = parseJob(await getText(blobs, input.job), input.jobPath);
+  if (!job.ok) throw refusal(job.problems);
+  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
+  if (!config.ok) throw refusal(config.problems);
   return { job: job.value, config: config.value };
 }
+const refusal = ([first, ...others]: readonly Problem[]): ProblemsError =>
+  new ProblemsError([first ?? problem('internal', 'refused without a reason'), ...others]);
 
-async function compute(
-  dependencies: ActivityDependencies,
-  input: PreflightInput,
-  signal: AbortSignal,
-): Promise<PreflightResult> {
-  const { blobs } = dependencies;
+async function compute(ports: ActivityPorts, input: PreflightInput, signal: AbortSignal): Promise<PreflightResult> {
+  const { blobs } = ports;
   const { workspace } = input;
-  const { job, config } = await readJob(dependencies, input);
+  const root = await ports.workspace.root(workspace);
+  const { job, config } = await readJob(ports, input, root);
   const asked = resolveLimits(config, job, input.overrides);
   const { mode } = jobFormatPolicy(job);
   const commitMessage = messageOf(job, config);
-  if (commitMessage !== null && (await repositoryOf(workspace)) === null)
+  if (commitMessage !== null && (await ports.repository.head(workspace)) === null)
     fail('not_a_repository', `${input.jobPath}: commit is asked for, but ${workspace} is not in a git repository`);
 
   const base = {
@@ -111,7 +90,7 @@ async function compute(
     finalNewline: job.finalNewline,
   };
   const chosen = await chooseTargets({
-    workspace,
+    workspace: root,
     job,
     jobPath: input.jobPath,
     picked: input.picked,
@@ -133,16 +112,16 @@ async function compute(
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
   let listed: Promise<readonly string[]> | null = null;
-  const siblings = () => (listed ??= listWorkspaceFiles(workspace).then(({ files }) => files));
+  const siblings = () => (listed ??= listWorkspaceFiles(root).then(({ files }) => files));
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshotTarget({
-        ...{ dependencies, workspace, path, config, limits: asked, siblings, signal },
+        ...{ ports, workspace: root, path, config, limits: asked, siblings, signal },
         deletes: chosen.deleted.includes(path),
       }),
     ),
   );
-  const kept = input.only === null ? [] : await earlierTargets(dependencies, input);
+  const kept = input.only === null ? [] : await earlierTargets(ports, input);
   const level = complexity(edited([...sized, ...kept]));
   const routedAs = harderOf(level, job.complexity);
   const routed = route(
@@ -174,16 +153,16 @@ async function compute(
     routedAs,
     limits,
     context: await textRefs({
-      dependencies,
-      workspace,
+      ports,
+      workspace: root,
       paths: job.contextFiles,
       limits,
       jobPath: input.jobPath,
       signal,
     }),
     rules: await textRefs({
-      dependencies,
-      workspace,
+      ports,
+      workspace: root,
       paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
       limits,
       jobPath: null,
@@ -224,7 +203,7 @@ async function compute(
         : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },
     // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
     briefWanted: split.shouldSplit && asking.length > 1 && mode !== 'sequential',
-    test: await testsOf(dependencies, input, job, config),
+    test: await testsOf(ports, input, job, config),
     commitMessage,
     estimate,
     overEstimate: overEstimate(estimate, limits, asking.length),
@@ -242,22 +221,14 @@ const messageOf = (job: Job, config: ProjectConfig): string | null => {
   return typeof wanted === 'string' ? wanted : job.title;
 };
 
-const testsOf = (
-  dependencies: ActivityDependencies,
-  input: PreflightInput,
-  job: Job,
-  config: ProjectConfig,
-): Promise<TestPlan> => testPlan(dependencies, input.workspace, job.test ?? config.test ?? []);
+const testsOf = (ports: ActivityPorts, input: PreflightInput, job: Job, config: ProjectConfig): Promise<TestPlan> =>
+  testPlan(ports, input.workspace, job.test ?? config.test ?? []);
 
 /** Targets of the snapshot before, which keep their base when only some get a new one. */
-async function earlierTargets(
-  dependencies: ActivityDependencies,
-  input: PreflightInput,
-): Promise<readonly SnapshotTarget[]> {
+async function earlierTargets(ports: ActivityPorts, input: PreflightInput): Promise<readonly SnapshotTarget[]> {
   for (let number = input.snapshotNumber - 1; number > 0; number--) {
-    const earlier = (await dependencies.records.get(recordKey(input.stepKey, number))) as
-      PreflightResult | null | undefined;
-    if (earlier?.outcome === 'ready') return (await getSnapshot(dependencies.blobs, earlier.snapshot)).targets;
+    const earlier = (await ports.records.get(recordKey(input.stepKey, number))) as PreflightResult | null | undefined;
+    if (earlier?.outcome === 'ready') return (await getSnapshot(ports.blobs, earlier.snapshot)).targets;
   }
   return [];
 }

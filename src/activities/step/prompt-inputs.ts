@@ -1,7 +1,7 @@
 /** What every prompt of a step shows beside the files: instructions, rules, hints, context. */
 import type { BlobStore } from '../../stores/ports.js';
 import { latestByPath, type Accepted, type FileChange } from './accepted.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import type { FileBytes } from '../frame/edit-work.js';
 import { deleted, getText, type Snapshot, type SnapshotTarget, type TextRef } from './snapshot.js';
 
@@ -49,7 +49,7 @@ export const diffInput = async (blobs: BlobStore, file: FileChange) => ({
 
 /** In the order given, as diffs for the prompt. */
 export const diffsOf = (
-  { blobs, edits }: ActivityDependencies,
+  { blobs, edits }: ActivityPorts,
   changes: readonly FileChange[],
   signal: AbortSignal,
 ): Promise<readonly { readonly path: string; readonly diff: string }[]> =>
@@ -62,7 +62,7 @@ export const diffsOf = (
 
 /** Oldest first; the files of the call itself are left out: they are shown as they are. */
 export const acceptedDiffs = (
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   results: readonly Accepted[],
   except: readonly string[],
   signal: AbortSignal,
@@ -71,5 +71,5 @@ export const acceptedDiffs = (
     .filter(({ change }) => change !== null && !except.includes(change.path))
     .sort((a, b) => a.result.seq - b.result.seq)
     .flatMap(({ change }) => (change === null ? [] : [change]));
-  return diffsOf(dependencies, changes, signal);
+  return diffsOf(ports, changes, signal);
 };

@@ -17,7 +17,7 @@ import { getJson, putJson, putText } from './snapshot.js';
 import type { SaidUndone } from '../../documents/plan/index.js';
 import type { StepKey } from '../../shared/ids.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 
 const LEFT_OUT_CHANGES = 20; // bound: Numbers of changes that were left out, in a finding.
@@ -47,7 +47,7 @@ const isSame = (file: ProposalFile): boolean =>
 
 /** Null: nothing would change. */
 export async function sealProposal(
-  { blobs, edits }: Pick<ActivityDependencies, 'blobs' | 'edits'>,
+  { blobs, edits }: Pick<ActivityPorts, 'blobs' | 'edits'>,
   sealing: Sealing,
   signal: AbortSignal,
 ): Promise<SealedProposal | null> {

@@ -12,7 +12,7 @@ import type { ProposeInput, ProposeResult } from '../../shared/step-activities.j
 import { checkVersion, versionOf } from '../../shared/problems.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { acceptedResults, goes, keep, removal, shownGone } from './accepted.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, keyOf, type CallWanted } from '../frame/model-call.js';
 import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
 import {
@@ -38,13 +38,13 @@ const ACCEPTED_SHOWN_RESULTS = 20;
 type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
 export const propose =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: ProposeInput, scope: ActivityScope): Promise<ProposeResult> => {
-    const { blobs } = dependencies;
+    const { blobs } = ports;
     const snapshot = await currentSnapshot(blobs, input);
     const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
     const targets = await loadTargets(blobs, edited(chosen));
-    if (targets.length === 0) return goes(dependencies, input, deleted(chosen));
+    if (targets.length === 0) return goes(ports, input, deleted(chosen));
     const region = await loadRegion(blobs, input);
     const model = input.model ?? snapshot.model;
     const wanted: Omit<CallWanted, 'build'> = {
@@ -61,15 +61,15 @@ export const propose =
     };
     const seenKey = `seen/${slotKey(keyOf(snapshot, wanted))}`;
     const build = async () => {
-      const built = await buildPrompt(dependencies, { snapshot, input, targets, wanted, region }, scope.signal);
+      const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
       // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
-      await dependencies.records.putIfAbsent(seenKey, { v: 1, seen: Object.fromEntries(built.seen) });
+      await ports.records.putIfAbsent(seenKey, { v: 1, seen: Object.fromEntries(built.seen) });
       return built;
     };
-    const call = await callModel(dependencies, snapshot, { ...wanted, build }, scope);
+    const call = await callModel(ports, snapshot, { ...wanted, build }, scope);
     if (call.outcome !== 'answered') return { v: 1, ...call };
 
-    const seen = seenOf(await dependencies.records.get(seenKey), seenKey);
+    const seen = seenOf(await ports.records.get(seenKey), seenKey);
     const { answer, nonce, usage } = call;
     const fitting = {
       rungs: snapshot.config.rungs,
@@ -83,7 +83,7 @@ export const propose =
     const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
     const files = new Map(targets.map((target) => [target.path, offered(target, seen, region)]));
     const judged = { format: input.format, answer: answer.text, files, options };
-    let outcome = await dependencies.edits.run('answer', judged, scope.signal);
+    let outcome = await ports.edits.run('answer', judged, scope.signal);
     if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
       if (!region.isLast)
         return { v: 1, usage, outcome: 'region_done', ...(await regionAfter(blobs, region, answer.text, nonce)) };
@@ -93,9 +93,9 @@ export const propose =
         files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
         options: { ...fitting, requireMarker: false },
       };
-      outcome = await dependencies.edits.run('answer', all, scope.signal);
+      outcome = await ports.edits.run('answer', all, scope.signal);
     }
-    return toResult(dependencies, { snapshot, input, targets, outcome, wanted, region }, answer, usage, scope.signal);
+    return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, answer, usage, scope.signal);
   };
 
 /** 0.1.0 wrote the ranges by path, without `v`. */
@@ -116,11 +116,11 @@ const offered = (target: LoadedTarget, seen: Seen, region: LoadedRegion | null):
 type Wanted = Omit<Judged, 'outcome'>;
 
 async function buildPrompt(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { snapshot, input, targets, wanted, region }: Wanted,
   signal: AbortSignal,
 ) {
-  const { blobs } = dependencies;
+  const { blobs } = ports;
   const shown = await references(blobs, snapshot);
   const results = await acceptedResults(blobs, input.accepted, ACCEPTED_SHOWN_RESULTS);
   const listed = {
@@ -137,9 +137,9 @@ async function buildPrompt(
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: [
       // What the files held that go, also where their turn has not come yet: what they defined may have to move.
-      ...(await diffsOf(dependencies, shownGone(snapshot).map(removal), signal)),
+      ...(await diffsOf(ports, shownGone(snapshot).map(removal), signal)),
       ...(await acceptedDiffs(
-        dependencies,
+        ports,
         results,
         [...targets, ...deleted(snapshot.targets)].map((target) => target.path),
         signal,
@@ -149,9 +149,9 @@ async function buildPrompt(
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),
     symbols: targets.some((target) => languageOf(target.path) !== null),
     wantedLines: await loadWanted(blobs, input),
-    ...(region === null ? {} : { region: await shownRegion(dependencies, targets, region, signal) }),
+    ...(region === null ? {} : { region: await shownRegion(ports, targets, region, signal) }),
   };
-  const prompt = await dependencies.edits.run('prompt', listed, signal);
+  const prompt = await ports.edits.run('prompt', listed, signal);
   return closeEditPrompt(
     prompt,
     input.format,
@@ -161,7 +161,7 @@ async function buildPrompt(
 
 /** What a call for a region is shown of the rest of its file. */
 async function shownRegion(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   targets: readonly LoadedTarget[],
   region: LoadedRegion,
   signal: AbortSignal,
@@ -175,7 +175,7 @@ async function shownRegion(
     files: new Map([[path, offered(target, {}, null)]]),
     options: { requireMarker: false, base: new Map([[path, target.sha]]) },
   };
-  const outcome = region.operations.length === 0 ? null : await dependencies.edits.run('answer', made, signal);
+  const outcome = region.operations.length === 0 ? null : await ports.edits.run('answer', made, signal);
   const result = outcome?.outcome === 'edited' ? outcome.files.get(path) : undefined;
   const file = { path, base: target.content, result: result instanceof Object ? result.bytes : target.content };
   return {
@@ -183,8 +183,8 @@ async function shownRegion(
     range: region.range,
     index: region.part.index,
     count: region.regions.length,
-    outline: outlineText(await outlineOf(dependencies, target, signal)),
-    diff: result === undefined ? '' : (await dependencies.edits.run('diff', [file], signal)).text,
+    outline: outlineText(await outlineOf(ports, target, signal)),
+    diff: result === undefined ? '' : (await ports.edits.run('diff', [file], signal)).text,
   };
 }
 
@@ -198,18 +198,18 @@ interface Judged {
 }
 
 async function toResult(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { snapshot, input, targets, outcome, wanted, region }: Judged,
   answer: { readonly text: string; readonly stopReason: string | null },
   usage: StepUsage,
   signal: AbortSignal,
 ): Promise<ProposeResult> {
-  const { blobs } = dependencies;
+  const { blobs } = ports;
   switch (outcome.outcome) {
     case 'edited':
     case 'unchanged': {
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
-      const accepted = await keep(dependencies, input, targets, gone, {
+      const accepted = await keep(ports, input, targets, gone, {
         result: outcome.outcome === 'edited' ? outcome : null,
         undone: region === null ? saidUndone(answer.text) : undoneOfRegions(region, answer.text),
       });
@@ -236,7 +236,7 @@ async function toResult(
       const cut =
         only === undefined || !mayCut
           ? null
-          : await regionsNext(dependencies, only, region, wanted.outputBudget_tokens, signal);
+          : await regionsNext(ports, only, region, wanted.outputBudget_tokens, signal);
       const next = cut ?? rung;
       const reason = renderReasons(outcome.reasons);
       return {

@@ -1,47 +1,41 @@
 /** Carries a proposal over to the files as they are now: a clean merge goes back to review as a new proposal. */
 import type { Finding } from '../../shared/formats.js';
-import { isRefusal, ProblemError, checkVersion } from '../../shared/problems.js';
+import { isRefusal, ProblemError } from '../../shared/problems.js';
 import type { RebaseInput, RebaseResult } from '../../shared/proposal-activities.js';
 import { inspectTarget } from '../../workspace/files/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { recordOnce } from '../frame/recorded.js';
 import { judge } from './build-proposal.js';
 import { sealProposal } from './proposal.js';
 import { getJson, getSnapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
 export const rebase =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: RebaseInput, { signal }: ActivityScope): Promise<RebaseResult> => {
     // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
     const digest = sha256(canonicalJson([input.proposal, input.files, input.exclude])).slice(0, 16);
     const key = `steps/${input.stepKey}/rebase-${input.decision}-${digest}`;
-    const recorded = await dependencies.records.get(key);
-    const result =
-      recorded ?? (await dependencies.records.putIfAbsent(key, await merge(dependencies, input, signal))).value;
-    checkVersion(result, `The record ${key}`);
-    return result as RebaseResult;
+    return recordOnce(ports.records, key, () => merge(ports, input, signal));
   };
 
-async function merge(
-  dependencies: ActivityDependencies,
-  input: RebaseInput,
-  signal: AbortSignal,
-): Promise<RebaseResult> {
-  const { blobs } = dependencies;
+async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSignal): Promise<RebaseResult> {
+  const { blobs } = ports;
+  const root = await ports.workspace.root(input.workspace);
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
   const files: ProposalFile[] = [];
   const conflicts: { path: string; why: string }[] = [];
   for (const file of proposal.files.filter(({ path }) => !input.exclude.includes(path))) {
     const wanted = input.files === null || input.files.includes(file.path);
-    const moved = wanted ? await mergeFile(dependencies, input.workspace, file, signal) : file;
+    const moved = wanted ? await mergeFile(ports, root, file, signal) : file;
     if ('why' in moved) conflicts.push(moved);
     else files.push(moved);
   }
   if (conflicts.length > 0) return { v: 1, outcome: 'conflict', conflicts };
-  const guarded = await guard(dependencies, input, { files, moves: proposal.moves }, signal);
+  const guarded = await guard(ports, input, { files, moves: proposal.moves }, signal);
   const refused = guarded.findings.filter(({ severity }) => severity === 'refuse');
   if (refused.length > 0)
     return {
@@ -54,7 +48,7 @@ async function merge(
     };
   const { moves, undone = [] } = proposal;
   const sealing = { stepKey: input.stepKey, files, moves, rungs: [], undone, ...guarded };
-  const sealed = await sealProposal(dependencies, sealing, signal);
+  const sealed = await sealProposal(ports, sealing, signal);
   if (sealed === null) return { v: 1, outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.
   return {
@@ -66,26 +60,26 @@ async function merge(
 
 /** A clean merge of lines may still make what a guard looks for: the same function added on both sides, brackets that no longer match. */
 async function guard(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   { snapshot: ref }: RebaseInput,
   { files, moves }: Pick<Proposal, 'files' | 'moves'>,
   signal: AbortSignal,
 ): Promise<{ readonly findings: readonly Finding[]; readonly protected: readonly string[] }> {
   // A workflow that began before it was passed on; a person looks at every merge.
   if (ref === undefined) return { findings: [], protected: [] };
-  const snapshot = await getSnapshot(dependencies.blobs, ref);
+  const snapshot = await getSnapshot(ports.blobs, ref);
   const changes = files.filter(({ by }) => by === 'model');
-  const findings = await judge(dependencies, { snapshot, changes, moves }, signal);
+  const findings = await judge(ports, { snapshot, changes, moves }, signal);
   return { findings, protected: snapshot.config.protected };
 }
 
 async function mergeFile(
-  { blobs, edits }: ActivityDependencies,
-  workspace: string,
+  { blobs, edits }: ActivityPorts,
+  root: string,
   file: ProposalFile,
   signal: AbortSignal,
 ): Promise<ProposalFile | { path: string; why: string }> {
-  const found = await inspectTarget(workspace, file.path, null);
+  const found = await inspectTarget(root, file.path, null);
   if (!found.ok) {
     if (!isRefusal(found.problem)) throw new ProblemError(found.problem);
     if (file.base === null) return file;

@@ -5,7 +5,7 @@ import { saidUndone, undoneInAll, type SaidUndone } from '../../documents/plan/i
 import { BOUNDS } from '../../shared/limits.js';
 import type { LadderStep, LinesAsked, ProposeInput, RegionPart } from '../../shared/step-activities.js';
 import type { BlobStore } from '../../stores/ports.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { bytesOf, type LoadedTarget } from './prompt-inputs.js';
 import { getJson, putJson } from './snapshot.js';
 
@@ -107,15 +107,12 @@ export async function regionAfter(
   return { region: { plan: part.plan, index, work: await putJson(blobs, work) }, to: regionWords(regions, index) };
 }
 
-export const outlineOf = (
-  { edits }: ActivityDependencies,
-  target: LoadedTarget,
-  signal: AbortSignal,
-): Promise<Outline> => edits.run('outline', bytesOf(target), signal);
+export const outlineOf = ({ edits }: ActivityPorts, target: LoadedTarget, signal: AbortSignal): Promise<Outline> =>
+  edits.run('outline', bytesOf(target), signal);
 
 /** In the place of `exhausted`: the file in regions, or the region in two. Null: it is too short for that. */
 export async function regionsNext(
-  dependencies: ActivityDependencies,
+  ports: ActivityPorts,
   target: LoadedTarget,
   region: LoadedRegion | null,
   outputBudget_tokens: number,
@@ -123,7 +120,7 @@ export async function regionsNext(
 ): Promise<LadderStep | null> {
   const parts = region === null ? REGIONS_FIRST : 2;
   const wanted = { file: bytesOf(target), range: region?.range ?? null, parts };
-  const cut = await dependencies.edits.run('regions', wanted, signal);
+  const cut = await ports.edits.run('regions', wanted, signal);
   if (cut.length < 2) return null;
   const index = region?.part.index ?? 0;
   const regions = region === null ? cut : region.regions.toSpliced(index, 1, ...cut);
@@ -132,7 +129,7 @@ export async function regionsNext(
     kind: 'regions',
     format: 'structured-edit',
     outputBudget_tokens,
-    region: { plan: await putJson(dependencies.blobs, plan), index, work: region?.part.work ?? null },
+    region: { plan: await putJson(ports.blobs, plan), index, work: region?.part.work ?? null },
     to: regionWords(regions, index),
   };
 }

@@ -4,7 +4,7 @@ import { encodingOf, parseConfig, type ProjectConfig, type JobMode } from '../..
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail, checkVersion } from '../../shared/problems.js';
 import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import type { Bucket, Format, GuardSettings } from '../../shared/formats.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
@@ -106,7 +106,7 @@ export const readTextFile = (workspace: string, path: string): Promise<string | 
   readGivenText(join(workspace, path));
 
 export async function snapshotTarget(options: {
-  readonly dependencies: ActivityDependencies;
+  readonly ports: ActivityPorts;
   readonly workspace: string;
   readonly path: string;
   readonly config: ProjectConfig;
@@ -117,7 +117,7 @@ export async function snapshotTarget(options: {
   readonly siblings: () => Promise<readonly string[]>;
   readonly signal: AbortSignal;
 }): Promise<SizedTarget> {
-  const { dependencies, workspace, path, config, limits, deletes, signal } = options;
+  const { ports, workspace, path, config, limits, deletes, signal } = options;
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
@@ -127,10 +127,10 @@ export async function snapshotTarget(options: {
   const target = found.value;
   const bytes = await readGiven(target.realPath);
   const encoding = encodingOf(config, path);
-  const facts = await dependencies.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
+  const facts = await ports.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
   if (facts.binary && !deletes)
     fail('target_binary', `${path} is a binary file (it holds a NUL): it cannot be edited as text`);
-  const ref = await dependencies.blobs.put(bytes);
+  const ref = await ports.blobs.put(bytes);
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
     path: target.target,
@@ -146,14 +146,14 @@ export async function snapshotTarget(options: {
 
 /** Context and rules files. `jobPath` null: a missing file is left out; else it is a fault of the job. */
 export async function textRefs(options: {
-  readonly dependencies: ActivityDependencies;
+  readonly ports: ActivityPorts;
   readonly workspace: string;
   readonly paths: readonly string[];
   readonly limits: Limits;
   readonly jobPath: string | null;
   readonly signal: AbortSignal;
 }): Promise<readonly TextRef[]> {
-  const { dependencies, workspace, paths, limits, jobPath, signal } = options;
+  const { ports, workspace, paths, limits, jobPath, signal } = options;
   const refs: TextRef[] = [];
   for (const path of new Set(paths)) {
     const found = await inspectTarget(workspace, path, null);
@@ -169,9 +169,9 @@ export async function textRefs(options: {
     if (found.value.bytes > most)
       fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
     const bytes = await readGiven(found.value.realPath);
-    const { binary } = await dependencies.edits.run('describe', { path, bytes, encoding: null }, signal);
+    const { binary } = await ports.edits.run('describe', { path, bytes, encoding: null }, signal);
     if (binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
-    refs.push({ path, ref: await dependencies.blobs.put(bytes) });
+    refs.push({ path, ref: await ports.blobs.put(bytes) });
   }
   return refs;
 }
@@ -179,7 +179,8 @@ export async function textRefs(options: {
 // `emend.yaml` for activities that cannot do without it.
 
 /** Throws ProblemError `config_invalid` with all that is wrong in it. */
-export const projectConfig = async (workspace: string): Promise<ProjectConfig> => {
-  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+export const projectConfig = async (ports: ActivityPorts, workspace: string): Promise<ProjectConfig> => {
+  const root = await ports.workspace.root(workspace);
+  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   return config.ok ? config.value : fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
 };

@@ -1,9 +1,9 @@
 /** Runs a person's commands on the applied files. No test found or run is `no_tests`, never `pass`. */
 import type { TestPlan } from '../../shared/step-activities.js';
 import { isKnown } from '../../shared/problems.js';
-import { discoverTestCommand, classifyFailure, runCommand } from '../../workspace/commands/index.js';
+import { discoverTestCommand, classifyFailure } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import type { VerifyInput, VerifyResult } from '../../shared/proposal-activities.js';
 import { commandTurn } from '../../system/turns.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -12,22 +12,22 @@ import { putRefusal } from './refusals.js';
 // Which commands verify a step. A found command is asked for once, and again when what defines it changes.
 
 /** Record under which a person's approval of a found command is remembered: workspace, command and the bytes that define it. */
-export async function approvalKey(workspace: string, command: string): Promise<string | null> {
-  const found = await discoverTestCommand(workspace);
+async function approvalKey(ports: ActivityPorts, workspace: string, command: string): Promise<string | null> {
+  const found = await discoverTestCommand(await ports.workspace.root(workspace));
   if (found?.command !== command) return null;
   return `test-commands/${sha256(canonicalJson({ workspace, ...found }))}`;
 }
 
 export async function testPlan(
-  { records }: ActivityDependencies,
+  ports: ActivityPorts,
   workspace: string,
   wanted: readonly string[] | 'auto',
 ): Promise<TestPlan> {
   if (wanted !== 'auto') return { commands: wanted, found: null };
-  const found = await discoverTestCommand(workspace);
+  const found = await discoverTestCommand(await ports.workspace.root(workspace));
   if (found === null) return { commands: [], found: null };
-  const key = await approvalKey(workspace, found.command);
-  const approved = key === null ? null : await records.get(key);
+  const key = await approvalKey(ports, workspace, found.command);
+  const approved = key === null ? null : await ports.records.get(key);
   // A later version's approval may mean something else: the person is asked again.
   return !isKnown(approved) ? { commands: [], found: found.command } : { commands: [found.command], found: null };
 }
@@ -39,12 +39,12 @@ const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/,
 const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 
 export const verify =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: VerifyInput, scope: ActivityScope): Promise<VerifyResult> => {
-    await remember(dependencies, input);
+    await remember(ports, input, input.remember);
     const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
       scope.stillOurs();
-      if (input.releaseOnPass) await dependencies.engine.releaseLease(input.workspace, input.stepKey, input.lease);
+      if (input.releaseOnPass) await ports.workspace.releaseLease(input.workspace, input.stepKey, input.lease);
       return { v: 1, ...result };
     };
     const nothing = { kind: null, transient: false, signature: null, output: null };
@@ -52,18 +52,18 @@ export const verify =
       return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
 
     const turn = {
-      wait_ms: dependencies.timings.commandTurn_ms,
+      wait_ms: ports.timings.commandTurn_ms,
       work_ms: input.timeout_s * 1000,
       signal: scope.signal,
     };
+    const cwd = await ports.workspace.root(input.workspace);
     return commandTurn(turn, async () => {
       let output = '';
       let seconds = 0;
       for (const command of input.commands) {
-        const ran = await runCommand({
+        const ran = await ports.commands.run({
           command,
-          cwd: input.workspace,
-          env: { ...dependencies.env },
+          cwd,
           // The limit is that of all the commands.
           timeout_s: Math.max(0, input.timeout_s - seconds),
           maxOutput_bytes: input.maxOutput_bytes,
@@ -87,7 +87,7 @@ export const verify =
           signature: failure.signature,
           summary,
           suggestions: failure.suggestions,
-          output: await putRefusal(dependencies.blobs, {
+          output: await putRefusal(ports.blobs, {
             kind: 'tests',
             output,
             summary,
@@ -96,7 +96,7 @@ export const verify =
           seconds,
         };
       }
-      const kept = await dependencies.blobs.put(new TextEncoder().encode(output));
+      const kept = await ports.blobs.put(new TextEncoder().encode(output));
       const idle = RAN_NOTHING.some((pattern) => pattern.test(output));
       const words = input.commands.join(' && ');
       return passed({
@@ -110,8 +110,12 @@ export const verify =
   };
 
 /** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
-async function remember({ records }: ActivityDependencies, input: VerifyInput): Promise<void> {
-  if (input.remember === null) return;
-  const key = await approvalKey(input.workspace, input.remember);
-  if (key !== null) await records.putIfAbsent(key, { v: 1, command: input.remember, stepKey: input.stepKey });
+export async function remember(
+  ports: ActivityPorts,
+  { workspace, stepKey }: Pick<VerifyInput, 'workspace' | 'stepKey'>,
+  command: string | null,
+): Promise<void> {
+  if (command === null) return;
+  const key = await approvalKey(ports, workspace, command);
+  if (key !== null) await ports.records.putIfAbsent(key, { v: 1, command, stepKey });
 }

@@ -6,22 +6,22 @@ import { inputBudget, modelEntry, route } from '../../documents/job/index.js';
 import { closeBriefPrompt, readBrief } from '../../model/prompts/index.js';
 import type { BriefInput, BriefResult } from '../../shared/step-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityDependencies } from '../frame/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, downOf } from '../frame/model-call.js';
 import { bytesOf, loadTargets, references } from './prompt-inputs.js';
 import { currentSnapshot, edited, putText } from './snapshot.js';
 
 export const brief =
-  (dependencies: ActivityDependencies) =>
+  (ports: ActivityPorts) =>
   async (input: BriefInput, scope: ActivityScope): Promise<BriefResult> => {
-    const { blobs } = dependencies;
+    const { blobs } = ports;
     const snapshot = await currentSnapshot(blobs, input);
     const { outputBudget_tokens } = route(
       { ...snapshot.config, limits: snapshot.limits },
       { category: snapshot.category, complexity: snapshot.routedAs ?? snapshot.complexity, jobModel: snapshot.model },
     );
     const call = await callModel(
-      dependencies,
+      ports,
       snapshot,
       {
         role: 'brief',
@@ -47,7 +47,7 @@ export const brief =
             inputBudget_tokens: budget,
             files: files.map(bytesOf),
           };
-          return closeBriefPrompt(await dependencies.edits.run('brief', listed, scope.signal));
+          return closeBriefPrompt(await ports.edits.run('brief', listed, scope.signal));
         },
       },
       scope,

@@ -9,7 +9,7 @@ import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, problem, ProblemsError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import type { StepStatus, StepResult } from '../../shared/run.js';
-import { runCommand } from '../../workspace/commands/index.js';
+import { createLocalRunner } from '../../workspace/commands/index.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { plain } from '../render/text.js';
@@ -96,10 +96,10 @@ export const notify = async (
     NOTIFY_COMMAND: `emend review ${run}`,
   };
   try {
-    const ran = await runCommand({
+    const ran = await createLocalRunner(io.env).run({
       command,
       cwd: io.cwd,
-      env: { ...io.env, ...about },
+      more: about,
       timeout_s: NOTIFY_S,
       maxOutput_bytes: NOTIFY_OUTPUT_BYTES,
     });

@@ -1,4 +1,5 @@
 /** Making one call that this process owns: every event to disk as it comes, signs of life, and an end that others can read. */
+import type { Clock } from '../../system/clock.js';
 import { ProblemError } from '../../shared/problems.js';
 import { ModelError } from '../errors.js';
 import { textDelta, type SlotCall } from './answer.js';
@@ -94,26 +95,8 @@ const recordEnd = async ({ files, call, at }: MakeCall, error: unknown, sent: bo
 
 export const cancelled = (): ModelError => new ModelError('cancelled', 'The model call was cancelled.');
 
-/** Throws ModelError `cancelled` when the signal fires. */
-const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(cancelled());
-      return;
-    }
-    const done = (): void => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    };
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(cancelled());
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-
 interface WaitOptions {
+  readonly clock: Clock;
   readonly lease_ms: number;
   readonly signal: AbortSignal;
 }
@@ -127,7 +110,7 @@ export const waitForOwner = async (
   open: SlotCall,
   options: WaitOptions,
 ): Promise<'changed' | 'ended'> => {
-  const { lease_ms, signal } = options;
+  const { clock, lease_ms, signal } = options;
   const path = files.logPath(open.call);
   const size = () => onDisk(`Reading the call journal at ${path}`, () => logSize(files.sys, path));
   const look_ms = Math.min(1000, Math.max(20, lease_ms / 10));
@@ -137,7 +120,9 @@ export const waitForOwner = async (
     if ((await files.get('answer.json')) !== null) return 'changed';
     if ((await files.get(`call-${open.call}.end.json`)) !== null) return 'changed';
     if (quiet_ms >= lease_ms || (await isSurelyGone(files.sys, open.record.owner))) return 'ended';
-    await sleep(look_ms, signal);
+    await clock.sleep(look_ms, signal).catch(() => {
+      throw cancelled();
+    });
     const now = await size();
     if (now !== last) quiet_ms = -look_ms;
     last = now;

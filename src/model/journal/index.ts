@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import { LIMITS } from '../../shared/limits.js';
+import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { ModelError } from '../errors.js';
 import { makeCall, cancelled, waitForOwner } from './attempt.js';
@@ -25,13 +26,13 @@ export interface DiskJournalOptions {
   /** `onProgress` is called at least this often. */
   readonly heartbeat_ms: number;
   readonly sys?: Sys;
-  /** Milliseconds since 1970, for what records say about when. Nothing is decided by it. */
-  readonly now?: () => number;
+  /** For what records say about when. Nothing is decided by it. */
+  readonly clock?: Clock;
 }
 
 export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
-  const { dir, model, slotLease_ms: lease_ms, heartbeat_ms, sys = realSys, now = Date.now } = options;
-  const at = (): string => new Date(now()).toISOString();
+  const { dir, model, slotLease_ms: lease_ms, heartbeat_ms, sys = realSys, clock = systemClock } = options;
+  const at = (): string => isoTime(clock);
 
   const openSlot = async (files: SlotFiles, key: string, input: JournalAsk): Promise<SlotRecord> => {
     const earlier = await files.get('slot.json');
@@ -93,7 +94,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
       if (calls.some((c) => c.state === 'answered')) {
         await recordAnswer(files, slot, calls);
       } else if (open !== undefined) {
-        const seen = await waitForOwner(files, open, { lease_ms, signal: input.signal });
+        const seen = await waitForOwner(files, open, { clock, lease_ms, signal: input.signal });
         if (seen === 'ended')
           await files.put(`call-${open.call}.end.json`, { v: 1, at: at(), state: 'unknown', why: 'lease_ended' });
       } else if (lost(calls, input)) {

@@ -3,7 +3,6 @@
  * processes of one host only (on NFS the client works out where the file ends). Readers merge the logs.
  */
 import { dirname, join } from 'node:path';
-import type { StepEvent } from '../../shared/events.js';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
 import { fail, isKnown, versionOf } from '../../shared/problems.js';
 import { ensureDir, orNull, onDisk, putJsonIfAbsent, readJson } from '../../system/durable.js';
@@ -191,15 +190,3 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     list: () => find(''),
   };
 };
-
-// Entries of the archive that several writers make alike. Pure.
-
-/** A run's events; ids make a retry, or another witness of the same events, add nothing new. */
-export const eventEntries = (events: readonly StepEvent[], runId: string): ArchiveEntry[] =>
-  events.map((event) => ({
-    v: 1,
-    id: `event-${runId}-${event.seq}`,
-    at: new Date(event.at).toISOString(),
-    kind: 'event',
-    data: event,
-  }));

@@ -6,9 +6,9 @@ import { again, outcomeOf, undone } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
 import { freshId } from './paths.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
-import { isOpen, openRecord, recordName, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
+import { isOpen, openRecord, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
 import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './transaction.js';
-import { proposalIdOf } from '../proposal.js';
+import { proposalIdOf, recordName } from '../proposal.js';
 import { endLease } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLeaseKeeper, type HeldTaking, type LeaseKeeper } from './lock.js';
@@ -43,6 +43,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
   };
 
   return {
+    root: (workspace) => Promise.resolve(workspace),
     apply: async (request, stillOurs) => {
       checkRequest(request);
       const work = async () => applyOnce(await parts(stillOurs), home, request);

@@ -11,4 +11,4 @@ export {
   standingOfLocal,
 } from './lock-owners.js';
 export { createLeaseKeeper } from './lock.js';
-export { isOpen, recordName, recordsOf } from './record.js';
+export { isOpen, recordsOf } from './record.js';

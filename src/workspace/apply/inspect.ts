@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { landed } from './repeat.js';
-import { difference, isAt, look, type Side, openRecord, recordName, isOpen, recordsOf } from './record.js';
+import { difference, isAt, look, type Side, openRecord, isOpen, recordsOf } from './record.js';
+import { recordName } from '../proposal.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';

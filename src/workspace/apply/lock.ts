@@ -10,6 +10,7 @@ import { sha256 } from '../../system/hash.js';
 import { homePaths } from '../../stores/home.js';
 import type { StepKey } from '../../shared/ids.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
+import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { LeaseAttempt, LeaseHolder } from '../ports.js';
 
@@ -86,8 +87,8 @@ export interface LeaseKeeper {
 export interface LeaseOptions {
   readonly home: string;
   readonly sys?: Sys;
-  /** ISO time of a taking; the clock unless told. */
-  readonly now?: () => string;
+  /** Of what a lease says about when. */
+  readonly clock?: Clock;
 }
 
 /** Readable for the repository's other users, whose Emend must see the lease. */
@@ -99,11 +100,7 @@ interface Standing {
   readonly numbers: readonly number[];
 }
 
-export const createLeaseKeeper = ({
-  home,
-  sys = realSys,
-  now = () => new Date().toISOString(),
-}: LeaseOptions): LeaseKeeper => {
+export const createLeaseKeeper = ({ home, sys = realSys, clock = systemClock }: LeaseOptions): LeaseKeeper => {
   const takenPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.json`);
   const endPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.end.json`);
 
@@ -125,7 +122,7 @@ export const createLeaseKeeper = ({
   };
 
   const end = async (place: LeasePlace, number: number, by: string): Promise<void> => {
-    await putJsonIfAbsent(sys, endPath(place, number), { v: 1, number, by, at: now() }, MODES);
+    await putJsonIfAbsent(sys, endPath(place, number), { v: 1, number, by, at: isoTime(clock) }, MODES);
   };
 
   const stands = (place: LeasePlace, number: number) => async (): Promise<boolean> =>
@@ -165,7 +162,7 @@ export const createLeaseKeeper = ({
             stepKey,
             workflowId,
             namespace,
-            takenAt: now(),
+            takenAt: isoTime(clock),
             ...head,
             ...before,
           };

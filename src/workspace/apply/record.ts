@@ -94,9 +94,6 @@ export interface RecordState {
 export const isOpen = (state: RecordState): boolean =>
   state.plan !== null && state.closed === null && !(state.verdict === 'reverted' && state.cleaned);
 
-export const recordName = (stepKey: StepKey, proposalId: string, decision: number): string =>
-  `${stepKey}/${proposalId}-${decision}`;
-
 export type TransactionRecord = ReturnType<typeof openRecord>;
 
 /** The step's records, in no order. `absent`: errnos that mean that it has none. */

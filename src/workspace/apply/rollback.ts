@@ -7,7 +7,6 @@ import {
   isAt,
   look,
   openRecord,
-  recordName,
   type ClosedRecord,
   type PlannedFile,
   type TransactionPlan,
@@ -19,6 +18,7 @@ import { asAttempt, transact, type EngineParts } from './transaction.js';
 import type { HeldTaking } from './lock.js';
 import type { FileStat } from '../../system/sys.js';
 import type { FileConflict, RollbackOutcome, RollbackRequest } from '../ports.js';
+import { recordName } from '../proposal.js';
 import { markUndone } from '../git/commit-branch.js';
 
 const SUFFIX = '-rollback';

@@ -13,8 +13,8 @@ export interface CommandRequest {
   readonly timeout_s: number;
   /** Kept output: its head and its end. */
   readonly maxOutput_bytes: number;
-  /** Default: this process's. Secrets and our own settings are dropped before the command sees it. */
-  readonly env?: Environment;
+  /** Beside what the runner's own environment says. */
+  readonly more?: Environment;
   readonly signal?: AbortSignal;
   /** Called every `beat_ms` (default 5,000) with the seconds so far. */
   readonly onBeat?: (seconds: number) => void;
@@ -24,8 +24,18 @@ export interface CommandRequest {
 }
 export type CommandOutcome = ProcessOutcome;
 
-/** Runs the command in a process group of its own. Its kept output holds no value of a secret-named variable of `env`. */
-export async function runCommand({ command, env = process.env, ...rest }: CommandRequest): Promise<CommandOutcome> {
-  const ran = await runProcess({ ...rest, file: '/bin/sh', args: ['-c', command], env: withoutSecrets(env) });
-  return { ...ran, output: redact(ran.output, env) };
+export interface CommandRunner {
+  run(request: CommandRequest): Promise<CommandOutcome>;
 }
+
+/**
+ * Runs commands on this machine, each in a process group of its own. Of `env` they see no secrets and none of our own settings; their
+ * kept output holds no value of a secret-named variable.
+ */
+export const createLocalRunner = (env: Environment): CommandRunner => ({
+  run: async ({ command, more = {}, ...rest }) => {
+    const all = { ...env, ...more };
+    const ran = await runProcess({ ...rest, file: '/bin/sh', args: ['-c', command], env: withoutSecrets(all) });
+    return { ...ran, output: redact(ran.output, all) };
+  },
+});

@@ -131,6 +131,12 @@ export async function isIgnored(root: string, paths: readonly string[]): Promise
   return ignored;
 }
 
+/** In git: does it track a file of this path, from `root` or from a folder below it? `path` holds no wildcard. */
+export async function isTrackedBelow(root: string, path: string): Promise<boolean> {
+  const args = ['ls-files', '-z', '--', `:(glob)**/${path}`];
+  return valueOf(await git(args, { cwd: root, reading: true, noLiteral: true })).text !== '';
+}
+
 /** Exit 1: none is ignored. */
 const CHECK_IGNORE = { reading: true, accept: [0, 1], noLiteral: true } as const;
 /** Paths that the repository's rules do not reach. */

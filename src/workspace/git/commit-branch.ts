@@ -1,6 +1,6 @@
 /** Moving the branch (or a detached HEAD) from the lease's commit to ours, or finding that it was moved already. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { git, gitLine, repositoryOf, type Repository, valueOf } from './git.js';
+import { git, gitLine, repositoryOf, type GitRepository, valueOf } from './git.js';
 import { indexEntries, indexInfo, sameEntry, type Entries, type Entry } from './entries.js';
 import { problem, type Problem, ProblemError } from '../../shared/problems.js';
 import { commitOfStep } from './commit-hooks.js';
@@ -92,7 +92,7 @@ async function tipOf(root: string, headRef: string | null): Promise<string | nul
   return found.ok ? found.value : null;
 }
 
-export async function standingOf(repository: Repository, lease: LeaseHolder): Promise<Standing> {
+export async function standingOf(repository: GitRepository, lease: LeaseHolder): Promise<Standing> {
   const tip = repository.headRef === lease.headRef ? repository.head : await tipOf(repository.root, lease.headRef);
   if (tip !== null && tip !== lease.head) {
     const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
@@ -125,7 +125,7 @@ export async function commitSince(
  * locked is waited for.
  */
 export async function moveRef(input: {
-  readonly repository: Repository;
+  readonly repository: GitRepository;
   readonly lease: LeaseHolder;
   readonly commit: string;
   readonly subject: string;

@@ -2,7 +2,7 @@
 import { lstat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
-import { gitGroup, gitLine, valueOf, type Repository, fieldsOf, git } from './git.js';
+import { gitGroup, gitLine, valueOf, type GitRepository, fieldsOf, git } from './git.js';
 import { redact } from '../../system/environment.js';
 import { errnoOf } from '../../system/sys.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -22,7 +22,7 @@ export interface HookSettings {
  * read `hook.*`): that spares a shell and a git for each.
  */
 export async function mayHaveHooks(
-  { root, gitDir }: Pick<Repository, 'root' | 'gitDir'>,
+  { root, gitDir }: Pick<GitRepository, 'root' | 'gitDir'>,
   settings: ReadonlyMap<string, string>,
 ): Promise<boolean> {
   if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return true;

@@ -16,13 +16,14 @@ import {
   withTrailer,
 } from './commit-hooks.js';
 import { syncIndex, commitSince, moveRef, standingOf } from './commit-branch.js';
-import { fieldsOf, git, gitLine, repositoryOf, valueOf, type Repository } from './git.js';
+import { fieldsOf, git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
 import { indexInfo, treeChanges, treeEntries, type Entry, type TreeChanges } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommitOutcome, CommitRequest, StagedFile } from '../ports.js';
+import type { Repository } from '../repository.js';
 
 export interface CommitterSettings {
   readonly blobs: BlobStore;
@@ -33,9 +34,8 @@ export interface CommitterSettings {
   /** How long the hooks wait for their turn. */
   readonly turn_ms?: number;
 }
-export type Committer = (request: CommitRequest, signal?: AbortSignal) => Promise<CommitOutcome>;
 
-export function createCommitter(settings: CommitterSettings): Committer {
+export function createCommitter(settings: CommitterSettings): Repository['commit'] {
   const { blobs, lockWait_ms = 10_000, hookTimeout_s = STORE_BOUNDS.hook_s, turn_ms = 0 } = settings;
   return (request, signal) =>
     withScratch('commit', async (scratch) => {
@@ -61,7 +61,7 @@ export function createCommitter(settings: CommitterSettings): Committer {
 }
 
 interface Work {
-  readonly repository: Repository;
+  readonly repository: GitRepository;
   readonly request: CommitRequest;
   readonly blobs: BlobStore;
   readonly scratch: string;

@@ -113,7 +113,7 @@ export const fieldsOf = (output: GitOutput): string[] => output.text.split('\0')
 const commandOf = (args: readonly string[]): string =>
   args.find((arg, i) => arg !== '-c' && args[i - 1] !== '-c') ?? '';
 
-export interface Repository {
+export interface GitRepository {
   /** Real path of the working tree's top. */
   readonly root: string;
   /** Absolute git directory of this working tree (of a linked worktree: its own). */
@@ -130,7 +130,7 @@ export interface Repository {
  * The repository whose working tree holds `dir`, or null where there is none (a bare repository or a git directory counts as none).
  * Throws ProblemError `git_failed` where git cannot tell: not installed, `dir` absent, another owner's repository.
  */
-export async function repositoryOf(dir: string): Promise<Repository | null> {
+export async function repositoryOf(dir: string): Promise<GitRepository | null> {
   const call: GitCall = { cwd: dir, reading: true };
   return (await bornRepository(call)) ?? repositoryInParts(call);
 }
@@ -139,7 +139,7 @@ export async function repositoryOf(dir: string): Promise<Repository | null> {
  * Each child process costs more than what git does in it, so the usual case takes one: a commit is checked out, and no name holds a
  * line end. Null: ask in parts.
  */
-async function bornRepository(call: GitCall): Promise<Repository | null> {
+async function bornRepository(call: GitCall): Promise<GitRepository | null> {
   const places = ['--show-toplevel', '--absolute-git-dir', '--show-prefix'];
   const asked = await gitLine(['rev-parse', ...places, ...HEAD_AND_BRANCH], call);
   if (!asked.ok) return null;
@@ -158,7 +158,7 @@ function bornHead([head, branch, ...more]: readonly string[]): Head | null {
   return branch.startsWith('refs/') ? { head, headRef: branch } : null;
 }
 
-export type Head = Pick<Repository, 'head' | 'headRef'>;
+export type Head = Pick<GitRepository, 'head' | 'headRef'>;
 
 /** What HEAD names in the repository that holds `dir`. Throws ProblemError `git_failed`. */
 export async function headOf(dir: string): Promise<Head> {
@@ -177,7 +177,7 @@ async function headInParts(call: GitCall): Promise<Head> {
   return { head: line(valueOf(head)), headRef: line(valueOf(headRef)) };
 }
 
-async function repositoryInParts(call: GitCall): Promise<Repository | null> {
+async function repositoryInParts(call: GitCall): Promise<GitRepository | null> {
   const top = await gitLine(['rev-parse', '--show-toplevel'], call);
   if (!top.ok) {
     if (/not a git repository|must be run in a work tree/.test(top.problem.message)) return null;

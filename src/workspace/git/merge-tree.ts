@@ -4,22 +4,14 @@
  */
 import { fail } from '../../shared/problems.js';
 import { git, gitLine, valueOf } from './git.js';
-import type { Entry } from './entries.js';
+import type { FileConflict } from '../ports.js';
 
 const MERGE_MESSAGE_CHARS = 300; // bound: What git says of a merge.
 
-/** A file on which two commits cannot be brought together; a side is null where it has no such file. */
-export interface MergeConflict {
-  readonly path: string;
-  readonly base: Entry | null;
-  readonly ours: Entry | null;
-  readonly theirs: Entry | null;
-  /** Git's words: `CONFLICT (content): Merge conflict in a.ts`. */
-  readonly why: string;
-}
+/** `files`: those on which the two commits cannot be brought together, with git's words: `CONFLICT (content): Merge conflict in a.ts`. */
 export type TreeMerge =
   | { readonly outcome: 'clean'; readonly tree: string }
-  | { readonly outcome: 'conflict'; readonly files: readonly MergeConflict[] };
+  | { readonly outcome: 'conflict'; readonly files: readonly FileConflict[] };
 
 /** The first version with `--write-tree`. */
 const NEEDED = [2, 38] as const;
@@ -50,28 +42,12 @@ export async function mergeTrees(root: string, ours: string, theirs: string): Pr
 }
 
 /** Fields of a `-z` output behind the tree: `<mode> <id> <stage>\t<path>`…, an empty one, then messages. */
-function conflictsOf(fields: readonly string[]): readonly MergeConflict[] {
+function conflictsOf(fields: readonly string[]): readonly FileConflict[] {
   const end = fields.indexOf('');
-  const stages = new Map<string, Map<string, Entry>>();
-  for (const field of fields.slice(0, end)) {
-    const [, mode, id, stage, path] = /^(\d+) ([0-9a-f]+) (\d)\t([^]*)$/.exec(field) ?? [];
-    if (mode === undefined || id === undefined || stage === undefined || path === undefined) continue;
-    const sides = stages.get(path) ?? new Map<string, Entry>();
-    stages.set(path, sides.set(stage, { mode, id }));
-  }
+  const staged = fields.slice(0, end).flatMap((field) => /^\d+ [0-9a-f]+ \d\t([^]*)$/.exec(field)?.[1] ?? []);
   const words = messagesOf(fields.slice(end + 1));
-  const paths = [...new Set([...stages.keys(), ...words.keys()])].sort();
-  return paths.map((path) => {
-    const sides = stages.get(path);
-    const side = (stage: string): Entry | null => sides?.get(stage) ?? null;
-    return {
-      path,
-      base: side('1'),
-      ours: side('2'),
-      theirs: side('3'),
-      why: words.get(path) ?? 'both sides changed it',
-    };
-  });
+  const paths = [...new Set([...staged, ...words.keys()])].sort();
+  return paths.map((path) => ({ path, why: words.get(path) ?? 'both sides changed it' }));
 }
 
 /** `<count>`, so many paths, a short type, the message. Those that only tell of an automatic merge are no conflict. */

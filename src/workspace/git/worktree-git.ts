@@ -6,39 +6,10 @@ import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { git, gitGroup, gitLine, repositoryOf, valueOf } from './git.js';
 import { orNull } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
+import type { Worktree, WorktreeWanted } from '../repository.js';
 
 const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and set-up.
 
-/** ◆ What is recorded before a worktree is made. */
-export interface Worktree {
-  readonly v: 1;
-  /** The plan's key. */
-  readonly plan: string;
-  /** Its name among the plan's: a phase's id and the number of the attempt, `p2-1`. */
-  readonly name: string;
-  /** Top of the working tree that it was made from. */
-  readonly repository: string;
-  /** The git directory that all worktrees of the repository share. */
-  readonly commonDir: string;
-  /** Top of the worktree. In the record: what the names of all attempts begin with. */
-  readonly path: string;
-  /** The directory in it that stands for the plan's workspace. */
-  readonly workspace: string;
-  /** Full name of its branch, `refs/heads/emend/…`. */
-  readonly branch: string;
-  /** Commit that it began at. */
-  readonly base: string;
-}
-export interface WorktreeWanted {
-  readonly plan: string;
-  readonly name: string;
-  /** The plan's workspace: a repository's top or a directory in it. */
-  readonly workspace: string;
-  /** Commit id. */
-  readonly base: string;
-  /** It was made before: a branch of its name is its own. */
-  readonly again?: boolean;
-}
 export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
   const repository = await repositoryOf(workspace);
   if (repository === null)

@@ -8,12 +8,11 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
-import { runCommand } from '../commands/index.js';
-import type { Environment } from '../../system/environment.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { commandTurn } from '../../system/turns.js';
-import type { LeaseHolder, Result, StillOurs } from '../ports.js';
+import type { LeaseHolder, Result } from '../ports.js';
+import type { Attempt, RemovedWorktree, Worktree, Worktrees, WorktreeWanted } from '../repository.js';
 import {
   addWorktree,
   clear,
@@ -25,44 +24,12 @@ import {
   placedAt,
   planWorktree,
   tipOf,
-  type Worktree,
-  type WorktreeWanted,
 } from './worktree-git.js';
 
 const WORKTREE_NAME_BYTES = 4; // bound: Random part of the name of the directory that an attempt makes.
 
-export interface RemovedWorktree {
-  readonly name: string;
-  readonly branch: string;
-  /** The branch's last commit where nothing else holds it, and the ref that keeps it now. */
-  readonly dropped: string | null;
-  readonly kept: string | null;
-}
-export interface SetUp {
-  /** Of `worktree.setup`: run with `sh -c` in the worktree's workspace. */
-  readonly command: string;
-  readonly timeout_s: number;
-  /** How long it waits for its turn. */
-  readonly turn_ms: number;
-  readonly maxOutput_bytes: number;
-  readonly env: Environment;
-  readonly signal?: AbortSignal;
-}
-export interface Attempt {
-  readonly signal?: AbortSignal;
-  readonly stillOurs?: StillOurs;
-}
-export type SetUpOutcome =
-  { readonly outcome: 'ready' } | { readonly outcome: 'failed'; readonly how: string; readonly output: string };
-
-export interface WorktreeKeeper {
-  /** Makes the worktree, or gives the one of that name as it is. A failure is a problem: `not_a_repository`, `git_failed`, `conflict`. */
-  make(wanted: WorktreeWanted, attempt?: Attempt): Promise<Result<Worktree>>;
-  /** Runs the command until it has succeeded once in this worktree; a worker that died in it runs it again. */
-  setUp(worktree: Worktree, setUp: SetUp): Promise<SetUpOutcome>;
+export interface WorktreeKeeper extends Worktrees {
   list(plan: string): Promise<readonly Worktree[]>;
-  /** Removes directory, branch and record. Throws ProblemError `busy` where a step holds it. Null: there is none of that name. */
-  remove(plan: string, name: string): Promise<RemovedWorktree | null>;
 }
 export interface WorktreeOptions {
   readonly home: string;
@@ -178,12 +145,12 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
   return {
     make: (wanted, attempt = {}) =>
       asResult(() => onDisk(`Making the worktree ${wanted.name}`, () => make(wanted, attempt))),
-    setUp: (worktree, { command, turn_ms, ...how }) =>
+    setUp: (worktree, { commands, turn_ms, ...how }) =>
       onDisk(`Making the worktree ${worktree.name} ready`, async () => {
         const ready = file(worktree.plan, worktree.name, '.ready');
         if (await isThere(ready)) return { outcome: 'ready' };
         const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
-        const ran = await commandTurn(turn, () => runCommand({ command, cwd: worktree.workspace, ...how }));
+        const ran = await commandTurn(turn, () => commands.run({ cwd: worktree.workspace, ...how }));
         // Cut short by the worker's stop, it has not failed.
         if (ran.aborted) throw new Error('worktree.setup was stopped');
         if (ran.exit !== 0)

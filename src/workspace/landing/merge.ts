@@ -5,43 +5,17 @@
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { problem, ProblemError, type Problem } from '../../shared/problems.js';
-import { recordName } from '../apply/record.js';
+import { problem, ProblemError } from '../../shared/problems.js';
 import { syncIndex, moveRef, standingOf } from '../git/commit-branch.js';
 import { commitSettings, identity, withTrailer } from '../git/commit-hooks.js';
-import { git, gitLine, repositoryOf, valueOf, type Repository } from '../git/git.js';
+import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
 import { treeChanges, type Entry, type TreeChanges } from '../git/entries.js';
-import { proposalIdOf, type Proposal, type ProposalFile } from '../proposal.js';
-import { mergeTrees, type MergeConflict } from '../git/merge-tree.js';
+import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../proposal.js';
+import { mergeTrees } from '../git/merge-tree.js';
 import { orNull } from '../../system/durable.js';
-import type { ApplyEngine, ApplyRequest, FileConflict, LeaseHolder, StillOurs } from '../ports.js';
+import type { ApplyEngine, ApplyRequest, LeaseHolder, StillOurs } from '../ports.js';
+import type { MergeOutcome, MergeRequest } from '../repository.js';
 import type { BlobStore } from '../../stores/ports.js';
-
-export interface MergeRequest {
-  /** 32 hex digits, of this merge alone: who holds the workspace for it, and its commit's trailer. */
-  readonly stepKey: string;
-  /** The plan's workspace. */
-  readonly workspace: string;
-  /** Commit of the phase. */
-  readonly theirs: string;
-  readonly message: string;
-  readonly holder: ApplyRequest['holder'];
-  readonly sign: boolean;
-  /** One parent: what `theirs` changed is committed as a change of its own. */
-  readonly plain?: boolean;
-}
-export type MergeOutcome =
-  | { readonly outcome: 'merged'; readonly commit: string; readonly parent: string; readonly note?: string }
-  /** The branch holds that commit already. */
-  | { readonly outcome: 'nothing' }
-  | { readonly outcome: 'busy'; readonly holder: LeaseHolder }
-  /** The two sides do not go together. Nothing was changed. */
-  | { readonly outcome: 'conflict'; readonly ours: string; readonly files: readonly MergeConflict[] }
-  /** Files that the merge changes hold something that is not committed. Nothing was changed, or what was is put back. */
-  | { readonly outcome: 'dirty'; readonly files: readonly FileConflict[] }
-  /** Somebody moved the branch meanwhile; what was applied is put back. To be tried again as a new merge. */
-  | { readonly outcome: 'moved'; readonly why: string }
-  | { readonly outcome: 'failed'; readonly problem: Problem };
 
 export interface MergeParts {
   readonly engine: ApplyEngine;
@@ -75,7 +49,7 @@ export async function mergeInto(parts: MergeParts, request: MergeRequest, stillO
 interface Work {
   readonly parts: MergeParts;
   readonly request: MergeRequest;
-  readonly repository: Repository;
+  readonly repository: GitRepository;
   readonly lease: LeaseHolder;
   readonly stillOurs: StillOurs;
 }

@@ -8,9 +8,10 @@ import { git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { commitSettings, identity } from '../git/commit-hooks.js';
 import { blobId, sameEntry, treeEntries } from '../git/entries.js';
-import { mergeInto, type MergeOutcome, type MergeParts, type MergeRequest } from './merge.js';
+import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import type { LeaseHolder, StillOurs } from '../ports.js';
+import type { MergeOutcome, MergeRequest, PlanCommit } from '../repository.js';
 
 const PLAN_COMMITS = 10_000; // bound: Commits of a plan's phases and marks that are looked through for what an earlier run left,
 
@@ -150,18 +151,6 @@ async function putIn(
 }
 
 // What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.
-
-export interface PlanCommit {
-  readonly commit: string;
-  /** Of the run that made it, and the phase's id in that run. */
-  readonly plan: string;
-  readonly phase: string;
-  readonly kind: 'phase' | 'mark';
-  readonly subject: string;
-  readonly body: string;
-  /** A later commit of the branch says that it reverts this one. */
-  readonly reverted: boolean;
-}
 
 const TRAILER = /^([0-9a-f]{32})-(p\d+)-(m?)\d+$/;
 const REVERTS = /This reverts commit ([0-9a-f]{40,64})/g;

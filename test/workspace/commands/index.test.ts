@@ -7,12 +7,13 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import {
+  createLocalRunner,
   redact,
-  runCommand,
   withoutSecrets,
   type CommandOutcome,
   type CommandRequest,
 } from '../../../src/workspace/commands/index.js';
+import type { Environment } from '../../../src/system/environment.js';
 import { alive } from '../../support/alive.js';
 
 let dir: string;
@@ -21,8 +22,18 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-const run = (command: string, more: Partial<CommandRequest> = {}): Promise<CommandOutcome> =>
-  runCommand({ command, cwd: dir, timeout_s: 30, maxOutput_bytes: 100_000, killGrace_ms: 200, ...more });
+const run = (
+  command: string,
+  { env = process.env, ...more }: Partial<CommandRequest> & { readonly env?: Environment } = {},
+): Promise<CommandOutcome> =>
+  createLocalRunner(env).run({
+    command,
+    cwd: dir,
+    timeout_s: 30,
+    maxOutput_bytes: 100_000,
+    killGrace_ms: 200,
+    ...more,
+  });
 
 /** Waits for a fact that must come; the test's own time limit is the bound. */
 const until = async (fact: () => boolean | Promise<boolean>): Promise<void> => {
@@ -108,7 +119,7 @@ describe('the group', () => {
   test('it does not outlive the process that started it, killed with SIGKILL', async () => {
     const built = pathToFileURL(join(process.cwd(), 'dist/src/workspace/commands/index.js')).href;
     const request = { command: family, cwd: dir, timeout_s: 600, maxOutput_bytes: 1000 };
-    const source = `import { runCommand } from '${built}'; await runCommand(${JSON.stringify(request)});`;
+    const source = `import { createLocalRunner } from '${built}'; await createLocalRunner(process.env).run(${JSON.stringify(request)});`;
     const worker = spawn(process.execPath, ['--input-type=module', '--eval', source], {
       stdio: 'ignore',
       env: { PATH: process.env.PATH },

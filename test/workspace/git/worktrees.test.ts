@@ -8,7 +8,8 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { createWorktreeKeeper, worktreesDir, type WorktreeKeeper } from '../../../src/workspace/git/worktrees.js';
-import type { Worktree } from '../../../src/workspace/git/worktree-git.js';
+import { createLocalRunner } from '../../../src/workspace/commands/index.js';
+import type { Worktree } from '../../../src/workspace/repository.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { realSys, type Sys } from '../../../src/system/sys.js';
@@ -323,7 +324,7 @@ describe('a maker that is stopped, given up and wakes up late', () => {
 });
 
 describe('worktree.setup', () => {
-  const how = { timeout_s: 20, turn_ms: 20_000, maxOutput_bytes: 4096, env: process.env };
+  const how = { timeout_s: 20, turn_ms: 20_000, maxOutput_bytes: 4096, commands: createLocalRunner(process.env) };
   test('runs in the worktree until it has succeeded once', async () => {
     const tree = await make();
     const command = 'echo run >> count; test "$(wc -l < count)" -ge 2';
@@ -336,7 +337,7 @@ describe('worktree.setup', () => {
     const tree = await make();
     const outcome = await keeper().setUp(tree, {
       ...how,
-      env: { ...process.env, MY_TOKEN: 'abcdefgh' },
+      commands: createLocalRunner({ ...process.env, MY_TOKEN: 'abcdefgh' }),
       command: 'echo abcdefgh no; exit 3',
     });
     expect(outcome).toEqual({ outcome: 'failed', how: 'exit 3', output: '[redacted] no\n' });

@@ -1,0 +1,70 @@
+/** The one place that names adapters: what activities work with, on this machine's disk and in the store. */
+import type { Logger } from 'pino';
+import { createEditRunner, withPlanLog, type ActivityPorts } from '../activities/index.js';
+import type { EndedRuns } from '../client/ended/runs.js';
+import { createDiskJournal } from '../model/journal/index.js';
+import { createAnthropicModel } from '../model/index.js';
+import { LIMITS } from '../shared/limits.js';
+import { homePaths } from '../stores/home.js';
+import { createRecordStore } from '../stores/index.js';
+import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
+import { systemClock } from '../system/clock.js';
+import { realSys, type Sys } from '../system/sys.js';
+import { resolveTimings } from '../temporal/settings.js';
+import { createApplyEngine, createLeaseKeeper } from '../workspace/apply/index.js';
+import { createLocalRunner } from '../workspace/commands/index.js';
+import { createRepository } from '../workspace/landing/repository.js';
+
+export interface PortsOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** EMEND_HOME, absolute. */
+  readonly home: string;
+  readonly logger: Logger;
+  /** Below everything durable; a test's may fail. */
+  readonly sys?: Sys;
+}
+
+/** `runs`: who is asked about other runs. */
+export async function createPorts(
+  { env, home, logger, sys: system = realSys }: PortsOptions,
+  store: Store,
+  runs: Pick<EndedRuns, 'standingOf' | 'endOf'>,
+) {
+  const timings = resolveTimings(env);
+  const paths = storePaths(store.dir);
+  const guard = await guardHome(home, store, system);
+  const { sys } = guard;
+  const { blobs, archive: plain } = await openStores(home, store, sys);
+  const archive = withPlanLog(plain, homePaths(home).planLog);
+  const model = createAnthropicModel({
+    env,
+    streamIdle_ms: timings.streamIdle_ms,
+    maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
+  });
+  const clock = systemClock;
+  const engine = createApplyEngine({ home, blobs, sys, leases: createLeaseKeeper({ home, sys, clock }) });
+  return {
+    checkHome: () => guard.check(),
+    blobs,
+    records: createRecordStore({ dir: paths.records, sys }),
+    archive,
+    journal: createDiskJournal({
+      dir: paths.slots,
+      model,
+      slotLease_ms: timings.slotLease_ms,
+      heartbeat_ms: timings.heartbeat_ms,
+      sys,
+      clock,
+    }),
+    model,
+    workspace: engine,
+    repository: createRepository({ home, blobs, engine, turn_ms: timings.commandTurn_ms }),
+    commands: createLocalRunner(env),
+    edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
+    clock,
+    timings,
+    logger,
+    standingOf: (holder) => runs.standingOf(holder),
+    endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
+  } satisfies ActivityPorts;
+}

@@ -1,0 +1,28 @@
+/** The port `Repository` for a workspace that is a directory: git in that directory. */
+import type { BlobStore } from '../../stores/ports.js';
+import { createCommitter } from '../git/commit.js';
+import { git, repositoryOf, valueOf } from '../git/git.js';
+import { createWorktreeKeeper } from '../git/worktrees.js';
+import type { ApplyEngine } from '../ports.js';
+import type { Repository } from '../repository.js';
+import { mergeInto } from './merge.js';
+import { holdsCommit, planCommits } from './revert-commits.js';
+
+export interface RepositoryOptions {
+  readonly home: string;
+  readonly blobs: BlobStore;
+  readonly engine: ApplyEngine;
+  /** How long commit hooks wait for their turn. */
+  readonly turn_ms?: number;
+}
+
+export const createRepository = ({ home, blobs, engine, turn_ms = 0 }: RepositoryOptions): Repository => ({
+  head: repositoryOf,
+  message: async (workspace, commit) =>
+    valueOf(await git(['log', '-1', '--format=%B', commit, '--'], { cwd: workspace, reading: true })).text,
+  holds: holdsCommit,
+  planCommits,
+  commit: createCommitter({ blobs, turn_ms }),
+  merge: (request, stillOurs) => mergeInto({ engine, blobs }, request, stillOurs),
+  worktrees: createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) }),
+});

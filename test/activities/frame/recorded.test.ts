@@ -1,0 +1,49 @@
+/** A key's first result is the one that counts; a refusal is none. */
+import { expect, test } from '@jest/globals';
+import { asRefused, recordOnce } from '../../../src/activities/frame/recorded.js';
+import { problem, ProblemError, ProblemsError } from '../../../src/shared/problems.js';
+import type { RecordStore } from '../../../src/stores/ports.js';
+
+const inMemory = (kept = new Map<string, unknown>()): RecordStore => ({
+  get: (key) => Promise.resolve(kept.get(key)),
+  putIfAbsent: <T>(key: string, value: T) => {
+    const created = !kept.has(key);
+    if (created) kept.set(key, value);
+    return Promise.resolve({ value: kept.get(key) as T, created });
+  },
+});
+const never = (): Promise<never> => Promise.reject(new Error('computed again'));
+
+test('the first result is given back, and nothing is computed again', async () => {
+  const records = inMemory();
+  expect(await recordOnce(records, 'k', () => Promise.resolve({ v: 1, is: 'first' }))).toEqual({ v: 1, is: 'first' });
+  expect(await recordOnce(records, 'k', never)).toEqual({ v: 1, is: 'first' });
+});
+
+test('of two that compute at once both get what was stored first', async () => {
+  const records = inMemory();
+  const slow = async () => {
+    await recordOnce(records, 'k', () => Promise.resolve({ v: 1, is: 'theirs' }));
+    return { v: 1, is: 'ours' };
+  };
+  expect(await recordOnce(records, 'k', slow)).toEqual({ v: 1, is: 'theirs' });
+});
+
+test('a refusal is returned and not kept; a record of another version is refused unless its reader knows it', async () => {
+  const records = inMemory(new Map<string, unknown>([['old', { is: 'of no version' }]]));
+  const refused = () => Promise.reject<{ v: 1 }>(new ProblemError(problem('job_invalid', 'no'))).catch(asRefused);
+  expect(await recordOnce<object>(records, 'k', refused)).toMatchObject({ outcome: 'refused' });
+  expect(await recordOnce(records, 'k', () => Promise.resolve({ v: 1 }))).toEqual({ v: 1 });
+  await expect(recordOnce(records, 'old', never)).rejects.toMatchObject({ problem: { code: 'version_unknown' } });
+  expect(await recordOnce(records, 'old', never, () => true)).toEqual({ is: 'of no version' });
+});
+
+test('several problems are told as one; what is no refusal is thrown on', () => {
+  const [a, b] = [problem('job_invalid', 'a'), problem('config_invalid', 'b')];
+  expect(asRefused(new ProblemsError([a, b]))).toEqual({
+    v: 1,
+    outcome: 'refused',
+    problem: { ...a, message: 'a\nb' },
+  });
+  expect(() => asRefused(new ProblemError(problem('disk', 'full')))).toThrow('full');
+});

@@ -1,0 +1,16 @@
+/** Those ports of activities that reach a workspace, as a worker has them for a directory. */
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
+import type { BlobStore } from '../../src/stores/ports.js';
+import { systemClock } from '../../src/system/clock.js';
+import { createApplyEngine } from '../../src/workspace/apply/index.js';
+import { createLocalRunner } from '../../src/workspace/commands/index.js';
+import { createRepository } from '../../src/workspace/landing/repository.js';
+
+export const workspacePorts = (
+  home: string,
+  blobs: BlobStore,
+): Pick<ActivityPorts, 'blobs' | 'workspace' | 'repository' | 'commands' | 'clock'> => {
+  const engine = createApplyEngine({ home, blobs });
+  const repository = createRepository({ home, blobs, engine });
+  return { blobs, workspace: engine, repository, commands: createLocalRunner(process.env), clock: systemClock };
+};
