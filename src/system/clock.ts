@@ -10,8 +10,6 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: async (ms, signal) => {
-    await setTimeout(ms, undefined, { signal });
-  },
+  sleep: (ms, signal) => setTimeout(ms, undefined, { signal }),
 };
 export const isoTime = (clock: Clock): string => new Date(clock.now()).toISOString();

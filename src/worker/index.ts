@@ -81,7 +81,7 @@ async function sayNewHome(home: string, logger: Logger): Promise<void> {
   logger.warn({ home }, 'a new home: runs that were started in another one wait for a worker of that one');
 }
 
-/** Throws ProblemError: no_server, home_unusable, store_unusable, config_invalid. */
+/** Installs Temporal's runtime, one a process. Throws ProblemError: no_server, home_unusable, store_unusable, config_invalid. */
 export async function createWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { env, home, logger } = options;
   installRuntime();

@@ -69,6 +69,23 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
     stderr: '',
   });
   expect(existsSync(join(dir, 'state'))).toBe(false);
+
+  // What programs import, by the package's own name.
+  writeFileSync(
+    join(copy, 'use.js'),
+    `import { createRequire } from 'node:module';
+     import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+     import { pino } from 'pino';
+     import { createWorker } from 'emend/worker';
+     const { env } = process;
+     const worker = createWorker({ env, home: env.EMEND_HOME, logger: pino({ enabled: false }) });
+     const told = await worker.catch((error) => error.problem.code);
+     const workflowsPath = createRequire(import.meta.url).resolve('emend/workflows');
+     const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+     console.log(told, /editStep/.test(code));
+     process.exit();\n`,
+  );
+  expect(node(['use.js'], copy)).toMatchObject({ status: 0, stdout: 'no_server true\n', stderr: '' });
 });
 
 longOnly('npm installs the packed files with all they need')(

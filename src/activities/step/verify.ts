@@ -11,12 +11,10 @@ import { putRefusal } from './refusals.js';
 
 // Which commands verify a step. A found command is asked for once, and again when what defines it changes.
 
+type Found = NonNullable<Awaited<ReturnType<typeof discoverTestCommand>>>;
 /** Record under which a person's approval of a found command is remembered: workspace, command and the bytes that define it. */
-async function approvalKey(ports: ActivityPorts, workspace: string, command: string): Promise<string | null> {
-  const found = await discoverTestCommand(await ports.workspace.root(workspace));
-  if (found?.command !== command) return null;
-  return `test-commands/${sha256(canonicalJson({ workspace, ...found }))}`;
-}
+const approvalKey = (workspace: string, found: Found): string =>
+  `test-commands/${sha256(canonicalJson({ workspace, ...found }))}`;
 
 export async function testPlan(
   ports: ActivityPorts,
@@ -26,10 +24,9 @@ export async function testPlan(
   if (wanted !== 'auto') return { commands: wanted, found: null };
   const found = await discoverTestCommand(await ports.workspace.root(workspace));
   if (found === null) return { commands: [], found: null };
-  const key = await approvalKey(ports, workspace, found.command);
-  const approved = key === null ? null : await ports.records.get(key);
   // A later version's approval may mean something else: the person is asked again.
-  return !isKnown(approved) ? { commands: [], found: found.command } : { commands: [found.command], found: null };
+  const isApproved = isKnown(await ports.records.get(approvalKey(workspace, found)));
+  return isApproved ? { commands: [found.command], found: null } : { commands: [], found: found.command };
 }
 
 /** Runners that exit 0 without having run anything say so. */
@@ -116,6 +113,7 @@ export async function remember(
   command: string | null,
 ): Promise<void> {
   if (command === null) return;
-  const key = await approvalKey(ports, workspace, command);
-  if (key !== null) await ports.records.putIfAbsent(key, { v: 1, command, stepKey });
+  const found = await discoverTestCommand(await ports.workspace.root(workspace));
+  if (found?.command === command)
+    await ports.records.putIfAbsent(approvalKey(workspace, found), { v: 1, command, stepKey });
 }
