@@ -16,7 +16,7 @@ import { preflight } from './step/preflight.js';
 import { propose } from './step/propose-edit.js';
 import { rebase } from './step/rebase.js';
 import { seal } from './step/build-proposal.js';
-import { tally } from './step/count-usage.js';
+import { tally } from './step/estimate.js';
 import { verify } from './step/verify.js';
 
 export { archiveSink } from './frame/ports.js';

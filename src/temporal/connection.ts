@@ -8,6 +8,7 @@ import { BlobPayloadCodec, asProblem } from './payloads.js';
 import { serverSettings, type ServerSettings } from './settings.js';
 import { ProblemError, problem } from '../shared/problems.js';
 import { innermost } from './failures.js';
+import { hostname } from 'node:os';
 
 // What both kinds of connection share: how long to wait, and what to say when nobody answers.
 
@@ -154,3 +155,18 @@ export const connectClient = async (options: ConnectOptions): Promise<ClientConn
     close: () => connection.close(),
   };
 };
+
+// What the server calls a worker (in the UI, in histories): process, host, and which store it works with.
+
+const SHOWN_DIGITS = 8;
+const STORE = /, store ([0-9a-f]{8})$/;
+
+export const workerIdentity = (storeId: string): string =>
+  `${process.pid}@${hostname()}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
+
+/** The pollers that work with another store than this: what they would do is lost to it. */
+export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
+  identities.filter((identity) => {
+    const store = STORE.exec(identity)?.[1];
+    return store !== undefined && store !== storeId.slice(0, SHOWN_DIGITS);
+  });

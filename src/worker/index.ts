@@ -19,7 +19,7 @@ import { realSys } from '../system/sys.js';
 import { version } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { workerIdentity } from '../temporal/worker-identity.js';
+import { workerIdentity } from '../temporal/connection.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { connectWorker, runWorkers } from './run-workers.js';

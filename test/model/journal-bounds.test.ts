@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import { slotKey } from '../../src/model/journal/key.js';
+import { slotKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
 import { askFor, journalAt, keyParts, withDir } from './support.js';
 

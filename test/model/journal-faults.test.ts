@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import { slotKey } from '../../src/model/journal/key.js';
+import { slotKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
 import { realSys } from '../../src/system/sys.js';
 import { FAULTS, SHORT_WRITES, atEachCall, type StoreWork } from '../support/store-faults.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { nonceFor, slotKey } from '../../src/model/journal/key.js';
-import { priceBy } from '../../src/model/price.js';
+import { nonceFor, slotKey } from '../../src/model/journal/records.js';
+import { priceBy } from '../../src/model/tokens.js';
 import { route } from '../../src/documents/job/models.js';
 import type { SlotKeyParts } from '../../src/model/ports.js';
 import { addUsage, NO_USAGE, sumUsage } from '../../src/shared/usage.js';

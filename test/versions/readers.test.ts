@@ -10,7 +10,7 @@ import { archivedRun } from '../../src/client/archive/run.js';
 import { readRefusal } from '../../src/activities/step/refusals.js';
 import { getSnapshot, putJson } from '../../src/activities/step/snapshot.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import { slotKey } from '../../src/model/journal/key.js';
+import { slotKey } from '../../src/model/journal/records.js';
 import type { SlotKeyParts } from '../../src/model/ports.js';
 import { ProblemError, unreadableCarried } from '../../src/shared/problems.js';
 import { initialPlan } from '../../src/workflows/plan/state.js';

@@ -12,7 +12,7 @@ import { GIT_MS } from '../../src/workspace/git/git.js';
 import { UNDONE_WAIT_MS } from '../../src/workspace/git/commit-branch.js';
 import { SHOW_QUERY_MS } from '../../src/client/runs/show.js';
 import { CALL_MS } from '../../src/client/gateway.js';
-import { TALLY_WAIT_MS } from '../../src/activities/step/count-usage.js';
+import { TALLY_WAIT_MS } from '../../src/activities/step/estimate.js';
 import { EDIT_TIME_MS } from '../../src/activities/frame/edit-worker.js';
 import { SYNTAX_PARSE_MS } from '../../src/syntax/load.js';
 

@@ -1,7 +1,6 @@
 /** One wanted answer through the journal: what pick, brief and propose share. */
-import { priceBy } from '../../model/price.js';
+import { priceBy, promptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { BuiltRequest } from '../../model/prompts/index.js';
-import { promptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { ModelAnswer, Role, SlotKeyParts } from '../../model/ports.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
 import { BOUNDS, LIMITS, type Limits, type Timings } from '../../shared/limits.js';

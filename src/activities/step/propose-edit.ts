@@ -5,7 +5,7 @@ import type { StepUsage } from '../../shared/usage.js';
 import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
 import { joinOperations } from '../../edits/internal.js';
 import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
-import { closeEditPrompt, nextRung } from '../../model/prompts/index.js';
+import { closeEditPrompt } from '../../model/prompts/index.js';
 import { saidUndone } from '../../documents/plan/index.js';
 import { slotKey } from '../../model/journal/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
@@ -27,7 +27,7 @@ import {
   undoneOfRegions,
   wantedNext,
 } from './regions.js';
-import { putRefusal, readRefusal } from './refusals.js';
+import { putRefusal, readRefusal, nextRung } from './refusals.js';
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
 import { BOUNDS } from '../../shared/limits.js';

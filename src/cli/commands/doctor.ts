@@ -8,9 +8,8 @@ import { resolveStore } from '../../stores/location.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
-import { connectClient, type ClientConnection } from '../../temporal/connection.js';
+import { connectClient, type ClientConnection, ofOtherStores } from '../../temporal/connection.js';
 import { resolveTimings } from '../../temporal/settings.js';
-import { ofOtherStores } from '../../temporal/worker-identity.js';
 import type { Check } from '../json-types.js';
 
 type Finding = Omit<Check, 'name'>;

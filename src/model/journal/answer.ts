@@ -1,6 +1,5 @@
 /** From a call's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
-import { priceBy, type PriceTable } from '../price.js';
-import { estimateRequestTokens } from '../tokens.js';
+import { priceBy, type PriceTable, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
 import type { ModelAnswer, ModelRequest, StreamEvent, Usage, JournaledCall } from '../ports.js';
 import { NO_USAGE, sumUsage } from '../../shared/usage.js';

@@ -10,13 +10,22 @@ import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { ModelError } from '../errors.js';
 import { makeCall, cancelled, waitForOwner } from './attempt.js';
-import { nonceFor, keyParts, slotKey } from './key.js';
+import {
+  nonceFor,
+  keyParts,
+  slotKey,
+  SlotFiles,
+  stepDir,
+  type AnswerRecord,
+  type SlotRecord,
+  endOwnership,
+  takeOwnership,
+} from './records.js';
 import { toAnswer, readCalls, slotUsage, type SlotCall } from './answer.js';
-import { SlotFiles, stepDir, type AnswerRecord, type SlotRecord, endOwnership, takeOwnership } from './records.js';
 import { callsOfStep } from './calls.js';
 import type { CallJournal, JournalAsk, ModelPort, SlotOutcome } from '../ports.js';
 export { toAnswer } from './answer.js';
-export { nonceFor, slotKey } from './key.js';
+export { nonceFor, slotKey } from './records.js';
 
 export interface DiskJournalOptions {
   /** The directory of slots, `storePaths(store).slots`. */

@@ -17,7 +17,6 @@ export {
   closeEditPrompt,
   editPrompt,
 } from './edit.js';
-export { nextRung } from './fallback.js';
 export {
   type FailureShown,
   type RevisionContext,

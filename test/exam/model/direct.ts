@@ -10,7 +10,7 @@ import { renderReasons } from '../../../src/edits/index.js';
 import type { AnswerOutcome } from '../../../src/edits/types.js';
 import { closeEditPrompt, type EditPromptInput, NOTHING_BESIDE } from '../../../src/model/prompts/edit.js';
 import { ModelError } from '../../../src/model/errors.js';
-import { nonceFor } from '../../../src/model/journal/key.js';
+import { nonceFor } from '../../../src/model/journal/records.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import { toAnswer } from '../../../src/model/journal/answer.js';
 import type { ModelPort, StreamEvent } from '../../../src/model/ports.js';

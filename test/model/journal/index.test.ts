@@ -2,7 +2,7 @@ import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
-import { slotKey } from '../../../src/model/journal/key.js';
+import { slotKey } from '../../../src/model/journal/records.js';
 import type { ModelRequest } from '../../../src/model/ports.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { realSys } from '../../../src/system/sys.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { nextRung, type Rungs } from '../../../src/model/prompts/fallback.js';
+import { nextRung, type Rungs } from '../../../src/activities/step/refusals.js';
 
 const rungs = (changes: Partial<Rungs>): Rungs => ({
   format: 'whole-file',
