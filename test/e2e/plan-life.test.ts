@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { planOfPath, resolveRun, showRun, startPlan } from '../../src/client/index.js';
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
+import { closedOf, eventually, withHandle } from './ends.js';
 import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
@@ -91,3 +92,26 @@ test('an estimate is asked about before anything is paid for; a budget that is u
   await s.answer(run, 'retry', { decision: budget?.id ?? '' });
   expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed', usage: { calls: 2 } });
 }, 240_000);
+
+test.each([
+  ['abort', { status: 'COMPLETED', result: { outcome: 'aborted' } }],
+  ['cancel', { status: 'CANCELLED', result: null }],
+] as const)(
+  'a plan that waits for a model that is down: %s ends it at once',
+  async (how, end) => {
+    const phases = [{ name: 'One', file: 'src/one.js' }];
+    const down = { name: 'down', match: { contains: 'You revise an implementation plan' }, answer: '' };
+    const s = (open = await scene(
+      { 'plans/010_demo.md': planText(phases) },
+      [{ ...down, fault: { kind: 'overload' as const } }, ...phases.map((phase) => answerFor(phase))],
+      { env: { EMEND_OUTAGEWAIT_MS: '600000', EMEND_OUTAGEMAXWAIT_MS: '600000' } },
+    ));
+    await s.worker();
+    const run = await startDemo(s, { drift: 'a thing that the plan does not hold' });
+    await eventually('the wait', async () => (await s.show(run)).status.outage ?? null, 60);
+    if (how === 'abort') await s.answer(run, 'abort', { decision: '' });
+    else await withHandle(s, run, (handle) => handle.cancel());
+    expect(await closedOf(s, run)).toMatchObject(end);
+  },
+  120_000,
+);
