@@ -67,10 +67,9 @@ const startParts = async (home) => {
   const stores = places.some((path) => existsSync(built(path)));
   const store = stores ? await (await from(...places)).resolveStore(env, home) : undefined;
   const standingOf = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
-  const options = { env, home, logger };
-  // Builds whose worker.ts named the adapters.
-  const dependencies = await (createPorts?.(options, store, { standingOf }) ??
-    diskDependencies(options, store).then((disk) => ({ ...disk, standingOf })));
+  // Builds before src/worker/adapters.ts were told standingOf afterwards.
+  const made = await (createPorts ?? diskDependencies)({ env, home, logger }, store, { standingOf });
+  const dependencies = { ...made, standingOf };
   const { blobs } = dependencies;
   const queues = await queuesOf(env, home);
   const { connection, namespace, dataConverter } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
