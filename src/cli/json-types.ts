@@ -3,13 +3,13 @@
  * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
  */
 import type { PatchedFile } from './local/patch.js';
-import type { UsedRung, Reason } from '../edits/index.js';
+import type { UsedTolerance, Reason } from '../edits/index.js';
 import type { AnswerFormat, Finding, Format } from '../shared/formats.js';
 import type { LastChange } from '../workspace/apply/index.js';
 import type { DecideResult } from '../client/runs/decide.js';
 import type { EndedWorktree } from '../client/ended/runs.js';
-import type { Removed, Garbage } from '../client/gc/index.js';
-import type { HoldEnded, ReleasedHold, StaleHold } from '../client/ended/locks.js';
+import type { Removed, Unused } from '../client/gc/index.js';
+import type { EndedLock, ReleasedLock, StaleLock } from '../client/ended/locks.js';
 import type { RunList } from '../client/runs/list.js';
 import type { PhaseCost, RunStats } from '../client/archive/stats.js';
 import type { ReportFacts } from '../client/archive/report.js';
@@ -21,7 +21,7 @@ import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
 import type { RunState, StepStatus } from '../shared/run.js';
-import type { SealedProposal } from '../shared/proposal-activities.js';
+import type { ProposalSummary } from '../shared/proposal-activities.js';
 import type { RecoveredTransaction, FileConflict } from '../workspace/ports.js';
 import type { FollowedPlan } from './follow-plan.js';
 import type { WrittenFile } from './commands/plan-files.js';
@@ -65,7 +65,7 @@ export interface PatchReport {
   /** Key of what was applied; null: nothing was. */
   readonly patch: string | null;
   readonly files: readonly PatchedFile[];
-  readonly rungs: readonly UsedRung[];
+  readonly rungs: readonly UsedTolerance[];
   readonly findings: readonly Finding[];
   readonly notes: readonly Reason[];
   readonly reasons: readonly Reason[];
@@ -95,8 +95,8 @@ export type RunOutcome =
   | { readonly state: 'interrupted' };
 interface Recovered {
   readonly transactions: readonly RecoveredTransaction[];
-  readonly holds: readonly StaleHold[];
-  readonly released: readonly ReleasedHold[];
+  readonly holds: readonly StaleLock[];
+  readonly released: readonly ReleasedLock[];
 }
 
 export interface JsonOutputs {
@@ -108,7 +108,7 @@ export interface JsonOutputs {
   readonly list: RunList & Recovered;
   readonly show: ShownRun;
   /** Null: the run has no proposal. */
-  readonly diff: { readonly proposal: SealedProposal; readonly diff: string } | null;
+  readonly diff: { readonly proposal: ProposalSummary; readonly diff: string } | null;
   /** One a line. */
   readonly events: StepEvent;
   /** One a line. */
@@ -137,8 +137,8 @@ export interface JsonOutputs {
   readonly 'doctor --model': { readonly v: 1; readonly model: string; readonly trials: readonly FormatTrial[] };
   readonly recover: { readonly v: 1; readonly worktrees: readonly EndedWorktree[] } & Recovered;
   /** `--keep` too. */
-  readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & HoldEnded;
-  readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Garbage;
+  readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & EndedLock;
+  readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Unused;
   /** `plan score` and `plan show` too. */
   readonly 'plan check': PlanReport;
   /** `plan collapse` too. */

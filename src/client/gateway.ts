@@ -18,7 +18,7 @@ import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/names.js';
 import type { EditStepInput, StepResult, PlanInput } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
-import { followHistory, toldIn, hasCode } from './history.js';
+import { followHistory, eventsIn, hasCode } from './history.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 
 const LIST_PAGE_RUNS = 1_000; // bound: Runs of one page of the server's list; it gives no more.
@@ -122,9 +122,9 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     taskFailure: (ref) => within(CALL_MS, () => taskFailure(connection, namespace, ref)),
 
-    toldEvents: async (ref) => {
+    historyEvents: async (ref) => {
       const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
-      return toldIn(events ?? [], client.options.loadedDataConverter.payloadCodecs);
+      return eventsIn(events ?? [], client.options.loadedDataConverter.payloadCodecs);
     },
 
     historyText: async (ref) => {

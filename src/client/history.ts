@@ -116,7 +116,7 @@ export interface HistoryEvent {
 }
 
 /** In order of `seq`, each once. An input that cannot be read (its blob is lost) is left out. */
-export const toldIn = async (
+export const eventsIn = async (
   history: readonly HistoryEvent[],
   codecs: readonly PayloadCodec[],
 ): Promise<readonly StepEvent[]> => {

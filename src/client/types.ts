@@ -97,7 +97,7 @@ export interface RunGateway {
    */
   taskFailure(ref: RunRef): Promise<string | null>;
   /** The events that the run's history holds (its activities' inputs carry them): all up to the last activity that was scheduled. */
-  toldEvents(ref: RunRef): Promise<readonly StepEvent[]>;
+  historyEvents(ref: RunRef): Promise<readonly StepEvent[]>;
   /** All payloads of the run's history as text, in which references can be looked for. */
   historyText(ref: RunRef): Promise<string>;
   /** Are the four search attributes registered (created here where that is allowed)? */

@@ -28,9 +28,9 @@ import { sizeFault } from './answer-size.js';
 import { MODULES } from './formats/index.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
 
-const NAMES_TOLD = 20; // bound: Names in a message; more are counted.
+const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.
 const LISTED_RESULTS = 10_000; // bound: Edits of an answer listed one by one; the counts take in all.
-export const REASONS_TOLD = 100; // bound: Of a refused answer so many reasons are told; more help nobody.
+export const REASONS_REPORTED = 100; // bound: Of a refused answer so many reasons are told; more help nobody.
 
 // What became of each edit of an answer: one entry an operation, hunk, block or file, whatever the format.
 
@@ -72,11 +72,11 @@ const byIndex = (reasons: readonly Reason[]): Map<number, Reason[]> => {
 const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
 
 const bounded = (outcome: AnswerOutcome): AnswerOutcome =>
-  outcome.outcome === 'edited' ? outcome : { ...outcome, reasons: outcome.reasons.slice(0, REASONS_TOLD) };
+  outcome.outcome === 'edited' ? outcome : { ...outcome, reasons: outcome.reasons.slice(0, REASONS_REPORTED) };
 
 export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const { format, answer, files, options } = input;
-  const stopped = judgeStop(options.stopReason);
+  const stopped = checkStop(options.stopReason);
   if (stopped !== null) return stopped;
   const tooLarge = sizeFault(format, answer);
   if (tooLarge !== null) return not('invalid', [tooLarge]);
@@ -98,7 +98,7 @@ const judge = (
   offered: OfferedFiles,
   options: ApplyOptions,
 ): AnswerOutcome => {
-  const unusable = judgeMarker(found, reading, options);
+  const unusable = checkMarker(found, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
   if (reading.kind === 'refused' && reading.needs !== undefined)
@@ -115,7 +115,7 @@ const judge = (
 };
 
 /** Null: the model ended by itself, as far as the API says. An unknown stop reason proves no end. */
-const judgeStop = (stopReason: StopReason | undefined): NotEdited | null => {
+const checkStop = (stopReason: StopReason | undefined): NotEdited | null => {
   if (stopReason === undefined || stopReason === 'end_turn' || stopReason === 'stop_sequence') return null;
   if (stopReason === 'refusal')
     return not('declined', [{ code: 'declined', message: 'The model declined to answer.' }]);
@@ -127,7 +127,7 @@ const judgeStop = (stopReason: StopReason | undefined): NotEdited | null => {
 };
 
 /** Null: the marker is right, or not asked for and the answer not open. */
-const judgeMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions): NotEdited | null => {
+const checkMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions): NotEdited | null => {
   const faults = options.requireMarker ? found.notes.filter((note) => note.code.startsWith('marker_')) : [];
   const reasons = [...faults, ...(reading.kind === 'invalid' ? reading.reasons : [])];
   const fence = { code: 'cut_inside_fence', message: 'A fence round the answer was opened and not closed.' };
@@ -142,7 +142,7 @@ const judgeMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions
 /** A numbered list, one reason an entry; `''` where there is none. */
 export const renderReasons = (reasons: readonly Reason[]): string => {
   const shown = reasons
-    .slice(0, NAMES_TOLD)
+    .slice(0, NAMES_REPORTED)
     .map((reason, i) => `${i + 1}. ${place(reason)}${reason.message} (${reason.code})`);
   const more = reasons.length - shown.length;
   return [...shown, ...(more > 0 ? [`… and ${more} more of this kind.`] : [])].join('\n');

@@ -1,6 +1,6 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
 import type { FilePlan } from './text/changes.js';
-import { type SettleBase, quotesItsBom, settle } from './text/to-splices.js';
+import { type SpliceBase, quotesItsBom, spliced } from './text/to-splices.js';
 import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
 import { type GuardedFile, guardFindings } from './guards/index.js';
@@ -17,7 +17,7 @@ import type {
   Splice,
 } from './types.js';
 
-type Offered = ContextFile & { readonly base: SettleBase | null };
+type Offered = ContextFile & { readonly base: SpliceBase | null };
 export type OfferedFiles = ReadonlyMap<string, Offered>;
 
 /** `text` null beside bytes: the file cannot be edited, which is a reason as soon as an answer names it. */
@@ -84,7 +84,7 @@ export const compose = (
           ...madeOf(made.get(path)),
         };
       }),
-    { ...options, movedTo: [...movedTo.keys()], movedAway: [...movedAway], beside: besideOf(offered, options) },
+    { ...options, movedTo: [...movedTo.keys()], movedAway: [...movedAway], beside: siblingsOf(offered, options) },
   );
   const refusing = findings.filter((finding) => finding.severity === 'refuse');
   if (refusing.length > 0)
@@ -107,7 +107,7 @@ export const compose = (
 
 const madeOf = (made: GuardedFile['made']): Pick<GuardedFile, 'made'> => (made === undefined ? {} : { made });
 
-const besideOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions): string[] => [
+const siblingsOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions): string[] => [
   ...beside,
   ...[...offered].flatMap(([path, { bytes }]) => (bytes === null ? [] : [path])),
 ];
@@ -216,7 +216,7 @@ class Work {
 
   #settle(path: string, plan: Extract<FilePlan, { kind: 'lines' }>): void {
     const file = this.#offered.get(this.#moves.get(path) ?? path);
-    const settled = settle(file?.base ?? null, plan, this.#options);
+    const settled = spliced(file?.base ?? null, plan, this.#options);
     if (!settled.ok) {
       this.#reasons.push(...settled.reasons);
       return;

@@ -14,7 +14,7 @@ export { neededName } from './proposal/needs.js';
 export { applyAnswer } from './apply-answer.js';
 export { renderReasons } from './apply-answer.js';
 export { checkPath } from './paths.js';
-export { readSealedDiff } from './proposal/read-diff.js';
+export { readDiff } from './proposal/read-diff.js';
 export type { DiffChange, DiffHunk, DiffSection } from './proposal/read-diff.js';
 export { changesByPath, numberedChanges, selectChanges } from './proposal/select.js';
 export { applySplices, composeSplices, invertSplices } from './text/splices.js';
@@ -30,4 +30,12 @@ export type { ConflictRegion, LineRegion } from './merge.js';
 export type { SymbolKind, SyntaxFault } from './syntax-port.js';
 export type { Json } from './text/json.js';
 export type { LineIndex, Text } from './text/lines.js';
-export type { AnswerOutcome, ApplyAnswerInput, Edited, OfferedFile, Reason, StopReason, UsedRung } from './types.js';
+export type {
+  AnswerOutcome,
+  ApplyAnswerInput,
+  Edited,
+  OfferedFile,
+  Reason,
+  StopReason,
+  UsedTolerance,
+} from './types.js';

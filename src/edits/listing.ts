@@ -11,7 +11,7 @@ const WINDOW_NAMED_LINES = 20; // bound: Of a long file the lines are shown roun
 export const WINDOW_WORD_LINES = 12; // bound: round a word of the task,
 export const WINDOW_HEAD_LINES = 40; // bound: at its head,
 export const WINDOW_TAIL_LINES = 30; // bound: and at its end.
-export const WINDOW_WORDS = 40; // bound: Words of the task that are looked for.
+export const WINDOW_TEXT = 40; // bound: Words of the task that are looked for.
 export const WINDOW_PLACES = 12; // bound: A word that stands more often than this says little about where.
 
 export type LineRange = readonly [number, number];
@@ -174,7 +174,7 @@ const wordLines = (lines: readonly string[], hints: string): number[] => {
   const quoted = [...hints.matchAll(/`([^`\n]{2,80})`/g)].map((m) => m[1] ?? '');
   const names = hints.match(/\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*)\b/g) ?? [];
   const plain = hints.match(/\b[A-Za-z]{5,}\b/g) ?? [];
-  const words = [...new Set([...quoted, ...names, ...plain])].slice(0, WINDOW_WORDS);
+  const words = [...new Set([...quoted, ...names, ...plain])].slice(0, WINDOW_TEXT);
   const places = new Map<string, number[]>(words.map((word) => [word, []]));
   for (const [at, line] of lines.entries())
     for (const [word, found] of places) if (found.length <= WINDOW_PLACES && line.includes(word)) found.push(at + 1);

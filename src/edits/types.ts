@@ -1,6 +1,6 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
 import type { Text } from './text/lines.js';
-import type { AnswerFormat, Finding, GuardSettings, Rung, RungSettings } from '../shared/formats.js';
+import type { AnswerFormat, Finding, GuardSettings, Tolerance, ToleranceSettings } from '../shared/formats.js';
 import type { FilePlan } from './text/changes.js';
 import type { Syntax } from './syntax-port.js';
 
@@ -38,7 +38,7 @@ export interface ApplyOptions {
   /** The API's stop reason; absent: not known (a file on disk), taken as `end_turn`. */
   readonly stopReason?: StopReason;
   /** Which rungs may be used; absent ones have their default. */
-  readonly rungs?: RungSettings;
+  readonly rungs?: ToleranceSettings;
   /** sha-256 (hex) that a file must have, by path; another base is `refused` with dimension `base`. */
   readonly base?: ReadonlyMap<string, string>;
   /** `final_newline:` of the job; absent: as the base, and a new file ends with one. */
@@ -78,8 +78,8 @@ export interface Reason {
   readonly message: string;
 }
 
-export interface UsedRung {
-  readonly rung: Rung;
+export interface UsedTolerance {
+  readonly rung: Tolerance;
   readonly path: string;
   readonly index?: number;
   /** 1-based line of the base where it was used. */
@@ -115,7 +115,7 @@ export interface Edited {
   readonly files: ReadonlyMap<string, ResultFile | 'absent'>;
   readonly moves: readonly { readonly from: string; readonly to: string }[];
   readonly splices: ReadonlyMap<string, readonly Splice[]>;
-  readonly rungs: readonly UsedRung[];
+  readonly rungs: readonly UsedTolerance[];
   readonly findings: readonly Finding[];
   /** Harmless oddities: blocks skipped because FIND equals REPLACE, `already_present`, prose around the answer. */
   readonly notes: readonly Reason[];
@@ -149,7 +149,7 @@ export type Reading =
   | {
       readonly kind: 'plans';
       readonly plans: readonly FilePlan[];
-      readonly rungs: readonly UsedRung[];
+      readonly rungs: readonly UsedTolerance[];
       readonly notes: readonly Reason[];
       readonly summary?: string;
     }

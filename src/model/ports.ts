@@ -57,7 +57,7 @@ export interface ModelPort {
 export type Role = 'brief' | 'pick' | 'edit' | 'audit' | 'score' | 'debug' | 'replan';
 
 /** ◆ Exactly these make the slot key (sha-256 of the canonical JSON); nothing else enters it. */
-export interface SlotKeyParts {
+export interface CallKeyParts {
   readonly stepKey: StepKey;
   readonly role: Role;
   /** Target path, or `*` for the whole step. */
@@ -76,7 +76,7 @@ export interface SlotKeyParts {
   readonly refusal: BlobRef | null;
 }
 
-export type SlotOutcome =
+export type CallOutcome =
   | {
       readonly outcome: 'answered';
       readonly answer: ModelAnswer;
@@ -89,7 +89,7 @@ export type SlotOutcome =
   | { readonly outcome: 'call_lost'; readonly usage: Usage };
 
 export interface JournalAsk {
-  readonly key: SlotKeyParts;
+  readonly key: CallKeyParts;
   /** Builds the request for a new slot; not called when the slot has one. The nonce is where it belongs already. */
   readonly makeRequest: (
     nonceFor: (requestWithoutNonce: string) => string,
@@ -114,13 +114,13 @@ export interface JournalAsk {
 /** Put-if-absent slots with owner and lease; raw events appended as they arrive; an answer recorded once `message_stop` is on disk. */
 export interface CallJournal {
   /** Throws ModelError (retryable or not) when a call failed without being lost. */
-  ask(input: JournalAsk): Promise<SlotOutcome>;
+  ask(input: JournalAsk): Promise<CallOutcome>;
   /** Every call of a step, for `show` and the archive. */
   calls(stepKey: StepKey): Promise<readonly JournaledCall[]>;
 }
 export interface JournaledCall {
   readonly slot: string;
-  readonly key: SlotKeyParts;
+  readonly key: CallKeyParts;
   readonly call: number;
   readonly state: 'open' | 'answered' | 'failed' | 'unknown';
   readonly usage: Usage;

@@ -2,16 +2,16 @@
  * ◆ The one table of activities: where each runs, what bounds its calls, what its failure is asked as, and why. Calls, registration,
  * heartbeats, sentences about failures, counts of usage and the table in docs/operations.md are made from it.
  * Bounds are names of numbers in the run's input: a changed default changes no run that began before it. No activity is renamed or removed
- * while a kept history names it; a changed `fails`, `unreached`, `work` or `tellsUsage` changes what a run does next (`patched`).
+ * while a kept history names it; a changed `fails`, `unreached`, `work` or `reportsUsage` changes what a run does next (`patched`).
  */
 import type { PauseReason } from './decisions.js';
 import type { TimingName } from './limits.js';
 import type { PlanActivities } from './plan-activities.js';
-import type { AdviceActivities, RevisingActivities } from './replan-activities.js';
+import type { PlanCallActivities, RevisingActivities } from './replan-activities.js';
 import type { StepActivities } from './step-activities.js';
 import type { Rules } from './rules.js';
 
-type Activities = StepActivities & PlanActivities & RevisingActivities & AdviceActivities;
+type Activities = StepActivities & PlanActivities & RevisingActivities & PlanCallActivities;
 export type ActivityName = keyof Activities;
 export type InputOf<N extends ActivityName> = Parameters<Activities[N]>[0];
 export type ResultOf<N extends ActivityName> = Awaited<ReturnType<Activities[N]>>;
@@ -37,14 +37,14 @@ export interface ActivitySpec {
   /** No worker took it in time. */
   readonly unreached: PauseReason;
   /** Its result tells what it used; where there is none, the journal is asked (decision 0006). */
-  readonly tellsUsage?: true;
+  readonly reportsUsage?: true;
   /** Begins a sentence about its failure. */
   readonly work: string;
   readonly why: string;
 }
 interface Fitting<N extends ActivityName> {
   readonly more_s?: InputOf<N> extends { readonly timeout_s: number } ? object : { readonly timeout_s?: never };
-  readonly tellsUsage?: ResultOf<N> extends { readonly usage: unknown } ? true : never;
+  readonly reportsUsage?: ResultOf<N> extends { readonly usage: unknown } ? true : never;
 }
 
 const retry = { initialInterval: 'retryInitial_ms', maximumInterval: 'retryMaximum_ms' } as const;
@@ -74,7 +74,7 @@ const model = {
   retry: { ...retry, maximumAttempts: 'modelCallAttempts' },
   cancellationType: 'TRY_CANCEL',
   fails: 'model_unavailable',
-  tellsUsage: true,
+  reportsUsage: true,
   why: 'a call may queue behind a rate limit; the journal keeps a retry from paying twice',
 } as const;
 

@@ -129,7 +129,7 @@ export interface DecisionRequest {
   readonly note?: string;
   /** Limits by name, `model` or `command`. */
   readonly set?: Readonly<Partial<Record<LimitName | 'model' | 'command', number | string>>>;
-  /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the sealed diff has them (see SealedFile.changes). */
+  /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the sealed diff has them (see ProposalFileSummary.changes). */
   readonly select?: Selection;
   /** Names this request through update, fall-back signal and retries: it counts once. */
   readonly requestId: string;
@@ -146,7 +146,7 @@ export type DecideOutcome =
   | { readonly outcome: 'recorded'; readonly decision: string; readonly message: string }
   | { readonly outcome: 'already_settled'; readonly decision: string; readonly message: string };
 
-export interface SettledDecision {
+export interface ResolvedDecision {
   readonly id: string;
   readonly n: number;
   readonly reason: PauseReason;

@@ -144,7 +144,7 @@ const takenText = ({
 
 const all = (file: string): string => (file === '*' ? 'all files' : file);
 
-export const eventWords = (event: StepEvent): string => {
+export const describeEvent = (event: StepEvent): string => {
   switch (event.type) {
     case 'preflight_complete':
       return `looked at ${count(event.targetFileCount, 'file')}, complexity ${event.estimatedComplexity}${event.shouldSplit ? `, split: ${event.reason}` : ''}`;
@@ -240,7 +240,7 @@ export function isOfKind(event: StepEvent, kind: EventKind): boolean {
 }
 
 /** `1 task is not done: Write the tests (no room)`, for a phase's summary, its event and its status. Pure. */
-export const undoneWords = (undone: readonly { readonly text: string; readonly why: string }[]): string =>
+export const describeUnfinished = (undone: readonly { readonly text: string; readonly why: string }[]): string =>
   `${count(undone.length, 'task')} ${undone.length === 1 ? 'is' : 'are'} not done: ${undone
     .map(({ text, why }) => `${text} (${why})`)
     .join('; ')}`;

@@ -11,7 +11,7 @@ export type AnswerFormat = Format | (typeof DIALECTS)[number];
 export type Bucket = 'A' | 'B' | 'C';
 
 /** Tolerances, each used only where it fits in exactly one place and always shown to the reviewer. */
-export const RUNGS = {
+export const TOLERANCES = {
   line_drift: { default: true, what: 'right text, wrong line number' },
   counts: { default: true, what: 'hunk header with wrong counts' },
   line_endings: { default: true, what: 'answer and file differ in line endings' },
@@ -26,8 +26,8 @@ export const RUNGS = {
   lookalikes: { default: false, what: 'typographic look-alike characters' },
   elision: { default: false, what: 'an elided stretch in the middle of FIND' },
 } as const;
-export type Rung = keyof typeof RUNGS;
-export type RungSettings = Partial<Record<Rung, boolean>>;
+export type Tolerance = keyof typeof TOLERANCES;
+export type ToleranceSettings = Partial<Record<Tolerance, boolean>>;
 
 /** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
 export const GUARDS = {

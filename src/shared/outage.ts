@@ -76,7 +76,7 @@ export const outageEvent = ({ id, message, file, tries, next, over }: Outage): E
 });
 
 /** The move that an outage asks for; null: the next try is due. */
-export function outageMove(
+export function outageEffect(
   { outage }: OutageState,
   now: number,
 ): { readonly kind: 'back_off'; readonly ms: number } | { readonly kind: 'pause'; readonly pause: Pause } | null {
@@ -102,5 +102,5 @@ export const answeredAgain = ({ outage }: OutageState, now: number): OutageState
   outage === undefined || outage.over || now < outage.next ? {} : { outage: undefined };
 
 export const clockTime = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`;
-export const outageWords = ({ message, tries, next, id }: Outage): string =>
+export const outageText = ({ message, tries, next, id }: Outage): string =>
   `the model is down, try ${tries + 1} at ${clockTime(next)}: ${message} (at once: retry ${id})`;

@@ -29,7 +29,7 @@ export interface PlanProgress {
     readonly why: string | null;
   }[];
   /** Commits of phases that were not merged, and the refs that keep them; absent: there are none. */
-  readonly kept?: readonly (KeptCommits & { readonly phase: number })[];
+  readonly kept?: readonly (KeptRef & { readonly phase: number })[];
   readonly mode?: 'sequential' | 'waves';
   /** Numbers of the phases, by wave. */
   readonly waves?: readonly (readonly number[])[];
@@ -91,7 +91,7 @@ export interface ComplexityRecord {
   readonly reasoning: string | null;
 }
 export type PhaseStatus = 'pending' | 'running' | 'completed' | 'incomplete' | 'skipped' | 'failed';
-export interface KeptCommits {
+export interface KeptRef {
   /** Of the worktree: the phase's id and the number of its run. */
   readonly name: string;
   readonly ref: string;
@@ -163,19 +163,19 @@ export interface PlanSpent {
   readonly time_ms: number;
 }
 /** What earlier runs left that the documents do not say. */
-export interface LeftPlan {
+export interface ResumePoint {
   /** The run whose checkpoint it is; null: it comes from commits alone. */
   readonly run: StepKey | null;
   /** Why a person is asked whether it counts; empty: it counts. */
   readonly why: readonly string[];
-  readonly phases: readonly LeftPhase[];
+  readonly phases: readonly ResumePhase[];
   readonly failures: readonly PhaseFailure[];
   readonly replans: readonly ReplanRecord[];
   readonly commits: readonly string[];
   /** By the checkpoint's run and those that it went on from; absent: by none that is known. */
   readonly spent?: PlanSpent;
 }
-export interface LeftPhase {
+export interface ResumePhase {
   readonly id: PhaseId;
   /** It is committed and its mark is missing; `tests`: what its commit says of them. Null: it is still to be done, or marked. */
   readonly landed: { readonly commit: string; readonly tests: 'pass' | 'no_tests' } | null;
@@ -209,7 +209,7 @@ export interface ReadyPlan {
   /** Configuration for the plan's own model calls (JSON blob). */
   readonly settings?: BlobRef;
   /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */
-  readonly left?: LeftPlan;
+  readonly left?: ResumePoint;
 }
 
 // --------------------------------------------------------------------------------------------------------------------- the phases

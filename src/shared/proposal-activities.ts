@@ -23,7 +23,7 @@ export interface ActivityBase {
   readonly log: readonly StepEvent[];
 }
 
-export interface SealInput extends ActivityBase, RetriesBusy {
+export interface BuildProposalInput extends ActivityBase, RetriesBusy {
   readonly workspace: string;
   readonly snapshot: BlobRef;
   readonly accepted: readonly BlobRef[];
@@ -32,12 +32,12 @@ export interface SealInput extends ActivityBase, RetriesBusy {
   /** Paths that a person changed by hand. */
   readonly manual: readonly string[];
   /** Files taken from an earlier proposal, whole or in part, instead of from the accepted results; absent: none. */
-  readonly pinned?: readonly PinnedFiles[];
+  readonly pinned?: readonly SelectedFiles[];
   /** What a commit hook staged for some of them (JSON blob, `StagedByHook`): taken where the file itself is as it was then. */
   readonly staged?: BlobRef;
 }
 /** A person chose among the changes of a sealed proposal: its files are taken as it has them. */
-export interface PinnedFiles {
+export interface SelectedFiles {
   readonly proposal: BlobRef;
   /** The sealed diff, whose changes were numbered. */
   readonly diff: BlobRef;
@@ -56,7 +56,7 @@ export interface StagedByHook {
     readonly disk: { readonly ref: BlobRef; readonly mode: number } | null;
   }[];
 }
-export interface SealedFile {
+export interface ProposalFileSummary {
   readonly path: string;
   readonly change: 'edit' | 'create' | 'delete' | 'move';
   readonly by: 'model' | 'person';
@@ -70,12 +70,12 @@ export interface SealedFile {
   /** Short hash of base, result and mode: a verdict stands while this is the same. */
   readonly key: string;
 }
-export interface SealedProposal {
+export interface ProposalSummary {
   /** Hash of paths, base and result hashes, modes and moves, hex. */
   readonly id: string;
   readonly ref: BlobRef;
   readonly diff: BlobRef;
-  readonly files: readonly SealedFile[];
+  readonly files: readonly ProposalFileSummary[];
   readonly findings: readonly Finding[];
   /** `rung path` of every tolerance used. */
   readonly rungs: readonly string[];
@@ -91,8 +91,8 @@ export interface NotYet {
 export interface RetriesBusy {
   readonly retriesBusy?: true;
 }
-export type SealResult =
-  | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: SealedProposal }
+export type BuildProposalResult =
+  | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: ProposalSummary }
   | { readonly v: 1; readonly outcome: 'empty' }
   | {
       readonly v: 1;
@@ -111,7 +111,7 @@ export interface ApplyInput extends ActivityBase {
   /** No verify and no commit follow: end the lease when done. */
   readonly releaseAfter: boolean;
 }
-export interface HeldLease {
+export interface HeldLock {
   readonly number: number;
   readonly head: string | null;
   readonly headRef: string | null;
@@ -122,7 +122,7 @@ export interface ConflictFile {
   readonly why: string;
 }
 export type ApplyResult =
-  | { readonly v: 1; readonly outcome: 'applied'; readonly files: readonly string[]; readonly lease: HeldLease }
+  | { readonly v: 1; readonly outcome: 'applied'; readonly files: readonly string[]; readonly lease: HeldLock }
   /** `advice`: the holder has ended, and a person must say what becomes of what it applied. */
   | {
       readonly v: 1;
@@ -138,7 +138,7 @@ export type ApplyResult =
       readonly outcome: 'conflict';
       readonly conflicts: readonly ConflictFile[];
       readonly files: readonly string[];
-      readonly lease: HeldLease;
+      readonly lease: HeldLock;
     }
   | { readonly v: 1; readonly outcome: 'failed'; readonly problem: Problem };
 
@@ -160,7 +160,7 @@ export interface RebaseInput extends ActivityBase {
   readonly snapshot?: BlobRef;
 }
 export type RebaseResult =
-  | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: SealedProposal }
+  | { readonly v: 1; readonly outcome: 'sealed'; readonly proposal: ProposalSummary }
   | { readonly v: 1; readonly outcome: 'conflict'; readonly conflicts: readonly ConflictFile[] }
   | { readonly v: 1; readonly outcome: 'empty' };
 
@@ -212,7 +212,7 @@ export interface CommitInput extends ActivityBase, RetriesBusy {
   readonly snapshot: BlobRef;
   readonly applications: readonly Application[];
   readonly message: string;
-  readonly lease: HeldLease;
+  readonly lease: HeldLock;
   /** Decision number of a `rebase` onto the current HEAD; null: HEAD must be where it was. */
   readonly ontoCurrent: number | null;
 }
@@ -224,7 +224,7 @@ export type CommitResult =
       readonly outcome: 'conflict';
       readonly reason: 'conflict' | 'hook_changed';
       readonly why: string;
-      /** With `hook_changed`: what the hook staged, see SealInput. */
+      /** With `hook_changed`: what the hook staged, see BuildProposalInput. */
       readonly staged?: BlobRef;
     }
   | { readonly v: 1; readonly outcome: 'failed'; readonly problem: Problem };

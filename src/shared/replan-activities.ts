@@ -5,7 +5,7 @@ import type { ModelDown } from './outage.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type { PlanThresholds, ReplanAction, ReplanMeasures, ReplanTrigger } from './plan.js';
 
-interface AdviceBase {
+interface PlanCallInput {
   readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
@@ -18,7 +18,7 @@ interface AdviceBase {
   readonly draw: number;
 }
 
-export interface ScorePhaseInput extends AdviceBase {
+export interface ScorePhaseInput extends PlanCallInput {
   /** The threshold score. */
   readonly first: number;
 }
@@ -35,14 +35,14 @@ export interface ScorePhaseResult {
 }
 
 /** A failed verification as these calls see it. */
-export interface AdviceFailure {
+export interface PlanCallFailure {
   readonly run: number;
   readonly kind: string | null;
   readonly summary: string;
   readonly output: BlobRef | null;
 }
-export interface DebugPhaseInput extends AdviceBase {
-  readonly failures: readonly AdviceFailure[];
+export interface DebugPhaseInput extends PlanCallInput {
+  readonly failures: readonly PlanCallFailure[];
 }
 export interface DebugPhaseResult {
   readonly v: 1;
@@ -56,14 +56,14 @@ export interface DebugPhaseResult {
   readonly down?: ModelDown;
 }
 
-export interface ProposeReplanInput extends AdviceBase {
+export interface ProposeReplanInput extends PlanCallInput {
   readonly trigger: string;
   /** What may be proposed. */
   readonly actions: readonly string[];
   readonly score: number;
   /** A person's words; '' where there are none. */
   readonly words: string;
-  readonly failures: readonly AdviceFailure[];
+  readonly failures: readonly PlanCallFailure[];
   readonly report: BlobRef | null;
   /** One line a phase: number, name, what became of it. */
   readonly outline: readonly string[];
@@ -86,7 +86,7 @@ export type ProposeReplanResult =
       readonly down?: ModelDown;
     };
 
-export interface AdviceActivities {
+export interface PlanCallActivities {
   scorePhase(input: ScorePhaseInput): Promise<ScorePhaseResult>;
   debugPhase(input: DebugPhaseInput): Promise<DebugPhaseResult>;
   proposeReplan(input: ProposeReplanInput): Promise<ProposeReplanResult>;
@@ -94,7 +94,7 @@ export interface AdviceActivities {
 
 // ------------------------------------------------------------------------------------------------------------------------ the rules
 /** Which trigger holds, by the rules of the worker's build. */
-export interface JudgePhaseInput {
+export interface EvaluateTriggersInput {
   readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
@@ -110,7 +110,7 @@ export interface JudgePhaseInput {
   readonly forced: boolean;
   readonly thresholds: PlanThresholds;
 }
-export interface JudgePhaseResult {
+export interface EvaluateTriggersResult {
   readonly v: 1;
   /** Of a failed verification; null: the trigger is another. */
   readonly tier: 'again' | 'debug' | 'replan' | null;
@@ -157,6 +157,6 @@ export type ApplyReplanResult =
   | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
 
 export interface RevisingActivities {
-  judgePhase(input: JudgePhaseInput): Promise<JudgePhaseResult>;
+  judgePhase(input: EvaluateTriggersInput): Promise<EvaluateTriggersResult>;
   applyReplan(input: ApplyReplanInput): Promise<ApplyReplanResult>;
 }

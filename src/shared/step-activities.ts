@@ -12,8 +12,8 @@ import type { ModelDown } from './outage.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type {
   ActivityBase,
-  SealInput,
-  SealResult,
+  BuildProposalInput,
+  BuildProposalResult,
   NotYet,
   ApplyInput,
   ApplyResult,
@@ -164,7 +164,7 @@ export interface LinesAsked {
   readonly asked: number;
 }
 /** The next rung for a truncated answer: computed by the activity, so that a better ladder breaks no paused run. */
-export type LadderStep =
+export type FallbackStep =
   | { readonly kind: 'split' }
   | { readonly kind: 'budget'; readonly outputBudget_tokens: number }
   | { readonly kind: 'format'; readonly format: Format; readonly outputBudget_tokens: number }
@@ -184,7 +184,7 @@ export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
       readonly reason: string;
       readonly stopReason: string | null;
       readonly partialLength: number;
-      readonly next: LadderStep;
+      readonly next: FallbackStep;
     }
   /** A region is done, and another one follows. */
   | { readonly outcome: 'region_done'; readonly region: RegionPart; readonly to: string }
@@ -199,8 +199,8 @@ export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
 );
 
 /** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
-export type TallyInput = ActivityBase;
-export interface TallyResult {
+export type CountUsageInput = ActivityBase;
+export interface CountUsageResult {
   readonly v: 1;
   readonly usage: StepUsage;
   /** Calls that had not ended; counted as cut off. */
@@ -221,8 +221,8 @@ export interface StepActivities {
   pick(input: PickInput): Promise<PickResult>;
   brief(input: BriefInput): Promise<BriefResult>;
   propose(input: ProposeInput): Promise<ProposeResult>;
-  tally(input: TallyInput): Promise<TallyResult>;
-  seal(input: SealInput): Promise<SealResult | NotYet>;
+  tally(input: CountUsageInput): Promise<CountUsageResult>;
+  seal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
   apply(input: ApplyInput): Promise<ApplyResult>;
   rebase(input: RebaseInput): Promise<RebaseResult>;
   verify(input: VerifyInput): Promise<VerifyResult | NotYet>;

@@ -6,32 +6,32 @@ import {
   type DecideOutcome,
   type DecisionPoint,
   type DecisionRequest,
-  type SettledDecision,
+  type ResolvedDecision,
 } from './decisions.js';
 import type { OutageState } from './outage.js';
-import type { SealedProposal } from './proposal-activities.js';
+import type { ProposalSummary } from './proposal-activities.js';
 import { asText, short } from './text.js';
 import { boundsOf, isLimitName, rulesOf, type Ruled } from './rules.js';
 
 /** What is judged by, of a step's state or a plan's. */
-export interface Deciding extends Ruled, OutageState {
+export interface DecisionContext extends Ruled, OutageState {
   readonly stage: string;
   readonly outcome: string | null;
   readonly decision: DecisionPoint | null;
-  readonly settled: readonly SettledDecision[];
+  readonly settled: readonly ResolvedDecision[];
   readonly seenRequests: readonly string[];
   /** A step's; a plan has none. */
-  readonly proposal?: SealedProposal | null;
+  readonly proposal?: ProposalSummary | null;
 }
 
-export type Judgement =
+export type Validation =
   | { readonly counts: true }
   /** Was counted before: nothing to do. */
   | { readonly counts: false; readonly again: true; readonly message: string }
   | { readonly counts: false; readonly again: false; readonly message: string };
 
-const no = (message: string): Judgement => ({ counts: false, again: false, message });
-const again = (message: string): Judgement => ({ counts: false, again: true, message });
+const no = (message: string): Validation => ({ counts: false, again: false, message });
+const again = (message: string): Validation => ({ counts: false, again: true, message });
 
 /** The answer that a file has, if any. Paths are names of others: `constructor` is a file like any other. */
 export const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
@@ -39,7 +39,7 @@ export const answerOf = (open: DecisionPoint, path: string): Answer | undefined 
 /** What somebody sent, short enough for a message. */
 const shown = (ruled: Ruled, value: unknown): string => short(asText(value), boundsOf(ruled).request_chars);
 
-function judgeSettings(state: Deciding, request: DecisionRequest): string | null {
+function validateSettings(state: DecisionContext, request: DecisionRequest): string | null {
   const { limits } = rulesOf(state);
   for (const [name, value] of Object.entries(request.set ?? {})) {
     if (name === 'model' || name === 'command') {
@@ -57,7 +57,7 @@ function judgeSettings(state: Deciding, request: DecisionRequest): string | null
 }
 
 /** A selection is a part: all of a file is `approve`, nothing of it is `skip`. */
-function judgeSelection(state: Deciding, { answer, files, select }: DecisionRequest): string | null {
+function validateSelection(state: DecisionContext, { answer, files, select }: DecisionRequest): string | null {
   if (select === undefined)
     return answer === 'select' ? 'select needs the changes to take: {"select": {"PATH": [1, 3]}}' : null;
   if (answer !== 'select') return `${answer} takes no selection of changes`;
@@ -70,7 +70,7 @@ function judgeSelection(state: Deciding, { answer, files, select }: DecisionRequ
   const changes = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.changes ?? 0]));
   for (const [path, list] of Object.entries(select)) {
     const most = changes.get(path);
-    // A path that is not in the proposal is told by judgeFiles.
+    // A path that is not in the proposal is told by validateFiles.
     if (most === undefined) continue;
     if (most < 2) return `${shown(state, path)} cannot be taken in part; approve or skip it`;
     const strange = list.find((n) => !Number.isInteger(n) || n < 1 || n > most);
@@ -82,7 +82,7 @@ function judgeSelection(state: Deciding, { answer, files, select }: DecisionRequ
   return null;
 }
 
-function judgeSettled(state: Deciding, request: DecisionRequest): Judgement | null {
+function validateResolved(state: DecisionContext, request: DecisionRequest): Validation | null {
   const past = state.settled.find((decision) => decision.id === request.decision);
   if (past === undefined) return null;
   const files = namedFiles(request);
@@ -99,7 +99,7 @@ function judgeSettled(state: Deciding, request: DecisionRequest): Judgement | nu
 }
 
 /** A wait for a model that is down takes one word. */
-const judgeWait = ({ answer, files, note, set }: DecisionRequest): Judgement => {
+const validateWait = ({ answer, files, note, set }: DecisionRequest): Validation => {
   if (answer === 'abort') return { counts: true };
   if (answer !== 'retry') return no(`${answer} is no answer to a wait; answers are: retry, abort`);
   const more = files !== undefined || note !== undefined || set !== undefined;
@@ -107,14 +107,14 @@ const judgeWait = ({ answer, files, note, set }: DecisionRequest): Judgement => 
 };
 
 /** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
-export function judge(state: Deciding, request: DecisionRequest): Judgement {
+export function validateDecision(state: DecisionContext, request: DecisionRequest): Validation {
   const { note_bytes } = boundsOf(state);
   if (state.seenRequests.includes(request.requestId)) return again('this request was counted already');
-  const settled = judgeSettled(state, request);
+  const settled = validateResolved(state, request);
   if (settled !== null) return settled;
   if (state.stage === 'closed') return no(`the run has ended: ${state.outcome ?? 'done'}`);
   const open = state.decision;
-  if (open === null && request.decision === state.outage?.id) return judgeWait(request);
+  if (open === null && request.decision === state.outage?.id) return validateWait(request);
   if (request.answer === 'abort' && request.decision === '') return { counts: true };
   if (open === null) return no('no decision is open; see `emend show`');
   if (request.decision !== open.id) {
@@ -131,12 +131,12 @@ export function judge(state: Deciding, request: DecisionRequest): Judgement {
     return no('revise needs a note that says what to change');
   if (request.answer === 'other' && typeof request.set?.command !== 'string') return no('other needs set.command');
   if (request.requestId.length > note_bytes) return no('the request id is too long');
-  const wrong = judgeSettings(state, request) ?? judgeSelection(state, request);
+  const wrong = validateSettings(state, request) ?? validateSelection(state, request);
   if (wrong !== null) return no(wrong);
-  return judgeFiles(state, open, request);
+  return validateFiles(state, open, request);
 }
 
-function judgeFiles(state: Deciding, open: DecisionPoint, request: DecisionRequest): Judgement {
+function validateFiles(state: DecisionContext, open: DecisionPoint, request: DecisionRequest): Validation {
   const named = namedFiles(request);
   if (named === undefined) return { counts: true };
   if (named.length === 0) return no('files is empty; leave it out to answer for all files');
@@ -160,7 +160,7 @@ function judgeFiles(state: Deciding, open: DecisionPoint, request: DecisionReque
 }
 
 /** What the caller of an accepted update is told; call it on the state after the decision was folded. */
-export function outcomeOf(before: Deciding, after: Deciding, request: DecisionRequest): DecideOutcome {
+export function outcomeOf(before: DecisionContext, after: DecisionContext, request: DecisionRequest): DecideOutcome {
   const id = request.decision === '' ? (before.decision?.id ?? 'abort') : request.decision;
   if (after.decision?.id === id) {
     const { decision } = after;

@@ -8,7 +8,7 @@ import { afterRunning, timeFor } from './turns.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** Keeps the head and the tail of an output within a bound: the first error and the summary are what people look for. */
-export interface KeptOutput {
+export interface CapturedOutput {
   readonly text: string;
   /** Bytes left out between head and tail. */
   readonly cut_bytes: number;
@@ -39,7 +39,7 @@ class BoundedOutput {
     if (this.#tail_bytes > 2 * this.#max_bytes) this.#trim();
   }
 
-  kept(): KeptOutput {
+  kept(): CapturedOutput {
     this.#trim();
     const [head, tail] = [Buffer.concat(this.#head).toString('utf8'), Buffer.concat(this.#tail).toString('utf8')];
     const text = this.#cut_bytes === 0 ? head + tail : `${head}\n[... ${this.#cut_bytes} bytes cut ...]\n${tail}`;

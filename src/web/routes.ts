@@ -7,11 +7,11 @@ import { proposalNeeds, proposalTexts } from '../client/runs/proposal.js';
 import { resolveRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { diffText, showRun } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
-import { readSealedDiff } from '../edits/index.js';
+import { readDiff } from '../edits/index.js';
 import { ANSWER_MEANS, type Answer } from '../shared/decisions.js';
 import { BOUNDS } from '../shared/limits.js';
 import { fail } from '../shared/problems.js';
-import type { SealedProposal } from '../shared/proposal-activities.js';
+import type { ProposalSummary } from '../shared/proposal-activities.js';
 import { isStepKey, type StepKey } from '../shared/ids.js';
 import { listFeed, runFeed, type Feeds } from './feeds.js';
 import { readJson, refuse, send, sendJson } from './http.js';
@@ -47,7 +47,7 @@ const runOf = async (emend: Emend, text: string | undefined): Promise<ResolvedRu
 };
 
 /** Only the proposal that the run has now: an older one is no more to be decided on. */
-const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined): Promise<SealedProposal> => {
+const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined): Promise<ProposalSummary> => {
   const { proposal } = await showRun(emend, run);
   return proposal !== null && proposal.id === id
     ? proposal
@@ -125,7 +125,7 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[]
     async ({ response, source }, [key, id]) => {
       const emend = await source();
       const proposal = await proposalOf(emend, await runOf(emend, key), id);
-      const sections = readSealedDiff(await diffText(emend, proposal));
+      const sections = readDiff(await diffText(emend, proposal));
       sendJson(response, await proposalNeeds(emend, proposal, sections));
     },
   ],

@@ -32,10 +32,10 @@ import { createFeeds } from './feeds.js';
 import { addressBound, createSessions } from './sessions.js';
 import { answerRoute } from './routes.js';
 
-const WEB_STRANGERS_BURST = 100; // bound: Requests of one address that is not let in, at once,
-const WEB_STRANGERS_PER_SECOND = 20; // bound: and per second;
-const WEB_ALL_STRANGERS_BURST = 1_000; // bound: of all such addresses together, at once,
-const WEB_ALL_STRANGERS_PER_SECOND = 200; // bound: and per second.
+const WEB_UNKNOWN_BURST = 100; // bound: Requests of one address that is not let in, at once,
+const WEB_UNKNOWN_PER_SECOND = 20; // bound: and per second;
+const WEB_ALL_UNKNOWN_BURST = 1_000; // bound: of all such addresses together, at once,
+const WEB_ALL_UNKNOWN_PER_SECOND = 200; // bound: and per second.
 // bound: Wrong tokens, and secrets. At the second bound a secret of 16 random characters is not found in the age of the earth.
 export const WEB_LOGINS_BURST = 10;
 const WEB_LOGINS_PER_SECOND = 0.1; // bound: Per second, from one address.
@@ -88,8 +88,8 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     addresses: WEB_ADDRESSES,
   });
   const strangers = addressBound({
-    each: { burst: WEB_STRANGERS_BURST, perSecond: WEB_STRANGERS_PER_SECOND },
-    all: { burst: WEB_ALL_STRANGERS_BURST, perSecond: WEB_ALL_STRANGERS_PER_SECOND },
+    each: { burst: WEB_UNKNOWN_BURST, perSecond: WEB_UNKNOWN_PER_SECOND },
+    all: { burst: WEB_ALL_UNKNOWN_BURST, perSecond: WEB_ALL_UNKNOWN_PER_SECOND },
     addresses: WEB_ADDRESSES,
   });
   const from = ({ socket, headers }: IncomingMessage): string =>

@@ -11,7 +11,7 @@ import { guardHome, openStores, storePaths, type Store } from '../stores/locatio
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
 import { resolveTimings } from '../temporal/settings.js';
-import { createApplyEngine, createLeaseKeeper } from '../workspace/apply/index.js';
+import { createApplyEngine, createLocks } from '../workspace/apply/index.js';
 import { createLocalRunner } from '../workspace/commands/index.js';
 import { createRepository } from '../workspace/landing/repository.js';
 
@@ -28,7 +28,7 @@ export interface PortsOptions {
 export async function createPorts(
   { env, home, logger, sys: system = realSys }: PortsOptions,
   store: Store,
-  runs: Pick<EndedRuns, 'standingOf' | 'endOf'>,
+  runs: Pick<EndedRuns, 'stateOfHolder' | 'endOf'>,
 ) {
   const timings = resolveTimings(env);
   const paths = storePaths(store.dir);
@@ -42,7 +42,7 @@ export async function createPorts(
     maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
   });
   const clock = systemClock;
-  const engine = createApplyEngine({ home, blobs, sys, leases: createLeaseKeeper({ home, sys, clock }) });
+  const engine = createApplyEngine({ home, blobs, sys, leases: createLocks({ home, sys, clock }) });
   return {
     checkHome: () => guard.check(),
     blobs,
@@ -64,7 +64,7 @@ export async function createPorts(
     clock,
     timings,
     logger,
-    standingOf: (holder) => runs.standingOf(holder),
+    stateOfHolder: (holder) => runs.stateOfHolder(holder),
     endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
   } satisfies ActivityPorts;
 }

@@ -145,13 +145,13 @@ export async function createWorker(options: WorkerOptions): Promise<RunningWorke
     },
   });
   // Beside the work, not before it: a server that answers slowly holds up nothing.
-  void tellHolds(endedRuns, logger);
+  void reportStaleLocks(endedRuns, logger);
   logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
   return { queues, address, uiUrl, recovered, done, stop };
 }
 
 /** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */
-async function tellHolds(endedRuns: EndedRuns, logger: Logger): Promise<void> {
+async function reportStaleLocks(endedRuns: EndedRuns, logger: Logger): Promise<void> {
   const holds = await endedRuns.sweep().catch((error: unknown) => {
     logger.error({ err: error }, 'ended runs could not be looked at');
     return null;

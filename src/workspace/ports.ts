@@ -7,7 +7,7 @@ import type { Proposal, ProposalFile } from './proposal.js';
 export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
 /** A step's hold on a workspace, from apply to commit or rollback. Held by stepKey, not by a process. */
-export interface LeaseHolder {
+export interface WorkspaceLock {
   readonly v: 1;
   /** Rises with every taking. */
   readonly number: number;
@@ -26,7 +26,7 @@ export interface LeaseHolder {
  * What can be said of the run that holds a workspace. `finished`: it came to its own end. `elsewhere`: it worked from another
  * `EMEND_HOME`, and only there is known what it applied.
  */
-export type RunStanding =
+export type HolderState =
   | { readonly state: 'open' }
   /** `undo`: it was aborted without its host; what it applied is to be put back. */
   | {
@@ -39,7 +39,7 @@ export type RunStanding =
   /** `no_answer`: no server answers now; `not_known`: the server has no such run. */
   | { readonly state: 'unknown'; readonly why: 'no_answer' | 'other_namespace' | 'not_known' };
 /** What became of the lease of a run that has ended. */
-export type LeaseEnd =
+export type LockEnd =
   | { readonly outcome: 'ended'; readonly because: 'nothing_applied' | 'committed' | 'finished' }
   /** Applied and neither committed nor rolled back: a person must say. */
   | { readonly outcome: 'kept'; readonly files: readonly string[] }
@@ -49,9 +49,9 @@ export type LeaseEnd =
   | { readonly outcome: 'unrecovered' }
   /** It holds the workspace no longer. */
   | { readonly outcome: 'not_held' };
-export type LeaseAttempt =
-  | { readonly outcome: 'held'; readonly lease: LeaseHolder }
-  | { readonly outcome: 'busy'; readonly holder: LeaseHolder };
+export type LockAttempt =
+  | { readonly outcome: 'held'; readonly lease: WorkspaceLock }
+  | { readonly outcome: 'busy'; readonly holder: WorkspaceLock };
 
 export interface ApplyRequest {
   readonly stepKey: StepKey;
@@ -77,9 +77,9 @@ export type ApplyOutcome =
       readonly outcome: 'applied';
       readonly record: string;
       readonly files: readonly string[];
-      readonly lease: LeaseHolder;
+      readonly lease: WorkspaceLock;
     }
-  | { readonly outcome: 'busy'; readonly holder: LeaseHolder }
+  | { readonly outcome: 'busy'; readonly holder: WorkspaceLock }
   /** Files were not at their base before anything was written: nothing was written. */
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
   /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
@@ -88,7 +88,7 @@ export type ApplyOutcome =
       readonly record: string;
       readonly conflicts: readonly FileConflict[];
       readonly files: readonly string[];
-      readonly lease: LeaseHolder;
+      readonly lease: WorkspaceLock;
     }
   /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
@@ -104,32 +104,32 @@ export type RollbackOutcome =
   | { readonly outcome: 'committed'; readonly commit: string };
 
 /** Throws where this attempt was given up meanwhile: asked before what a late attempt must not do any more. */
-export type StillOurs = () => void;
+export type AssertCurrent = () => void;
 
 export interface Workspace {
   /** Where its files lie on this machine, for whoever reads them or runs commands there; `workspace` is what a run's input names. */
   root(workspace: string): Promise<string>;
-  apply(request: ApplyRequest, stillOurs?: StillOurs): Promise<ApplyOutcome>;
+  apply(request: ApplyRequest, assertCurrent?: AssertCurrent): Promise<ApplyOutcome>;
   /**
    * Puts the files of a closed record back to their base, only those that are at their result; from then on no late attempt can apply
    * the record or commit it. Idempotent. Throws ProblemError `busy` where another step holds the workspace.
    */
-  rollback(request: ApplyRequest, stillOurs?: StillOurs): Promise<RollbackOutcome>;
+  rollback(request: ApplyRequest, assertCurrent?: AssertCurrent): Promise<RollbackOutcome>;
   /** Ends the step's lease; with a number only the taking of that number. */
   releaseLease(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
-  /** Takes the lease, or gives the step its own back; `taken`: this call took it. An attempt that `stillOurs` gives up leaves none behind. */
-  holdLease(
+  /** Takes the lease, or gives the step its own back; `taken`: this call took it. An attempt that `assertCurrent` gives up leaves none behind. */
+  acquireLock(
     workspace: string,
     stepKey: StepKey,
     holder: ApplyRequest['holder'],
-    stillOurs?: StillOurs,
-  ): Promise<LeaseAttempt & { readonly taken: boolean }>;
-  readLease(workspace: string): Promise<LeaseHolder | null>;
+    assertCurrent?: AssertCurrent,
+  ): Promise<LockAttempt & { readonly taken: boolean }>;
+  readLease(workspace: string): Promise<WorkspaceLock | null>;
   /**
    * Recovers the transactions of a step whose run has ended, and ends its lease where nothing of it is applied and not committed.
    * `finished`: the run came to its own end, so what it left is as it should be.
    */
-  endLease(workspace: string, holder: LeaseHolder, finished: boolean): Promise<LeaseEnd>;
+  releaseEnded(workspace: string, holder: WorkspaceLock, finished: boolean): Promise<LockEnd>;
 }
 /** The adapter for directories, with what workers and the command line do with the records in a home. */
 export interface ApplyEngine extends Workspace {
@@ -157,7 +157,7 @@ export interface CommitRequest {
   readonly moves: readonly { readonly from: string; readonly to: string }[];
   readonly message: string;
   /** Parent and branch when the lease was taken. */
-  readonly lease: LeaseHolder;
+  readonly lease: WorkspaceLock;
   /** ISO time used as author and committer date: the same input gives the same commit id. */
   readonly date: string;
   readonly hooks: boolean;

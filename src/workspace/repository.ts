@@ -6,15 +6,15 @@ import type {
   CommitOutcome,
   CommitRequest,
   FileConflict,
-  LeaseHolder,
+  WorkspaceLock,
   Result,
-  StillOurs,
+  AssertCurrent,
 } from './ports.js';
 
 /** `workspace` is what a run's input names, as for the port `Workspace`. */
 export interface Repository {
   /** Null: the workspace is in no repository. Throws ProblemError `git_failed` where that cannot be told. */
-  head(workspace: string): Promise<Pick<LeaseHolder, 'head' | 'headRef'> | null>;
+  head(workspace: string): Promise<Pick<WorkspaceLock, 'head' | 'headRef'> | null>;
   /** The message of a commit. */
   message(workspace: string, commit: string): Promise<string>;
   /** Does the branch hold the commit? */
@@ -23,8 +23,8 @@ export interface Repository {
   planCommits(workspace: string, planPath: string): Promise<readonly PlanCommit[]>;
   /** The same request makes the same commit: a retry finds it done. */
   commit(request: CommitRequest, signal?: AbortSignal): Promise<CommitOutcome>;
-  /** Expected failures are outcomes; `failed` with `busy` where `stillOurs` threw, as this attempt was given up: to be tried again. */
-  merge(request: MergeRequest, stillOurs: StillOurs): Promise<MergeOutcome>;
+  /** Expected failures are outcomes; `failed` with `busy` where `assertCurrent` threw, as this attempt was given up: to be tried again. */
+  merge(request: MergeRequest, assertCurrent: AssertCurrent): Promise<MergeOutcome>;
   readonly worktrees: Worktrees;
 }
 
@@ -57,7 +57,7 @@ export type MergeOutcome =
   | { readonly outcome: 'merged'; readonly commit: string; readonly parent: string; readonly note?: string }
   /** The branch holds that commit already. */
   | { readonly outcome: 'nothing' }
-  | { readonly outcome: 'busy'; readonly holder: LeaseHolder }
+  | { readonly outcome: 'busy'; readonly holder: WorkspaceLock }
   /** The two sides do not go together. Nothing was changed. */
   | { readonly outcome: 'conflict'; readonly ours: string; readonly files: readonly FileConflict[] }
   /** Files that the merge changes hold something that is not committed. Nothing was changed, or what was is put back. */
@@ -115,7 +115,7 @@ export interface SetUp {
 }
 export interface Attempt {
   readonly signal?: AbortSignal;
-  readonly stillOurs?: StillOurs;
+  readonly assertCurrent?: AssertCurrent;
 }
 export type SetUpOutcome =
   { readonly outcome: 'ready' } | { readonly outcome: 'failed'; readonly how: string; readonly output: string };

@@ -9,7 +9,7 @@ import { createActivities } from '../../src/activities/index.js';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { preflight } from '../../src/activities/step/preflight.js';
-import type { SealInput, VerifyInput } from '../../src/shared/proposal-activities.js';
+import type { BuildProposalInput, VerifyInput } from '../../src/shared/proposal-activities.js';
 import { resolveTimings } from '../../src/temporal/settings.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
@@ -49,7 +49,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 /** A seal of twelve edited files, with a formatter. */
-const sealInput = async (formatCommand: string): Promise<SealInput> => {
+const sealInput = async (formatCommand: string): Promise<BuildProposalInput> => {
   for (const file of FILES) await writeFile(join(repo, file), 'a\n');
   await writeFile(join(repo, 'emend.yaml'), `formatCommand: ${JSON.stringify(formatCommand)}\n`);
   const { blobs } = dependencies;

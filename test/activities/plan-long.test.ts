@@ -10,7 +10,7 @@ import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { ReadPlanInput, ReadPlanResult } from '../../src/shared/plan-activities.js';
-import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, withPhase } from '../../src/workflows/plan/state.js';
@@ -87,11 +87,13 @@ test('phases wait for the one before, which waits for the others; a second readi
   const after = reducePlan(state, { type: 'plan_read', result: again }, 2);
   expect(after).toEqual(reducePlan(state, { type: 'plan_read', result: whole }, 2));
   expect(after.phases[0]).toMatchObject({ marker: 'completed', marked: true, tasks: { total: 1, done: 1 } });
-  expect(nextPlanMove(after, 3, false)).toEqual({ kind: 'mark', phase: 'p2' });
+  expect(nextPlanEffect(after, 3, false)).toEqual({ kind: 'mark', phase: 'p2' });
 
   // A reset may bring back what was recorded for another state: the plan is read again under the next number.
   const other = { ...state, plan: { ...first, hash: 'another' } };
-  expect(nextPlanMove(reducePlan(other, { type: 'plan_read', result: again }, 2), 3, false)).toEqual({ kind: 'read' });
+  expect(nextPlanEffect(reducePlan(other, { type: 'plan_read', result: again }, 2), 3, false)).toEqual({
+    kind: 'read',
+  });
   expect(reducePlan(other, { type: 'plan_read', result: again }, 2).reading).toBe(3);
 
   await writeFile(join(repo, 'p.md'), marked.replace('Create `3.js`', 'Create `three.js`'));

@@ -1,7 +1,7 @@
 /** What a phase's commit leaves undone, on a real repository: by its message and by the files that are there. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { undoneOf } from '../../src/activities/plan/mark-phase.js';
+import { unfinishedOf } from '../../src/activities/plan/mark-phase.js';
 import { workspacePorts } from '../support/workspace-ports.js';
 import { Blobs, isolateGit, Repo } from '../workspace/git-fixture.js';
 
@@ -22,10 +22,10 @@ test('tasks that the message names, and those whose file is nowhere', async () =
   const phase = { objective: null, prerequisites: [], tasks, text: '', files: [] };
   const texts = await blobs.put(new TextEncoder().encode(JSON.stringify({ v: 1, phases: { p1: phase } })));
   const input = { workspace: repo.dir, phase: { id: 'p1', number: 1, name: 'One' }, commit, texts };
-  expect(await undoneOf(ports, input)).toEqual([
+  expect(await unfinishedOf(ports, input)).toEqual([
     { text: 'Create `src/gone.js`', why: 'src/gone.js is not there' },
     { text: 'Tests', why: 'no room' },
   ]);
   // Done by hand, there is no commit that could say otherwise.
-  expect(await undoneOf(ports, { ...input, commit: null })).toEqual([]);
+  expect(await unfinishedOf(ports, { ...input, commit: null })).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { StepUsage } from '../../src/shared/usage.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
 import type { LedgerRow, StepResult } from '../../src/shared/run.js';
 import type { StepEvent } from '../../src/shared/events.js';
-import type { LeaseHolder } from '../../src/workspace/ports.js';
+import type { WorkspaceLock } from '../../src/workspace/ports.js';
 import type { End, PlanEnd } from './kind.js';
 import type { PlannedPhase } from './plans.js';
 import type { Given, Save } from './world.js';
@@ -131,7 +131,7 @@ export interface FoundWorkspace {
   readonly fsck: readonly string[];
   /** Names of lock files in the git directory. */
   readonly locks: readonly string[];
-  readonly lease: LeaseHolder | null;
+  readonly lease: WorkspaceLock | null;
 }
 /** A request as it came to the model. */
 export interface FoundRequest {

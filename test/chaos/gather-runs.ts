@@ -6,7 +6,7 @@ import { archivedRun } from '../../src/client/archive/run.js';
 import type { ResolvedRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun, type RunView } from '../../src/client/runs/show.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import type { AnswerRecord, EndRecord, SlotRecord } from '../../src/model/journal/records.js';
+import type { AnswerRecord, EndRecord, CallRecord } from '../../src/model/journal/records.js';
 import type { JournaledCall } from '../../src/model/ports.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { phaseKey } from '../../src/shared/ids.js';
@@ -37,7 +37,7 @@ const slotsOf = async (world: World, stepKey: string): Promise<FoundSlot[]> => {
   const calls = await journal.calls(stepKey);
   return namesIn(join(slots, stepKey)).flatMap((slot) => {
     const dir = join(slots, stepKey, slot);
-    const record = readJson(join(dir, 'slot.json')) as SlotRecord | null;
+    const record = readJson(join(dir, 'slot.json')) as CallRecord | null;
     if (record === null) return [];
     const answered = readJson(join(dir, 'answer.json')) as AnswerRecord | null;
     return [
@@ -193,7 +193,7 @@ const planRunOf = async (world: World, carried: Carried, stepKey: string): Promi
 };
 
 /** Worktrees, branches and their records that a plan made and that are still there. */
-const leftOf = (world: World, workspace: string, stepKeys: readonly string[]): string[] => [
+const resumePointOf = (world: World, workspace: string, stepKeys: readonly string[]): string[] => [
   ...lines(git(workspace, 'worktree', 'list', '--porcelain'))
     .filter((line) => line.startsWith('worktree '))
     .slice(1),
@@ -245,7 +245,7 @@ export const gatherCarried = async (
     text: withNote(plan.text, world.notes.get(name) ?? null),
     phases: plan.phases,
     runs,
-    left: leftOf(world, workspace, stepKeys),
+    left: resumePointOf(world, workspace, stepKeys),
   };
   return { steps, plans: [found] };
 };

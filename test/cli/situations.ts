@@ -11,7 +11,7 @@ import type { OpenOptions } from '../../src/client/open.js';
 import type { ClosedRun, Emend, RunRef } from '../../src/client/types.js';
 import { EXIT, problem, type ExitCode, type ProblemCode } from '../../src/shared/problems.js';
 import { QUERIES } from '../../src/shared/names.js';
-import type { SealedProposal } from '../../src/shared/proposal-activities.js';
+import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
 import type { StepOutcome, StepStatus } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { hostId } from '../../src/stores/home.js';
@@ -112,7 +112,7 @@ const interruptSoon = ({ io }: Scene): void => {
 /** What waits is a sealed proposal: one line of a.txt. */
 const propose = async ({ io, serve }: Scene): Promise<void> => {
   const { blobs } = await openEmend({ env: io.env, local: true });
-  const proposal: SealedProposal = {
+  const proposal: ProposalSummary = {
     id: '1'.repeat(64),
     ref: await blobs.put(new TextEncoder().encode('{}')),
     diff: await blobs.put(new TextEncoder().encode(answer('one'))),

@@ -126,7 +126,7 @@ export class FakeServer implements RunGateway {
   told: StepEvent[] = [];
   events: StepEvent[] = [];
   taskFailure = async () => null;
-  toldEvents = async () => this.told;
+  historyEvents = async () => this.told;
   historyText = async () => '';
   searchAttributes = async () => this.attributes;
 }

@@ -3,7 +3,7 @@ import type { Payload } from '@temporalio/common';
 import { noteClosed } from '../../src/client/runs/close.js';
 import { resolveRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun } from '../../src/client/runs/show.js';
-import { toldIn } from '../../src/client/history.js';
+import { eventsIn } from '../../src/client/history.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { BlobPayloadCodec, asProblem } from '../../src/temporal/payloads.js';
 import { memoryBlobs } from '../temporal/support/memory-blobs.js';
@@ -29,7 +29,7 @@ describe('the events of a run in its history', () => {
       scheduled([{ data: new TextEncoder().encode('{') }]),
       scheduled([payload({ v: 1, log: [{ seq: 'x' }, event(4)] })]),
     ];
-    const told = await toldIn(history, [codec]);
+    const told = await eventsIn(history, [codec]);
     expect(told.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
     expect(told[1]).toEqual(event(2));
   });

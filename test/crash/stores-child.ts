@@ -1,7 +1,7 @@
 /** Puts under a shared key and takes a shared lease, together with others; prints what it got. */
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { hostId } from '../../src/stores/home.js';
-import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createLocks } from '../../src/workspace/apply/lock.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 
 export interface ChildAnswer {
@@ -17,7 +17,7 @@ const blobs = createBlobStore({ dir: `${home}/blobs` });
 const keys = Array.from({ length: 20 }, (_, i) => `shared/key-${i}`);
 const puts = await Promise.all(keys.map((key) => records.putIfAbsent(key, { by: name })));
 const blob = await blobs.put(new TextEncoder().encode('the same bytes'));
-const lease = await createLeaseKeeper({ home }).take(workspace, `step-${name}-0000`, {
+const lease = await createLocks({ home }).take(workspace, `step-${name}-0000`, {
   workflowId: name,
   namespace: 'n',
 });

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { ClosedRun, ResolvedRun } from '../../src/client/index.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
-import type { LeaseHolder } from '../../src/workspace/ports.js';
+import type { WorkspaceLock } from '../../src/workspace/ports.js';
 import type { Scene } from './support.js';
 
 /** As anybody with the Temporal API (or its UI) reaches a run. */
@@ -45,7 +45,7 @@ export const closedOf = async (s: Scene, run: ResolvedRun): Promise<ClosedRun> =
   return s.emend.runs!.closed(ref);
 };
 
-export const leaseOf = (s: Scene): Promise<LeaseHolder | null> =>
+export const leaseOf = (s: Scene): Promise<WorkspaceLock | null> =>
   createApplyEngine({ home: s.home, blobs: s.emend.blobs }).readLease(s.repo);
 
 /** Process ids that a test command wrote down, a line each run of it. */

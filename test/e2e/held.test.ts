@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
-import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createLocks } from '../../src/workspace/apply/lock.js';
 import { closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
 import { alive } from '../support/alive.js';
 import { printedFaults } from '../support/json-schema.js';
@@ -38,7 +38,7 @@ const emptyHold = async (s: Scene): Promise<ResolvedRun> => {
   const run = await s.start('first.md', job('a.js'));
   await s.settle(run);
   const holder = { workflowId: run.live!.workflowId, namespace: s.emend.namespace };
-  await createLeaseKeeper({ home: s.home }).take(s.repo, run.stepKey, holder);
+  await createLocks({ home: s.home }).take(s.repo, run.stepKey, holder);
   await terminate(s, run);
   return run;
 };

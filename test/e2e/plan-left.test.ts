@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
 import { lastCheckpointed, planOfPath, resolveRun, runOfPlan, showRun } from '../../src/client/index.js';
-import { settleWorktrees } from '../../src/client/ended/runs.js';
+import { removeEndedWorktrees } from '../../src/client/ended/runs.js';
 import { printedFaults } from '../support/json-schema.js';
 import { check } from './check-history.js';
 import { closedOf, emendCommand, eventually, withHandle } from './ends.js';
@@ -75,11 +75,11 @@ test('terminated between commit and mark: the next run finds the commit by its t
 
   // The mark taken away by a person is not simply written again: they are asked, and done over where they say so.
   // What was left of Phase 1 they have done themselves.
-  const byHand = s
+  const asManual = s
     .read('plans/010_demo.md')
     .replace('[INCOMPLETE]', '[COMPLETED]')
     .replace('- [ ] Task 2', '- [x] Task 2');
-  s.write('plans/010_demo.md', byHand.replace('### Phase 2: Two [COMPLETED]', '### Phase 2: Two'));
+  s.write('plans/010_demo.md', asManual.replace('### Phase 2: Two [COMPLETED]', '### Phase 2: Two'));
   s.git('commit', '-qam', 'Do Phase 2 over');
   const again = await startDemo(s, { approval: 'auto' });
   const { decision } = (await s.settle(again)).status;
@@ -215,7 +215,7 @@ test('terminated with one phase paused and one in apply: their runs come to thei
   worker.go();
   expect(await s.end(two)).toMatchObject({ outcome: 'committed' });
   // The plan has ended, Phase 1 has not: its worktree is its workspace. The other's goes, and its commit is told.
-  const [gone, ...more] = await settleWorktrees(s.emend);
+  const [gone, ...more] = await removeEndedWorktrees(s.emend);
   expect(more).toEqual([]);
   expect(gone).toMatchObject({ name: 'p2-1', outcome: 'removed', dropped: expect.stringMatching(/^[0-9a-f]{40}$/) });
   expect(s.git('branch', '--list', 'emend/*').trim().split('\n')).toHaveLength(2);

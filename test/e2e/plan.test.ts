@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../src/client/archive/run.js';
-import { listRuns, resolveRun, showRun, tellPlan, planOfPath } from '../../src/client/index.js';
+import { listRuns, resolveRun, showRun, signalPlan, planOfPath } from '../../src/client/index.js';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
 import { printedFaults } from '../support/json-schema.js';
@@ -180,14 +180,14 @@ describe('a plan, end to end', () => {
       ['plans/010_demo-phase-1.md', 'approval'],
     ]);
     const plan = await planOfPath(s.repo, 'plans/010_demo');
-    expect(await tellPlan(s.emend, plan, 'pause', { by: 'tester' })).toBe(true);
+    expect(await signalPlan(s.emend, plan, 'pause', { by: 'tester' })).toBe(true);
     await s.answer(one, 'approve');
     await s.end(one);
     await s.until(() => s.git('log', '--format=%s').includes('Mark Phase 1'));
     for (let state = ''; state !== 'waiting';) state = (await showRun(s.emend, run)).status.state;
     expect((await showRun(s.emend, run)).status.doing).toContain('paused by tester');
     await check(s, run.live!.workflowId, 'plan-paused-by-a-person');
-    await tellPlan(s.emend, plan, 'resume', { by: 'tester' });
+    await signalPlan(s.emend, plan, 'resume', { by: 'tester' });
     const two = await child(2);
     await s.settle(two);
     await s.answer(run, 'abort');
@@ -200,7 +200,7 @@ describe('a plan, end to end', () => {
     // Begun again, it goes on with what is not marked as done, and stops when that phase is done.
     const again = await startDemo(s, { approval: 'auto' });
     await child(2, again);
-    await tellPlan(s.emend, plan, 'stop', { by: 'tester' });
+    await signalPlan(s.emend, plan, 'stop', { by: 'tester' });
     expect(await s.end(again)).toMatchObject({ outcome: 'stopped' });
     expect(
       s

@@ -147,23 +147,23 @@ describe('the ladder', () => {
     await s.worker();
     const ladder = async (run: Parameters<Scene['events']>[0]) =>
       (await s.events(run)).flatMap((event) => (event.type === 'ladder' ? [event.to] : []));
-    const RUNGS = ['output budget 128 tokens', 'output budget 256 tokens', 'format structured-edit'];
+    const TOLERANCES = ['output budget 128 tokens', 'output budget 256 tokens', 'format structured-edit'];
 
     const long = await s.start('long.md', job(`target_files: [long.js]\napproval: auto\n${LIMITS}`));
     expect(await s.end(long)).toMatchObject({ outcome: 'applied' });
-    expect(await ladder(long)).toEqual(RUNGS);
+    expect(await ladder(long)).toEqual(TOLERANCES);
     expect(s.read('long.js')).toBe(after);
 
     const stuck = await s.start('stuck.md', job(`target_files: [stuck.js]\napproval: auto\n${LIMITS}`));
     const paused = await s.settle(stuck);
     expect(paused.status.decision).toMatchObject({ reason: 'truncation', files: [{ path: 'stuck.js' }] });
-    expect(await ladder(stuck)).toEqual(RUNGS);
+    expect(await ladder(stuck)).toEqual(TOLERANCES);
     expect(s.read('stuck.js')).toBe(LONG);
     await check(s, paused.workflowId!, 'edit-step-paused-truncation');
     // Retry goes on at the rung that was reached, and the ladder up to the limit that the person raised.
     await s.answer(stuck, 'retry', { set: { maxOutputBudget_tokens: 512 } });
     expect(await s.end(stuck)).toMatchObject({ outcome: 'applied' });
-    expect(await ladder(stuck)).toEqual([...RUNGS, 'output budget 512 tokens']);
+    expect(await ladder(stuck)).toEqual([...TOLERANCES, 'output budget 512 tokens']);
     expect(s.read('stuck.js')).toContain('much much');
 
     const three = await s.start('three.md', job(`target_files: [jam.js, wide.js, ok.js]\napproval: auto\n${LIMITS}`));

@@ -1,6 +1,6 @@
 /** A file too large for one answer is edited in regions; a model that is shown windows asks for lines. */
 import { afterEach, expect, test } from '@jest/globals';
-import { UNDONE_ASKED, UNDONE_ASKED_OF_A_PART } from '../../src/model/prompts/edit.js';
+import { UNFINISHED_ASKED, UNFINISHED_ASKED_OF_A_PART } from '../../src/model/prompts/edit.js';
 import { check } from './check-history.js';
 import { scene, structured, type Scene } from './support.js';
 
@@ -149,7 +149,7 @@ test('a task that every region names as undone is told of in the commit, one tha
   const lines = Array.from({ length: 25 }, (_, n) => block(n)).join('');
   const part = (index: number, answer: string) => ({
     name: `part ${index}`,
-    match: { contains: [UNDONE_ASKED_OF_A_PART, `This call is for part ${index}:`] },
+    match: { contains: [UNFINISHED_ASKED_OF_A_PART, `This call is for part ${index}:`] },
     answer,
   });
   const small = (n: number): string => edit(n).replaceAll('big.ts', 'small.ts');
@@ -170,7 +170,7 @@ test('a task that every region names as undone is told of in the commit, one tha
   const tasks = '1. [ ] Triple 3\n2. [ ] Triple 20\n3. [ ] Mend the callers';
   const run = await s.start(
     'small.md',
-    `---\ntarget_files: [small.ts]\napproval: auto\ncommit: true\n${limits}\n---\n\n# Triple\n\n${tasks}\n\n${UNDONE_ASKED}\n`,
+    `---\ntarget_files: [small.ts]\napproval: auto\ncommit: true\n${limits}\n---\n\n# Triple\n\n${tasks}\n\n${UNFINISHED_ASKED}\n`,
   );
   const ended = await s.end(run, 120);
   expect(s.rehearsal.requests().flatMap(({ rule }) => (rule?.startsWith('part') ? [rule] : []))).toEqual([

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResolvedRun } from '../../src/client/index.js';
-import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createLocks } from '../../src/workspace/apply/lock.js';
 import { eventually, leaseOf, pidsIn } from './ends.js';
 import { numbered, scene, whole, type Scene, type WorkerProcess } from './support.js';
 
@@ -248,7 +248,7 @@ export const reachState = async (
     chmodSync(join(s.repo, '.git/hooks/pre-commit'), 0o755);
   }
   if (state.name === 'waiting for a busy workspace')
-    await createLeaseKeeper({ home: s.home }).take(s.repo, OTHER, {
+    await createLocks({ home: s.home }).take(s.repo, OTHER, {
       workflowId: 'emend-nobody',
       namespace: s.emend.namespace,
     });

@@ -3,7 +3,7 @@
  * SIGCONT: the woken process changes nothing any more, and ends no lease but its own. EMEND_WHOLE=1 runs every named point.
  */
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createLocks } from '../../src/workspace/apply/lock.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { endedLate, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
 import { leaseOf } from './ends.js';
@@ -31,7 +31,7 @@ const stoppedAt = async (point: string): Promise<void> => {
   const result = await s.end(run, 240);
   const head = await expectOneEnd(s, run, result, true);
   // Another step has the workspace by now, and a person goes on with one of the files.
-  const keeper = createLeaseKeeper({ home: s.home });
+  const keeper = createLocks({ home: s.home });
   expect(await keeper.take(s.repo, NEXT_STEP, { workflowId: 'w', namespace: 'n' })).toMatchObject({ outcome: 'held' });
   s.write('b.js', 'mine\n');
   const lease = await leaseOf(s);

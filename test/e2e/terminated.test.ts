@@ -5,7 +5,7 @@
  */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, resolveRun, runEvents, showRun } from '../../src/client/index.js';
-import { endHold, settleHolds } from '../../src/client/ended/locks.js';
+import { releaseLock, releaseStaleLocks } from '../../src/client/ended/locks.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { closedOf, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf, type At, type State } from './states.js';
@@ -42,10 +42,10 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
   expect((await showRun(alone, kept)).status).toMatchObject({ state: status.state, doing: status.doing });
   expect(archivedRun(run.stepKey, await s.emend.archive.read(run.stepKey)).applied).toEqual(applied ? ['a.txt'] : []);
 
-  const { held } = await settleHolds(s.emend);
+  const { held } = await releaseStaleLocks(s.emend);
   const own = held.filter(({ stepKey }) => stepKey === run.stepKey);
   expect(own.map(({ files, ended }) => ({ files, ended }))).toEqual(applied ? [{ files: ['a.txt'], ended: how }] : []);
-  for (const hold of own) expect(await endHold(s.emend, hold, 'undo')).toEqual({ files: ['a.txt'], kept: [] });
+  for (const hold of own) expect(await releaseLock(s.emend, hold, 'undo')).toEqual({ files: ['a.txt'], kept: [] });
   const left = applied ? 'untouched' : state.terminated;
   expect(await treeOf(at)).toEqual(treeAs(state, run, left));
 };

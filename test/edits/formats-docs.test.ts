@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer, detectFormat, type OfferedFile } from '../../src/edits/index.js';
-import { DIALECTS, FORMATS, RUNGS, type AnswerFormat } from '../../src/shared/formats.js';
+import { DIALECTS, FORMATS, TOLERANCES, type AnswerFormat } from '../../src/shared/formats.js';
 
 const DOC = readFileSync('docs/formats.md', 'utf8');
 
@@ -98,6 +98,6 @@ describe('docs/formats.md', () => {
     const isSaid = (code: string): boolean =>
       DOC.includes(`\`${code}\``) || (code.startsWith('cut_inside_') && DOC.includes('`cut_inside_*`'));
     expect([...codes].filter((code) => !isSaid(code)).sort()).toEqual([]);
-    expect(Object.keys(RUNGS).filter((rung) => !DOC.includes(`\`${rung}\``))).toEqual([]);
+    expect(Object.keys(TOLERANCES).filter((rung) => !DOC.includes(`\`${rung}\``))).toEqual([]);
   });
 });

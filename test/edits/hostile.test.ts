@@ -13,7 +13,7 @@ import { BOUNDS } from '../../src/shared/limits.js';
 import { sampled } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
 import { MAX_ANSWER_LINES } from '../../src/edits/answer-size.js';
-import { REASONS_TOLD } from '../../src/edits/apply-answer.js';
+import { REASONS_REPORTED } from '../../src/edits/apply-answer.js';
 
 const ALL: readonly AnswerFormat[] = [...FORMATS, ...DIALECTS];
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -133,7 +133,7 @@ describe('answers beyond all bounds', () => {
     const answer = `{"operations":[${operation.repeat(9_999)}${operation.slice(0, -1)}]}`;
     const outcome = judge('structured-edit', answer);
     expect(outcome).toMatchObject({ outcome: 'refused' });
-    expect(outcome.outcome === 'edited' ? 0 : outcome.reasons.length).toBe(REASONS_TOLD);
+    expect(outcome.outcome === 'edited' ? 0 : outcome.reasons.length).toBe(REASONS_REPORTED);
   });
 
   test.each(ALL)('%s: a million edits are refused by their number or the length of the answer', (format) => {

@@ -8,7 +8,7 @@ import {
   WINDOW_WORD_LINES,
   WINDOW_HEAD_LINES,
   WINDOW_TAIL_LINES,
-  WINDOW_WORDS,
+  WINDOW_TEXT,
   WINDOW_PLACES,
 } from '../../src/edits/listing.js';
 import { splitLines } from '../../src/edits/text/codec.js';
@@ -121,7 +121,7 @@ describe('words of the instructions', () => {
     expect(seen('plain, rarer', 30, special)).toBe('1-9 888-908');
   });
   test('so many words are looked for', () => {
-    const words = Array.from({ length: WINDOW_WORDS }, (_, i) => `word_${i}_`);
+    const words = Array.from({ length: WINDOW_TEXT }, (_, i) => `word_${i}_`);
     const hints = (more: string): string => [...words.slice(1), more].join(' ');
     expect(seen(hints('last_1'), WIDE, { 300: 'last_1' })).toContain(`${from}-${to}`);
     expect(seen(`${words[0] ?? ''} ${hints('last_1')}`, WIDE, { 300: 'last_1' })).not.toContain(`${from}-${to}`);

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { lineCheck } from '../../src/edits/listing.js';
-import { type AnswerFormat, type RungSettings, DIALECTS, FORMATS } from '../../src/shared/formats.js';
+import { type AnswerFormat, type ToleranceSettings, DIALECTS, FORMATS } from '../../src/shared/formats.js';
 import { fuzz } from '../support/fuzz.js';
 import { type LineEdit, SAY, apply } from './formats.js';
 
@@ -62,7 +62,7 @@ const run = (
   answer: string,
   file: Buffer,
   madeFor?: Buffer,
-  rungs: RungSettings = {},
+  rungs: ToleranceSettings = {},
 ): AnswerOutcome =>
   applyAnswer({
     format,
@@ -101,7 +101,7 @@ const say = (format: AnswerFormat, s: Sample): string => SAY[format]('f.txt', s.
 const truthOf = (s: Sample): Buffer => encode(apply(s.lines, s.edits), s.crlf);
 
 /** Without the rungs that take a place for which the base's text does not speak. */
-const STRICT: RungSettings = { unchecked_lines: false, earlier_block: false };
+const STRICT: ToleranceSettings = { unchecked_lines: false, earlier_block: false };
 
 interface Stale {
   readonly now: readonly string[];

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { parseConfig } from '../../src/documents/job/config.js';
-import { type AnswerFormat, type Rung, RUNGS } from '../../src/shared/formats.js';
+import { type AnswerFormat, type Tolerance, TOLERANCES } from '../../src/shared/formats.js';
 import { LOOSE_STRINGS } from '../../src/edits/formats/string-replace/index.js';
 
 interface Sample {
@@ -18,7 +18,7 @@ const block = (find: string, replace: string): string => `FILE: f\nFIND:\n${find
 const blocks = (...list: string[]): string => `${list.join('')}EMEND-COMPLETE 1 ${list.length}\n`;
 
 /** Answers that need exactly this rung. */
-const NEEDING: Readonly<Record<Rung, Sample>> = {
+const NEEDING: Readonly<Record<Tolerance, Sample>> = {
   line_drift: {
     format: 'unified-diff',
     base: 'a\nb\nc\nd\n',
@@ -92,7 +92,7 @@ const insert = (context: string): string =>
   });
 const string = (old: string, now: string): string =>
   JSON.stringify({ file_path: 'f', old_string: old, new_string: now, complete: true });
-const IN_STRINGS: readonly (readonly [Rung, Sample])[] = [
+const IN_STRINGS: readonly (readonly [Tolerance, Sample])[] = [
   [
     'trailing_space',
     {
@@ -113,7 +113,7 @@ const IN_STRINGS: readonly (readonly [Rung, Sample])[] = [
   ],
 ];
 /** The same rungs in the contexts of a structured edit; all that is on takes in what is milder. */
-const IN_CONTEXTS: readonly (readonly [Rung, Sample])[] = [
+const IN_CONTEXTS: readonly (readonly [Tolerance, Sample])[] = [
   [
     'line_endings',
     { format: 'structured-edit', base: 'a\r\r\nb\r\n', answer: insert('a'), result: 'a\r\r\nx\r\nb\r\n' },
@@ -136,7 +136,7 @@ const run = ({ format, base, answer }: Sample, yaml: string): AnswerOutcome => {
     options: { requireMarker: true, rungs: config.value.rungs },
   });
 };
-const expectUsed = (outcome: AnswerOutcome, rung: Rung, result: string): void => {
+const expectUsed = (outcome: AnswerOutcome, rung: Tolerance, result: string): void => {
   if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
   const file = outcome.files.get('f');
   expect(file === 'absent' || file === undefined ? null : Buffer.from(file.bytes).toString()).toBe(result);
@@ -144,7 +144,7 @@ const expectUsed = (outcome: AnswerOutcome, rung: Rung, result: string): void =>
 };
 
 const SAMPLES = [
-  ...Object.keys(RUNGS).map((rung) => [rung as Rung, NEEDING[rung as Rung]] as const),
+  ...Object.keys(TOLERANCES).map((rung) => [rung as Tolerance, NEEDING[rung as Tolerance]] as const),
   ...IN_CONTEXTS,
   ...IN_STRINGS,
 ];
@@ -161,9 +161,9 @@ describe.each(SAMPLES)('%s', (rung, sample) => {
     if (IN_CONTEXTS.some(([, own]) => own === sample))
       expect(outcome).toMatchObject({ reasons: [{ message: expect.stringContaining(`The rung \`${rung}\``) }] });
   });
-  test(`unsaid: ${RUNGS[rung].default ? 'on' : 'off'}`, () => {
+  test(`unsaid: ${TOLERANCES[rung].default ? 'on' : 'off'}`, () => {
     const outcome = run(sample, '');
-    if (RUNGS[rung].default) expectUsed(outcome, rung, sample.result);
+    if (TOLERANCES[rung].default) expectUsed(outcome, rung, sample.result);
     else expect(outcome.outcome).toBe('refused');
   });
 });

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { settle } from '../../src/edits/text/to-splices.js';
+import { spliced } from '../../src/edits/text/to-splices.js';
 import { decodeFile } from '../../src/edits/text/codec.js';
 import { unifiedDiff } from '../../src/edits/formats/unified-diff/index.js';
 import { contextOf, whyNot } from './locate-support.js';
@@ -166,7 +166,7 @@ describe('unified-diff, against git', () => {
         const old = before[origin.get(plan.path) ?? plan.path];
         const bytes = old === undefined ? null : new TextEncoder().encode(old);
         const decoded = bytes === null ? null : decodeFile(bytes);
-        const settled = settle(
+        const settled = spliced(
           bytes !== null && decoded?.ok ? { bytes, text: decoded.text, codec: decoded.codec } : null,
           plan,
         );

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import { slotKey } from '../../src/model/journal/records.js';
+import { callKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
 import { askFor, journalAt, keyParts, withDir } from './support.js';
 
@@ -34,7 +34,7 @@ function* forever(event: StreamEvent): Generator<StreamEvent> {
   for (let n = 0; n < 1_000_000; n++) yield event;
 }
 const bytesIn = async (dir: string): Promise<number> => {
-  const slot = join(dir, keyParts.stepKey, slotKey(keyParts));
+  const slot = join(dir, keyParts.stepKey, callKey(keyParts));
   const sizes = await Promise.all((await fs.readdir(slot)).map(async (name) => (await fs.stat(join(slot, name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 };

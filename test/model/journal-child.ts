@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import type { ModelRequest, SlotKeyParts } from '../../src/model/ports.js';
+import type { ModelRequest, CallKeyParts } from '../../src/model/ports.js';
 import { realSys } from '../../src/system/sys.js';
 import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 
@@ -10,7 +10,7 @@ export interface AskTask {
   readonly dir: string;
   readonly url: string;
   readonly lease_ms: number;
-  readonly key: SlotKeyParts;
+  readonly key: CallKeyParts;
   readonly request: ModelRequest;
   readonly nonce: string;
   readonly plan?: ShimPlan;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import { slotKey } from '../../src/model/journal/records.js';
+import { callKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
 import { realSys } from '../../src/system/sys.js';
 import { FAULTS, SHORT_WRITES, atEachCall, type StoreWork } from '../support/store-faults.js';
@@ -30,7 +30,7 @@ const model = (asked: () => void): ModelPort => ({
 const parts = (draw: number) => ({ ...keyParts, draw });
 const fileOf = (dir: string, draw: number, name: string): string | null => {
   try {
-    return readFileSync(join(dir, keyParts.stepKey, slotKey(parts(draw)), name), 'utf8');
+    return readFileSync(join(dir, keyParts.stepKey, callKey(parts(draw)), name), 'utf8');
   } catch {
     return null;
   }

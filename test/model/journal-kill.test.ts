@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sampled } from '../support/seeded.js';
 import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
-import type { SlotOutcome } from '../../src/model/ports.js';
+import type { CallOutcome } from '../../src/model/ports.js';
 import type { AskTask } from './journal-child.js';
 import { askFor, eventually, journalAt, keyParts, NONCE, request, rule, withDir, withRehearsal } from './support.js';
 
@@ -40,7 +40,7 @@ const start = (dir: string, url: string, plan?: ShimPlan): { process: ChildProce
   });
   return { process: started, ended };
 };
-const outcomeOf = (ended: Ended) => (JSON.parse(ended.out) as { outcome: SlotOutcome; names: SysCall[] }).outcome;
+const outcomeOf = (ended: Ended) => (JSON.parse(ended.out) as { outcome: CallOutcome; names: SysCall[] }).outcome;
 
 /** Call logs that hold the whole answer, and all of them. */
 const logsOf = (dir: string) => {

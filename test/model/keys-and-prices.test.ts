@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { nonceFor, slotKey } from '../../src/model/journal/records.js';
+import { nonceFor, callKey } from '../../src/model/journal/records.js';
 import { priceBy } from '../../src/model/tokens.js';
 import { route } from '../../src/documents/job/models.js';
-import type { SlotKeyParts } from '../../src/model/ports.js';
+import type { CallKeyParts } from '../../src/model/ports.js';
 import { addUsage, NO_USAGE, sumUsage } from '../../src/shared/usage.js';
 import { keyParts } from './support.js';
 
 describe('slot key', () => {
   test('is what it has always been', () => {
     // Kept answers are found by it: a change of this value pays for every open step again.
-    expect(slotKey(keyParts)).toBe(
+    expect(callKey(keyParts)).toBe(
       createHash('sha256')
         .update(
           `{"bases":["absent"],"draw":0,"file":"src/a.ts","format":"whole-file","instructions":"sha256:${'0'.repeat(64)}",` +
@@ -22,7 +22,7 @@ describe('slot key', () => {
   });
   test('every field counts, and nothing else does', () => {
     const ref = `sha256:${'1'.repeat(64)}` as const;
-    const changes: Partial<SlotKeyParts>[] = [
+    const changes: Partial<CallKeyParts>[] = [
       { stepKey: '1'.repeat(32) },
       { role: 'brief' },
       { file: '*' },
@@ -36,11 +36,11 @@ describe('slot key', () => {
       { notes: ref },
       { refusal: ref },
     ];
-    const keys = changes.map((change) => slotKey({ ...keyParts, ...change }));
-    expect(new Set([slotKey(keyParts), ...keys]).size).toBe(changes.length + 1);
+    const keys = changes.map((change) => callKey({ ...keyParts, ...change }));
+    expect(new Set([callKey(keyParts), ...keys]).size).toBe(changes.length + 1);
     expect(new Set(changes.flatMap((c) => Object.keys(c)))).toEqual(new Set(Object.keys(keyParts)));
     const more = { ...keyParts, v: 7, attempt: 3, brief: 'x' };
-    expect(slotKey(more)).toBe(slotKey(keyParts));
+    expect(callKey(more)).toBe(callKey(keyParts));
   });
 });
 
@@ -48,7 +48,7 @@ describe('nonce', () => {
   const nth = (key: string, n: number) =>
     createHash('sha256').update(`emend-nonce\0${key}\0${n}`).digest('hex').slice(0, 20);
   test('is the first of its row that stands nowhere in the request', () => {
-    const key = slotKey(keyParts);
+    const key = callKey(keyParts);
     expect(nonceFor(key, 'text')).toBe(nth(key, 0));
     expect(nonceFor(key, `x${nth(key, 0)}y${nth(key, 1)}`)).toBe(nth(key, 2));
     expect(nonceFor(key, 'text')).toMatch(/^[0-9a-f]{20}$/);

@@ -6,7 +6,7 @@ import { createAnthropicModel } from '../../src/model/anthropic/client.js';
 import { createDiskJournal, type DiskJournalOptions } from '../../src/model/journal/index.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
-import type { JournalAsk, ModelRequest, SlotKeyParts } from '../../src/model/ports.js';
+import type { JournalAsk, ModelRequest, CallKeyParts } from '../../src/model/ports.js';
 
 type Rule = RehearsalScript['rules'][number];
 
@@ -45,7 +45,7 @@ export const request: ModelRequest = {
 export const modelAt = (url: string, streamIdle_ms = 10_000) =>
   createAnthropicModel({ env: { ANTHROPIC_BASE_URL: url }, streamIdle_ms });
 
-export const keyParts: SlotKeyParts = {
+export const keyParts: CallKeyParts = {
   stepKey: '00112233445566778899aabbccddeeff',
   role: 'edit',
   file: 'src/a.ts',

@@ -1,6 +1,6 @@
 /** Ends before the end: abort at every stage, activities that fail for good, hosts and blobs that are gone. */
 import { describe, expect, test } from '@jest/globals';
-import { nextMove } from '../../src/workflows/step/effects.js';
+import { nextEffect } from '../../src/workflows/step/effects.js';
 import { inOrder, play, StepDriver, type Case, type Saying, type Words } from './step-driver.js';
 
 const TESTED = { test: { commands: ['npm test'], found: null } };
@@ -35,7 +35,7 @@ const drive = (): { driver: StepDriver; next: () => string | null } => {
   const decisions: Saying[] = [...LONG.decisions];
   /** One move or one answer; null at the end. */
   const next = (): string | null => {
-    const move = nextMove(driver.state, driver.now);
+    const move = nextEffect(driver.state, driver.now);
     if (move.kind === 'finish') return null;
     if (move.kind === 'await_decision') {
       const saying = decisions.shift();
@@ -87,7 +87,7 @@ describe('abort', () => {
       for (const at of moves) {
         const { driver, next } = drive();
         for (let count = 0; count < at; count += 1) next();
-        const move = nextMove(driver.state, driver.now);
+        const move = nextEffect(driver.state, driver.now);
         if (when === 'during') {
           if (move.kind === 'await_decision') continue;
           driver.abortDuringNext();

@@ -1,6 +1,6 @@
 /** What holds at every fold and move of every step, whatever the fakes and the people do. The driver checks it throughout. */
 import type { StepUsage } from '../../src/shared/usage.js';
-import { pathsToApply, type Move } from '../../src/workflows/step/effects.js';
+import { pathsToApply, type Effect } from '../../src/workflows/step/effects.js';
 import type { Fact } from '../../src/workflows/step/reduce.js';
 import type { StepState } from '../../src/workflows/step/state.js';
 
@@ -53,7 +53,7 @@ export function checkFold(before: StepState, after: StepState, fact: Fact): void
   holds(new Set(after.files.map((file) => file.path)).size === after.files.length, 'one ledger entry a file');
 }
 
-export function checkMove(state: StepState, move: Move): void {
+export function checkMove(state: StepState, move: Effect): void {
   holds(state.decision === null, 'nothing moves while a decision is open');
   switch (move.kind) {
     case 'apply': {

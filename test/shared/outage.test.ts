@@ -1,6 +1,6 @@
 /** A model that is down: one call at a time, longer and longer waits, one question; a person may have the next try at once. */
 import { describe, expect, test } from '@jest/globals';
-import { judge } from '../../src/shared/validate-decision.js';
+import { validateDecision } from '../../src/shared/validate-decision.js';
 import { detailsOf, ledgerOf, statusOf } from '../../src/workflows/step/views.js';
 import { inOrder, play, StepDriver, type Case } from './step-driver.js';
 
@@ -145,7 +145,7 @@ describe('while it waits', () => {
     driver.step();
     expect(driver.state.outage!.id).not.toBe(id);
     expect(driver.say(['retry', { decision: id }])).toContain('no decision is open');
-    expect(judge(driver.state, driver.request('abort', ''))).toEqual({ counts: true });
+    expect(validateDecision(driver.state, driver.request('abort', ''))).toEqual({ counts: true });
     driver.abort();
     expect(driver.state.outcome).toBe('aborted');
   });

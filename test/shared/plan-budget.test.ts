@@ -1,10 +1,10 @@
 /** Budgets over a whole plan, by its own moves and reducer: the estimate before it begins, each limit reached, what a phase may use. */
 import { describe, expect, test } from '@jest/globals';
 import { LIMITS, TIMINGS, type LimitName, type Limits, type Timings } from '../../src/shared/limits.js';
-import { eventWords } from '../../src/shared/event-text.js';
+import { describeEvent } from '../../src/shared/event-text.js';
 import { budgetsLeft } from '../../src/workflows/plan/budget.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, type PlanState } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
@@ -52,7 +52,7 @@ const answered = (state: PlanState, answer: string, set?: Partial<Record<LimitNa
 };
 /** Opens the decision that the next move asks for. */
 const asked = (state: PlanState, now = 0): PlanState => {
-  const move = nextPlanMove(state, now, false);
+  const move = nextPlanEffect(state, now, false);
   if (move.kind !== 'pause') throw new Error(`no pause, but ${move.kind}`);
   return fold(state, { type: 'paused', pause: move.pause });
 };
@@ -90,7 +90,7 @@ describe('the estimate before the first phase', () => {
     [undefined, 'ask', over, false],
   ] as const)('estimate: %s, approval: %s, limits %j: asked %s', (estimate, approval, limits, isAsked) => {
     const state = read(planOf(limits, approval), estimate);
-    expect(nextPlanMove(state, 0, false).kind).toBe(isAsked ? 'pause' : 'begin');
+    expect(nextPlanEffect(state, 0, false).kind).toBe(isAsked ? 'pause' : 'begin');
     const told = state.events.filter(({ type }) => type === 'plan_estimated');
     expect(told).toHaveLength(estimate === undefined ? 0 : 1);
   });
@@ -104,7 +104,7 @@ describe('the estimate before the first phase', () => {
     );
     const on = answered(state, 'continue', { budget_calls: 9 });
     expect(on.limits?.budget_calls).toBe(9);
-    expect(nextPlanMove(on, 0, false)).toEqual({ kind: 'begin', group: ['p2'] });
+    expect(nextPlanEffect(on, 0, false)).toEqual({ kind: 'begin', group: ['p2'] });
   });
 });
 
@@ -142,7 +142,9 @@ describe('what earlier runs used', () => {
     expect(state.usage).toEqual(NO_USAGE);
     expect(resultOfPlan(state).plan?.budget).toMatchObject({ used_tokens: 900, used_calls: 3, usedBefore_ms: 20_000 });
     const taken = state.events.find(({ type }) => type === 'checkpoint_taken');
-    expect(taken === undefined ? '' : eventWords(taken)).toContain('used of the budgets: 3 model calls, 900 tokens in');
+    expect(taken === undefined ? '' : describeEvent(taken)).toContain(
+      'used of the budgets: 3 model calls, 900 tokens in',
+    );
     // The next run goes on from both.
     expect(checkpointOf({ ...state, usage: { ...NO_USAGE, calls: 2 } }, 1_000).spent).toMatchObject({
       own: { usage: { calls: 2, input_tokens: 0 }, time_ms: 1_000 },
@@ -188,16 +190,16 @@ describe('a budget over the whole plan', () => {
       expect(open.decision?.message).toBe(`${words} used by the plan; ${name} is ${limit}`);
       const raised = answered(open, 'retry');
       expect(raised.limits?.[name]).toBe(2 * limit);
-      expect(nextPlanMove(raised, now, false)).toEqual({ kind: 'begin', group: ['p3'] });
+      expect(nextPlanEffect(raised, now, false)).toEqual({ kind: 'begin', group: ['p3'] });
       const little = answered(open, 'retry', { [name]: 1 });
-      expect(nextPlanMove(little, now, false).kind).toBe('pause');
+      expect(nextPlanEffect(little, now, false).kind).toBe('pause');
     },
   );
 
   test('time in which a phase waited for a person is not used', () => {
     const state = ended(read(planOf({ wallClock_s: 60 }, 'auto')), {}, 30_000);
-    expect(nextPlanMove(state, 89_000, false).kind).toBe('begin');
-    expect(nextPlanMove(state, 90_000, false).kind).toBe('pause');
+    expect(nextPlanEffect(state, 89_000, false).kind).toBe('begin');
+    expect(nextPlanEffect(state, 90_000, false).kind).toBe('pause');
   });
 
   test('a phase may use what is left; phases side by side share it', () => {

@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { judgePhase } from '../../src/activities/plan/replan.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
-import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { failedSince } from '../../src/workflows/plan/revising.js';
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
@@ -147,7 +147,7 @@ async function drive(
     state = reducePlan(state, fact, (now += 1));
   };
   for (;;) {
-    const move = nextPlanMove(state, 0, false);
+    const move = nextPlanEffect(state, 0, false);
     if (move.kind === 'finish') return { state, world };
     world.counts.moves += 1;
     if (world.counts.moves > MOST_MOVES)

@@ -1,7 +1,7 @@
 /** What becomes of a plan where a phase's run is cancelled, a host or a worktree is gone, or a mark cannot be written: the rules alone. */
 import { describe, expect, test } from '@jest/globals';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import { nextPlanMove } from '../../src/workflows/plan/effects.js';
+import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
@@ -53,7 +53,7 @@ class Driven {
   /** As the workflow does the next moves, until one of these kinds comes. */
   until(...kinds: readonly string[]) {
     for (let n = 0; n < 50; n++) {
-      const move = nextPlanMove(this.state, 0, false);
+      const move = nextPlanEffect(this.state, 0, false);
       if (kinds.includes(move.kind)) return move;
       switch (move.kind) {
         case 'begin':

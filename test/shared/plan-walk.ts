@@ -3,12 +3,12 @@
  * wish. Where the row ends everything works and every question gets its first answer, so a walk can be followed to its end from anywhere.
  */
 import type { Answer, PauseReason } from '../../src/shared/decisions.js';
-import { judge } from '../../src/shared/validate-decision.js';
+import { validateDecision } from '../../src/shared/validate-decision.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ReadPlanResult } from '../../src/shared/plan-activities.js';
-import type { ApplyReplanResult, JudgePhaseResult } from '../../src/shared/replan-activities.js';
+import type { ApplyReplanResult, EvaluateTriggersResult } from '../../src/shared/replan-activities.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { nextPlanMove, type PlanMove } from '../../src/workflows/plan/effects.js';
+import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { initialPlan, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
@@ -43,7 +43,7 @@ export interface Wanted {
 }
 
 /** Moves that wait for the server (an activity, a child, a timer) or for a person; all others only change the state. */
-const WAITS: ReadonlySet<PlanMove['kind']> = new Set([
+const WAITS: ReadonlySet<PlanEffect['kind']> = new Set([
   ...(['read', 'score', 'revise', 'job', 'worktree', 'merge', 'clean', 'mark', 'checkpoint', 'wait'] as const),
   ...(['await_decision', 'await_resume', 'continue', 'finish'] as const),
 ]);
@@ -114,8 +114,8 @@ export class PlanWalk {
     return this.n >= this.numbers.length;
   }
 
-  next(): PlanMove {
-    return nextPlanMove(this.state, this.now, false);
+  next(): PlanEffect {
+    return nextPlanEffect(this.state, this.now, false);
   }
 
   /** Makes the next move; true where the plan has ended. At a question: answers it, unless `stop` says that it is to be looked at. */
@@ -145,7 +145,7 @@ export class PlanWalk {
     const set = answer === 'other' ? { set: { command: 'make check' } } : {};
     const by = { name: 'ann', from: 'cli' };
     const request = { v: 1, decision: decision.id, answer, requestId: `r${this.now}`, by, ...set } as const;
-    const judgement = judge(this.state, request);
+    const judgement = validateDecision(this.state, request);
     if (!judgement.counts) throw new Error(`${answer} is offered by ${decision.reason}: ${judgement.message}`);
     const anew = answer === 'regenerate' && ['choosing', 'jobs'].includes(this.state.stage);
     if (this.broken !== null && ['retry', 'wait', 'regenerate'].includes(answer))
@@ -285,7 +285,7 @@ export class PlanWalk {
   }
 
   /** Is this verification an activity, as the workflow sees it? */
-  private tests({ phase }: Extract<PlanMove, { kind: 'verify' }>): boolean {
+  private tests({ phase }: Extract<PlanEffect, { kind: 'verify' }>): boolean {
     const { testCommands, baseTested, mergedTested } = this.state;
     return testCommands.length > 0 && !(phase === null ? mergedTested : baseTested);
   }
@@ -300,7 +300,7 @@ export class PlanWalk {
     return true;
   }
 
-  private perform(move: Exclude<PlanMove, { kind: 'finish' }>, label: string): void {
+  private perform(move: Exclude<PlanEffect, { kind: 'finish' }>, label: string): void {
     switch (move.kind) {
       case 'read': {
         if (this.fails('readPlan', null, label)) return;
@@ -388,7 +388,7 @@ export class PlanWalk {
       case 'close':
         return this.fold({ type: 'closed', outcome: move.outcome });
       default:
-        throw new Error(`a move that the walk does not know: ${(move as PlanMove).kind}`);
+        throw new Error(`a move that the walk does not know: ${(move as PlanEffect).kind}`);
     }
   }
 
@@ -489,7 +489,7 @@ export class PlanWalk {
           why: 'w',
           suggestions: ['s'],
         };
-        const result: JudgePhaseResult = { v: 1, tier, outcome, ...told };
+        const result: EvaluateTriggersResult = { v: 1, tier, outcome, ...told };
         return this.fold({ type: 'judged', revising, result });
       }
     }
@@ -514,7 +514,7 @@ export class PlanWalk {
   }
 }
 
-const labelOf = (move: PlanMove): string => {
+const labelOf = (move: PlanEffect): string => {
   if (move.kind === 'revise') return `${move.revising.step} ${move.revising.phase}`;
   if (move.kind === 'clean') return `clean ${move.name}`;
   if (move.kind === 'run') return `run ${move.phases.join('+')}`;

@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { WHOLE_ANSWERS, type DecisionRequest } from '../../src/shared/decisions.js';
 import { readRequest, readShortSignal } from '../../src/workflows/frame/read-signal.js';
-import { judge } from '../../src/shared/validate-decision.js';
+import { validateDecision } from '../../src/shared/validate-decision.js';
 import { detailsOf, statusOf } from '../../src/workflows/step/views.js';
 import { fuzz } from '../support/fuzz.js';
 import { StepDriver } from './step-driver.js';
@@ -154,7 +154,7 @@ function playOut({ wanted, words, answers }: Plan): { driver: StepDriver; told: 
     expect(statusOf(state).state).toBe('waiting');
     const n = queue.shift();
     const request = n === undefined ? driver.request('abort') : answerOf(driver, n);
-    const judgement = judge(state, request);
+    const judgement = validateDecision(state, request);
     if (n === undefined || judgement.counts) told.answered += 1;
     if (request.answer === 'manual' && state.stage === 'rollback') told.leftByHand = true;
     if (n !== undefined && n % 31 === 0) {
@@ -167,7 +167,7 @@ function playOut({ wanted, words, answers }: Plan): { driver: StepDriver; told: 
     }
     driver.fold({ type: 'decided', request });
     // The same request once more (update and signal of one decision) is known.
-    expect(judge(driver.state, request)).toMatchObject({ counts: false, again: true });
+    expect(validateDecision(driver.state, request)).toMatchObject({ counts: false, again: true });
   }
   throw new Error(`no end in sight: ${driver.trace.slice(-12).join(' > ')}`);
 }
@@ -221,7 +221,7 @@ describe('any fakes, any answers', () => {
           // Calls to a model that was down count for none.
           expect(driver.state.chunksUsed - (driver.state.unanswered ?? 0)).toBeLessThanOrEqual(most);
           const request = answerOf(driver, n);
-          if (request.answer !== 'abort' && judge(driver.state, request).counts)
+          if (request.answer !== 'abort' && validateDecision(driver.state, request).counts)
             driver.fold({ type: 'decided', request });
         }
       }),
@@ -276,7 +276,7 @@ describe('any fakes, any answers', () => {
           else {
             const n = answers.shift();
             const request = n === undefined ? driver.request('abort') : answerOf(driver, n);
-            if (judge(driver.state, request).counts) driver.fold({ type: 'decided', request });
+            if (validateDecision(driver.state, request).counts) driver.fold({ type: 'decided', request });
           }
         }
         if (driver.next() === 'finish') return;
@@ -340,7 +340,7 @@ describe('whatever is sent', () => {
             expect(driver.state.decision).toEqual(state.decision);
             continue;
           }
-          const judgement = judge(driver.state, reading.request);
+          const judgement = validateDecision(driver.state, reading.request);
           if (judgement.counts) driver.fold({ type: 'decided', request: reading.request });
           else expect(judgement.message.length).toBeLessThan(3000);
         }
@@ -365,7 +365,7 @@ describe('whatever is sent', () => {
       { v: 1, decision: id, answer: 'approve', requestId: 'r', set: { model: deep } },
     ]) {
       for (const reading of [readRequest(driver.state, sent), readShortSignal(driver.state, 'approve', sent)])
-        if (reading.kind === 'request') expect(judge(driver.state, reading.request).counts).toBe(false);
+        if (reading.kind === 'request') expect(validateDecision(driver.state, reading.request).counts).toBe(false);
         else expect(reading.what.length + reading.why.length).toBeLessThan(500);
     }
   });

@@ -1,12 +1,12 @@
 /**
- * The workflow's loop without Temporal: `nextMove` says what comes next, a word of the case says what came of it, `reduce` folds
+ * The workflow's loop without Temporal: `nextEffect` says what comes next, a word of the case says what came of it, `reduce` folds
  * it in. A case is data: words per activity, decisions in order, and the moves that must follow. Invariants are checked at every fold.
  */
 import { waitsForHost } from '../../src/workflows/frame/decision-state.js';
-import { judge, outcomeOf } from '../../src/shared/validate-decision.js';
+import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
 import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import { nextMove, type Chunk, type Move } from '../../src/workflows/step/effects.js';
+import { nextEffect, type Chunk, type Effect } from '../../src/workflows/step/effects.js';
 import { queueNames } from '../../src/shared/names.js';
 import type { EditStepInput } from '../../src/shared/run.js';
 import { reduce, type Fact } from '../../src/workflows/step/reduce.js';
@@ -88,7 +88,7 @@ export class StepDriver {
   run(bound = 400 + 10 * this.state.files.length): 'waits' | 'closed' {
     let idle = 0;
     for (let count = 0; count < bound; count += 1) {
-      const move = nextMove(this.state, this.now);
+      const move = nextEffect(this.state, this.now);
       idle = move.kind === 'pause' || move.kind === 'approve_by_policy' ? idle + 1 : 0;
       if (idle > MOST_IDLE) throw new Error(`waits for nothing: ${this.trace.slice(-10).join(' > ')}`);
       if (move.kind === 'finish') {
@@ -103,7 +103,7 @@ export class StepDriver {
 
   /** Performs the next move. */
   step(): void {
-    const move = nextMove(this.state, this.now);
+    const move = nextEffect(this.state, this.now);
     if (move.kind === 'finish' || move.kind === 'await_decision') throw new Error(`${move.kind} is no move to perform`);
     checkMove(this.state, move);
     this.trace.push(labelOf(move, this.state));
@@ -120,19 +120,19 @@ export class StepDriver {
     this.abortRequested = true;
   }
 
-  next(): Move['kind'] {
-    return nextMove(this.state, this.now).kind;
+  next(): Effect['kind'] {
+    return nextEffect(this.state, this.now).kind;
   }
 
   /** Chunks of the next move. */
   chunks(): readonly Chunk[] {
-    const move = nextMove(this.state, this.now);
+    const move = nextEffect(this.state, this.now);
     return move.kind === 'propose' ? move.chunks : [];
   }
 
   /** How long the next move waits, in ms. */
   nextWait(): number {
-    const move = nextMove(this.state, this.now);
+    const move = nextEffect(this.state, this.now);
     return move.kind === 'wait' ? move.ms : 0;
   }
 
@@ -151,7 +151,7 @@ export class StepDriver {
   say(saying: Saying): string | null {
     const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
     const request = { ...this.request(answer), ...more };
-    const judgement = judge(this.state, request);
+    const judgement = validateDecision(this.state, request);
     if (!judgement.counts) return judgement.message;
     const before = this.state;
     this.fold({ type: 'decided', request });
@@ -159,7 +159,7 @@ export class StepDriver {
     return null;
   }
 
-  private perform(move: Exclude<Move, { kind: 'finish' | 'await_decision' }>): void {
+  private perform(move: Exclude<Effect, { kind: 'finish' | 'await_decision' }>): void {
     if (move.kind === 'pause') return this.fold({ type: 'paused', pause: move.pause });
     if (move.kind === 'wait') return this.fold({ type: 'waited' });
     if (move.kind === 'back_off') {
@@ -275,7 +275,7 @@ const chunkLabel = ({ file, attempt }: Chunk): string =>
     .join(' ');
 
 /** A move in a few words, so that a case can say what it expects. */
-function labelOf(move: Move, state: StepState): string {
+function labelOf(move: Effect, state: StepState): string {
   switch (move.kind) {
     case 'preflight':
       return state.snapshotNumber === 1 ? 'preflight' : `preflight ${state.snapshotNumber}`;

@@ -1,6 +1,6 @@
 /** Which answers count: every refusal with its words, and what counts once however often it comes. */
 import { describe, expect, test } from '@jest/globals';
-import { judge, outcomeOf } from '../../src/shared/validate-decision.js';
+import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { BOUNDS, LIMITS } from '../../src/shared/limits.js';
 import { currentRules } from '../../src/shared/rules.js';
@@ -29,7 +29,7 @@ test('what counts goes by the rules of the run, not by those of today', () => {
   const driver = play({ files: TWO, input: { rules: { ...rules, bounds: { ...now.bounds, note_bytes: 4 } } } });
   expect(driver.state.decision?.accepts).toEqual(['revise', 'keep', 'abort']);
   const judged = (set: NonNullable<DecisionRequest['set']>, note = 'why'): unknown =>
-    judge(driver.state, { ...driver.request('revise'), note, set });
+    validateDecision(driver.state, { ...driver.request('revise'), note, set });
   expect(judged({ outputBudget_tokens: max })).toEqual({ counts: true });
   expect(judged({ outputBudget_tokens: max - 1 })).toMatchObject({
     message: expect.stringContaining(`from ${max} to`),
@@ -44,7 +44,9 @@ test('a bound and a reason that came after the run was started are those of the 
   const rules = { ...now, bounds: older, answers: reasons } as unknown as ReturnType<typeof currentRules>;
   const driver = play({ files: TWO, input: { rules } });
   expect(driver.state.decision?.accepts).toEqual([...approval.filter((each) => each !== 'select'), 'abort']);
-  expect(judge(driver.state, { ...driver.request('revise'), note: 'x'.repeat(note_bytes + 1) })).toMatchObject({
+  expect(
+    validateDecision(driver.state, { ...driver.request('revise'), note: 'x'.repeat(note_bytes + 1) }),
+  ).toMatchObject({
     message: `the note is longer than ${note_bytes} characters`,
   });
 });
@@ -167,7 +169,7 @@ describe('refused, with the reason', () => {
     const { state } = driver;
     const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
     const id = more.decision === 'settled' ? { decision: state.settled[0]?.id ?? '' } : {};
-    const judgement = judge(state, { ...driver.request(answer), ...more, ...id });
+    const judgement = validateDecision(state, { ...driver.request(answer), ...more, ...id });
     expect(judgement).toMatchObject({ counts: false, again: false });
     expect(judgement.counts ? '' : judgement.message).toMatch(words);
   });
@@ -191,13 +193,13 @@ describe('counts once', () => {
     driver.fold({ type: 'decided', request });
     const reading = readRequest(driver.state, JSON.parse(JSON.stringify(request)));
     expect(reading.kind).toBe('request');
-    expect(judge(driver.state, reading.kind === 'request' ? reading.request : request)).toMatchObject({
+    expect(validateDecision(driver.state, reading.kind === 'request' ? reading.request : request)).toMatchObject({
       counts: false,
       again: true,
     });
     driver.run();
     // Long after, too: the run has gone on meanwhile.
-    expect(judge(driver.state, request)).toMatchObject({ again: true });
+    expect(validateDecision(driver.state, request)).toMatchObject({ again: true });
     expect(decided(driver)).toBe(1);
   });
 
@@ -210,7 +212,10 @@ describe('counts once', () => {
     const driver = atApproval();
     const { id } = driver.state.decision!;
     driver.say('approve');
-    expect(judge(driver.state, { ...driver.request('approve', id), ...more })).toMatchObject({ counts: false, again });
+    expect(validateDecision(driver.state, { ...driver.request('approve', id), ...more })).toMatchObject({
+      counts: false,
+      again,
+    });
   });
 
   test('a file named twice is answered once', () => {

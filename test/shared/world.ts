@@ -6,16 +6,16 @@ import { createHash } from 'node:crypto';
 import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
 import type { ModelDown } from '../../src/shared/outage.js';
 import { NO_USAGE, type StepUsage } from '../../src/shared/usage.js';
-import { leftOut, pathsToApply, pinnedFiles } from '../../src/workflows/step/effects.js';
+import { leftOut, pathsToApply, selectedFiles } from '../../src/workflows/step/effects.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
   ApplyResult,
   CommitResult,
-  HeldLease,
+  HeldLock,
   RebaseResult,
   RollbackResult,
-  SealedProposal,
-  SealResult,
+  ProposalSummary,
+  BuildProposalResult,
   VerifyResult,
 } from '../../src/shared/proposal-activities.js';
 import type { PreflightResult, ProposeInput, ProposeResult } from '../../src/shared/step-activities.js';
@@ -191,7 +191,7 @@ export class World {
     }
   }
 
-  seal(word: string, state: StepState): SealResult {
+  seal(word: string, state: StepState): BuildProposalResult {
     const bases = this.bases.get(state.preflight?.snapshot ?? blob('')) ?? new Map<string, string>();
     if (word === 'empty') return { v: 1, outcome: 'empty' };
     if (word.startsWith('refused'))
@@ -217,7 +217,7 @@ export class World {
     };
     walk(state.accepted);
     const ownBase = new Map<string, string>();
-    for (const { proposal, files } of pinnedFiles(state) ?? [])
+    for (const { proposal, files } of selectedFiles(state) ?? [])
       for (const { path, changes } of files) {
         const sealed = this.sealedFiles(proposal).find((file) => file.path === path);
         if (sealed === undefined) throw new Error('a file is taken from a proposal that does not have it');
@@ -234,7 +234,7 @@ export class World {
     return files.length === 0 ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal: this.sealed(files) };
   }
 
-  private sealed(files: readonly Sealed[], mustAsk = this.wanted.mustAsk ?? []): SealedProposal {
+  private sealed(files: readonly Sealed[], mustAsk = this.wanted.mustAsk ?? []): ProposalSummary {
     const hash = blob(JSON.stringify(files.map(({ path, base, result }) => [path, base, result])));
     this.proposals.set(hash, files);
     return {
@@ -257,7 +257,7 @@ export class World {
   }
 
   // -------------------------------------------------------------------------------------------------------------- from apply to commit
-  private takeLease(): HeldLease {
+  private takeLease(): HeldLock {
     this.leases += 1;
     return { number: this.leases, head: 'c0', headRef: 'refs/heads/main', takenAt: '2026-01-01T00:00:00.000Z' };
   }

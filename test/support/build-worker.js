@@ -66,10 +66,10 @@ const startParts = async (home) => {
   const places = ['src/stores/location.js', 'src/workspace/store.js'];
   const stores = places.some((path) => existsSync(built(path)));
   const store = stores ? await (await from(...places)).resolveStore(env, home) : undefined;
-  const standingOf = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
-  // Builds before src/worker/adapters.ts were told standingOf afterwards.
-  const made = await (createPorts ?? diskDependencies)({ env, home, logger }, store, { standingOf });
-  const dependencies = { ...made, standingOf };
+  const stateOfHolder = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
+  // Builds before src/worker/adapters.ts were told stateOfHolder afterwards.
+  const made = await (createPorts ?? diskDependencies)({ env, home, logger }, store, { stateOfHolder });
+  const dependencies = { ...made, stateOfHolder };
   const { blobs } = dependencies;
   const queues = await queuesOf(env, home);
   const { connection, namespace, dataConverter } = await connectWorker({ env, home, connect_ms: 10_000, blobs });

@@ -32,7 +32,7 @@ const activitiesOf = async (place: Place): Promise<Activities> => {
   const logger = pino({ level: 'silent' });
   const store = await resolveStore(env, place.home);
   const ports = await createPorts({ env, home: place.home, logger }, store, {
-    standingOf: () => Promise.resolve({ state: 'unknown', why: 'no_answer' }),
+    stateOfHolder: () => Promise.resolve({ state: 'unknown', why: 'no_answer' }),
     endOf: () => Promise.resolve({ v: 1, outcome: 'open' }),
   });
   const { host, model } = createActivities(ports);

@@ -10,8 +10,8 @@ import { archivedRun } from '../../src/client/archive/run.js';
 import { readRefusal } from '../../src/activities/step/refusals.js';
 import { getSnapshot, putJson } from '../../src/activities/step/snapshot.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import { slotKey } from '../../src/model/journal/records.js';
-import type { SlotKeyParts } from '../../src/model/ports.js';
+import { callKey } from '../../src/model/journal/records.js';
+import type { CallKeyParts } from '../../src/model/ports.js';
 import { ProblemError, unreadableCarried } from '../../src/shared/problems.js';
 import { initialPlan } from '../../src/workflows/plan/state.js';
 import type { PlanInput } from '../../src/shared/run.js';
@@ -24,7 +24,7 @@ import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { homePaths } from '../../src/stores/home.js';
 import { resolveStore, storePaths } from '../../src/stores/location.js';
-import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createLocks } from '../../src/workspace/apply/lock.js';
 import { realSys } from '../../src/system/sys.js';
 
 const STEP = 'a'.repeat(32);
@@ -69,7 +69,7 @@ describe('blobs', () => {
 });
 
 describe('the call journal', () => {
-  const key: SlotKeyParts = {
+  const key: CallKeyParts = {
     stepKey: STEP,
     role: 'edit',
     file: 'a.js',
@@ -83,7 +83,7 @@ describe('the call journal', () => {
     notes: null,
     refusal: null,
   };
-  const dir = () => join(storePaths(home).slots, STEP, slotKey(key));
+  const dir = () => join(storePaths(home).slots, STEP, callKey(key));
   const at = new Date(0).toISOString();
   const usage = { input_tokens: 1, output_tokens: 1, cacheRead_tokens: 0, cacheWrite_tokens: 0 };
   const request = { model: 'm', max_tokens: 100, system: [], messages: [] };
@@ -162,7 +162,7 @@ describe('transactions and leases', () => {
   });
 
   test('a lease with v 2 is held by somebody unknown: nobody takes it', async () => {
-    const leases = createLeaseKeeper({ home });
+    const leases = createLocks({ home });
     const { taken } = await leases.take(workspace(), STEP, { workflowId: 'w', namespace: 'n' });
     expect(taken).toBe(true);
     const file = readdirSync(homePaths(home).leases, { recursive: true })

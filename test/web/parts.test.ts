@@ -1,6 +1,6 @@
 /** Verdicts by hunk on the page: over diffs that the edit engine draws. */
 import { describe, expect, test } from '@jest/globals';
-import { changeNeeds, combinedDiff, readSealedDiff, wordsOf } from '../../src/edits/index.js';
+import { changeNeeds, combinedDiff, readDiff, wordsOf } from '../../src/edits/index.js';
 import { parseDiff } from '../../src/web/page/model/diff.js';
 import {
   hasParts,
@@ -62,7 +62,7 @@ describe('needs', () => {
   const words = new Set(wordsOf(BASE));
   const needs = hunkNeeds(
     files,
-    changeNeeds(readSealedDiff(diff), (path) => (path === 'a.js' ? words : null)),
+    changeNeeds(readDiff(diff), (path) => (path === 'a.js' ? words : null)),
   );
   test('are told by hunk, in the words of the terminal', () => {
     expect(needs).toEqual([{ path: 'a.js', hunk: 2, text: 'hunk 1 (shout)', needs: { path: 'a.js', hunk: 0 } }]);

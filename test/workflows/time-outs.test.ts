@@ -9,10 +9,10 @@ import { resolveTimings, timingVariable } from '../../src/temporal/settings.js';
 import { timeFor, withTimeLimit } from '../../src/system/turns.js';
 import { optionsOf } from '../../src/workflows/frame/activities.js';
 import { GIT_MS } from '../../src/workspace/git/git.js';
-import { UNDONE_WAIT_MS } from '../../src/workspace/git/commit-branch.js';
+import { REVERTED_WAIT_MS } from '../../src/workspace/git/commit-branch.js';
 import { SHOW_QUERY_MS } from '../../src/client/runs/show.js';
 import { CALL_MS } from '../../src/client/gateway.js';
-import { TALLY_WAIT_MS } from '../../src/activities/step/estimate.js';
+import { COUNT_WAIT_MS } from '../../src/activities/step/estimate.js';
 import { EDIT_TIME_MS } from '../../src/activities/frame/edit-worker.js';
 import { SYNTAX_PARSE_MS } from '../../src/syntax/load.js';
 
@@ -24,7 +24,7 @@ const wholeOf = (activity: ActivityName, timings: Timings, timeout_s: number): n
 };
 
 const [hook_s, format_s, worktreeAdd_s] = [STORE_BOUNDS.hook_s, STORE_BOUNDS.format_s, STORE_BOUNDS.worktreeAdd_s];
-const [git_ms, attemptPatience_ms, undoneWait_ms] = [GIT_MS, STORE_BOUNDS.attemptPatience_ms, UNDONE_WAIT_MS];
+const [git_ms, attemptPatience_ms, revertedWait_ms] = [GIT_MS, STORE_BOUNDS.attemptPatience_ms, REVERTED_WAIT_MS];
 /** Per activity: its start to close, and what may run in it, one after the other, in ms. */
 const activities = (timings: Timings, test_s: number): Record<string, readonly [number, Record<string, number>]> => {
   const whole = (activity: ActivityName): number => wholeOf(activity, timings, test_s);
@@ -47,7 +47,7 @@ const activities = (timings: Timings, test_s: number): Record<string, readonly [
     awaitPhase: [whole('awaitPhase'), { half: timings.hostActivityTimeout_ms / 2 }],
     ...(timings === DEFAULTS
       ? {
-          ...named(['apply', 'rollback', 'mergePhase'], { ...own, attemptPatience_ms, undoneWait_ms }),
+          ...named(['apply', 'rollback', 'mergePhase'], { ...own, attemptPatience_ms, revertedWait_ms }),
           ...named(['preflight', 'rebase'], { ...own, editTime_ms: EDIT_TIME_MS }),
           ...named(['pick', 'brief', 'propose', 'scorePhase', 'debugPhase', 'proposeReplan'], {
             streamIdle_ms: timings.streamIdle_ms,
@@ -80,7 +80,7 @@ test('heartbeats, attempts and totals are longer than what they are of', () => {
   expect(t.heartbeat_ms).toBeLessThan(t.heartbeatTimeout_ms);
   expect(t.hostHeartbeatTimeout_ms).toBeLessThan(t.hostActivityTimeout_ms);
   expect(t.modelCallTimeout_ms).toBeLessThan(t.modelCallTotal_ms);
-  expect(TALLY_WAIT_MS).toBeLessThan(BOUNDS.tallyTotal_ms);
+  expect(COUNT_WAIT_MS).toBeLessThan(BOUNDS.tallyTotal_ms);
   expect(SYNTAX_PARSE_MS).toBeLessThan(EDIT_TIME_MS);
 });
 
@@ -96,7 +96,7 @@ test('where an activity has less time than that, what is started in it has what 
 });
 
 /** Compared above. */
-const INNER = ['git_ms', 'hook_s', 'format_s', 'worktreeAdd_s', 'attemptPatience_ms', 'undoneWait_ms', 'editTime_ms'];
+const INNER = ['git_ms', 'hook_s', 'format_s', 'worktreeAdd_s', 'attemptPatience_ms', 'revertedWait_ms', 'editTime_ms'];
 /** Not limits of work in an activity, and why. */
 const OTHERS: Record<string, readonly string[]> = {
   'a wait of the workflow itself': ['signalPause_ms'],
@@ -107,13 +107,13 @@ const OTHERS: Record<string, readonly string[]> = {
     'placePause_ms',
     'indexPoll_ms',
     'refPoll_ms',
-    'undonePoll_ms',
-    'tallyPoll_ms',
+    'revertedPoll_ms',
+    'countPoll_ms',
     'runningPoll_ms',
   ],
   'the end of what was ended, kept back of each activity': ['killGrace_ms', 'activityEnd_ms', 'drain_ms'],
   'ages of files': ['foreignScratch_ms', 'checkpointFresh_ms', 'day_ms'],
-  'compared with their own wholes': ['tallyWait_ms', 'tallyTotal_ms', 'syntaxParse_ms'],
+  'compared with their own wholes': ['countWait_ms', 'tallyTotal_ms', 'syntaxParse_ms'],
   'the end of another process, asked for on the command line': ['endPoll_ms', 'killed_ms'],
 };
 /** Those of several files stand in shared, those of one at its head, in capitals. The page and talks with a server hold up no activity. */

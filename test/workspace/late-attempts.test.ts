@@ -5,14 +5,14 @@
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { startPulse } from '../../src/activities/frame/activity.js';
+import { startHeartbeat } from '../../src/activities/frame/activity.js';
 import { fail } from '../../src/shared/problems.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
-import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createLocks } from '../../src/workspace/apply/lock.js';
 import { storePaths } from '../../src/stores/location.js';
 import { realSys } from '../../src/system/sys.js';
-import type { ApplyEngine, ApplyOutcome, CommitRequest, LeaseHolder } from '../../src/workspace/ports.js';
+import type { ApplyEngine, ApplyOutcome, CommitRequest, WorkspaceLock } from '../../src/workspace/ports.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, mixedFiles, sidesOf, snapshot, STEP, type Scene } from './apply-scene.js';
@@ -41,7 +41,7 @@ const committedScene = async (files = mixedFiles(3)): Promise<Scene> => {
 };
 const visible = (scene: Scene) =>
   Object.entries(snapshot(scene.workspace)).filter(([path]) => !path.includes('.emend-'));
-const leaseOf = (scene: Scene): Promise<LeaseHolder | null> => scene.engine().readLease(scene.workspace);
+const leaseOf = (scene: Scene): Promise<WorkspaceLock | null> => scene.engine().readLease(scene.workspace);
 
 interface Sleep {
   readonly name: string;
@@ -50,7 +50,7 @@ interface Sleep {
   readonly meanwhile: (scene: Scene, engine: ApplyEngine) => Promise<void>;
 }
 const takeOther = async (scene: Scene): Promise<void> => {
-  const keeper = createLeaseKeeper({ home: scene.home });
+  const keeper = createLocks({ home: scene.home });
   expect(await keeper.take(scene.workspace, OTHER, { workflowId: 'o', namespace: 'n' })).toMatchObject({
     outcome: 'held',
   });
@@ -121,11 +121,11 @@ describe('a late attempt', () => {
         };
         const shim = shimSys(realSys, { at, when: 'before', fault });
         let late = false;
-        const stillOurs = (): void => {
+        const assertCurrent = (): void => {
           if (late) fail('busy', 'late');
         };
         const tired = scene.engine({ sys: shim.sys, process: DEAD });
-        const sleeper = tired[work](scene.request, stillOurs).catch(() => null);
+        const sleeper = tired[work](scene.request, assertCurrent).catch(() => null);
         await asleep;
         const engine = scene.engine({ patience_ms: 0 });
         await meanwhile(scene, engine);
@@ -157,7 +157,7 @@ describe('a late attempt', () => {
     for (const at of taking) {
       const scene = (open = await committedScene());
       let late = false;
-      let held: LeaseHolder | null = null;
+      let held: WorkspaceLock | null = null;
       // The other attempt comes and goes while this one sleeps.
       const fault = async (): Promise<void> => {
         await scene.engine({ patience_ms: 0 }).apply(scene.request);
@@ -165,12 +165,12 @@ describe('a late attempt', () => {
         late = true;
       };
       const shim = shimSys(realSys, { at, when: 'before', fault });
-      const stillOurs = (): void => {
+      const assertCurrent = (): void => {
         if (late) fail('busy', 'late');
       };
       const said = await scene
         .engine({ sys: shim.sys, process: DEAD })
-        .apply(scene.request, stillOurs)
+        .apply(scene.request, assertCurrent)
         .catch(() => null);
       expect({ at, late }).toEqual({ at, late: true });
       expect({ at, lease: await leaseOf(scene) }).toEqual({ at, lease: held });
@@ -353,24 +353,24 @@ describe('an attempt sees by the clocks that it stood still', () => {
   test('longer than its beats may be late, by either clock, and for good', () => {
     for (const which of ['running', 'wall'] as const) {
       const { now, clock } = clockOf();
-      const pulse = startPulse(1000, clock);
+      const pulse = startHeartbeat(1000, clock);
       now.running = now.wall = 500;
-      pulse.stillOurs();
+      pulse.assertCurrent();
       pulse.beat();
       now[which] += 1100;
       expect(() => {
-        pulse.stillOurs();
+        pulse.assertCurrent();
       }).toThrow('stood still for 1100 ms');
       pulse.beat();
       // A beat after waking up does not make it the one that counts again.
       expect(() => {
-        pulse.stillOurs();
+        pulse.assertCurrent();
       }).toThrow('stood still');
     }
   });
   test('never without a heartbeat time-out', () => {
-    const pulse = startPulse(null, at(0, 0));
+    const pulse = startHeartbeat(null, at(0, 0));
     pulse.beat();
-    pulse.stillOurs();
+    pulse.assertCurrent();
   });
 });

@@ -1,5 +1,5 @@
 /** What `emend recover` and `emend gc` clear up, in a process of its own with its TMPDIR. */
-import { removeGarbage } from '../../src/client/gc/index.js';
+import { removeUnused } from '../../src/client/gc/index.js';
 import { recover } from '../../src/cli/commands/recover.js';
 import { processIo } from '../../src/cli/io.js';
 import { hostId, resolveHome } from '../../src/stores/home.js';
@@ -9,5 +9,5 @@ if (work === 'recover') {
   await hostId(await resolveHome(process.env));
   await recover({ ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined }, {});
 } else {
-  await removeGarbage({ steps: [], blobs: [], temps: [], notes: [] });
+  await removeUnused({ steps: [], blobs: [], temps: [], notes: [] });
 }

@@ -7,7 +7,7 @@ import { ProblemError } from '../../src/shared/problems.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { refOf } from '../../src/system/hash.js';
-import { createLeaseKeeper } from '../../src/workspace/apply/lock.js';
+import { createLocks } from '../../src/workspace/apply/lock.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { ArchiveEntry } from '../../src/stores/ports.js';
 import { FAULTS, SHORT_WRITES, atEachCall, noLinks, type StoreWork } from '../support/store-faults.js';
@@ -113,7 +113,7 @@ const lease = (inGit: boolean, steps: readonly (readonly [string, string])[]): S
   prepare: async (dir) => {
     fs.mkdirSync(join(dir, 'work'));
     if (inGit) execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: join(dir, 'work') });
-    const keeper = createLeaseKeeper({ home: join(dir, 'home') });
+    const keeper = createLocks({ home: join(dir, 'home') });
     for (let earlier = 0; earlier < 5; earlier++) {
       await keeper.take(join(dir, 'work'), C, holder);
       await keeper.release(join(dir, 'work'), C);
@@ -121,7 +121,7 @@ const lease = (inGit: boolean, steps: readonly (readonly [string, string])[]): S
   },
   // What an attempt after a fault does too: it takes what it holds already, and ends it.
   act: async (sys, dir, told) => {
-    const keeper = createLeaseKeeper({ home: join(dir, 'home'), sys });
+    const keeper = createLocks({ home: join(dir, 'home'), sys });
     const work = join(dir, 'work');
     for (const [step, other] of steps) {
       const before = await keeper.read(work);
@@ -135,7 +135,7 @@ const lease = (inGit: boolean, steps: readonly (readonly [string, string])[]): S
     }
   },
   check: async (dir, told) => {
-    const keeper = createLeaseKeeper({ home: join(dir, 'home') });
+    const keeper = createLocks({ home: join(dir, 'home') });
     const read = await keeper.read(join(dir, 'work'));
     if (read !== null)
       expect(read).toEqual({

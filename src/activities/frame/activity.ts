@@ -13,16 +13,16 @@ import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
 import { eventEntries } from '../../stores/ports.js';
 import { isoTime } from '../../system/clock.js';
 import { NoTurn, withTimeLimit } from '../../system/turns.js';
-import type { StillOurs } from '../../workspace/ports.js';
+import type { AssertCurrent } from '../../workspace/ports.js';
 import type { ActivityPorts } from './ports.js';
 
 // A stopped process (SIGSTOP, a suspended machine) is given up after its heartbeat time-out and another attempt takes its place. When it
 // wakes up, nobody tells it in time; but it can see by the clocks that it stood still.
 
-export interface Pulse {
+export interface Heartbeat {
   /** To be called at every heartbeat. */
   beat(): void;
-  readonly stillOurs: StillOurs;
+  readonly assertCurrent: AssertCurrent;
 }
 interface Clock {
   /** Goes on while a process is stopped, not while the machine sleeps. */
@@ -36,7 +36,7 @@ export const stoodStill = { times: 0, last_ms: -Infinity };
 const CLOCK: Clock = { running_ms: () => performance.now(), wall_ms: () => Date.now() };
 
 /** `timeout_ms`: the attempt's heartbeat time-out; null: it has none and is never given up for its silence. */
-export function startPulse(timeout_ms: number | null, clock: Clock = CLOCK): Pulse {
+export function startHeartbeat(timeout_ms: number | null, clock: Clock = CLOCK): Heartbeat {
   // Of whoever stood still this long it is certain. The server may have given up somewhat earlier, as beats reach it with a delay:
   // for that moment there are lease numbers and marks.
   const limit_ms = timeout_ms ?? Infinity;
@@ -59,7 +59,7 @@ export function startPulse(timeout_ms: number | null, clock: Clock = CLOCK): Pul
       wall = clock.wall_ms();
       told = false;
     },
-    stillOurs: () => {
+    assertCurrent: () => {
       look();
       if (longest_ms > limit_ms)
         fail('busy', `This attempt stood still for ${Math.round(longest_ms)} ms: another may have taken its place.`);
@@ -72,7 +72,7 @@ export interface ActivityScope {
   /** Aborted when the activity is cancelled or the worker stops. */
   readonly signal: AbortSignal;
   /** Throws where the process stood still so long that this attempt has been given up: it must not write any more. */
-  readonly stillOurs: StillOurs;
+  readonly assertCurrent: AssertCurrent;
   /** The workflow that the activity belongs to: who holds a lease that is taken here. */
   readonly owner: { readonly workflowId: string; readonly namespace: string };
 }
@@ -148,7 +148,7 @@ export function activity<I extends ActivityBase, O>(
     const owner = { workflowId: workflowExecution?.workflowId ?? '', namespace };
     // Each file's work may wait for its turn with it.
     setMaxListeners(0, context.cancellationSignal);
-    const pulse = startPulse(context.info.heartbeatTimeoutMs ?? null);
+    const pulse = startHeartbeat(context.info.heartbeatTimeoutMs ?? null);
     const timer = setInterval(() => {
       pulse.beat();
       context.heartbeat();
@@ -160,7 +160,7 @@ export function activity<I extends ActivityBase, O>(
       await ports.archive.append(input.stepKey, eventEntries(input.log, runId));
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
-      const run = () => work(input, { signal: context.cancellationSignal, stillOurs: pulse.stillOurs, owner });
+      const run = () => work(input, { signal: context.cancellationSignal, assertCurrent: pulse.assertCurrent, owner });
       const result = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
       // What the result names must lie in the home that is there for the next activity.
       await ports.checkHome();

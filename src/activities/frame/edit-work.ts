@@ -42,7 +42,7 @@ const REGION_LINES = 100; // bound: Least lines of a region that is split off; o
 // An unclean merge in words: each place with what both sides say there, as far as it fits a message.
 
 /** `now`: the file as it is; `proposed`: as the proposal wants it. */
-export const conflictWords = (regions: readonly ConflictRegion[], now: Uint8Array, proposed: Uint8Array): string => {
+export const conflictText = (regions: readonly ConflictRegion[], now: Uint8Array, proposed: Uint8Array): string => {
   const [ours, theirs] = [indexOfBytes(now), indexOfBytes(proposed)];
   const places = regions
     .slice(0, CONFLICT_PLACES)
@@ -125,7 +125,7 @@ type Doers = {
   readonly [K in EditWorkKind]: (input: EditWork[K]['input'], syntax: Syntax) => EditWork[K]['result'];
 };
 
-const drawDiff = (files: readonly DiffFile[]): DrawnDiff => {
+const writeDiff = (files: readonly DiffFile[]): DrawnDiff => {
   const text = combinedDiff(files);
   const numbered = numberedChanges(text);
   const changed = files.map((file) => {
@@ -156,18 +156,16 @@ const cutIn = ({ file, range, parts }: RegionsInput, syntax: Syntax): readonly R
   return splitRegion([from, to], parts, REGION_LINES, starts, isBlank);
 };
 
-const mergeInWords = ({ base, ours, theirs }: MergeInput): Merged => {
+const mergeText = ({ base, ours, theirs }: MergeInput): Merged => {
   const merged = rebase3(base, ours, theirs);
-  return merged.outcome === 'clean'
-    ? merged
-    : { outcome: 'conflict', why: conflictWords(merged.regions, ours, theirs) };
+  return merged.outcome === 'clean' ? merged : { outcome: 'conflict', why: conflictText(merged.regions, ours, theirs) };
 };
 
 const DO: Doers = {
   answer: (input, syntax) => applyAnswer({ ...input, options: { ...input.options, syntax } }),
   guards: ({ files, ...options }, syntax) => guardFindings(files, { ...options, syntax }),
-  merge: mergeInWords,
-  diff: drawDiff,
+  merge: mergeText,
+  diff: writeDiff,
   outline: outlineOf,
   regions: cutIn,
   describe: ({ bytes, encoding }) => describeFile(bytes ?? NO_BYTES, encoding ?? undefined),

@@ -1,7 +1,7 @@
 /** One wanted answer through the journal: what pick, brief and propose share. */
 import { priceBy, promptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { BuiltRequest } from '../../model/prompts/index.js';
-import type { ModelAnswer, Role, SlotKeyParts } from '../../model/ports.js';
+import type { ModelAnswer, Role, CallKeyParts } from '../../model/ports.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
 import { BOUNDS, LIMITS, type Limits, type Timings } from '../../shared/limits.js';
 import type { ModelDown } from '../../shared/outage.js';
@@ -78,7 +78,7 @@ export interface CallContext {
 export const keyOf = (
   snapshot: Pick<CallContext, 'stepKey' | 'instructions'>,
   wanted: Omit<CallWanted, 'build'>,
-): SlotKeyParts => ({
+): CallKeyParts => ({
   stepKey: snapshot.stepKey,
   role: wanted.role,
   file: wanted.file,

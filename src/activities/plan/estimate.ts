@@ -29,7 +29,7 @@ export const PHASE_ATTEMPTS = 3;
 export const levelOf = (score: number): Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');
 
 /** How hard to think; '' for nothing. */
-export function effortWords(score: number): string {
+export function effortText(score: number): string {
   if (score <= 5) return '';
   if (score <= 7) return 'Think before you answer.';
   return score <= 9

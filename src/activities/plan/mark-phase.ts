@@ -6,15 +6,15 @@ import {
   markPhase as markTree,
   summaryFile,
   withSummary,
-  type UndoneTask,
+  type UnfinishedTask,
   filesToMake,
-  readUndone,
-  undoneTasks,
+  readUnfinished,
+  unfinishedTasks,
 } from '../../documents/plan/index.js';
 import type { MarkPhaseInput, MarkPhaseResult, PhaseTexts } from '../../shared/plan-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { undoneWords } from '../../shared/event-text.js';
+import { describeUnfinished } from '../../shared/event-text.js';
 import { readTextFile, getJson } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
@@ -25,10 +25,10 @@ import { isSource } from './phase-job.js';
 // What a phase's commit leaves undone: by what its message says, by the files that are there, and by those that were skipped.
 
 /** Empty where the phase has no commit: then a person said that it is done. */
-export async function undoneOf(
+export async function unfinishedOf(
   ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
   input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
-): Promise<readonly UndoneTask[]> {
+): Promise<readonly UnfinishedTask[]> {
   const { workspace, phase, commit, texts, skipped = [] } = input;
   if (commit === null || texts === undefined) return [];
   const read = await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
@@ -39,7 +39,7 @@ export async function undoneOf(
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
-  return undoneTasks(tasks, readUndone(message), (path) => missing.has(path), skipped);
+  return unfinishedTasks(tasks, readUnfinished(message), (path) => missing.has(path), skipped);
 }
 
 /** A source file's path that leads nowhere, from the top or from whichever folder. */
@@ -54,7 +54,7 @@ export const markPhase =
   (ports: ActivityPorts) =>
   async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
     const { workspace, workflowId, namespace, phase, planPath } = input;
-    const wanted = await withUndone(ports, input);
+    const wanted = await withUnfinished(ports, input);
     const { marker, done, total } = wanted;
     const written = await writePlan(
       ports,
@@ -68,19 +68,19 @@ export const markPhase =
     );
     if (written.outcome !== 'written') return { v: 1, ...written };
     // Of a mark that was begun before, what was found then.
-    const undone = (written.data as readonly UndoneTask[] | undefined) ?? [];
+    const undone = (written.data as readonly UnfinishedTask[] | undefined) ?? [];
     const { commit, files } = written;
     return { v: 1, outcome: 'marked', commit, files, ...(undone.length === 0 ? {} : { undone }) };
   };
 
-type Wanted = MarkPhaseInput & { readonly undone: readonly UndoneTask[] };
+type Wanted = MarkPhaseInput & { readonly undone: readonly UnfinishedTask[] };
 
 /** A phase that was committed is complete where no task of it is known to be undone. */
-async function withUndone(ports: ActivityPorts, input: MarkPhaseInput): Promise<Wanted> {
-  const undone = input.marker === 'completed' ? await undoneOf(ports, input) : [];
+async function withUnfinished(ports: ActivityPorts, input: MarkPhaseInput): Promise<Wanted> {
+  const undone = input.marker === 'completed' ? await unfinishedOf(ports, input) : [];
   return undone.length === 0
     ? { ...input, undone }
-    : { ...input, undone, marker: 'incomplete', why: undoneWords(undone), done: input.done - 1 };
+    : { ...input, undone, marker: 'incomplete', why: describeUnfinished(undone), done: input.done - 1 };
 }
 
 async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promise<PlanTexts | null> {

@@ -5,11 +5,11 @@ import { parseConfig, resolveLimits } from '../../documents/job/index.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan-activities.js';
 import { readTextFile, getJson, getText, putText } from '../step/snapshot.js';
-import { editsOf, type PhaseToEstimate, effortWords, levelOf } from './estimate.js';
+import { editsOf, type PhaseToEstimate, effortText, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
-import { UNDONE_ASKED } from '../../model/prompts/index.js';
+import { UNFINISHED_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/ids.js';
@@ -109,9 +109,9 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   const body = [
     `# ${title}`,
     ...(asked.objective === null ? [] : [`**Objective**: ${asked.objective}`]),
-    [PROMPTS[phase.category], effortWords(input.score)].filter((words) => words !== '').join(' '),
+    [PROMPTS[phase.category], effortText(input.score)].filter((words) => words !== '').join(' '),
     ...(asked.prerequisites.length === 0 ? [] : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
-    ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNDONE_ASKED}`]),
+    ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNFINISHED_ASKED}`]),
     `## The phase as the plan has it\n\n${asked.text === '' ? title : asked.text}`,
     ...(input.note === null ? [] : [`## A person's note\n\n${input.note}`]),
     ...(failure === null ? [] : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),

@@ -23,7 +23,7 @@ const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
 /** Made from HEAD as it is then; a retry finds the one that was begun. */
 export const prepareWorktree =
   (ports: ActivityPorts) =>
-  async (input: PrepareWorktreeInput, { signal, stillOurs }: ActivityScope): Promise<PrepareWorktreeResult> => {
+  async (input: PrepareWorktreeInput, { signal, assertCurrent }: ActivityScope): Promise<PrepareWorktreeResult> => {
     const { stepKey, workspace, name, base: before, timeout_s, maxOutput_bytes } = input;
     const { worktrees } = ports.repository;
     const base =
@@ -31,14 +31,14 @@ export const prepareWorktree =
       (await ports.repository.head(workspace))?.head ??
       fail('not_a_repository', `${workspace} has no commit.`);
     const again = before !== undefined;
-    const made = await worktrees.make({ plan: stepKey, name, workspace, base, again }, { signal, stillOurs });
+    const made = await worktrees.make({ plan: stepKey, name, workspace, base, again }, { signal, assertCurrent });
     // An attempt that stood still says nothing of the worktree.
     if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
     if (!made.ok) return { v: 1, outcome: 'failed', why: made.problem.message };
     const command = (await projectConfig(ports, workspace)).worktree?.setup;
     const ready = { v: 1, outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
     if (command === undefined) return ready;
-    stillOurs();
+    assertCurrent();
     const how = {
       command,
       timeout_s,
@@ -64,14 +64,14 @@ const DIGIT = 10;
 
 export const mergePhase =
   (ports: ActivityPorts) =>
-  async (input: MergePhaseInput, { stillOurs }: ActivityScope): Promise<MergePhaseResult> => {
+  async (input: MergePhaseInput, { assertCurrent }: ActivityScope): Promise<MergePhaseResult> => {
     const { workspace, phase, commit, planPath, workflowId, namespace } = input;
     const { sign } = await projectConfig(ports, workspace);
     for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
       const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
       const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
       const request = { stepKey, workspace, theirs: commit, message, holder: { workflowId, namespace }, sign };
-      const merged = await ports.repository.merge(request, stillOurs);
+      const merged = await ports.repository.merge(request, assertCurrent);
       switch (merged.outcome) {
         case 'merged':
           return { v: 1, outcome: 'merged', commit: merged.commit };

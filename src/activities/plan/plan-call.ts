@@ -11,7 +11,7 @@ import {
 import { readRefusal } from '../step/refusals.js';
 import type { Role } from '../../model/ports.js';
 import type {
-  AdviceFailure,
+  PlanCallFailure,
   DebugPhaseInput,
   DebugPhaseResult,
   ScorePhaseInput,
@@ -40,7 +40,7 @@ export interface PlanSettings {
   readonly limits: Limits;
 }
 
-export interface Advice<T> {
+export interface PlanCall<T> {
   readonly stepKey: StepKey;
   readonly settings: BlobRef;
   readonly role: Extract<Role, 'score' | 'debug' | 'replan'>;
@@ -64,7 +64,7 @@ export type Advised<T> =
 
 /** An answer against its schema; `what` stands for an issue without words. */
 const checkedBy =
-  <T>(schema: ZodType<T>, what: string): Advice<T>['check'] =>
+  <T>(schema: ZodType<T>, what: string): PlanCall<T>['check'] =>
   (value) => {
     const checked = schema.safeParse(value);
     if (checked.success) return { ok: true, value: checked.data };
@@ -72,9 +72,9 @@ const checkedBy =
     return { ok: false, why: `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? what}` };
   };
 
-export async function advise<T>(
+export async function askForPlan<T>(
   ports: ActivityPorts,
-  wanted: Advice<T>,
+  wanted: PlanCall<T>,
   scope: Pick<ActivityScope, 'signal'>,
 ): Promise<Advised<T>> {
   const { blobs } = ports;
@@ -121,7 +121,7 @@ export async function advise<T>(
 /** Failed verifications with their outputs, as prompts show them. */
 export async function failuresShown(
   { blobs }: ActivityPorts,
-  failures: readonly AdviceFailure[],
+  failures: readonly PlanCallFailure[],
 ): Promise<readonly FailureShown[]> {
   const shown: FailureShown[] = [];
   for (const { run, kind, summary, output } of failures)
@@ -146,7 +146,7 @@ export const scorePhase =
       return { v: 1, score, method, reasoning, discrepancy, message, usage };
     };
     try {
-      const advised = await advise(
+      const advised = await askForPlan(
         ports,
         {
           ...{ stepKey: input.stepKey, settings: input.settings, role: 'score', phase: phase.id, draw: input.draw },
@@ -191,7 +191,7 @@ export const debugPhase =
     const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
     const phase = { ...input.phase, text: texts.phases[input.phase.id]?.text ?? '' };
     const failures = await failuresShown(ports, input.failures);
-    const advised = await advise<Report>(
+    const advised = await askForPlan<Report>(
       ports,
       {
         ...{ stepKey: input.stepKey, settings: input.settings, role: 'debug', phase: phase.id, draw: input.draw },

@@ -25,7 +25,7 @@ import { testPlan } from '../step/verify.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
 import { filesOf } from './phase-job.js';
-import { checkpointOfRun, leftBehind } from './resume.js';
+import { checkpointOfRun, findResumePoint } from './resume.js';
 
 // bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
 const LOST_MARKS = 3;
@@ -92,7 +92,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   // Said before anything is paid for, so with the first reading.
   const phases =
     input.reading > 1 ? read : await estimated(plan, root, { config: config.value, limits, isTested }, read, texts);
-  const left = input.left === undefined ? null : await leftBehind(ports, input, checkpoint, { phases, hash, limits });
+  const left =
+    input.left === undefined ? null : await findResumePoint(ports, input, checkpoint, { phases, hash, limits });
   return {
     v: 1,
     outcome: 'ready',

@@ -18,8 +18,8 @@ import {
 import type {
   ApplyReplanInput,
   ApplyReplanResult,
-  JudgePhaseInput,
-  JudgePhaseResult,
+  EvaluateTriggersInput,
+  EvaluateTriggersResult,
   ProposeReplanInput,
   ProposeReplanResult,
 } from '../../shared/replan-activities.js';
@@ -30,11 +30,11 @@ import { getText, getJson, putJson } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
 import type { PhaseTexts } from '../../shared/plan-activities.js';
-import { advise, failuresShown } from './plan-call.js';
+import { askForPlan, failuresShown } from './plan-call.js';
 
 export const judgePhase =
   () =>
-  (input: JudgePhaseInput): Promise<JudgePhaseResult> => {
+  (input: EvaluateTriggersInput): Promise<EvaluateTriggersResult> => {
     const { failures, trigger, thresholds } = input;
     const tier = trigger === 'test_failure_pattern' ? tierOf(failures) : null;
     const called = outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
@@ -76,7 +76,7 @@ export const proposeReplan =
       (action) => action !== 'split_phase' || asked?.stages !== true,
     );
     const { outline } = input;
-    const advised = await advise<Replan>(
+    const advised = await askForPlan<Replan>(
       ports,
       {
         ...{ stepKey: input.stepKey, settings: input.settings, role: 'replan', phase: phase.id, draw: input.draw },

@@ -1,8 +1,8 @@
 /** Looks up what earlier runs of a plan left: the newest checkpoint in the archive, commits in the log whose mark is missing. */
 
-import { leftOf, type Landed } from '../../documents/plan/index.js';
+import { resumePointOf, type Committed } from '../../documents/plan/index.js';
 import type { ReadPlanInput, ReadPlanResult } from '../../shared/plan-activities.js';
-import type { PlanCheckpoint, LeftPlan, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan.js';
+import type { PlanCheckpoint, ResumePoint, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan.js';
 import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { planOf } from '../../shared/ids.js';
 import { usageOfEnded } from '../../model/journal/calls.js';
@@ -21,20 +21,20 @@ export const checkpointOfRun = async (
   return isKnown(last) ? (last as PlanCheckpoint) : null;
 };
 
-export const leftBehind = async (
+export const findResumePoint = async (
   ports: ActivityPorts,
   { workspace, planPath }: Pick<ReadPlanInput, 'workspace' | 'planPath'>,
   checkpoint: PlanCheckpoint | null,
   { phases, hash, limits }: Pick<ReadyPlan, 'phases' | 'hash' | 'limits'>,
-): Promise<LeftPlan | null> => {
+): Promise<ResumePoint | null> => {
   if (phases.every(({ marker }) => marker === 'completed' || marker === 'skipped')) return null;
   const commits = await ports.repository.planCommits(workspace, planPath);
   const last = checkpoint?.last_commit ?? null;
-  return leftOf({
+  return resumePointOf({
     ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: ports.clock.now() },
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
     holdsLast: last === null || (await ports.repository.holds(workspace, last)),
-    landed: await landedOf(ports, commits, phases),
+    landed: await committedOf(ports, commits, phases),
   });
 };
 
@@ -55,12 +55,12 @@ async function spentBy(
 }
 
 /** For each phase without a marker the newest commit that carried it out. */
-async function landedOf(
+async function committedOf(
   ports: ActivityPorts,
   commits: readonly PlanCommit[],
   phases: readonly PhaseReading[],
-): Promise<readonly Landed[]> {
-  const landed = new Map<string, Landed>();
+): Promise<readonly Committed[]> {
+  const landed = new Map<string, Committed>();
   const readings = new Map<string, ReadyPlan | null>();
   for (const each of commits) {
     // A change that a person kept though its tests fail is not done; one that was taken back is not there.

@@ -10,7 +10,7 @@ import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import { orNull } from '../../system/durable.js';
-import type { ApplyRequest, LeaseHolder } from '../../workspace/ports.js';
+import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
@@ -107,8 +107,8 @@ async function write(
   const proposalId = proposalIdOf(proposal);
   const holder = { workflowId, namespace };
   const request: ApplyRequest = { ...{ stepKey, workspace, proposalId, proposal, decision, files, holder } };
-  const { outcome } = await applyOrTakeOver(ports, request, scope.stillOurs);
-  scope.stillOurs();
+  const { outcome } = await applyOrTakeOver(ports, request, scope.assertCurrent);
+  scope.assertCurrent();
   switch (outcome.outcome) {
     case 'busy':
       return { outcome: 'busy', holder: shownKey(outcome.holder.stepKey) };
@@ -118,7 +118,7 @@ async function write(
       throw new ProblemError(outcome.problem);
     case 'conflict': {
       // Saved by somebody in the moment of writing: theirs stands, the rest goes back, and it is worked out anew.
-      await ports.workspace.rollback(request, scope.stillOurs);
+      await ports.workspace.rollback(request, scope.assertCurrent);
       await ports.workspace.releaseLease(workspace, stepKey, outcome.lease.number);
       return 'base_changed';
     }
@@ -134,7 +134,7 @@ async function land(
   ports: ActivityPorts,
   { workspace, message }: PlanWrite,
   request: ApplyRequest,
-  lease: LeaseHolder,
+  lease: WorkspaceLock,
   scope: ActivityScope,
 ): Promise<Written> {
   const { stepKey, proposal } = request;
@@ -148,13 +148,13 @@ async function land(
       sign,
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {
-        scope.stillOurs();
+        scope.assertCurrent();
         return (await ports.workspace.readLease(workspace))?.number === lease.number;
       },
     },
     scope.signal,
   );
-  scope.stillOurs();
+  scope.assertCurrent();
   if (committed.outcome === 'committed' || committed.outcome === 'nothing') {
     await release();
     const commit = committed.outcome === 'committed' ? committed.commit : null;
@@ -162,7 +162,7 @@ async function land(
   }
   if (committed.outcome === 'failed' && ['aborted', 'busy'].includes(committed.problem.code))
     throw new ProblemError(committed.problem);
-  await ports.workspace.rollback(request, scope.stillOurs);
+  await ports.workspace.rollback(request, scope.assertCurrent);
   await release();
   return { outcome: 'conflict', why: committed.outcome === 'failed' ? committed.problem.message : committed.why };
 }

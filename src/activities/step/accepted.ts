@@ -2,7 +2,7 @@
  * Accepted results, as a graph in the blob store: each names the heads it came after, so that history carries only heads however
  * many files a step has. The latest result of a file (highest `seq`) is the one that counts.
  */
-import type { SaidUndone } from '../../documents/plan/index.js';
+import type { ClaimedUnfinished } from '../../documents/plan/index.js';
 import type { Finding } from '../../shared/formats.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -27,7 +27,7 @@ export interface Accepted {
   readonly findings: readonly Finding[];
   readonly summary: string | null;
   /** Tasks of a plan's phase that the answer says it leaves undone; absent: none. */
-  readonly undone?: readonly SaidUndone[];
+  readonly undone?: readonly ClaimedUnfinished[];
   /** False: by the job's own word, no model was asked; absent: an answer. */
   readonly asked?: boolean;
 }
@@ -69,28 +69,28 @@ export function latestByPath(
 // What a chunk leaves behind: its files' results as blobs, and the new head of the chain of accepted results.
 
 /** To delete a file is not to show it: what looks like a secret stays out of prompts. */
-export const shownGone = ({ targets }: Snapshot): readonly SnapshotTarget[] =>
+export const shownDeleted = ({ targets }: Snapshot): readonly SnapshotTarget[] =>
   deleted(targets).filter(({ path }) => !looksSecret(path));
 
 export const removal = ({ path, base }: SnapshotTarget): FileChange => ({ path, base, result: null });
 
 /** Files that go by the job's own word: no call is made, nothing is paid. */
-export const goes = async (
+export const deletedByJob = async (
   ports: ActivityPorts,
   input: ProposeInput,
   gone: readonly SnapshotTarget[],
 ): Promise<ProposeResult> => {
-  const accepted = await keep(ports, input, [], gone, { result: null, undone: null });
+  const accepted = await keepAccepted(ports, input, [], gone, { result: null, undone: null });
   return { v: 1, usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
 };
 
 /** The result as blobs, and the chain's new head. `undone` null: nobody was asked. */
-export async function keep(
+export async function keepAccepted(
   { blobs }: ActivityPorts,
   input: ProposeInput,
   targets: readonly SnapshotTarget[],
   gone: readonly SnapshotTarget[],
-  { result: edits, undone }: { readonly result: Edited | null; readonly undone: readonly SaidUndone[] | null },
+  { result: edits, undone }: { readonly result: Edited | null; readonly undone: readonly ClaimedUnfinished[] | null },
 ) {
   const bases = new Map(targets.map((target) => [target.path, target.base]));
   const changes = await Promise.all(

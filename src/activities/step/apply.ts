@@ -2,13 +2,13 @@
 import type {
   ApplyInput,
   ApplyResult,
-  HeldLease,
+  HeldLock,
   ConflictFile,
   RollbackInput,
   RollbackResult,
 } from '../../shared/proposal-activities.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
-import type { ApplyRequest, LeaseHolder, ApplyOutcome, StillOurs } from '../../workspace/ports.js';
+import type { ApplyRequest, WorkspaceLock, ApplyOutcome, AssertCurrent } from '../../workspace/ports.js';
 import { type Proposal, proposalIdOf } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -26,12 +26,12 @@ interface Applied {
 }
 
 export const applyOrTakeOver = async (
-  ports: Pick<ActivityPorts, 'workspace' | 'standingOf' | 'logger'>,
+  ports: Pick<ActivityPorts, 'workspace' | 'stateOfHolder' | 'logger'>,
   request: ApplyRequest,
-  stillOurs: StillOurs,
+  assertCurrent: AssertCurrent,
 ): Promise<Applied> => {
   for (let takeOvers = 0; ; takeOvers++) {
-    const outcome = await ports.workspace.apply(request, stillOurs);
+    const outcome = await ports.workspace.apply(request, assertCurrent);
     if (outcome.outcome !== 'busy') return { outcome, advice: null };
     const found = await holderOf(ports, request.workspace, outcome.holder);
     if (!found.free || takeOvers === TAKE_OVERS) return { outcome, advice: found.free ? null : found.advice };
@@ -40,15 +40,15 @@ export const applyOrTakeOver = async (
 };
 
 const holderOf = async (
-  ports: Pick<ActivityPorts, 'workspace' | 'standingOf'>,
+  ports: Pick<ActivityPorts, 'workspace' | 'stateOfHolder'>,
   workspace: string,
-  holder: LeaseHolder,
+  holder: WorkspaceLock,
 ): Promise<
   { readonly free: true; readonly because: string } | { readonly free: false; readonly advice: string | null }
 > => {
   const run = shownKey(holder.stepKey);
   const recover = `\`emend recover --undo ${run}\` puts the files back, \`emend recover --keep ${run}\` keeps them`;
-  const standing = await ports.standingOf(holder);
+  const standing = await ports.stateOfHolder(holder);
   if (standing.state === 'open') return { free: false, advice: null };
   if (standing.state === 'unknown')
     return {
@@ -63,7 +63,7 @@ const holderOf = async (
       free: false,
       advice: `run ${run} has ended (${standing.how}) and holds the workspace from another EMEND_HOME: \`emend recover\` with that one knows what it applied`,
     };
-  const end = await ports.workspace.endLease(workspace, holder, standing.finished);
+  const end = await ports.workspace.releaseEnded(workspace, holder, standing.finished);
   switch (end.outcome) {
     case 'ended':
       return { free: true, because: `${standing.how}, ${end.because}` };
@@ -113,16 +113,16 @@ async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<App
   };
 }
 
-const held = ({ number, head, headRef, takenAt }: LeaseHolder): HeldLease => ({ number, head, headRef, takenAt });
+const held = ({ number, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({ number, head, headRef, takenAt });
 
 export const apply =
   (ports: ActivityPorts) =>
-  async (input: ApplyInput, { stillOurs }: ActivityScope): Promise<ApplyResult> => {
+  async (input: ApplyInput, { assertCurrent }: ActivityScope): Promise<ApplyResult> => {
     const request = await requestOf(ports, input);
-    const { outcome, advice } = await applyOrTakeOver(ports, request, stillOurs);
+    const { outcome, advice } = await applyOrTakeOver(ports, request, assertCurrent);
     // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
-    stillOurs();
-    const release = ({ number }: LeaseHolder): Promise<void> =>
+    assertCurrent();
+    const release = ({ number }: WorkspaceLock): Promise<void> =>
       ports.workspace.releaseLease(input.workspace, input.stepKey, number);
     switch (outcome.outcome) {
       case 'applied':
@@ -157,13 +157,13 @@ export const apply =
 
 export const rollback =
   (ports: ActivityPorts) =>
-  async (input: RollbackInput, { stillOurs }: ActivityScope): Promise<RollbackResult> => {
+  async (input: RollbackInput, { assertCurrent }: ActivityScope): Promise<RollbackResult> => {
     const files: string[] = [];
     const kept: ConflictFile[] = [];
     let commit: string | null = null;
     for (const application of [...input.applications].reverse()) {
       const request = await requestOf(ports, { ...input, ...application });
-      const outcome = await ports.workspace.rollback(request, stillOurs);
+      const outcome = await ports.workspace.rollback(request, assertCurrent);
       if (outcome.outcome === 'committed') {
         commit = outcome.commit;
         break;
@@ -171,7 +171,7 @@ export const rollback =
       files.push(...outcome.files);
       kept.push(...outcome.kept);
     }
-    stillOurs();
+    assertCurrent();
     await ports.workspace.releaseLease(input.workspace, input.stepKey, input.lease);
     return { v: 1, files: [...new Set(files)], kept, ...(commit === null ? {} : { commit }) };
   };

@@ -2,35 +2,35 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Finding } from '../../shared/formats.js';
-import { namesBeside } from '../../workspace/files/index.js';
+import { namesAround } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 import { guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { undoneInAll } from '../../documents/plan/index.js';
+import { unfinishedInAll } from '../../documents/plan/index.js';
 import { fail } from '../../shared/problems.js';
-import type { SealInput, SealResult } from '../../shared/proposal-activities.js';
+import type { BuildProposalInput, BuildProposalResult } from '../../shared/proposal-activities.js';
 import { commandTurn, eachInTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import type { ActivityScope } from '../frame/activity.js';
-import { changedByHand, stagedFiles } from './manual-files.js';
-import { pinnedChanges, sealProposal, type Sealing } from './proposal.js';
+import { manualFile, stagedFiles } from './manual-files.js';
+import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
 import { putRefusal } from './refusals.js';
 import { readGiven } from '../../system/given-file.js';
 
 // Guards look at the bytes that are to be sealed, whatever made them: an answer, a formatter, a merge with what a person saved.
 
-export interface Judged {
+export interface GuardedChanges {
   readonly snapshot: Snapshot;
   readonly changes: readonly FileChange[];
   readonly moves: Proposal['moves'];
 }
 
-export async function judge(
+export async function runGuards(
   { blobs, edits, workspace }: Pick<ActivityPorts, 'blobs' | 'edits' | 'workspace'>,
-  { snapshot, changes, moves }: Judged,
+  { snapshot, changes, moves }: GuardedChanges,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
@@ -44,52 +44,52 @@ export async function judge(
   );
   const movedTo = moves.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
-  const beside = await namesBeside(await workspace.root(snapshot.workspace), made);
+  const beside = await namesAround(await workspace.root(snapshot.workspace), made);
   return edits.run('guards', { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
 }
 
 export const seal =
   (ports: ActivityPorts) =>
-  async (input: SealInput, scope: ActivityScope): Promise<SealResult> => {
+  async (input: BuildProposalInput, scope: ActivityScope): Promise<BuildProposalResult> => {
     const { blobs } = ports;
     const snapshot = await getSnapshot(blobs, input.snapshot);
     const latest = latestByPath(await acceptedResults(blobs, input.accepted));
     const out = new Set([...input.exclude, ...input.manual]);
     const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
     const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
-    const pinned = await pinnedChanges(blobs, input.pinned ?? []);
+    const pinned = await selectedFileChanges(blobs, input.pinned ?? []);
     const formatted = await eachInTurn(
       changes,
       async (change) => pinned.changes.get(change.path) ?? format(ports, snapshot, change, scope),
     );
     const staged = await stagedFiles(blobs, input.staged);
     const root = await ports.workspace.root(snapshot.workspace);
-    const byHand = await Promise.all(input.manual.map((path) => changedByHand(blobs, root, snapshot, path, staged)));
+    const asManual = await Promise.all(input.manual.map((path) => manualFile({ blobs, root, snapshot, staged }, path)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
     const moves = results.flatMap((result) => result.moves);
     // The formatter may have changed the bytes since the answer was judged.
-    const found = await judge(ports, { snapshot, changes: formatted, moves }, scope.signal);
+    const found = await runGuards(ports, { snapshot, changes: formatted, moves }, scope.signal);
     const judged = [...pinned.findings, ...found.map((finding) => ofPersons(finding, pinned.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
     if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(ports, refused) };
-    const sealing: Sealing = {
+    const sealing: ProposalParts = {
       stepKey: input.stepKey,
       files: [
         ...formatted.map((change) => ({ ...change, by: 'model' as const })),
-        ...byHand.flatMap((change) => (change === null ? [] : [change])),
+        ...asManual.flatMap((change) => (change === null ? [] : [change])),
       ],
       moves: moves.filter(({ from, to }) => !out.has(from) && !out.has(to)),
       findings: judged,
       rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
       protected: snapshot.config.protected,
-      undone: undoneInAll(
+      undone: unfinishedInAll(
         [...new Set([...latest.values()].map(({ result }) => result))]
           .filter(({ asked = true }) => asked)
           .map(({ undone = [] }) => undone),
       ),
     };
-    const proposal = await sealProposal(ports, sealing, scope.signal);
+    const proposal = await buildWholeProposal(ports, sealing, scope.signal);
     return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
   };
 

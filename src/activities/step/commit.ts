@@ -1,9 +1,9 @@
 /** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
-import { undoneText } from '../../documents/plan/index.js';
+import { unfinishedText } from '../../documents/plan/index.js';
 import { fail, ProblemError, isKnownOrFirst } from '../../shared/problems.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
-import type { CommitOutcome, LeaseHolder, StagedFile } from '../../workspace/ports.js';
+import type { CommitOutcome, WorkspaceLock, StagedFile } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
@@ -16,7 +16,7 @@ export const commit =
     const { blobs } = ports;
     const { config } = await getSnapshot(blobs, input.snapshot);
     const { files, moves, records, undone } = await appliedFiles(ports, input);
-    const hold = await holdOf(ports, input, scope);
+    const hold = await placeOf(ports, input, scope);
     try {
       const outcome = await ports.repository.commit(
         {
@@ -31,14 +31,14 @@ export const commit =
           sign: config.sign,
           records,
           mayMove: async () => {
-            scope.stillOurs();
+            scope.assertCurrent();
             return (await ports.workspace.readLease(input.workspace))?.number === hold.lease.number;
           },
         },
         scope.signal,
       );
       // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
-      scope.stillOurs();
+      scope.assertCurrent();
       if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
       if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
       const staged = await keepStaged(ports, input.workspace, outcome.staged);
@@ -81,7 +81,7 @@ async function appliedFiles({ blobs }: ActivityPorts, input: CommitInput) {
   for (const application of input.applications) {
     const proposal = await getJson<Proposal>(blobs, application.proposal, 'proposal');
     const applied = new Set(application.files);
-    undone = undoneText(proposal.undone ?? []);
+    undone = unfinishedText(proposal.undone ?? []);
     records.push(recordName(input.stepKey, proposalIdOf(proposal), application.decision));
     for (const file of proposal.files) {
       if (!applied.has(file.path)) continue;
@@ -93,24 +93,28 @@ async function appliedFiles({ blobs }: ActivityPorts, input: CommitInput) {
   return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), moves, records, undone };
 }
 
-interface Hold {
+interface CommitPlace {
   /** The parent is HEAD as it was when the lease was taken, or, after `rebase` at a commit conflict, as it was at the first such attempt. */
-  readonly lease: LeaseHolder;
+  readonly lease: WorkspaceLock;
   /** Ends the step's lease. */
   readonly release: () => Promise<void>;
   /** Ends what this attempt itself took. */
   readonly end: () => Promise<void>;
 }
 
-async function holdOf(ports: ActivityPorts, input: CommitInput, { stillOurs, owner }: ActivityScope): Promise<Hold> {
+async function placeOf(
+  ports: ActivityPorts,
+  input: CommitInput,
+  { assertCurrent, owner }: ActivityScope,
+): Promise<CommitPlace> {
   const { workspace, stepKey } = input;
   const release = (number: number) => (): Promise<void> => ports.workspace.releaseLease(workspace, stepKey, number);
-  const lease: LeaseHolder = { v: 1, stepKey, ...owner, ...input.lease };
+  const lease: WorkspaceLock = { v: 1, stepKey, ...owner, ...input.lease };
   if (input.ontoCurrent === null) return { lease, release: release(lease.number), end: () => Promise.resolve() };
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
-  const held = await ports.workspace.holdLease(workspace, stepKey, owner, stillOurs);
+  const held = await ports.workspace.acquireLock(workspace, stepKey, owner, assertCurrent);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
-  const onto = async (): Promise<Pick<LeaseHolder, 'v' | 'head' | 'headRef'>> => {
+  const onto = async (): Promise<Pick<WorkspaceLock, 'v' | 'head' | 'headRef'>> => {
     // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
     const now =
       (await ports.repository.head(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);

@@ -3,7 +3,7 @@ import { priceBy } from '../../model/tokens.js';
 import type { ProjectConfig } from '../../documents/job/index.js';
 import type { Format } from '../../shared/formats.js';
 import type { JournaledCall } from '../../model/ports.js';
-import type { TallyInput, TallyResult } from '../../shared/step-activities.js';
+import type { CountUsageInput, CountUsageResult } from '../../shared/step-activities.js';
 import { sumUsage } from '../../shared/usage.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -52,19 +52,19 @@ export function estimateEdits(
 
 // What a step has used so far, by its journal: every call that may have been paid for, whatever became of the activity that made it.
 
-const TALLY_POLL_MS = 200; // bound: Calls under way are looked at this often while a step's usage is counted.
+const COUNT_POLL_MS = 200; // bound: Calls under way are looked at this often while a step's usage is counted.
 // bound: Cancelled model calls get this long to say how they ended before a step's usage is counted; the count as a whole, this long.
-export const TALLY_WAIT_MS = 5_000;
+export const COUNT_WAIT_MS = 5_000;
 
 export const tally =
   ({ clock, journal }: ActivityPorts) =>
-  async (input: TallyInput, { signal }: ActivityScope): Promise<TallyResult> => {
+  async (input: CountUsageInput, { signal }: ActivityScope): Promise<CountUsageResult> => {
     // A call that was cancelled hears of it with its next heartbeat: its last words are waited for, not for ever.
-    for (let waited_ms = 0; ; waited_ms += TALLY_POLL_MS) {
+    for (let waited_ms = 0; ; waited_ms += COUNT_POLL_MS) {
       const calls = await journal.calls(input.stepKey);
       const open = calls.filter((call) => call.state === 'open').length;
-      if (open === 0 || waited_ms >= TALLY_WAIT_MS) return { v: 1, open, usage: sumUsage(calls.map(asEnded)) };
-      await clock.sleep(TALLY_POLL_MS, signal);
+      if (open === 0 || waited_ms >= COUNT_WAIT_MS) return { v: 1, open, usage: sumUsage(calls.map(asEnded)) };
+      await clock.sleep(COUNT_POLL_MS, signal);
     }
   };
 

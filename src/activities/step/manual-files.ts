@@ -20,16 +20,20 @@ export async function fileNow(
   return { ref: await blobs.put(bytes), mode: found.value.mode };
 }
 
+interface ManualFiles {
+  readonly blobs: BlobStore;
+  readonly root: string;
+  readonly snapshot: Pick<Snapshot, 'targets' | 'limits'>;
+  readonly staged: StagedByHook['files'];
+}
+
 /**
  * What became of a file after `manual`, or after `rebase` where a hook had changed what was to be committed: its bytes as they are now;
  * where a hook staged others and left the file alone, the staged ones, to be written like an edit. Null where nothing changed.
  */
-export async function changedByHand(
-  blobs: BlobStore,
-  root: string,
-  snapshot: Pick<Snapshot, 'targets' | 'limits'>,
+export async function manualFile(
+  { blobs, root, snapshot, staged }: ManualFiles,
   path: string,
-  staged: StagedByHook['files'],
 ): Promise<ProposalFile | null> {
   const base = snapshot.targets.find((target) => target.path === path)?.base ?? null;
   const now = await fileNow(blobs, root, path, snapshot.limits.maxFile_bytes);

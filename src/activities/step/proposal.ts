@@ -1,29 +1,22 @@
 /** Seals files under one hash: what a reviewer sees is what is applied. */
 import ignore from 'ignore';
-import {
-  changeNeeds,
-  changesByPath,
-  readSealedDiff,
-  selectChanges,
-  wordsOf,
-  type DiffSection,
-} from '../../edits/index.js';
+import { changeNeeds, changesByPath, readDiff, selectChanges, wordsOf, type DiffSection } from '../../edits/index.js';
 import type { Finding } from '../../shared/formats.js';
-import type { PinnedFiles, SealedFile, SealedProposal } from '../../shared/proposal-activities.js';
+import type { SelectedFiles, ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { type Proposal, type ProposalFile, proposalIdOf } from '../../workspace/proposal.js';
 import type { FileChange, Accepted } from './accepted.js';
 import { getJson, putJson, putText } from './snapshot.js';
-import type { SaidUndone } from '../../documents/plan/index.js';
+import type { ClaimedUnfinished } from '../../documents/plan/index.js';
 import type { StepKey } from '../../shared/ids.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 
 const LEFT_OUT_CHANGES = 20; // bound: Numbers of changes that were left out, in a finding.
-const SEALED_FINDINGS = 200; // bound: Findings of one proposal; more are counted.
+const PROPOSAL_FINDINGS = 200; // bound: Findings of one proposal; more are counted.
 
-export interface Sealing {
+export interface ProposalParts {
   readonly stepKey: StepKey;
   readonly files: readonly ProposalFile[];
   readonly moves: Proposal['moves'];
@@ -32,10 +25,10 @@ export interface Sealing {
   /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
   readonly protected: readonly string[];
   /** Tasks of a plan's phase that the model left undone; absent: none. */
-  readonly undone?: readonly SaidUndone[];
+  readonly undone?: readonly ClaimedUnfinished[];
 }
 
-/** Rungs that a step never approves by itself: off by default, or lines that nothing confirmed. */
+/** FallbackState that a step never approves by itself: off by default, or lines that nothing confirmed. */
 const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'indent', 'lookalikes', 'elision']);
 const KEY_DIGITS = 16;
 
@@ -46,11 +39,11 @@ const isSame = (file: ProposalFile): boolean =>
   file.base.mode === file.result.mode;
 
 /** Null: nothing would change. */
-export async function sealProposal(
+export async function buildWholeProposal(
   { blobs, edits }: Pick<ActivityPorts, 'blobs' | 'edits'>,
-  sealing: Sealing,
+  sealing: ProposalParts,
   signal: AbortSignal,
-): Promise<SealedProposal | null> {
+): Promise<ProposalSummary | null> {
   const files = sealing.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
   if (files.length === 0) return null;
   const { undone = [] } = sealing;
@@ -59,7 +52,7 @@ export async function sealProposal(
   const inputs = await Promise.all(files.map((file) => diffInput(blobs, file)));
   const movedTo = new Map(sealing.moves.map(({ from, to }) => [to, from]));
   const drawn = await edits.run('diff', inputs, signal);
-  const sealed = files.map((file, index): SealedFile => {
+  const sealed = files.map((file, index): ProposalFileSummary => {
     const { added, removed, changes } = drawn.changed[index] ?? { added: 0, removed: 0 };
     const change = changeOf(file, movedTo);
     const inPart = changes !== undefined && change === 'edit' && file.by === 'model' ? { changes } : {};
@@ -71,23 +64,26 @@ export async function sealProposal(
     ref,
     diff,
     files: sealed,
-    findings: sealing.findings.slice(0, SEALED_FINDINGS),
+    findings: sealing.findings.slice(0, PROPOSAL_FINDINGS),
     rungs: [
       ...new Set(sealing.rungs.map(({ rung, path, line }) => `${rung} ${path}${line === null ? '' : `:${line}`}`)),
-    ].slice(0, SEALED_FINDINGS),
+    ].slice(0, PROPOSAL_FINDINGS),
     mustAsk: mustAsk(sealing, sealed),
   };
 }
 
 const keyOf = ({ base, result }: ProposalFile): string => sha256(canonicalJson({ base, result })).slice(0, KEY_DIGITS);
 
-function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): SealedFile['change'] {
+function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): ProposalFileSummary['change'] {
   if (movedTo.has(file.path)) return 'move';
   if (file.result === null) return 'delete';
   return file.base === null ? 'create' : 'edit';
 }
 
-function mustAsk({ findings, rungs, protected: patterns }: Sealing, files: readonly SealedFile[]): string[] {
+function mustAsk(
+  { findings, rungs, protected: patterns }: ProposalParts,
+  files: readonly ProposalFileSummary[],
+): string[] {
   const guarded = ignore().add([...patterns]);
   const ours = files.filter((file) => file.by === 'model');
   const gone = new Set(ours.filter((file) => file.change === 'delete').map((file) => file.path));
@@ -103,7 +99,7 @@ function mustAsk({ findings, rungs, protected: patterns }: Sealing, files: reado
 
 // Files that a seal takes from an earlier proposal, because a person chose among its changes.
 
-export interface PinnedChanges {
+export interface SelectedChanges {
   readonly changes: ReadonlyMap<string, FileChange>;
   /** Paths of which only some changes were taken. */
   readonly inPart: ReadonlySet<string>;
@@ -112,14 +108,17 @@ export interface PinnedChanges {
 }
 
 /** Throws where the proposal does not hold what the pins name: the workflow made them from it. */
-export const pinnedChanges = async (blobs: BlobStore, groups: readonly PinnedFiles[]): Promise<PinnedChanges> => {
+export const selectedFileChanges = async (
+  blobs: BlobStore,
+  groups: readonly SelectedFiles[],
+): Promise<SelectedChanges> => {
   const changes = new Map<string, FileChange>();
   const inPart = new Set<string>();
   const findings: Finding[] = [];
   for (const group of groups) {
     const proposal = await getJson<Proposal>(blobs, group.proposal, 'proposal');
     const sealed = new Map(proposal.files.map((file) => [file.path, file]));
-    const sections = readSealedDiff(new TextDecoder('utf-8', { ignoreBOM: true }).decode(await blobs.get(group.diff)));
+    const sections = readDiff(new TextDecoder('utf-8', { ignoreBOM: true }).decode(await blobs.get(group.diff)));
     const chosen = new Map(group.files.map((file) => [file.path, file.changes]));
     for (const { path, changes: numbers } of group.files) {
       const file = sealed.get(path);

@@ -6,12 +6,12 @@ import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits
 import { joinOperations } from '../../edits/internal.js';
 import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
 import { closeEditPrompt } from '../../model/prompts/index.js';
-import { saidUndone } from '../../documents/plan/index.js';
-import { slotKey } from '../../model/journal/index.js';
+import { claimedUnfinished } from '../../documents/plan/index.js';
+import { callKey } from '../../model/journal/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
 import { checkVersion, versionOf } from '../../shared/problems.js';
 import type { ActivityScope } from '../frame/activity.js';
-import { acceptedResults, goes, keep, removal, shownGone } from './accepted.js';
+import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, keyOf, type CallWanted } from '../frame/model-call.js';
 import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
@@ -24,10 +24,10 @@ import {
   outlineText,
   regionAfter,
   regionsNext,
-  undoneOfRegions,
+  unfinishedOfRegions,
   wantedNext,
 } from './regions.js';
-import { putRefusal, readRefusal, nextRung } from './refusals.js';
+import { putRefusal, readRefusal, nextFallback } from './refusals.js';
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
 import { BOUNDS } from '../../shared/limits.js';
@@ -44,7 +44,7 @@ export const propose =
     const snapshot = await currentSnapshot(blobs, input);
     const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
     const targets = await loadTargets(blobs, edited(chosen));
-    if (targets.length === 0) return goes(ports, input, deleted(chosen));
+    if (targets.length === 0) return deletedByJob(ports, input, deleted(chosen));
     const region = await loadRegion(blobs, input);
     const model = input.model ?? snapshot.model;
     const wanted: Omit<CallWanted, 'build'> = {
@@ -59,7 +59,7 @@ export const propose =
       notes: input.note === null ? null : await putText(blobs, input.note),
       refusal: input.refusal,
     };
-    const seenKey = `seen/${slotKey(keyOf(snapshot, wanted))}`;
+    const seenKey = `seen/${callKey(keyOf(snapshot, wanted))}`;
     const build = async () => {
       const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
       // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
@@ -113,7 +113,7 @@ const offered = (target: LoadedTarget, seen: Seen, region: LoadedRegion | null):
   ...(region === null ? {} : { region: region.range }),
 });
 
-type Wanted = Omit<Judged, 'outcome'>;
+type Wanted = Omit<Checked, 'outcome'>;
 
 async function buildPrompt(
   ports: ActivityPorts,
@@ -137,7 +137,7 @@ async function buildPrompt(
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: [
       // What the files held that go, also where their turn has not come yet: what they defined may have to move.
-      ...(await diffsOf(ports, shownGone(snapshot).map(removal), signal)),
+      ...(await diffsOf(ports, shownDeleted(snapshot).map(removal), signal)),
       ...(await acceptedDiffs(
         ports,
         results,
@@ -188,7 +188,7 @@ async function shownRegion(
   };
 }
 
-interface Judged {
+interface Checked {
   readonly snapshot: Snapshot;
   readonly input: ProposeInput;
   readonly targets: readonly LoadedTarget[];
@@ -199,7 +199,7 @@ interface Judged {
 
 async function toResult(
   ports: ActivityPorts,
-  { snapshot, input, targets, outcome, wanted, region }: Judged,
+  { snapshot, input, targets, outcome, wanted, region }: Checked,
   answer: { readonly text: string; readonly stopReason: string | null },
   usage: StepUsage,
   signal: AbortSignal,
@@ -209,9 +209,9 @@ async function toResult(
     case 'edited':
     case 'unchanged': {
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
-      const accepted = await keep(ports, input, targets, gone, {
+      const accepted = await keepAccepted(ports, input, targets, gone, {
         result: outcome.outcome === 'edited' ? outcome : null,
-        undone: region === null ? saidUndone(answer.text) : undoneOfRegions(region, answer.text),
+        undone: region === null ? claimedUnfinished(answer.text) : unfinishedOfRegions(region, answer.text),
       });
       const paths = gone.map(({ path }) => path);
       const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
@@ -223,7 +223,7 @@ async function toResult(
         limits.maxOutputBudget_tokens ?? Infinity,
         mostOutput_tokens(modelEntry(snapshot.config, wanted.model)),
       );
-      const rung = nextRung({
+      const rung = nextFallback({
         format: input.format,
         isNew: targets[0]?.base === null,
         outputBudget_tokens: wanted.outputBudget_tokens,

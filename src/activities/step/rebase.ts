@@ -8,8 +8,8 @@ import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
-import { judge } from './build-proposal.js';
-import { sealProposal } from './proposal.js';
+import { runGuards } from './build-proposal.js';
+import { buildWholeProposal } from './proposal.js';
 import { getJson, getSnapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
@@ -48,7 +48,7 @@ async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSign
     };
   const { moves, undone = [] } = proposal;
   const sealing = { stepKey: input.stepKey, files, moves, rungs: [], undone, ...guarded };
-  const sealed = await sealProposal(ports, sealing, signal);
+  const sealed = await buildWholeProposal(ports, sealing, signal);
   if (sealed === null) return { v: 1, outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.
   return {
@@ -69,7 +69,7 @@ async function guard(
   if (ref === undefined) return { findings: [], protected: [] };
   const snapshot = await getSnapshot(ports.blobs, ref);
   const changes = files.filter(({ by }) => by === 'model');
-  const findings = await judge(ports, { snapshot, changes, moves }, signal);
+  const findings = await runGuards(ports, { snapshot, changes, moves }, signal);
   return { findings, protected: snapshot.config.protected };
 }
 

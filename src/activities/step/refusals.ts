@@ -4,7 +4,7 @@ import { checkVersion } from '../../shared/problems.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { getText, putJson } from './snapshot.js';
 import type { Format } from '../../shared/formats.js';
-import type { LadderStep } from '../../shared/step-activities.js';
+import type { FallbackStep } from '../../shared/step-activities.js';
 
 type Refusal =
   | { readonly kind: 'refused'; readonly reasons: string; readonly answer: string }
@@ -49,7 +49,7 @@ export async function readRefusal(
 // What a truncated answer leads to, the cheaper remedy first: whole step -> split by file -> larger output budget -> a terser format -> a
 // person. Between the last two the activity, which has the file, puts the split by regions (step/regions.ts).
 
-export interface Rungs {
+export interface FallbackState {
   readonly format: Format;
   /** The file does not exist yet: there is nothing that a terser format could refer to. */
   readonly isNew: boolean;
@@ -62,14 +62,14 @@ export interface Rungs {
   readonly formats?: Readonly<Record<Format, boolean>>;
 }
 
-export function nextRung({
+export function nextFallback({
   format,
   isNew,
   outputBudget_tokens,
   maxOutputBudget_tokens,
   wholeStep,
   formats,
-}: Rungs): LadderStep {
+}: FallbackState): FallbackStep {
   if (wholeStep) return { kind: 'split' };
   if (outputBudget_tokens < maxOutputBudget_tokens)
     return { kind: 'budget', outputBudget_tokens: Math.min(2 * outputBudget_tokens, maxOutputBudget_tokens) };

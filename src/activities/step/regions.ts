@@ -1,9 +1,9 @@
 /** A file that is edited in regions: which lines a call is for, what it is shown of the rest, and what follows it. */
 import type { Region, Json, Outline } from '../../edits/index.js';
 import { joinOperations, operationsOf } from '../../edits/internal.js';
-import { saidUndone, undoneInAll, type SaidUndone } from '../../documents/plan/index.js';
+import { claimedUnfinished, unfinishedInAll, type ClaimedUnfinished } from '../../documents/plan/index.js';
 import { BOUNDS } from '../../shared/limits.js';
-import type { LadderStep, LinesAsked, ProposeInput, RegionPart } from '../../shared/step-activities.js';
+import type { FallbackStep, LinesAsked, ProposeInput, RegionPart } from '../../shared/step-activities.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { bytesOf, type LoadedTarget } from './prompt-inputs.js';
@@ -23,7 +23,7 @@ interface RegionWork {
   readonly v: 1;
   readonly operations: readonly Json[];
   /** Of each region the tasks that its answer names as undone; absent in work of an earlier version, which did not look. */
-  readonly undone?: readonly (readonly SaidUndone[])[];
+  readonly undone?: readonly (readonly ClaimedUnfinished[])[];
 }
 /** Kept as a blob: lines of a file that a model asked to be shown. */
 interface WantedLines {
@@ -39,7 +39,7 @@ export interface LoadedRegion {
   readonly isLast: boolean;
   readonly operations: readonly Json[];
   /** As `RegionWork` has it. */
-  readonly undone: readonly (readonly SaidUndone[])[];
+  readonly undone: readonly (readonly ClaimedUnfinished[])[];
 }
 
 /** Null: the call is for whole files. */
@@ -82,7 +82,7 @@ export async function wantedNext(
   };
 }
 
-const regionWords = (regions: readonly Region[], index: number): string => {
+const describeRegion = (regions: readonly Region[], index: number): string => {
   const [from, to] = regions[index] ?? [0, 0];
   return `region ${index + 1} of ${regions.length} (lines ${from} to ${to})`;
 };
@@ -92,8 +92,8 @@ export const joined = (region: LoadedRegion, answer: string, nonce: string): str
   joinOperations([...region.operations, ...operationsOf(answer, nonce)]);
 
 /** What every region names as undone nobody has done. `answer`: the last one's. */
-export const undoneOfRegions = ({ undone }: LoadedRegion, answer: string): readonly SaidUndone[] =>
-  undoneInAll([...undone, saidUndone(answer)]);
+export const unfinishedOfRegions = ({ undone }: LoadedRegion, answer: string): readonly ClaimedUnfinished[] =>
+  unfinishedInAll([...undone, claimedUnfinished(answer)]);
 
 export async function regionAfter(
   blobs: BlobStore,
@@ -101,10 +101,13 @@ export async function regionAfter(
   answer: string,
   nonce: string,
 ): Promise<{ readonly region: RegionPart; readonly to: string }> {
-  const all = { operations: [...operations, ...operationsOf(answer, nonce)], undone: [...undone, saidUndone(answer)] };
+  const all = {
+    operations: [...operations, ...operationsOf(answer, nonce)],
+    undone: [...undone, claimedUnfinished(answer)],
+  };
   const work: RegionWork = { v: 1, ...all };
   const index = part.index + 1;
-  return { region: { plan: part.plan, index, work: await putJson(blobs, work) }, to: regionWords(regions, index) };
+  return { region: { plan: part.plan, index, work: await putJson(blobs, work) }, to: describeRegion(regions, index) };
 }
 
 export const outlineOf = ({ edits }: ActivityPorts, target: LoadedTarget, signal: AbortSignal): Promise<Outline> =>
@@ -117,7 +120,7 @@ export async function regionsNext(
   region: LoadedRegion | null,
   outputBudget_tokens: number,
   signal: AbortSignal,
-): Promise<LadderStep | null> {
+): Promise<FallbackStep | null> {
   const parts = region === null ? REGIONS_FIRST : 2;
   const wanted = { file: bytesOf(target), range: region?.range ?? null, parts };
   const cut = await ports.edits.run('regions', wanted, signal);
@@ -130,7 +133,7 @@ export async function regionsNext(
     format: 'structured-edit',
     outputBudget_tokens,
     region: { plan: await putJson(ports.blobs, plan), index, work: region?.part.work ?? null },
-    to: regionWords(regions, index),
+    to: describeRegion(regions, index),
   };
 }
 

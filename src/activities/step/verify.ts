@@ -40,7 +40,7 @@ export const verify =
   async (input: VerifyInput, scope: ActivityScope): Promise<VerifyResult> => {
     await remember(ports, input, input.remember);
     const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
-      scope.stillOurs();
+      scope.assertCurrent();
       if (input.releaseOnPass) await ports.workspace.releaseLease(input.workspace, input.stepKey, input.lease);
       return { v: 1, ...result };
     };

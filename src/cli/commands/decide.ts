@@ -65,7 +65,7 @@ const lookedAt = async (
     return fail(
       'usage',
       `\`${answer}\` needs the decision that you looked at; open is ${decision.id} (${decision.reason}).`,
-      `Type: ${commandFor(shownKey(run.stepKey), decision, answer, givenWords(flags))}`,
+      `Type: ${commandFor(shownKey(run.stepKey), decision, answer, givenText(flags))}`,
     );
   const { proposal } = await showRun(emend, run);
   const shown = proposal?.id === decision.proposalId ? proposal : null;
@@ -80,7 +80,7 @@ const lookedAt = async (
 };
 
 /** What was typed beside run and answer; undefined: nothing. */
-const givenWords = ({ file, note, set, hunk = [], json }: DecideFlags): string | undefined => {
+const givenText = ({ file, note, set, hunk = [], json }: DecideFlags): string | undefined => {
   const given = [
     ...file.map((path) => ['--file', path]),
     ...(note === undefined ? [] : [['--note', note]]),

@@ -15,7 +15,7 @@ import { applyAnswer, decodeFile } from '../../edits/index.js';
 import { type Format, FORMATS } from '../../shared/formats.js';
 import { ModelError } from '../../model/errors.js';
 import { nonceFor, toAnswer } from '../../model/journal/index.js';
-import { buildEditRequest, NOTHING_BESIDE } from '../../model/prompts/index.js';
+import { buildEditRequest, NOTHING_ELSE } from '../../model/prompts/index.js';
 import { estimateRequestTokens, promptCut } from '../../model/tokens.js';
 import type { ModelPort, StreamEvent } from '../../model/ports.js';
 import { tokensIn } from '../../shared/usage.js';
@@ -54,7 +54,7 @@ async function tryFormat(
     inputBudget_tokens: Infinity,
     files: [{ path: PATH, text: decoded.ok ? decoded.text : null }],
     instructions: INSTRUCTIONS,
-    ...NOTHING_BESIDE,
+    ...NOTHING_ELSE,
   });
   const nonce = nonceFor(`doctor ${format}`, built.haystack);
   const request = built.request(nonce);

@@ -1,4 +1,4 @@
-import { findGarbage, removeGarbage, type Garbage } from '../../client/gc/index.js';
+import { findUnused, removeUnused, type Unused } from '../../client/gc/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
@@ -29,12 +29,12 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
   const archives = flags.archivesOlderThan;
   const archivesOlderThan_ms = archives === undefined ? null : daysOf('--archives-older-than', archives) * DAY_MS;
   return withEmend(io, async (emend) => {
-    const found = await findGarbage(emend, { olderThan_ms, archivesOlderThan_ms, assumeClosed: flags.assumeClosed });
+    const found = await findUnused(emend, { olderThan_ms, archivesOlderThan_ms, assumeClosed: flags.assumeClosed });
     const dry = flags.dryRun === true;
     const all = [...found.steps.flatMap((step) => step.files), ...found.blobs, ...found.temps];
     const refs = found.notes.reduce((sum, { names }) => sum + names.length, 0);
     const would = { notesRemoved: refs, files: all.length, bytes: all.reduce((sum, file) => sum + file.bytes, 0) };
-    const { notesRemoved, files, bytes } = dry ? would : await removeGarbage(found);
+    const { notesRemoved, files, bytes } = dry ? would : await removeUnused(found);
     if (flags.json === true) printJson(io, 'gc', { v: 1, removed: !dry, notesRemoved, files, bytes, ...found });
     else if (all.length + refs === 0) io.out('Nothing to remove.');
     else {
@@ -49,7 +49,7 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
   });
 };
 
-const linesOf = ({ steps, blobs, temps }: Garbage): string[] => {
+const linesOf = ({ steps, blobs, temps }: Unused): string[] => {
   const sum = (files: readonly { readonly bytes: number }[]): string =>
     `${count(files.length, 'file')}, ${count(
       files.reduce((bytes, file) => bytes + file.bytes, 0),

@@ -7,7 +7,15 @@ import type { Reason } from '../../edits/index.js';
 import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import { applyLocally, localWorkspace, openLocal, type Local } from '../local/open.js';
-import { formatOf, judge, limitOf, readConfig, type Judged, drawPatch, sealPatch } from '../local/patch.js';
+import {
+  formatOf,
+  applyToFiles,
+  limitOf,
+  readConfig,
+  type PatchOutcome,
+  writePatch,
+  buildPatch,
+} from '../local/patch.js';
 import { printPatch } from '../render/patch.js';
 import { transactionLines } from '../render/run.js';
 
@@ -78,7 +86,7 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
   const check = flags.check === true;
   const local = check ? null : await openLocal(io, { existing: false, recover: true });
   for (const line of transactionLines(local?.recovered ?? [])) io.err(line);
-  const judged = await judge(workspace, config, format, answer);
+  const judged = await applyToFiles(workspace, config, format, answer);
   const report = reportOf(workspace, judged, check);
   const done = local === null ? report : await write(local, workspace, judged, report);
   await printPatch(
@@ -96,7 +104,7 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
 type Report = Omit<PatchReport, 'recovered'>;
 
 /** What the answer comes to before anything is written. */
-const reportOf = (workspace: string, { format, outcome, offered }: Judged, check: boolean): Report => {
+const reportOf = (workspace: string, { format, outcome, offered }: PatchOutcome, check: boolean): Report => {
   const base = { v: 1, workspace, format, checked: check, patch: null, conflicts: [] } as const;
   const nothing = { files: [], rungs: [], findings: [], notes: [], reasons: [], diff: '' };
   if (outcome.outcome === 'edited') {
@@ -106,7 +114,7 @@ const reportOf = (workspace: string, { format, outcome, offered }: Judged, check
       ...base,
       ...nothing,
       outcome: 'would_apply',
-      ...drawPatch(outcome, offered),
+      ...writePatch(outcome, offered),
       rungs,
       findings,
       notes,
@@ -121,10 +129,10 @@ const reportOf = (workspace: string, { format, outcome, offered }: Judged, check
 /** No marker is asked for, so that there is none is nothing to tell. */
 const isWanted = ({ code }: Reason): boolean => !code.startsWith('marker_');
 
-const write = async (local: Local, workspace: string, judged: Judged, report: Report): Promise<Report> => {
+const write = async (local: Local, workspace: string, judged: PatchOutcome, report: Report): Promise<Report> => {
   if (judged.outcome.outcome !== 'edited') return report;
   const stepKey = newStepKey();
-  const proposal = await sealPatch(local.blobs, stepKey, judged.outcome, judged.offered);
+  const proposal = await buildPatch(local.blobs, stepKey, judged.outcome, judged.offered);
   const { outcome, conflicts } = await applyLocally(local, workspace, proposal);
   const exit = outcome === 'base_changed' || conflicts.length > 0 ? EXIT.conflict : EXIT.done;
   return { ...report, outcome, conflicts, exit, ...(outcome === 'base_changed' ? {} : { patch: stepKey }) };

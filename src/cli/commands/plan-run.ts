@@ -5,7 +5,7 @@ import {
   startPlan,
   lastCheckpointed,
   runOfPlan,
-  tellPlan,
+  signalPlan,
 } from '../../client/runs/start-plan.js';
 import { fail, type ExitCode, EXIT } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -95,7 +95,7 @@ const wish =
     withEmend(io, async (emend) => {
       await refuseHalfDone(io, path);
       const plan = await planOfPath(io.cwd, path);
-      if (!(await tellPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
+      if (!(await signalPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
         return noneOpen(plan);
       return tell({ io, flags }, plan, name, said);
     });
@@ -121,7 +121,7 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);
   const isLeft = await withEmend(io, async (emend) =>
-    (await tellPlan(emend, plan, 'resume', { by: loginName() }))
+    (await signalPlan(emend, plan, 'resume', { by: loginName() }))
       ? null
       : (await lastCheckpointed(emend, plan)) !== null,
   );

@@ -1,18 +1,24 @@
 /** `emend recover`: finishes or reverts what a crash left open; with a server it also finds workspaces that ended runs still hold. */
-import { settleWorktrees, type EndedWorktree } from '../../client/ended/runs.js';
-import { endHold, holdAgain, settleHolds, type Holds, type StaleHold } from '../../client/ended/locks.js';
+import { removeEndedWorktrees, type EndedWorktree } from '../../client/ended/runs.js';
+import {
+  releaseLock,
+  lockAgain,
+  releaseStaleLocks,
+  type LocksOfEnded,
+  type StaleLock,
+} from '../../client/ended/locks.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
-import { createApplyEngine, endDeadHolds } from '../../workspace/apply/index.js';
+import { createApplyEngine, releaseAllDead } from '../../workspace/apply/index.js';
 import { hostId } from '../../stores/home.js';
 import { clearScratch } from '../../system/scratch.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
 import type { Io } from '../io.js';
 import { printJson } from '../json.js';
-import { heldLines, releasedLines, worktreeLine, transactionLines } from '../render/run.js';
+import { staleLockLines, releasedLines, worktreeLine, transactionLines } from '../render/run.js';
 import { count, plain } from '../render/text.js';
 import { type Session, withEmend } from '../session.js';
 
@@ -30,11 +36,11 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
     const transactions = await engine.recover();
     await clearScratch();
-    await endDeadHolds(engine, emend.home, await hostId(emend.home));
-    const holds = await settleHolds(emend);
-    const worktrees = await settleWorktrees(emend);
+    await releaseAllDead(engine, emend.home, await hostId(emend.home));
+    const holds = await releaseStaleLocks(emend);
+    const worktrees = await removeEndedWorktrees(emend);
     const asked = flags.undo ?? flags.keep;
-    if (asked !== undefined) return settle({ io, emend, flags }, holds.held, asked);
+    if (asked !== undefined) return release({ io, emend, flags }, holds.held, asked);
     if (flags.json === true)
       printJson(io, 'recover', { v: 1, transactions, holds: holds.held, released: holds.released, worktrees });
     else tell(io, transactions, holds, worktrees);
@@ -42,7 +48,7 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
   });
 };
 
-const exitOf = (transactions: readonly RecoveredTransaction[], { released }: Holds): ExitCode => {
+const exitOf = (transactions: readonly RecoveredTransaction[], { released }: LocksOfEnded): ExitCode => {
   if (transactions.some(({ did }) => did === 'failed')) return EXIT.failed;
   const leftAlone = [
     ...transactions.map(({ conflicts }) => conflicts),
@@ -54,7 +60,7 @@ const exitOf = (transactions: readonly RecoveredTransaction[], { released }: Hol
 const tell = (
   io: Io,
   transactions: readonly RecoveredTransaction[],
-  { held, released, note }: Holds,
+  { held, released, note }: LocksOfEnded,
   worktrees: readonly EndedWorktree[],
 ): void => {
   if (transactions.length === 0) io.out('No change was left half done.');
@@ -62,12 +68,12 @@ const tell = (
   if (note !== null) io.err(`Whether ended runs still hold a workspace was not looked at in full: ${note}`);
   for (const text of released.flatMap(releasedLines)) io.out(text);
   for (const worktree of worktrees) io.out(worktreeLine(worktree));
-  for (const text of held.flatMap(heldLines)) io.out(text);
+  for (const text of held.flatMap(staleLockLines)) io.out(text);
 };
 
-const settle = async (
+const release = async (
   { io, emend, flags }: Session<RecoverFlags>,
-  holds: readonly StaleHold[],
+  holds: readonly StaleLock[],
   run: string,
 ): Promise<ExitCode> => {
   const how = flags.undo === undefined ? 'keep' : 'undo';
@@ -77,9 +83,9 @@ const settle = async (
   if (fitting.length > 1) return fail('run_ambiguous', `"${run}" fits ${fitting.length} runs that hold a workspace.`);
   const none = `No ended run "${run.slice(0, 40)}" holds a workspace or left files in one.`;
   if (run.length < BOUNDS.runPrefix_chars) return fail('run_unknown', none, 'See `emend recover`.');
-  const hold = fitting[0] ?? (await holdOfEnded(emend, run));
+  const hold = fitting[0] ?? (await lockOfEnded(emend, run));
   if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
-  const done = await endHold(emend, hold, how);
+  const done = await releaseLock(emend, hold, how);
   if (flags.json === true)
     printJson(io, 'recover --undo', { v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done });
   else {
@@ -94,9 +100,9 @@ const settle = async (
 };
 
 /** What a run wrote that ended and holds nothing any more. Null: nothing. */
-const holdOfEnded = async (emend: Emend, run: string): Promise<StaleHold | null> => {
+const lockOfEnded = async (emend: Emend, run: string): Promise<StaleLock | null> => {
   const resolved = await resolveRun(emend, run);
-  if (resolved.live?.open !== true) return holdAgain(emend, resolved);
+  if (resolved.live?.open !== true) return lockAgain(emend, resolved);
   const shown = shownKey(resolved.stepKey);
   return fail(
     'usage',

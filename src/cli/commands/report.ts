@@ -1,7 +1,7 @@
 /** `emend report`: from the archive of this machine, so that it works for runs that no server knows any more. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { paidUsage, phaseCosts } from '../../client/archive/stats.js';
+import { recordedUsage, phaseCosts } from '../../client/archive/stats.js';
 import { reportFacts, type ReportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
@@ -30,7 +30,7 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCod
   withEmend(io, async (emend) => {
     const { facts, diff } = await reading(emend, (told) => toldOf(told, run));
     const outputs = await Promise.all(facts.verifications.map(({ output }) => outputOf(emend, output)));
-    const phases = await phaseCosts(facts.events, (child) => paidUsage(emend.store, child));
+    const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.store, child));
     const texts = { diff, outputs, phases };
     const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
     if (flags.out === undefined) io.write(written);

@@ -14,7 +14,7 @@ import { askReview } from '../review/ask.js';
 import { loadReview } from '../review/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
-const REVIEW_SEAL_MS = 60_000; // bound: A selection is sealed in a moment; this long `emend review` waits to show it.
+const REVIEW_BUILD_MS = 60_000; // bound: A selection is sealed in a moment; this long `emend review` waits to show it.
 
 export const review = (io: Io, run: string | undefined, flags: QuietFlag): Promise<ExitCode> =>
   withEmend(io, (emend) =>
@@ -108,7 +108,7 @@ const interrupted = (io: Io, shown: string, aside: Asides): ExitCode => {
 
 /** True once another decision is open; false where the run ended, or none came in time. */
 const nextDecision = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> => {
-  const until = AbortSignal.any([signal, AbortSignal.timeout(REVIEW_SEAL_MS)]);
+  const until = AbortSignal.any([signal, AbortSignal.timeout(REVIEW_BUILD_MS)]);
   const seen = { opened: false };
   await watchRun(
     emend,

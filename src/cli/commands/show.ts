@@ -8,10 +8,10 @@ import { printJson } from '../json.js';
 import { findingText } from '../render/decision.js';
 import { printDiff, line, table } from '../render/text.js';
 import { withEmend } from '../session.js';
-import { ARCHIVES, settleHolds } from '../../client/ended/locks.js';
+import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
-import { heldLines, releasedLines, transactionLines, viewLines } from '../render/run.js';
+import { staleLockLines, releasedLines, transactionLines, viewLines } from '../render/run.js';
 
 export const show = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
   withEmend(io, async (opened) => {
@@ -49,7 +49,7 @@ export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Pro
     const kept = await emend.archive.list();
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
     const transactions = await engine.recover(kept.slice(0, ARCHIVES.recover));
-    const holds = await settleHolds(emend, ARCHIVES.list, kept);
+    const holds = await releaseStaleLocks(emend, ARCHIVES.list, kept);
     const found = await listRuns(emend, kept);
     if (options.json === true) {
       printJson(io, 'list', { ...found, transactions, holds: holds.held, released: holds.released });
@@ -67,7 +67,7 @@ export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Pro
     else
       for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)]))
         io.out(text.slice(0, Math.max(io.columns, 80)));
-    for (const text of holds.held.flatMap(heldLines)) io.out(text);
+    for (const text of holds.held.flatMap(staleLockLines)) io.out(text);
     if (found.left_off > 0) io.out(`and ${found.left_off} older runs in the archive`);
     return EXIT.done;
   });

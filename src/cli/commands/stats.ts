@@ -6,7 +6,7 @@ import {
   type RunStats,
   phaseCosts,
   type PhaseCost,
-  paidUsage,
+  recordedUsage,
   METRIC_NAMES,
 } from '../../client/archive/stats.js';
 import { reading } from '../../client/open.js';
@@ -54,7 +54,8 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
       run === undefined ? await allEvents(emend, since ?? '') : [await reading(emend, (told) => eventsOf(told, run))];
     const steps = run === undefined ? await stepStats(emend, since ?? '') : null;
     const told = statsOf(runs);
-    const phases = run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => paidUsage(emend.store, child));
+    const phases =
+      run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.store, child));
     if (flags.json === true)
       printJson(io, 'stats', {
         v: 1,

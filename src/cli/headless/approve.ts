@@ -17,7 +17,7 @@ import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { decide, loginName } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
-import { judgeByPolicy, parsePolicy, type Policy } from '../../documents/job/index.js';
+import { evaluatePolicy, parsePolicy, type Policy } from '../../documents/job/index.js';
 import { git } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
@@ -42,7 +42,7 @@ export const approveBy =
     const { proposal, ledger } = await showRun(emend, run);
     const looked = proposal?.id === decision.proposalId ? proposal : null;
     if (looked === null) return ['the proposal could not be read'];
-    const why = judgeByPolicy(policy, looked, ledger);
+    const why = evaluatePolicy(policy, looked, ledger);
     if (why.length > 0) return why;
     const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
     const result = await decide(emend, run, {

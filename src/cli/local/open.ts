@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../../shared/problems.js';
 import { proposalIdOf, type Proposal } from '../../workspace/proposal.js';
-import { isLocal, endDeadHold, localHolder, createApplyEngine } from '../../workspace/apply/index.js';
+import { isLocal, releaseDead, localHolder, createApplyEngine } from '../../workspace/apply/index.js';
 import type {
   ApplyOutcome,
   ApplyRequest,
   FileConflict,
-  LeaseHolder,
+  WorkspaceLock,
   ApplyEngine,
   RecoveredTransaction,
 } from '../../workspace/ports.js';
@@ -65,7 +65,7 @@ export const openLocal = async (
     holder: localHolder(host, await ownProcess(realSys)),
     recovered: recover ? await engine.recover() : [],
     freeDead: async (workspace) => {
-      await endDeadHold(engine, workspace, host);
+      await releaseDead(engine, workspace, host);
     },
   };
 };
@@ -73,7 +73,7 @@ export const openLocal = async (
 // Why a workspace cannot be changed now, and what to type.
 
 /** Throws ProblemError `busy`. */
-export const failBusy = (workspace: string, holder: LeaseHolder): never => {
+export const failBusy = (workspace: string, holder: WorkspaceLock): never => {
   if (isLocal(holder))
     return fail('busy', `Another command is at work in ${workspace}. Nothing was changed.`, 'Try again in a moment.');
   const run = shownKey(holder.stepKey);

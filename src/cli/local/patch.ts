@@ -21,7 +21,7 @@ import {
   inspectTarget,
   listWorkspaceFiles,
   NEW_FILE_MODE,
-  namesBeside,
+  namesAround,
 } from '../../workspace/files/index.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../shared/formats.js';
@@ -81,7 +81,7 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
     }
   }
   const newFileEol = await endingOf(workspace, absent);
-  return { files, reasons, newFileEol, absent, beside: await namesBeside(workspace, absent) };
+  return { files, reasons, newFileEol, absent, beside: await namesAround(workspace, absent) };
 };
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
@@ -93,7 +93,7 @@ const endingOf = async (workspace: string, absent: readonly string[]): Promise<'
   return eolForNewFile(workspace, first, (await listWorkspaceFiles(workspace)).files);
 };
 
-export interface Judged {
+export interface PatchOutcome {
   readonly format: AnswerFormat;
   /** As `applyAnswer` says it, or `refused` where a path is not one of the workspace's files. */
   readonly outcome: AnswerOutcome;
@@ -132,12 +132,12 @@ export const formatOf = (asked: string, answer: string): AnswerFormat => {
  * Running the command is the decision: no marker is asked for, files may be made and deleted, rungs have their defaults or what
  * emend.yaml says. What remains to refuse is what does not fit, and findings that refuse.
  */
-export const judge = async (
+export const applyToFiles = async (
   workspace: string,
   config: ProjectConfig,
   format: AnswerFormat,
   answer: string,
-): Promise<Judged> => {
+): Promise<PatchOutcome> => {
   const nonce = nonceOf(answer);
   const options = {
     requireMarker: false,
@@ -181,7 +181,7 @@ export interface Drawn {
 }
 
 /** In order of paths; a move is one file. */
-export const drawPatch = (edited: Edited, offered: ReadonlyMap<string, OfferedFile>): Drawn => {
+export const writePatch = (edited: Edited, offered: ReadonlyMap<string, OfferedFile>): Drawn => {
   const movedTo = new Map(edited.moves.map(({ from, to }) => [to, from]));
   const movedAway = new Set(edited.moves.map(({ from }) => from));
   const drawn = [...edited.files]
@@ -208,7 +208,7 @@ export const drawPatch = (edited: Edited, offered: ReadonlyMap<string, OfferedFi
 };
 
 /** Bases and results go into the blob store: undo needs the ones, recovery the others. */
-export const sealPatch = async (
+export const buildPatch = async (
   blobs: BlobStore,
   stepKey: StepKey,
   edited: Edited,

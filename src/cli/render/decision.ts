@@ -1,7 +1,7 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
 import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../shared/decisions.js';
 import type { Finding } from '../../shared/formats.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { count, folded, line, plain, table } from './text.js';
 
 const DECISION_FILES = 15; // bound: Files listed with a decision.
@@ -32,7 +32,7 @@ export const findingText = ({ severity, guard, path, lines, message }: Finding):
   return `${severity}: ${guard} in ${plain(path)}${where}: ${plain(message)}`;
 };
 
-const proposalLines = (proposal: SealedProposal, width: number): readonly string[] => {
+const proposalLines = (proposal: ProposalSummary, width: number): readonly string[] => {
   const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
   const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
   const rows = proposal.files
@@ -54,7 +54,7 @@ const proposalLines = (proposal: SealedProposal, width: number): readonly string
 
 interface DecisionView {
   readonly width?: number;
-  readonly proposal?: SealedProposal | null;
+  readonly proposal?: ProposalSummary | null;
   /** A terminal's columns: commands with what they mean that are wider stand in two lines. */
   readonly fold?: number;
 }

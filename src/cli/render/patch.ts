@@ -1,7 +1,7 @@
 /** What `emend patch` says. With --check the diff alone goes to stdout, so that it can be piped. */
 import type { Io, Asides } from '../io.js';
-import { renderReasons, type Reason, type UsedRung } from '../../edits/index.js';
-import { RUNGS } from '../../shared/formats.js';
+import { renderReasons, type Reason, type UsedTolerance } from '../../edits/index.js';
+import { TOLERANCES } from '../../shared/formats.js';
 import { printJson } from '../json.js';
 import type { PatchReport } from '../json-types.js';
 import type { PatchedFile } from '../local/patch.js';
@@ -24,7 +24,7 @@ export const printPatch = async (
 
 const patchLines = (report: PatchReport, aside: Asides): readonly string[] => [
   ...table(report.files.map((file) => [`  ${shownPath(file)}`, file.change, `+${file.added}`, `-${file.removed}`])),
-  ...report.rungs.map(rungLine),
+  ...report.rungs.map(toleranceLine),
   ...report.notes.map((note) => `  note: ${placeOf(note)}${plain(note.message)}`),
   ...report.findings.map((finding) => `  ${finding.guard} in ${plain(finding.path)}: ${plain(finding.message)}`),
   ...ending(report, aside),
@@ -32,8 +32,8 @@ const patchLines = (report: PatchReport, aside: Asides): readonly string[] => [
 
 const shownPath = ({ path, from }: PatchedFile): string => plain(from === undefined ? path : `${from} -> ${path}`);
 const placeOf = ({ path }: Reason): string => (path === undefined ? '' : `${plain(path)}: `);
-const rungLine = ({ rung, path, line }: UsedRung): string =>
-  `  used ${rung} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${RUNGS[rung].what}`;
+const toleranceLine = ({ rung, path, line }: UsedTolerance): string =>
+  `  used ${rung} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${TOLERANCES[rung].what}`;
 
 const ending = (report: PatchReport, aside: Asides): readonly string[] => {
   const { outcome, files, workspace, format, conflicts, reasons } = report;

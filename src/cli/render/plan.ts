@@ -67,7 +67,7 @@ const phaseScore = (phase: PhaseReport): readonly string[] => {
 };
 
 /** Of a phase that came to its end without them. */
-const undoneOf = ({ markers, tasks }: PhaseReport): readonly string[] =>
+const unfinishedOf = ({ markers, tasks }: PhaseReport): readonly string[] =>
   markers.includes('INCOMPLETE') ? tasks.flatMap(({ text, done }) => (done ? [] : [plain(text)])) : [];
 
 /** Tasks and the file of each part. */
@@ -76,7 +76,7 @@ export const showLines = (report: PlanReport): readonly string[] => [
   ...table(
     report.phases.flatMap((phase) => [
       [`  ${nameOf('Phase', phase)}`, tasksOf(phase), plain(`${phase.file}${phase.expanded ? '' : `:${phase.line}`}`)],
-      ...undoneOf(phase).map((text) => [`    not done: ${text}`, '', '']),
+      ...unfinishedOf(phase).map((text) => [`    not done: ${text}`, '', '']),
       ...phase.stages.map((stage) => [
         `    ${nameOf('Stage', stage)}`,
         '',

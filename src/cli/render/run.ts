@@ -1,6 +1,6 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
 import { shownKey } from '../../shared/ids.js';
-import type { HoldEnded, ReleasedHold, StaleHold } from '../../client/ended/locks.js';
+import type { EndedLock, ReleasedLock, StaleLock } from '../../client/ended/locks.js';
 import type { EndedWorktree } from '../../client/ended/runs.js';
 import { count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';
@@ -13,7 +13,7 @@ import type { LedgerRow, StepResult } from '../../shared/run.js';
 import { decisionLines } from './decision.js';
 import { usageText } from '../../shared/usage.js';
 
-const HELD_FILES = 20; // bound: Files of a workspace that an ended run holds.
+const LOCK_FILES = 20; // bound: Files of a workspace that an ended run holds.
 const PHASE_ROWS = 60; // bound: Phases in `emend show`.
 const LEDGER_ROWS = 25; // bound: Files in `emend show`.
 
@@ -155,26 +155,26 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
 
 // Workspaces that ended runs held or still hold. Pure.
 
-const BECAUSE: Record<ReleasedHold['because'], string> = {
+const BECAUSE: Record<ReleasedLock['because'], string> = {
   nothing_applied: 'nothing of it is applied',
   committed: 'its commit is there',
   finished: 'it came to its own end',
   put_back: 'it was aborted while this host took no work',
 };
 
-export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedHold): readonly string[] => [
+export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedLock): readonly string[] => [
   `${shownKey(stepKey)}  has ended (${ended}) and held ${plain(workspace)}, which is free now: ${BECAUSE[because]}.`,
-  ...(undone === undefined ? [] : undoneLines(undone)),
+  ...(undone === undefined ? [] : unfinishedLines(undone)),
 ];
 
-const undoneLines = ({ files, kept }: HoldEnded): readonly string[] => [
+const unfinishedLines = ({ files, kept }: EndedLock): readonly string[] => [
   `  ${count(files.length, 'file')} put back`,
   ...kept.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
 ];
 
-export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleHold): readonly string[] => {
+export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleLock): readonly string[] => {
   const run = shownKey(stepKey);
-  const more = files.length > HELD_FILES ? ` and ${files.length - HELD_FILES} more` : '';
+  const more = files.length > LOCK_FILES ? ` and ${files.length - LOCK_FILES} more` : '';
   if (elsewhere)
     return [
       `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
@@ -183,7 +183,7 @@ export const heldLines = ({ stepKey, workspace, ended, elsewhere, files }: Stale
     ];
   return [
     `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
-    `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, HELD_FILES).join(', '))}${more}`}`,
+    `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, LOCK_FILES).join(', '))}${more}`}`,
     `  emend recover --undo ${run}   puts its files back`,
     `  emend recover --keep ${run}   keeps them as they are`,
   ];

@@ -1,7 +1,7 @@
 /** Text of others (models, files, servers) on a terminal: nothing in it may move the cursor, change colours or reorder what is read. */
 import { gitColors, gitPager, PAGER_ENV, type DiffColors } from '../git-settings.js';
 import type { Io } from '../io.js';
-import { eventWords } from '../../shared/event-text.js';
+import { describeEvent } from '../../shared/event-text.js';
 import type { StepEvent } from '../../shared/events.js';
 
 export { count } from '../../shared/text.js';
@@ -59,7 +59,7 @@ export const table = (rows: readonly (readonly string[])[]): readonly string[] =
 
 // An event in one line for a terminal. Pure.
 
-export const eventText = (event: StepEvent): string => plain(eventWords(event));
+export const eventText = (event: StepEvent): string => plain(describeEvent(event));
 
 /** Progress says these by itself; a log of a run in a terminal leaves them out. */
 const QUIET: readonly StepEvent['type'][] = [

@@ -15,11 +15,11 @@ import {
   commentPiece,
   currentPiece,
   splitPiece,
-  startWalk,
+  startNavigation,
   verdictsOf,
   type FileVerdict,
   type Piece,
-  type Walk,
+  type Navigation,
 } from './session.js';
 
 // A note of several lines, written in the person's editor; where there is none, one line typed here.
@@ -87,10 +87,10 @@ export const askReview = async (
   return waiting === 0 ? { kind: 'answered', verdicts } : { kind: 'left' };
 };
 
-const goThrough = async (place: Place, review: Review): Promise<Walk> => {
+const goThrough = async (place: Place, review: Review): Promise<Navigation> => {
   const { io, dir } = place;
   const colors = await gitColors(io, dir);
-  let walk = startWalk(review.files);
+  let walk = startNavigation(review.files);
   let shown: Piece | null = null;
   for (let piece = currentPiece(walk); piece !== null; piece = currentPiece(walk)) {
     if (piece !== shown) {
@@ -110,7 +110,7 @@ const goThrough = async (place: Place, review: Review): Promise<Walk> => {
   return walk;
 };
 
-const step = async (place: Place, walk: Walk, key: Key): Promise<Walk> => {
+const step = async (place: Place, walk: Navigation, key: Key): Promise<Navigation> => {
   switch (key) {
     case 'y':
     case 'a':

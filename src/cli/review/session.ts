@@ -19,7 +19,7 @@ export interface Piece {
   readonly parts: readonly Piece[];
 }
 
-export interface Walk {
+export interface Navigation {
   readonly pieces: readonly Piece[];
   readonly at: number;
   /** By piece: taken or left; a comment asks for its file again. */
@@ -43,7 +43,7 @@ export interface ReviewFile {
   readonly whole: boolean;
 }
 
-export const startWalk = (files: readonly ReviewFile[]): Walk => ({
+export const startNavigation = (files: readonly ReviewFile[]): Navigation => ({
   pieces: files.flatMap(piecesOf),
   at: 0,
   answers: new Map(),
@@ -86,10 +86,10 @@ const headOf = (_: DiffHunk, lines: readonly string[], oldStart: number, newStar
   return `@@ -${oldStart},${count('-')} +${newStart},${count('+')} @@`;
 };
 
-export const currentPiece = ({ pieces, at }: Walk): Piece | null => pieces[at] ?? null;
+export const currentPiece = ({ pieces, at }: Navigation): Piece | null => pieces[at] ?? null;
 
 /** `rest`: this piece and all later ones of its file. */
-export const answerPiece = (walk: Walk, answer: 'take' | 'leave', rest: boolean): Walk => {
+export const answerPiece = (walk: Navigation, answer: 'take' | 'leave', rest: boolean): Navigation => {
   const piece = currentPiece(walk);
   if (piece === null) return walk;
   const answers = new Map(walk.answers);
@@ -102,14 +102,14 @@ export const answerPiece = (walk: Walk, answer: 'take' | 'leave', rest: boolean)
   return { ...walk, answers, at };
 };
 
-export const splitPiece = (walk: Walk): Walk | null => {
+export const splitPiece = (walk: Navigation): Navigation | null => {
   const piece = currentPiece(walk);
   if (piece === null || piece.parts.length === 0) return null;
   return { ...walk, pieces: [...walk.pieces.slice(0, walk.at), ...piece.parts, ...walk.pieces.slice(walk.at + 1)] };
 };
 
 /** The file is asked for again with the note; nothing more of it is asked about here. */
-export const commentPiece = (walk: Walk, note: string): Walk => {
+export const commentPiece = (walk: Navigation, note: string): Navigation => {
   const piece = currentPiece(walk);
   if (piece === null) return walk;
   const left = answerPiece(walk, 'leave', true);
@@ -117,7 +117,7 @@ export const commentPiece = (walk: Walk, note: string): Walk => {
 };
 
 /** Verdicts on the files whose pieces all have their answer. */
-export const verdictsOf = ({ pieces, answers, notes }: Walk): readonly FileVerdict[] => {
+export const verdictsOf = ({ pieces, answers, notes }: Navigation): readonly FileVerdict[] => {
   const paths = [...new Set(pieces.map(({ path }) => path))];
   return paths.flatMap((path): FileVerdict[] => {
     const own = pieces.filter((piece) => piece.path === path);
@@ -133,7 +133,7 @@ export const verdictsOf = ({ pieces, answers, notes }: Walk): readonly FileVerdi
 };
 
 /** Was this change taken? Null: it was not asked about yet. */
-export const isTaken = ({ pieces, answers, notes }: Walk, path: string, n: number): boolean | null => {
+export const isTaken = ({ pieces, answers, notes }: Navigation, path: string, n: number): boolean | null => {
   const piece = pieces.find((each) => each.path === path && (each.changes.includes(n) || each.changes.length === 0));
   if (piece === undefined || notes.has(path)) return null;
   const answer = answers.get(piece);

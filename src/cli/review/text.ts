@@ -1,19 +1,19 @@
 /** What a review says: prompts, help, warnings, the summary. Pure. */
-import { changesByPath, readSealedDiff, type ChangeNeed, neededName } from '../../edits/index.js';
+import { changesByPath, readDiff, type ChangeNeed, neededName } from '../../edits/index.js';
 import type { Selection, DecisionPoint } from '../../shared/decisions.js';
 import { fail } from '../../shared/problems.js';
 import { proposalNeeds } from '../../client/runs/proposal.js';
 import { diffText } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
-import { type ReviewFile, currentPiece, isTaken, type FileVerdict, type Piece, type Walk } from './session.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import { type ReviewFile, currentPiece, isTaken, type FileVerdict, type Piece, type Navigation } from './session.js';
 import { count, plain } from '../render/text.js';
 
 // What a review goes through: the files of the open decision with their part of the sealed diff, and which hunk needs which.
 
 export interface Review {
   readonly decision: DecisionPoint;
-  readonly proposal: SealedProposal;
+  readonly proposal: ProposalSummary;
   readonly diff: string;
   readonly files: readonly ReviewFile[];
   readonly needs: readonly ChangeNeed[];
@@ -23,11 +23,11 @@ export interface Review {
 export const loadReview = async (
   emend: Emend,
   decision: DecisionPoint,
-  proposal: SealedProposal,
+  proposal: ProposalSummary,
   whole: ReadonlySet<string>,
 ): Promise<Review> => {
   const diff = await diffText(emend, proposal);
-  const sections = readSealedDiff(diff);
+  const sections = readDiff(diff);
   const open = new Set(
     decision.files.map(({ path }) => path).filter((path) => !Object.hasOwn(decision.answered, path)),
   );
@@ -68,7 +68,7 @@ export const promptFor = (piece: Piece): string => {
 };
 
 /** Needs of this piece that are not taken (yet): `needs hunk 1 (shout), which you left out`. */
-export const needLines = (review: Review, walk: Walk): readonly string[] => {
+export const needLines = (review: Review, walk: Navigation): readonly string[] => {
   const piece = currentPiece(walk);
   if (piece === null || piece.changes.length === 0) return [];
   const own = (path: string, n: number): boolean => path === piece.path && piece.changes.includes(n);
@@ -85,7 +85,7 @@ const nameOf = (review: Review, need: ChangeNeed): string =>
   neededName(need, hunkOf(review, need.needs.path, need.needs.n));
 
 /** What was taken and uses a name that only something left out brings. */
-export const missedLines = (review: Review, walk: Walk): readonly string[] => {
+export const missedLines = (review: Review, walk: Navigation): readonly string[] => {
   const missed = review.needs.filter(
     ({ user, needs }) => isTaken(walk, user.path, user.n) === true && isTaken(walk, needs.path, needs.n) === false,
   );
@@ -120,7 +120,7 @@ const verdictText = (verdict: FileVerdict): string => {
 
 /** Throws ProblemError `usage`. */
 export const hunkSelection = (written: readonly string[], diff: string): Selection => {
-  const sections = readSealedDiff(diff);
+  const sections = readDiff(diff);
   const known = changesByPath(sections);
   const chosen = new Map<string, Set<number>>();
   for (const text of written) {

@@ -1,7 +1,7 @@
 /** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. Pure. */
 import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { isBlobRef, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import { isKnown, unknownVersion } from '../../shared/problems.js';
@@ -40,7 +40,7 @@ export interface ArchivedRun {
   /** Answers as they were sent from this machine, in order. */
   readonly requests: readonly DecisionRequest[];
   /** The last one sealed; of a very large one only the references are kept, no list of files. */
-  readonly proposal: SealedProposal | null;
+  readonly proposal: ProposalSummary | null;
   /** Of the activities that ended. */
   readonly usage: StepUsage;
   /** Paths that it applied and that were neither rolled back, undone nor committed since. */
@@ -162,7 +162,7 @@ export const isUsage = (usage: unknown): usage is StepUsage =>
 export const outcomeOf = (result: unknown): string =>
   isRecord(result) && typeof result.outcome === 'string' ? result.outcome : 'done';
 
-const proposalOf = (result: unknown): SealedProposal | null => {
+const proposalOf = (result: unknown): ProposalSummary | null => {
   if (!isRecord(result)) return null;
   // A result that was too large for the archive: its first characters still name what is kept elsewhere.
   if (typeof result.cut === 'string') {
@@ -174,5 +174,5 @@ const proposalOf = (result: unknown): SealedProposal | null => {
   const { proposal } = result;
   if (!isRecord(proposal) || typeof proposal.id !== 'string' || !isBlobRef(proposal.ref) || !isBlobRef(proposal.diff))
     return null;
-  return proposal as unknown as SealedProposal;
+  return proposal as unknown as ProposalSummary;
 };

@@ -11,15 +11,15 @@ import type { StepKey } from '../../shared/ids.js';
 import type { ReportFacts } from './report.js';
 
 /** The status with all calls counted that the journal of this machine knows; unchanged where it knows no more than the run. */
-export const withPaid = async ({ store }: Pick<Emend, 'store'>, status: StepStatus): Promise<StepStatus> => {
-  const paid = await paidUsage(store, status.stepKey);
+export const withRecordedUsage = async ({ store }: Pick<Emend, 'store'>, status: StepStatus): Promise<StepStatus> => {
+  const paid = await recordedUsage(store, status.stepKey);
   if (paid === null || paid.calls <= status.usage.calls) return status;
   const result = status.result === null ? null : { ...status.result, usage: paid };
   return { ...status, usage: paid, result };
 };
 
 /** Null: the slots cannot be read. */
-export const paidUsage = async (store: string, stepKey: string): Promise<StepUsage | null> => {
+export const recordedUsage = async (store: string, stepKey: string): Promise<StepUsage | null> => {
   try {
     return usageOfEnded(await callsOfStep(realSys, storePaths(store).slots, stepKey));
   } catch (error) {

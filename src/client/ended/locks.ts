@@ -9,13 +9,13 @@ import {
   appliedRecords,
   appliedUnder,
   isLocal,
-  standingOfLocal,
-  createLeaseKeeper,
+  stateOfLocal,
+  createLocks,
 } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import type { ApplyRequest, FileConflict, LeaseEnd, LeaseHolder, RunStanding } from '../../workspace/ports.js';
+import type { ApplyRequest, FileConflict, LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { archivedRun, proposalRef, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed } from '../runs/close.js';
@@ -26,8 +26,8 @@ import { hostOfQueue } from '../../shared/names.js';
 // Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say.
 
 /** Never throws for an absent or slow server: that is `unknown`. */
-export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<RunStanding> => {
-  const local = await standingOfLocal(holder, hostOfQueue(emend.queues.host));
+export const stateOfRun = async (emend: Emend, holder: WorkspaceLock): Promise<HolderState> => {
+  const local = await stateOfLocal(holder, hostOfQueue(emend.queues.host));
   if (local !== null) return local;
   const { runs } = emend;
   if (runs === null) return { state: 'unknown', why: 'no_answer' };
@@ -53,9 +53,9 @@ export const standingOfRun = async (emend: Emend, holder: LeaseHolder): Promise<
 
 const endedAs = async (
   emend: Emend,
-  { stepKey }: LeaseHolder,
+  { stepKey }: WorkspaceLock,
   { status, result }: Pick<ClosedRun, 'status' | 'result'>,
-): Promise<RunStanding> => ({
+): Promise<HolderState> => ({
   state: 'ended',
   how: status.toLowerCase().replaceAll('_', ' '),
   finished: status === 'COMPLETED' && result?.openOnHost === undefined,
@@ -76,29 +76,29 @@ export const ARCHIVES = { recover: 1000, list: 50, workerStart: 200 } as const;
 interface Ended {
   readonly stepKey: StepKey;
   readonly workspace: string;
-  readonly holder: LeaseHolder;
+  readonly holder: WorkspaceLock;
   /** How the run ended, or that the server does not know it. */
   readonly ended: string;
   /** It worked from another `EMEND_HOME`: what it applied is recorded there, and can be undone only there. */
   readonly elsewhere: boolean;
 }
-export interface StaleHold extends Ended {
+export interface StaleLock extends Ended {
   /** What it applied under this lease and nobody rolled back or committed, as far as this home knows. */
   readonly files: readonly string[];
 }
-export interface ReleasedHold extends Ended {
+export interface ReleasedLock extends Ended {
   readonly because: 'nothing_applied' | 'committed' | 'finished' | 'put_back';
   /** With `put_back`. */
-  readonly undone?: HoldEnded;
+  readonly undone?: EndedLock;
 }
-export interface Holds {
+export interface LocksOfEnded {
   /** A person must say what becomes of these. */
-  readonly held: readonly StaleHold[];
-  readonly released: readonly ReleasedHold[];
+  readonly held: readonly StaleLock[];
+  readonly released: readonly ReleasedLock[];
   /** Why not all of them could be judged; null: they were. */
   readonly note: string | null;
 }
-export interface HoldEnded {
+export interface EndedLock {
   readonly files: readonly string[];
   /** Changed meanwhile, so left alone. */
   readonly kept: readonly FileConflict[];
@@ -108,13 +108,13 @@ export interface HoldEnded {
  * Asks the server about the holder of each workspace that the newest archives name. The lease of a closed run is released where it
  * applied nothing, or its commit is there; of one that was aborted while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
  */
-export const settleHolds = async (
+export const releaseStaleLocks = async (
   emend: Emend,
   archives: number = ARCHIVES.recover,
   kept?: readonly StepKey[],
-): Promise<Holds> => {
-  const held: StaleHold[] = [];
-  const released: ReleasedHold[] = [];
+): Promise<LocksOfEnded> => {
+  const held: StaleLock[] = [];
+  const released: ReleasedLock[] = [];
   const note = emend.runs === null ? (emend.unreachable?.message ?? 'No Temporal server answers.') : null;
   if (note !== null) return { held, released, note };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
@@ -124,7 +124,7 @@ export const settleHolds = async (
     const holder = there === null ? null : await engine.readLease(workspace).catch(ignoreProblem);
     // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;
-    const standing = await standingOfRun(emend, holder);
+    const standing = await stateOfRun(emend, holder);
     if (standing.state === 'open') continue;
     if (standing.state === 'unknown' && standing.why === 'no_answer')
       return { held, released, note: 'The Temporal server stopped answering.' };
@@ -136,14 +136,14 @@ export const settleHolds = async (
       held.push({ stepKey, workspace, holder, ended, elsewhere, files: await filesUnder(emend, workspace, holder) });
       continue;
     }
-    const end = await engine.endLease(workspace, holder, standing.finished);
+    const end = await engine.releaseEnded(workspace, holder, standing.finished);
     await noteEnd(emend, holder, end);
     const ended = { stepKey, workspace, holder, ended: standing.how, elsewhere };
     if (end.outcome === 'ended') released.push({ ...ended, because: end.because });
     if (end.outcome !== 'kept') continue;
     const hold = { ...ended, files: end.files };
     // Its person has said abort. What cannot be put back is theirs to decide.
-    const undone = standing.undo ? await endHold(emend, hold, 'undo').catch(ignoreProblem) : null;
+    const undone = standing.undo ? await releaseLock(emend, hold, 'undo').catch(ignoreProblem) : null;
     if (undone === null) held.push(hold);
     else released.push({ ...ended, because: 'put_back', undone });
   }
@@ -156,7 +156,7 @@ const ignoreProblem = (error: unknown): null => {
 };
 
 /** How it ended goes into its archive, as the server will forget it, and what recovery found that the archive had not heard. */
-const noteEnd = async (emend: Emend, holder: LeaseHolder, end: LeaseEnd): Promise<void> => {
+const noteEnd = async (emend: Emend, holder: WorkspaceLock, end: LockEnd): Promise<void> => {
   const run = await withLive(emend, holder.stepKey, null);
   const { applied } = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
   if (end.outcome === 'kept') await emend.archive.append(holder.stepKey, foundApplied(holder, applied, end.files));
@@ -166,7 +166,7 @@ const noteEnd = async (emend: Emend, holder: LeaseHolder, end: LeaseEnd): Promis
 
 export const noteRecovery = (
   { archive }: Pick<Emend, 'archive'>,
-  { stepKey, number }: Pick<LeaseHolder, 'stepKey' | 'number'>,
+  { stepKey, number }: Pick<WorkspaceLock, 'stepKey' | 'number'>,
   how: RecoveryData['how'],
   files: readonly string[],
 ): Promise<void> => {
@@ -176,7 +176,7 @@ export const noteRecovery = (
 };
 
 /** `undo` puts the files back that the step applied and nobody changed since; then the workspace is free again. */
-export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep'): Promise<HoldEnded> => {
+export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | 'keep'): Promise<EndedLock> => {
   if (how === 'undo' && hold.elsewhere)
     return fail(
       'conflict',
@@ -207,7 +207,7 @@ export const endHold = async (emend: Emend, hold: StaleHold, how: 'undo' | 'keep
  * A run that was cut off with files applied when it held its workspace no longer: it is held for it again, so that they can be put
  * back. Null: there is nothing of that kind. Throws ProblemError `busy` where another step has the workspace by now.
  */
-export const holdAgain = async (emend: Emend, { stepKey, live, archived }: ResolvedRun): Promise<StaleHold | null> => {
+export const lockAgain = async (emend: Emend, { stepKey, live, archived }: ResolvedRun): Promise<StaleLock | null> => {
   const { started, closed, applied, kept } = archived;
   // A reset made another run of it, which is at work.
   if (live?.open === true || started === null || closed?.result !== null || applied.length === 0 || kept) return null;
@@ -215,7 +215,7 @@ export const holdAgain = async (emend: Emend, { stepKey, live, archived }: Resol
   const records = await appliedRecords(realSys, homePaths(emend.home).transactions, workspace, stepKey);
   const last = Math.max(0, ...records.map(({ plan }) => plan.lease.number));
   if (last === 0) return null;
-  const leases = createLeaseKeeper({ home: emend.home });
+  const leases = createLocks({ home: emend.home });
   const taken = await leases.take(workspace, stepKey, { workflowId, namespace, continues: last });
   if (taken.outcome === 'busy')
     return fail('busy', `${workspace} is held by run ${taken.holder.stepKey.slice(0, 8)} by now.`, 'See `emend list`.');
@@ -237,14 +237,14 @@ const knownWorkspaces = async (
   return [...known];
 };
 
-const recordsUnder = ({ home }: Emend, workspace: string, holder: LeaseHolder) =>
+const recordsUnder = ({ home }: Emend, workspace: string, holder: WorkspaceLock) =>
   appliedUnder(realSys, homePaths(home).transactions, workspace, holder);
 
-const filesUnder = async (emend: Emend, workspace: string, holder: LeaseHolder): Promise<readonly string[]> => [
+const filesUnder = async (emend: Emend, workspace: string, holder: WorkspaceLock): Promise<readonly string[]> => [
   ...new Set((await recordsUnder(emend, workspace, holder)).flatMap(({ closed }) => closed.files)),
 ];
 
-const applications = async (emend: Emend, hold: StaleHold): Promise<ApplyRequest[]> => {
+const applications = async (emend: Emend, hold: StaleLock): Promise<ApplyRequest[]> => {
   const { stepKey, holder, workspace } = hold;
   const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
   const requests: ApplyRequest[] = [];

@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import { ProblemError } from '../../shared/problems.js';
 import { OUR_WORKFLOWS, type Emend } from '../types.js';
-import type { LeaseHolder, RunStanding } from '../../workspace/ports.js';
+import type { WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { noteClosed } from '../runs/close.js';
-import { ARCHIVES, settleHolds, type Holds, standingOfRun } from './locks.js';
+import { ARCHIVES, releaseStaleLocks, type LocksOfEnded, stateOfRun } from './locks.js';
 import { openEmend } from '../open.js';
 import { withLive } from '../runs/resolve.js';
 import { isStepKey, planOf, type StepKey } from '../../shared/ids.js';
-import { createLeaseKeeper } from '../../workspace/apply/index.js';
+import { createLocks } from '../../workspace/apply/index.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { createWorktreeKeeper } from '../../workspace/git/index.js';
@@ -38,10 +38,10 @@ export interface EndedWorktree {
 }
 
 /** Never throws for an absent server: then nothing is looked at. */
-export const settleWorktrees = async (emend: Emend): Promise<readonly EndedWorktree[]> => {
+export const removeEndedWorktrees = async (emend: Emend): Promise<readonly EndedWorktree[]> => {
   const settled: EndedWorktree[] = [];
   if (emend.runs === null) return settled;
-  const leases = createLeaseKeeper({ home: emend.home });
+  const leases = createLocks({ home: emend.home });
   const plans = (await orNull(realSys.readdir(join(emend.home, 'worktrees')))) ?? [];
   for (const plan of plans.filter((name) => isStepKey(name) && planOf(name) === name)) {
     if (!(await hasEnded(emend, plan))) continue;
@@ -77,9 +77,9 @@ const hasEnded = async (emend: Emend, stepKey: StepKey): Promise<boolean> => {
 };
 
 export interface EndedRuns {
-  standingOf(holder: LeaseHolder): Promise<RunStanding>;
+  stateOfHolder(holder: WorkspaceLock): Promise<HolderState>;
   /** Keeps in the archive how cut-off runs ended, releases or names the workspaces that ended runs hold, removes what worktrees ended plans left. Null: it was closed. */
-  sweep(): Promise<(Holds & { readonly worktrees: readonly EndedWorktree[] }) | null>;
+  sweep(): Promise<(LocksOfEnded & { readonly worktrees: readonly EndedWorktree[] }) | null>;
   /** Waits at most `wait_ms` for the end of the newest run of a workflow id; `open` too where no server answers. */
   endOf(workflowId: string, wait_ms: number, signal: AbortSignal): Promise<AwaitPhaseResult>;
   close(): Promise<void>;
@@ -102,13 +102,13 @@ export const askEndedRuns = (env: Readonly<Record<string, string | undefined>>):
     }
   };
   return {
-    standingOf: async (holder) => standingOfRun(await open(), holder),
+    stateOfHolder: async (holder) => stateOfRun(await open(), holder),
     sweep: async () => {
       try {
         const emend = await open();
         await noteEnded(emend);
-        const holds = await settleHolds(emend, ARCHIVES.workerStart);
-        return { ...holds, worktrees: await settleWorktrees(emend) };
+        const holds = await releaseStaleLocks(emend, ARCHIVES.workerStart);
+        return { ...holds, worktrees: await removeEndedWorktrees(emend) };
       } catch (error) {
         if (closed) return null;
         if (error instanceof ProblemError)

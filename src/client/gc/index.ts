@@ -12,7 +12,7 @@ import { homePaths } from '../../stores/home.js';
 import { clearScratch, deadScratch } from '../../system/scratch.js';
 import { storePaths } from '../../stores/location.js';
 import { together } from '../../system/turns.js';
-import { dropUndone, undoneNotes, type UndoneNotes } from '../../workspace/git/index.js';
+import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { archivedRun } from '../archive/run.js';
 import {
   fileAt,
@@ -30,14 +30,14 @@ const REF = /sha256:[0-9a-f]{64}/g;
 /** Temp files of the stores (system/durable.ts): of writers that died, where they are old. */
 const TEMP = /\.TMP-\d+-[0-9a-f]+$/;
 
-export interface Garbage {
+export interface Unused {
   readonly steps: readonly OldStep[];
   readonly blobs: readonly StoredFile[];
   readonly temps: readonly StoredFile[];
   /** What rollbacks of those steps noted in git. */
-  readonly notes: readonly UndoneNotes[];
+  readonly notes: readonly RevertedNotes[];
 }
-export interface GarbageWanted {
+export interface UnusedWanted {
   readonly olderThan_ms: number;
   /** Archives of steps that have ended go too where nothing was added for this long; null: they all stay. */
   readonly archivesOlderThan_ms?: number | null;
@@ -49,7 +49,7 @@ export interface GarbageWanted {
  * Throws ProblemError `no_server`: only a server can say what its runs name; `conflict` where runs of other namespaces that use this
  * store may still be open; `limit_reached` where the server knows too many runs.
  */
-export const findGarbage = async (emend: Emend, wanted: GarbageWanted): Promise<Garbage> => {
+export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Unused> => {
   const { olderThan_ms, archivesOlderThan_ms = null, assumeClosed = [] } = wanted;
   await refuseOtherNamespaces(emend, assumeClosed);
   const { blobs: blobDir } = storePaths(emend.store);
@@ -88,13 +88,13 @@ export const findGarbage = async (emend: Emend, wanted: GarbageWanted): Promise<
   };
 };
 
-const notesOf = async (steps: readonly OldStep[]): Promise<readonly UndoneNotes[]> => {
+const notesOf = async (steps: readonly OldStep[]): Promise<readonly RevertedNotes[]> => {
   const of = new Map<string, Set<string>>();
   for (const { stepKey, workspaces } of steps)
     for (const workspace of workspaces) of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
-  const found: UndoneNotes[] = [];
+  const found: RevertedNotes[] = [];
   for (const [workspace, keys] of of) {
-    const notes = await undoneNotes(workspace, keys);
+    const notes = await revertedNotes(workspace, keys);
     if (notes !== null) found.push(notes);
   }
   return found;
@@ -107,11 +107,11 @@ export interface Removed {
   readonly bytes: number;
 }
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
-export const removeGarbage = async ({ steps, blobs, temps, notes }: Garbage): Promise<Removed> => {
+export const removeUnused = async ({ steps, blobs, temps, notes }: Unused): Promise<Removed> => {
   const removed: StoredFile[] = [];
   // First: the steps' own files say where they are.
   let dropped = 0;
-  for (const each of notes) dropped += await dropUndone(each);
+  for (const each of notes) dropped += await dropReverted(each);
   for (const step of steps)
     for (const place of step.places)
       if (await removePlace(place, step.files))

@@ -58,7 +58,7 @@ export const oldSteps = async (
   const { transactions } = homePaths(emend.home);
   const places = { slots, records: join(records, 'steps'), transactions, archive };
   const known = new Set(runs.map((run) => run.memo?.stepKey));
-  const seen = seenBySlot(stored, slots, join(records, 'seen'));
+  const seen = seenByCall(stored, slots, join(records, 'seen'));
   const found: OldStep[] = [];
   const holds = holdersOf(emend);
   for (const [stepKey, own] of byStep(stored, Object.values(places))) {
@@ -108,7 +108,7 @@ const byStep = (stored: readonly StoredFile[], directories: readonly string[]): 
 };
 
 /** Which lines a model was shown is recorded by slot, not by step. */
-const seenBySlot = (stored: readonly StoredFile[], slots: string, seen: string): Map<StepKey, StoredFile[]> => {
+const seenByCall = (stored: readonly StoredFile[], slots: string, seen: string): Map<StepKey, StoredFile[]> => {
   const stepOf = new Map<string, StepKey>();
   for (const file of stored.filter((each) => under(each, slots))) {
     const [stepKey = '', slot = ''] = file.path.slice(slots.length + 1).split('/');

@@ -7,11 +7,11 @@ import { QUERIES } from '../../shared/names.js';
 import type { EventsQuery } from '../../shared/run.js';
 import type { StepEvent } from '../../shared/events.js';
 import type { StepKey } from '../../shared/ids.js';
-import { appliedUnder, createLeaseKeeper } from '../../workspace/apply/index.js';
+import { appliedUnder, createLocks } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
 import { realSys } from '../../system/sys.js';
 import { eventEntries, type ArchiveEntry } from '../../stores/ports.js';
-import type { LeaseHolder } from '../../workspace/ports.js';
+import type { WorkspaceLock } from '../../workspace/ports.js';
 import { archivedRun, closedId, type ArchivedRun, type RecoveryData } from '../archive/run.js';
 import type { ResolvedRun } from './resolve.js';
 import type { ClosedRun, DescribedRun, Emend, RunGateway } from '../types.js';
@@ -32,12 +32,12 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
     kind: 'closed',
     data: closed,
   };
-  const more = closed.result === null ? await leftUntold(emend, run, live) : [];
+  const more = closed.result === null ? await unreportedEvents(emend, run, live) : [];
   await emend.archive.append(run.stepKey, [...more, entry]);
   return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
 };
 
-const leftUntold = async (
+const unreportedEvents = async (
   emend: Emend,
   { stepKey, archived }: ResolvedRun,
   live: DescribedRun,
@@ -54,7 +54,7 @@ const appliedUntold = async (
 ): Promise<readonly ArchiveEntry[]> => {
   if (started === null) return [];
   const { workspace } = started;
-  const holder = await createLeaseKeeper({ home })
+  const holder = await createLocks({ home })
     .read(workspace)
     .catch(() => null);
   if (holder?.stepKey !== stepKey) return [];
@@ -68,7 +68,7 @@ const appliedUntold = async (
 
 /** An entry for files that are applied under the lease and that the archive does not know of; none where it knows them all. */
 export const foundApplied = (
-  { number }: LeaseHolder,
+  { number }: WorkspaceLock,
   known: readonly string[],
   files: readonly string[],
 ): readonly ArchiveEntry[] => {
@@ -85,7 +85,7 @@ const eventsOf = async (
   const ref = { workflowId, runId };
   try {
     const events: StepEvent[] = [];
-    if (!(await runs.polled(queue))) return await runs.toldEvents(ref);
+    if (!(await runs.polled(queue))) return await runs.historyEvents(ref);
     for (let page = 0; page < CLOSE_PAGES; page++) {
       const query: EventsQuery = { after: events.at(-1)?.seq ?? 0, limit: CLOSE_PAGE_EVENTS };
       const more = await runs.query<readonly StepEvent[]>(ref, QUERIES.events, [query], CLOSE_QUERY_MS);
@@ -95,6 +95,6 @@ const eventsOf = async (
     return events;
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return runs.toldEvents(ref).catch(() => []);
+    return runs.historyEvents(ref).catch(() => []);
   }
 };

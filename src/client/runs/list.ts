@@ -45,7 +45,7 @@ export const listRuns = async (emend: Emend, known?: readonly string[]): Promise
   const openKeys = new Set(listed.map((run) => run.stepKey));
   const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
-  for (const stepKey of kept.slice(0, LISTED_ARCHIVED_RUNS)) archived.push(await keptRun(emend, stepKey));
+  for (const stepKey of kept.slice(0, LISTED_ARCHIVED_RUNS)) archived.push(await archivedRunOf(emend, stepKey));
   const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);
   return {
     runs: [...listed, ...archived],
@@ -93,7 +93,7 @@ const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus
 };
 
 /** A run that the list of open ones left out: it has ended, or began a moment ago, which such lists learn late. */
-const keptRun = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
+const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
   const kept = archivedRun(stepKey, await emend.archive.read(stepKey));
   const run = kept.closed === null && emend.runs !== null ? await withLive(emend, stepKey, null) : null;
   if (run?.live?.open === true && run.live.memo !== null)

@@ -1,6 +1,6 @@
 /** Which changes of a proposal use names that other changes of it bring: for faces that let people take a part of it. */
 import { changeNeeds, wordsOf, type ChangeNeed, type DiffSection } from '../../edits/index.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import type { Emend } from '../types.js';
 import { isKnown, fail } from '../../shared/problems.js';
@@ -9,7 +9,7 @@ import type { BlobRef } from '../../shared/ids.js';
 /** `sections`: of the sealed diff. Only a warning hangs on it: where a base is not in reach, nothing is said. */
 export const proposalNeeds = async (
   { blobs }: Pick<Emend, 'blobs'>,
-  proposal: SealedProposal,
+  proposal: ProposalSummary,
   sections: readonly DiffSection[],
 ): Promise<readonly ChangeNeed[]> => {
   try {
@@ -34,7 +34,7 @@ export interface ProposalTexts {
 /** Only what the proposal itself names can be asked for. Throws ProblemError `usage` for another path, `blob_lost`, `version_unknown`. */
 export const proposalTexts = async (
   { blobs }: Pick<Emend, 'blobs'>,
-  sealed: SealedProposal,
+  sealed: ProposalSummary,
   path: string,
 ): Promise<ProposalTexts> => {
   const proposal = JSON.parse(new TextDecoder().decode(await blobs.get(sealed.ref))) as Proposal;

@@ -8,11 +8,11 @@ import { ProblemError, checkVersion } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { QUERIES } from '../../shared/names.js';
 import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { ArchivedRun } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
 import { noteClosed } from './close.js';
-import { withPaid } from '../archive/stats.js';
+import { withRecordedUsage } from '../archive/stats.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
 const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has patience with a busy machine.
@@ -31,7 +31,7 @@ export interface RunView {
   readonly note: string | null;
   readonly status: StepStatus;
   readonly ledger: readonly LedgerRow[];
-  readonly proposal: SealedProposal | null;
+  readonly proposal: ProposalSummary | null;
 }
 
 export const refOf = ({ live }: ResolvedRun): RunRef | null =>
@@ -53,7 +53,7 @@ export const showRun = async (
   const look = async (ask: Ask) => ({
     status: known(await ask<StepStatus>(QUERIES.status)),
     ledger: full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [],
-    proposal: full ? await ask<SealedProposal | null>(QUERIES.proposal) : null,
+    proposal: full ? await ask<ProposalSummary | null>(QUERIES.proposal) : null,
   });
   const asked = await askRun(emend, run, look, patience_ms);
   const place = {
@@ -67,7 +67,9 @@ export const showRun = async (
   const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
   if (asked.ok) {
     const status =
-      run.live?.open === false ? await withPaid(emend, cutOff(asked.value.status, archived)) : asked.value.status;
+      run.live?.open === false
+        ? await withRecordedUsage(emend, cutOff(asked.value.status, archived))
+        : asked.value.status;
     return { ...place, source: 'run', note: null, ...asked.value, status };
   }
   const status = { ...archivedStatus(archived), ...memoOver(run) };
@@ -75,7 +77,7 @@ export const showRun = async (
     ...place,
     source: 'archive',
     note: noteOf(archived, asked.why),
-    status: archived.closed === null ? status : await withPaid(emend, status),
+    status: archived.closed === null ? status : await withRecordedUsage(emend, status),
     ledger: ledgerOfEvents(archived.events),
     proposal: archived.proposal,
   };
@@ -109,13 +111,13 @@ export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Prom
 export const runDiff = async (
   emend: Emend,
   run: ResolvedRun,
-): Promise<{ proposal: SealedProposal; diff: string } | null> => {
-  const asked = await askRun(emend, run, (ask) => ask<SealedProposal | null>(QUERIES.proposal));
+): Promise<{ proposal: ProposalSummary; diff: string } | null> => {
+  const asked = await askRun(emend, run, (ask) => ask<ProposalSummary | null>(QUERIES.proposal));
   const proposal = asked.ok ? asked.value : run.archived.proposal;
   return proposal && { proposal, diff: await diffText(emend, proposal) };
 };
 
-export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: SealedProposal): Promise<string> =>
+export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: ProposalSummary): Promise<string> =>
   new TextDecoder().decode(await emend.blobs.get(proposal.diff));
 
 type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;

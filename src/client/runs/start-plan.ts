@@ -133,7 +133,7 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
 };
 
 /** False: no run of the plan is open. */
-export const tellPlan = async (
+export const signalPlan = async (
   emend: Emend,
   plan: PlanFile,
   wish: keyof typeof PLAN_SIGNALS,

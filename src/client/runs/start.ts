@@ -10,7 +10,7 @@ import type { StartedData } from '../archive/run.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { needRuns, type Emend, type RunGateway, type RunMemo } from '../types.js';
 
-const BESIDE_IDS = 100; // bound: `--again` looks for a free workflow id this far.
+const CONCURRENT_IDS = 100; // bound: `--again` looks for a free workflow id this far.
 const START_RACES = 3; // bound: A run may close between "it exists" and looking at it: then its id is free.
 
 // Names of runs. ◆ Both rules are kept for ever: stores and histories depend on them.
@@ -30,7 +30,7 @@ export const planIdOf = (workspace: string, planPath: string): string =>
   `emend-plan-${createHash('sha256').update(`${workspace}\0${planPath}`).digest('hex').slice(0, 16)}`;
 
 /** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
-export const besideId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
+export const concurrentId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
 
 /** The same job at the same path on another host is another job: where that one's run is open, ours gets this id. */
 export const hereId = (workflowId: string, host: string): string => `${workflowId}-${host.slice(0, 8)}`;
@@ -74,15 +74,15 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
   };
   const { jobPath } = input;
   const base = await freeId(emend, runs, workflowIdOf(job.workspace, job.jobPath));
-  for (let n = 1; n <= (options.again === true ? BESIDE_IDS : 1); n++) {
-    const step = await startAs(runs, besideId(base, n), { input, jobPath }, options.again !== true);
+  for (let n = 1; n <= (options.again === true ? CONCURRENT_IDS : 1); n++) {
+    const step = await startAs(runs, concurrentId(base, n), { input, jobPath }, options.again !== true);
     if (step === null) continue;
     if (step.started === 'new') await noteStart(emend, { input, jobPath }, step);
     return step;
   }
   return fail(
     'conflict',
-    `${BESIDE_IDS} runs of ${job.jobPath} are open already.`,
+    `${CONCURRENT_IDS} runs of ${job.jobPath} are open already.`,
     'See `emend list`; finish or abort some of them.',
   );
 };

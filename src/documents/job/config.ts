@@ -2,7 +2,15 @@
 import { isRecord } from '../../shared/text.js';
 import { z } from 'zod';
 import ignore from 'ignore';
-import { FORMATS, GUARDS, RUNGS, SEVERITIES, type Format, type Guard, type Rung } from '../../shared/formats.js';
+import {
+  FORMATS,
+  GUARDS,
+  TOLERANCES,
+  SEVERITIES,
+  type Format,
+  type Guard,
+  type Tolerance,
+} from '../../shared/formats.js';
 import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { DEFAULT_PROTECTED } from './protected-paths.js';
@@ -91,7 +99,7 @@ const SHAPE = {
       error: 'at least one format that is not false',
     },
   ),
-  rungs: flagsFor(Object.keys(RUNGS) as Rung[], 'a map from rungs to true or false'),
+  rungs: flagsFor(Object.keys(TOLERANCES) as Tolerance[], 'a map from rungs to true or false'),
   guards: z.strictObject(
     Object.fromEntries(Object.keys(GUARDS).map((name) => [name, severity.optional()])) as Record<
       Guard,

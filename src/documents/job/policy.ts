@@ -5,10 +5,10 @@
 import { isRecord } from '../../shared/text.js';
 import ignore from 'ignore';
 import { z } from 'zod';
-import { FORMATS, RUNGS, SEVERITIES, type Format, type Rung, type Severity } from '../../shared/formats.js';
+import { FORMATS, TOLERANCES, SEVERITIES, type Format, type Tolerance, type Severity } from '../../shared/formats.js';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
-import type { SealedFile, SealedProposal } from '../../shared/proposal-activities.js';
+import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
 import { checkKeys, findings, yamlProblems } from '../source/check.js';
 import { flag, oneOf, text } from '../source/schemas.js';
 import type { Checked } from './types.js';
@@ -22,7 +22,7 @@ export interface Policy {
   readonly paths: readonly string[];
   /** Patterns of files that always wait. */
   readonly except: readonly string[];
-  readonly changes: readonly SealedFile['change'][];
+  readonly changes: readonly ProposalFileSummary['change'][];
   readonly maxFiles: number;
   /** Added and removed lines together. */
   readonly maxLines: number;
@@ -30,7 +30,7 @@ export interface Policy {
   /** The gravest finding that may pass; `none`: no finding at all. */
   readonly findings: Severity | 'none';
   readonly formats: readonly Format[];
-  readonly rungs: readonly Rung[];
+  readonly rungs: readonly Tolerance[];
   /** Files of `protected` patterns may pass. */
   readonly protectedPaths: boolean;
 }
@@ -55,7 +55,7 @@ const SHAPE = {
   max_lines_per_file: bound('lines'),
   findings: oneOf(['none', ...SEVERITIES]),
   formats: listOf(FORMATS),
-  rungs: listOf(Object.keys(RUNGS) as [Rung, ...Rung[]]),
+  rungs: listOf(Object.keys(TOLERANCES) as [Tolerance, ...Tolerance[]]),
   protected_paths: flag,
 } satisfies Record<string, z.ZodType>;
 /** docs/cli.md is held to them by a test. */
@@ -93,14 +93,14 @@ const withNext = (problems: readonly Problem[]) =>
   problems.map(({ message }) => problem('config_invalid', message, NEXT));
 
 /** Why the proposal must wait for a person; empty: it is within all bounds. */
-export const judgeByPolicy = (
+export const evaluatePolicy = (
   policy: Policy,
-  proposal: SealedProposal,
+  proposal: ProposalSummary,
   ledger: readonly Pick<LedgerRow, 'path' | 'format'>[],
 ): readonly string[] => {
   const inside = ignore().add([...policy.paths]);
   const outside = ignore().add([...policy.except]);
-  const lines = (file: SealedFile): number => file.added + file.removed;
+  const lines = (file: ProposalFileSummary): number => file.added + file.removed;
   const total = proposal.files.reduce((sum, file) => sum + lines(file), 0);
   const formats = new Map(ledger.map((row) => [row.path, row.format]));
   const gravest = policy.findings === 'none' ? -1 : SEVERITIES.indexOf(policy.findings);
@@ -122,7 +122,7 @@ export const judgeByPolicy = (
       .filter((finding) => SEVERITIES.indexOf(finding.severity) > gravest)
       .map((finding) => `${finding.path}: ${finding.guard} (${finding.severity}): ${finding.message}`),
     ...proposal.rungs
-      .filter((rung) => !policy.rungs.includes((rung.split(' ')[0] ?? '') as Rung))
+      .filter((rung) => !policy.rungs.includes((rung.split(' ')[0] ?? '') as Tolerance))
       .map((rung) => `tolerance used: ${rung}`),
     // What a step itself insists on showing, as far as no bound above has said it already.
     ...proposal.mustAsk.filter((why) => isAbout(why, 'protected path') && !policy.protectedPaths),
@@ -132,11 +132,11 @@ export const judgeByPolicy = (
 
 const KNOWN = ['protected path', 'deletion of', 'rung '];
 const isAbout = (why: string, start: string): boolean => why.startsWith(start);
-const isFinding = (why: string, { findings: found }: SealedProposal): boolean =>
+const isFinding = (why: string, { findings: found }: ProposalSummary): boolean =>
   found.some((finding) => why === `${finding.guard} in ${finding.path}`);
 
 /** What a person changed by hand, what a hook changed and what goes has no format. */
-const formatReason = (policy: Policy, file: SealedFile, format: Format | undefined): readonly string[] => {
+const formatReason = (policy: Policy, file: ProposalFileSummary, format: Format | undefined): readonly string[] => {
   if (file.by !== 'model' || file.change === 'delete' || format === undefined) return [];
   return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, none of formats`];
 };

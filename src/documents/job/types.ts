@@ -1,5 +1,5 @@
 /** What a job file and `emend.yaml` say, checked. Pure: text in, values or problems with `file:line` out. */
-import type { Format, GuardSettings, RungSettings } from '../../shared/formats.js';
+import type { Format, GuardSettings, ToleranceSettings } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
 import type { Problem } from '../../shared/problems.js';
 
@@ -66,7 +66,7 @@ export interface ProjectConfig {
   readonly routes: readonly Route[];
   readonly models: Readonly<Record<string, ModelEntry>>;
   readonly formats: Readonly<Record<Format, boolean>>;
-  readonly rungs: RungSettings;
+  readonly rungs: ToleranceSettings;
   readonly guards: GuardSettings;
   /** Project rules beside CLAUDE.md and AGENTS.md: workspace-relative paths. */
   readonly rules: readonly string[];

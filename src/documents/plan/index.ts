@@ -16,7 +16,7 @@ export {
   statsOf,
   tasksOf,
 } from './report.js';
-export { type Landed, leftOf } from './resume.js';
+export { type Committed, resumePointOf } from './resume.js';
 export {
   type ResolvedThresholds,
   type ThresholdSource,
@@ -41,13 +41,13 @@ export type { ReplanAction } from '../../shared/plan.js';
 export { chosenBy, outcomeOf, tierOf } from './triggers.js';
 export type { Fault } from './types.js';
 export {
-  type SaidUndone,
-  type UndoneTask,
+  type ClaimedUnfinished,
+  type UnfinishedTask,
   filesToMake,
-  readUndone,
-  saidUndone,
-  undoneInAll,
-  undoneTasks,
-  undoneText,
+  readUnfinished,
+  claimedUnfinished,
+  unfinishedInAll,
+  unfinishedTasks,
+  unfinishedText,
 } from './unfinished.js';
 export { waitsFor } from './waves.js';

@@ -19,7 +19,7 @@ import {
   type Reading,
   isNearlyPart,
   partHeading,
-  strangeMarker,
+  unexpectedMarker,
   fieldOf,
   onlyField,
   numbersOf,
@@ -179,8 +179,8 @@ function phasesOf(reading: Reading): readonly Part[] {
         heading.from,
         `expected ${'#'.repeat(level ?? 3)}, the level of this plan's first phase, received ${'#'.repeat(part.level)} before Phase ${part.number}`,
       );
-    else if (part?.kind === 'phase' && strangeMarker(part) !== null)
-      note(reading, heading.from, `[${strangeMarker(part) ?? ''}] is no marker, and taken as part of the name`);
+    else if (part?.kind === 'phase' && unexpectedMarker(part) !== null)
+      note(reading, heading.from, `[${unexpectedMarker(part) ?? ''}] is no marker, and taken as part of the name`);
   }
   if (phases.length === 0) fault(reading, 0, `${EXPECTED_PHASE}, and found none`);
   if (phases.length > PLAN_PHASES) {

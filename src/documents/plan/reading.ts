@@ -35,7 +35,8 @@ export function partHeading(heading: Heading): PartHeading | null {
 export const isNearlyPart = (heading: Heading): boolean => NEARLY.test(heading.text) && partHeading(heading) === null;
 
 /** In capitals at the end of a heading, as a marker would be, and not one of ours. */
-export const strangeMarker = ({ name }: PartHeading): string | null => /\[([A-Z][A-Z_-]+)\]$/.exec(name)?.[1] ?? null;
+export const unexpectedMarker = ({ name }: PartHeading): string | null =>
+  /\[([A-Z][A-Z_-]+)\]$/.exec(name)?.[1] ?? null;
 
 /** Behind the words and the markers that are there. */
 export const addMarker = (heading: PartHeading, marker: Marker): readonly TextSplice[] =>

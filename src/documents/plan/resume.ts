@@ -11,8 +11,8 @@
 
 import type {
   PlanCheckpoint,
-  LeftPhase,
-  LeftPlan,
+  ResumePhase,
+  ResumePoint,
   PhaseFailure,
   PhaseReading,
   PlanSpent,
@@ -24,20 +24,20 @@ const CHECKPOINT_FRESH_MS = 7 * 24 * 3_600_000;
 const DAY_MS = 24 * 3_600_000; // bound: Its age is told in days.
 
 /** A phase of the document, and the commit of an earlier run that carried it out. */
-export interface Landed {
+export interface Committed {
   readonly id: string;
   readonly commit: string;
   readonly tests: 'pass' | 'no_tests';
   /** Why a person must say whether it counts; null: nothing speaks against it. */
   readonly doubt: string | null;
 }
-export interface LeftFacts {
+export interface ResumeFacts {
   readonly checkpoint: PlanCheckpoint | null;
   /** Is its last commit in the branch? */
   readonly holdsLast: boolean;
   readonly hash: string;
   readonly phases: readonly PhaseReading[];
-  readonly landed: readonly Landed[];
+  readonly landed: readonly Committed[];
   /** What the checkpoint's run and those before it used; null: not known. */
   readonly spent: PlanSpent | null;
   /** A budget of the plan is set. */
@@ -50,7 +50,7 @@ const isOpen = ({ marker }: PhaseReading): boolean => marker !== 'completed' && 
 const FINISHED: readonly PlanCheckpoint['status'][] = ['completed', 'incomplete', 'refused', 'failed'];
 
 /** Null: nothing is left, or nothing that makes a difference. */
-export function leftOf({
+export function resumePointOf({
   checkpoint: saved,
   holdsLast,
   hash,
@@ -58,10 +58,10 @@ export function leftOf({
   landed,
   now,
   ...facts
-}: LeftFacts): LeftPlan | null {
+}: ResumeFacts): ResumePoint | null {
   const checkpoint = saved === null || FINISHED.includes(saved.status) ? null : saved;
   const kept = checkpoint === null ? null : historyOf(checkpoint, phases);
-  const left = phases.filter(isOpen).map((phase): LeftPhase => {
+  const left = phases.filter(isOpen).map((phase): ResumePhase => {
     const found = landed.find(({ id }) => id === phase.id);
     return {
       id: phase.id,
@@ -106,7 +106,7 @@ function reasons(checkpoint: PlanCheckpoint, hash: string, holdsLast: boolean, n
 interface History {
   readonly failures: readonly PhaseFailure[];
   readonly replans: readonly ReplanRecord[];
-  readonly of: (phase: PhaseReading) => Pick<LeftPhase, 'replans' | 'forceSpent' | 'failures' | 'complexity'>;
+  readonly of: (phase: PhaseReading) => Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures' | 'complexity'>;
 }
 
 /** The checkpoint speaks of phases by number; which one that is today its list of phases says. */

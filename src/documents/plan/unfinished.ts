@@ -10,15 +10,15 @@
  * What nobody doubts counts as done: the model was asked to name what it leaves out, and the tests passed. Pure.
  */
 
-const UNDONE_WHY_CHARS = 200; // bound: Of what a model says of a task that it left undone,
-const UNDONE_TASKS = 100; // bound: and of so many tasks.
+const UNFINISHED_WHY_CHARS = 200; // bound: Of what a model says of a task that it left undone,
+const UNFINISHED_TASKS = 100; // bound: and of so many tasks.
 
-export interface SaidUndone {
+export interface ClaimedUnfinished {
   /** From 1, as the job lists the tasks. */
   readonly task: number;
   readonly why: string;
 }
-export interface UndoneTask {
+export interface UnfinishedTask {
   readonly text: string;
   readonly why: string;
 }
@@ -33,18 +33,18 @@ const SAID = /^[ \t]*NOT DONE: *(?:task *)?(\d{1,4})\b[ \t.:,)-]*(.*)$/i;
 const BODY = /^(FILE|DELETE|FIND|EMEND-COMPLETE)\b|^(---|diff |@@ |\*\*\* |<<<|```|~~~|\{)/;
 const WRITTEN = /^Not done: task (\d{1,4})(?:: (.*))?$/;
 
-const listed = (found: readonly (readonly [task: string, why: string])[]): readonly SaidUndone[] => {
-  const byTask = new Map<number, SaidUndone>();
+const listed = (found: readonly (readonly [task: string, why: string])[]): readonly ClaimedUnfinished[] => {
+  const byTask = new Map<number, ClaimedUnfinished>();
   for (const [number, why] of found) {
     const task = Number(number);
-    const words = why.trim().slice(0, UNDONE_WHY_CHARS);
+    const words = why.trim().slice(0, UNFINISHED_WHY_CHARS);
     if (task > 0 && !byTask.has(task)) byTask.set(task, { task, why: words });
   }
-  return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNDONE_TASKS);
+  return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNFINISHED_TASKS);
 };
 
 /** In what stands before the answer itself. */
-export function saidUndone(answer: string): readonly SaidUndone[] {
+export function claimedUnfinished(answer: string): readonly ClaimedUnfinished[] {
   const lines = answer.split(/\r\n|\n|\r/);
   const body = lines.findIndex((line) => BODY.test(line));
   const before = lines.slice(0, body < 0 ? lines.length : body);
@@ -57,14 +57,14 @@ export function saidUndone(answer: string): readonly SaidUndone[] {
 }
 
 /** Of several answers each knows its own files only: what every one of them leaves out is left out. */
-export const undoneInAll = (answers: readonly (readonly SaidUndone[])[]): readonly SaidUndone[] =>
+export const unfinishedInAll = (answers: readonly (readonly ClaimedUnfinished[])[]): readonly ClaimedUnfinished[] =>
   (answers[0] ?? []).filter(({ task }) => answers.every((said) => said.some((each) => each.task === task)));
 
 /** Lines of a commit's message; '' where there are none. */
-export const undoneText = (undone: readonly SaidUndone[]): string =>
+export const unfinishedText = (undone: readonly ClaimedUnfinished[]): string =>
   undone.map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`).join('\n');
 
-export const readUndone = (message: string): readonly SaidUndone[] =>
+export const readUnfinished = (message: string): readonly ClaimedUnfinished[] =>
   listed(
     message.split('\n').flatMap((line) => {
       const [, task, why] = WRITTEN.exec(line) ?? [];
@@ -93,12 +93,12 @@ const isNamed = (path: string, text: string): boolean => {
 };
 
 /** In the order of the tasks. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of the commit. */
-export function undoneTasks(
+export function unfinishedTasks(
   tasks: readonly TaskOfPhase[],
-  said: readonly SaidUndone[],
+  said: readonly ClaimedUnfinished[],
   isMissing: (path: string) => boolean,
   skipped: readonly string[] = [],
-): readonly UndoneTask[] {
+): readonly UnfinishedTask[] {
   const own = tasks.map((task, index): string | null => {
     if (task.done) return null;
     const words = said.find((each) => each.task === index + 1);
@@ -108,7 +108,7 @@ export function undoneTasks(
     const missing = filesToMake(task.text).find(isMissing);
     return missing === undefined ? null : `${missing} is not there`;
   });
-  return tasks.flatMap((task, index): readonly UndoneTask[] => {
+  return tasks.flatMap((task, index): readonly UnfinishedTask[] => {
     if (task.done) return [];
     const next = tasks.findIndex((each, at) => at > index && each.depth <= task.depth);
     const isUnder = own.slice(index + 1, next < 0 ? tasks.length : next).some((why) => why !== null);

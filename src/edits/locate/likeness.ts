@@ -4,7 +4,7 @@
  */
 import { foldLookalikes } from './nearest.js';
 import type { ApplyOptions } from '../types.js';
-import { RUNGS, type Rung, type RungSettings } from '../../shared/formats.js';
+import { TOLERANCES, type Tolerance, type ToleranceSettings } from '../../shared/formats.js';
 
 export const LEVELS = ['exact', 'line_endings', 'trailing_space', 'lookalikes'] as const;
 export type Level = (typeof LEVELS)[number];
@@ -37,12 +37,12 @@ export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = 
 };
 
 /** Is this rung switched on? Absent settings have the rung's default. */
-export const rungOn = (rung: Rung, settings: RungSettings | undefined): boolean =>
-  settings?.[rung] ?? RUNGS[rung].default;
+export const toleranceOn = (rung: Tolerance, settings: ToleranceSettings | undefined): boolean =>
+  settings?.[rung] ?? TOLERANCES[rung].default;
 
 /** The levels to climb, in order. */
-export const levelsOn = (settings: RungSettings | undefined): Level[] =>
-  LEVELS.filter((level) => level === 'exact' || rungOn(level, settings));
+export const levelsOn = (settings: ToleranceSettings | undefined): Level[] =>
+  LEVELS.filter((level) => level === 'exact' || toleranceOn(level, settings));
 
 /** The least level at which two lines are the same, or undefined where they differ at every one. */
 export const levelBetween = (a: string, b: string): Level | undefined =>

@@ -34,7 +34,7 @@ export interface DiffSection {
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /** Throws on a text that is not such a diff: it was sealed by us. */
-export const readSealedDiff = (diff: string): readonly DiffSection[] => {
+export const readDiff = (diff: string): readonly DiffSection[] => {
   const lines = diff.split('\n');
   if (lines.at(-1) === '') lines.pop();
   const sections: { path: string; header: string[]; hunks: DiffHunk[] }[] = [];

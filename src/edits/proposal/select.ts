@@ -1,6 +1,6 @@
 /** Part of a proposal: the chosen changes of a file on its base, the bytes of all else as they were. Pure. */
 import { Buffer } from 'node:buffer';
-import { readSealedDiff, type DiffChange, type DiffSection } from './read-diff.js';
+import { readDiff, type DiffChange, type DiffSection } from './read-diff.js';
 
 export interface SelectInput {
   readonly base: Uint8Array;
@@ -22,7 +22,7 @@ const WHOLE = /^(?:new file mode|deleted file mode|rename |# )/;
 
 /** The same, from the text. */
 export const numberedChanges = (diff: string): ReadonlyMap<string, readonly DiffChange[]> =>
-  changesByPath(readSealedDiff(diff));
+  changesByPath(readDiff(diff));
 
 /** Throws where a change lies outside the bytes: diff, base and result do not belong together. */
 export const selectChanges = ({ base, result, changes, chosen }: SelectInput): Uint8Array => {

@@ -171,7 +171,7 @@ export const longestOf = (lines: Iterable<string>): string | undefined => {
 };
 
 /** Which of `lines` stand exactly once in the text. Empty where that would take a string for each line of it. */
-export const standingOnce = (index: LineIndex, lines: Iterable<string | undefined>): ReadonlySet<string> => {
+export const uniqueLines = (index: LineIndex, lines: Iterable<string | undefined>): ReadonlySet<string> => {
   const ids = new Map<string, number>();
   for (const line of lines) if (line !== undefined && !ids.has(line)) ids.set(line, ids.size);
   const found = index.findAll(ids);

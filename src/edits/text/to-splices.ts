@@ -22,7 +22,7 @@ import { applySplices } from './splices.js';
 
 // Changes get their line ends and become bytes: rules 2 to 5 above.
 
-export interface SettleBase {
+export interface SpliceBase {
   readonly bytes: Uint8Array;
   readonly text: Text;
   readonly codec: Codec;
@@ -99,8 +99,8 @@ const firstKept = (changes: readonly Change[]): number => {
 /** Reasons: `stray_cr`, `byte_order_mark`, `character`. */
 const refusals = (
   path: string,
-  base: SettleBase | null,
-  { text, codec }: SettleBase,
+  base: SpliceBase | null,
+  { text, codec }: SpliceBase,
   changes: readonly ChangeBytes[],
 ): Reason[] => {
   const added: string[] = [];
@@ -148,7 +148,7 @@ const spareCharacters = (codec: Codec, text: Text, changes: readonly Change[]): 
   return spare;
 };
 
-const splicesOf = (base: SettleBase, index: LineIndex, changes: readonly ChangeBytes[]): Splice[] => {
+const splicesOf = (base: SpliceBase, index: LineIndex, changes: readonly ChangeBytes[]): Splice[] => {
   const { codec } = base;
   const startOf = offsets(base, index);
   const splices: Splice[] = [];
@@ -178,7 +178,7 @@ const encodeAll = (codec: Codec, texts: readonly string[]): readonly Uint8Array[
 };
 
 /** The offset of each line. Asked for in rising order. */
-const offsets = ({ text, codec }: SettleBase, index: LineIndex): ((line: number) => number) => {
+const offsets = ({ text, codec }: SpliceBase, index: LineIndex): ((line: number) => number) => {
   if (text instanceof ByteText) return (line) => text.start(line);
   let at = 0;
   let offset = codec.bom.length;
@@ -190,11 +190,11 @@ const offsets = ({ text, codec }: SettleBase, index: LineIndex): ((line: number)
 
 export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
 
-export interface SettleOptions {
+export interface SpliceOptions {
   readonly finalNewline?: boolean;
   readonly newFileEol?: '\n' | '\r\n';
 }
-export type Settled =
+export type Spliced =
   | {
       readonly ok: true;
       readonly bytes: Uint8Array;
@@ -204,10 +204,10 @@ export type Settled =
     }
   | { readonly ok: false; readonly reasons: readonly Reason[] };
 
-const NEW_FILE: SettleBase = { bytes: new Uint8Array(0), text: { lines: [], ends: [] }, codec: newFileCodec };
+const NEW_FILE: SpliceBase = { bytes: new Uint8Array(0), text: { lines: [], ends: [] }, codec: newFileCodec };
 
 /** `base` null: the file does not exist yet. Reasons: `character`, `stray_cr`, `byte_order_mark`. */
-export const settle = (base: SettleBase | null, plan: LinesPlan, options: SettleOptions = {}): Settled => {
+export const spliced = (base: SpliceBase | null, plan: LinesPlan, options: SpliceOptions = {}): Spliced => {
   const from = base ?? NEW_FILE;
   const index = indexOf(from.text);
   const changes = changesOf(plan, from, index);
@@ -227,7 +227,7 @@ const firstEnd = (index: LineIndex): string | null => (index.end(0) === '' ? nul
 
 const BOM = '\ufeff';
 
-const changesOf = (plan: LinesPlan, { codec }: SettleBase, index: LineIndex): readonly Change[] => {
+const changesOf = (plan: LinesPlan, { codec }: SpliceBase, index: LineIndex): readonly Change[] => {
   // An answer that quotes the byte order mark means the one that is there.
   const ownBom = codec.bom.length > 0 && index.line(0)?.startsWith(BOM) !== true;
   const { changes } = plan;
@@ -266,7 +266,7 @@ const usable = (
 // with one, a mark at the start of an answer's line is that one and is taken off.
 
 /** Does the file begin with a mark, and no line with one of its own, so that a quoted mark can mean only that one? */
-export const quotesItsBom = ({ codec, text }: SettleBase): boolean =>
+export const quotesItsBom = ({ codec, text }: SpliceBase): boolean =>
   codec.bom.length > 0 && !indexOf(text).begins(BOM);
 
 export const withoutBom = (line: string): string => (line.startsWith(BOM) ? line.slice(1) : line);

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ModelError } from '../errors.js';
 
-export interface Tap {
+export interface Transport {
   /** Response headers came, or a piece of the body. */
   readonly onLife: () => void;
   /** Learns how far the request came. */
@@ -13,7 +13,7 @@ export interface Tap {
 
 /** Wraps the global fetch. A 200 that is no event stream is `malformed`; a body over the bound is `too_large`. */
 export const tappedFetch =
-  ({ onLife, sending, maxAnswer_bytes }: Tap): typeof fetch =>
+  ({ onLife, sending, maxAnswer_bytes }: Transport): typeof fetch =>
   async (input, init) => {
     const response = await sending.watch(() => fetch(input, init));
     onLife();

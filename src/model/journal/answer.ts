@@ -3,7 +3,7 @@ import { priceBy, type PriceTable, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
 import type { ModelAnswer, ModelRequest, StreamEvent, Usage, JournaledCall } from '../ports.js';
 import { NO_USAGE, sumUsage } from '../../shared/usage.js';
-import { SLEPT, type CallRecord, type SlotFiles, type SlotRecord } from './records.js';
+import { SLEPT, type AttemptRecord, type CallFiles, type CallRecord } from './records.js';
 
 type Tokens = ModelAnswer['usage'];
 
@@ -115,9 +115,9 @@ const callUsage = ({ stream, state, request, prices }: CallFacts): Usage => {
 
 // What the files of a slot say: each call with its state and cost, told by evidence, so that every process comes to the same view.
 
-export interface SlotCall {
+export interface RecordedCall {
   readonly call: number;
-  readonly record: CallRecord;
+  readonly record: AttemptRecord;
   readonly state: JournaledCall['state'];
   readonly stream: LoggedStream;
   /** Cut off because its process stood still. */
@@ -129,8 +129,8 @@ export interface SlotCall {
  * `answered` wherever `message_stop` is on disk, even where the call was given up for lost before (its owner had only slept); else as
  * its end says; `open` where nothing says anything yet.
  */
-export const readCalls = async (files: SlotFiles, slot: SlotRecord): Promise<readonly SlotCall[]> => {
-  const calls: SlotCall[] = [];
+export const readCalls = async (files: CallFiles, slot: CallRecord): Promise<readonly RecordedCall[]> => {
+  const calls: RecordedCall[] = [];
   for (const call of await files.calls()) {
     const record = await files.get(`call-${call}.json`);
     if (record === null) continue;
@@ -145,4 +145,4 @@ export const readCalls = async (files: SlotFiles, slot: SlotRecord): Promise<rea
   return calls;
 };
 
-export const slotUsage = (calls: readonly SlotCall[]): Usage => sumUsage(calls.map((c) => c.usage));
+export const usageOfCall = (calls: readonly RecordedCall[]): Usage => sumUsage(calls.map((c) => c.usage));

@@ -2,14 +2,14 @@
 import type { Clock } from '../../system/clock.js';
 import { ProblemError } from '../../shared/problems.js';
 import { ModelError } from '../errors.js';
-import { textDelta, type SlotCall } from './answer.js';
-import { SLEPT, type EndRecord, type SlotFiles, isSurelyGone } from './records.js';
-import { SlotLog, logSize } from './stream-log.js';
+import { textDelta, type RecordedCall } from './answer.js';
+import { SLEPT, type EndRecord, type CallFiles, isSurelyGone } from './records.js';
+import { StreamLog, logSize } from './stream-log.js';
 import type { ModelPort, ModelRequest } from '../ports.js';
 import { onDisk } from '../../system/durable.js';
 
 interface MakeCall {
-  readonly files: SlotFiles;
+  readonly files: CallFiles;
   readonly call: number;
   readonly model: ModelPort;
   readonly request: ModelRequest;
@@ -35,11 +35,11 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
   };
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();
-  let log: SlotLog | null = null;
+  let log: StreamLog | null = null;
   const seen = { sent: false, takenOver: false };
   let timer: NodeJS.Timeout | null = null;
   try {
-    const begun = await SlotLog.create(files.sys, files.logPath(call), {
+    const begun = await StreamLog.create(files.sys, files.logPath(call), {
       call,
       at: at(),
       max_bytes: options.maxLog_bytes,
@@ -78,7 +78,7 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
   }
 };
 
-const isTakenOver = async (files: SlotFiles, call: number): Promise<boolean> =>
+const isTakenOver = async (files: CallFiles, call: number): Promise<boolean> =>
   (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
 
 const recordEnd = async ({ files, call, at }: MakeCall, error: unknown, sent: boolean, slept: boolean) => {
@@ -106,8 +106,8 @@ interface WaitOptions {
  * clock that was set, or a machine that slept, ends nobody's lease.
  */
 export const waitForOwner = async (
-  files: SlotFiles,
-  open: SlotCall,
+  files: CallFiles,
+  open: RecordedCall,
   options: WaitOptions,
 ): Promise<'changed' | 'ended'> => {
   const { clock, lease_ms, signal } = options;

@@ -6,7 +6,7 @@ import type { StepKey } from '../../shared/ids.js';
 import { onDisk, orNull } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { textDelta, readCalls } from './answer.js';
-import { SlotFiles, stepDir } from './records.js';
+import { CallFiles, stepDir } from './records.js';
 import { eventOfLine } from './stream-log.js';
 import type { Role, JournaledCall } from '../ports.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
@@ -19,7 +19,7 @@ export const callsOfStep = async (sys: Sys, dir: string, stepKey: string): Promi
   const slots = (await onDisk(`Reading the call journal at ${step}`, () => orNull(sys.readdir(step)))) ?? [];
   const found: { readonly at: string; readonly call: JournaledCall }[] = [];
   for (const slot of slots.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-    const files = new SlotFiles(sys, join(step, slot));
+    const files = new CallFiles(sys, join(step, slot));
     const record = await files.get('slot.json');
     if (record === null) continue;
     for (const c of await readCalls(files, record))
@@ -75,7 +75,7 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
     const last = gone();
     const names = (await onDisk(`Reading the call journal at ${dir}`, () => orNull(realSys.readdir(dir)))) ?? [];
     for (const slot of names.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-      const files = new SlotFiles(realSys, join(dir, slot));
+      const files = new CallFiles(realSys, join(dir, slot));
       for (const call of await files.calls()) {
         const path = files.logPath(call);
         let reader = known.get(path);
@@ -91,23 +91,23 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
   }
 };
 
-const hasEnded = async (files: SlotFiles, call: number): Promise<boolean> =>
+const hasEnded = async (files: CallFiles, call: number): Promise<boolean> =>
   (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
 
-const readerOf = async (files: SlotFiles, call: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
+const readerOf = async (files: CallFiles, call: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
   const slot = await files.get('slot.json');
   return slot === null ? null : new Reader(files, { role: slot.key.role, file: slot.key.file, call }, onNews);
 };
 
 /** One growing log: each line is told once, when it is whole. */
 class Reader {
-  readonly #files: SlotFiles;
+  readonly #files: CallFiles;
   readonly #call: RunningCall;
   readonly #onNews: FollowCalls['onNews'];
   #offset = 0;
   #state: 'new' | 'running' | 'ended' = 'new';
 
-  constructor(files: SlotFiles, call: RunningCall, onNews: FollowCalls['onNews']) {
+  constructor(files: CallFiles, call: RunningCall, onNews: FollowCalls['onNews']) {
     this.#files = files;
     this.#call = call;
     this.#onNews = onNews;

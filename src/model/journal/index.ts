@@ -13,19 +13,19 @@ import { makeCall, cancelled, waitForOwner } from './attempt.js';
 import {
   nonceFor,
   keyParts,
-  slotKey,
-  SlotFiles,
+  callKey,
+  CallFiles,
   stepDir,
   type AnswerRecord,
-  type SlotRecord,
+  type CallRecord,
   endOwnership,
   takeOwnership,
 } from './records.js';
-import { toAnswer, readCalls, slotUsage, type SlotCall } from './answer.js';
+import { toAnswer, readCalls, usageOfCall, type RecordedCall } from './answer.js';
 import { callsOfStep } from './calls.js';
-import type { CallJournal, JournalAsk, ModelPort, SlotOutcome } from '../ports.js';
+import type { CallJournal, JournalAsk, ModelPort, CallOutcome } from '../ports.js';
 export { toAnswer } from './answer.js';
-export { nonceFor, slotKey } from './records.js';
+export { nonceFor, callKey } from './records.js';
 
 export interface DiskJournalOptions {
   /** The directory of slots, `storePaths(store).slots`. */
@@ -43,7 +43,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   const { dir, model, slotLease_ms: lease_ms, heartbeat_ms, sys = realSys, clock = systemClock } = options;
   const at = (): string => isoTime(clock);
 
-  const openSlot = async (files: SlotFiles, key: string, input: JournalAsk): Promise<SlotRecord> => {
+  const openSlot = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord> => {
     const earlier = await files.get('slot.json');
     if (earlier !== null) return earlier;
     const { request, nonce } = await input.makeRequest((haystack) => nonceFor(key, haystack));
@@ -59,15 +59,15 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     return record;
   };
 
-  const recordAnswer = async (files: SlotFiles, slot: SlotRecord, calls: readonly SlotCall[]): Promise<void> => {
+  const recordAnswer = async (files: CallFiles, slot: CallRecord, calls: readonly RecordedCall[]): Promise<void> => {
     const whole = calls.find((c) => c.state === 'answered');
     if (whole === undefined) return;
     const answer = toAnswer(whole.stream, slot.request.model);
-    await files.put('answer.json', { v: 1, at: at(), call: whole.call, answer, usage: slotUsage(calls) });
+    await files.put('answer.json', { v: 1, at: at(), call: whole.call, answer, usage: usageOfCall(calls) });
   };
 
   /** Claims call `number` and makes it. False: somebody else has claimed it. */
-  const callOnce = async (files: SlotFiles, slot: SlotRecord, number: number, input: JournalAsk): Promise<boolean> => {
+  const callOnce = async (files: CallFiles, slot: CallRecord, number: number, input: JournalAsk): Promise<boolean> => {
     const owner = await takeOwnership(sys);
     try {
       const { created } = await files.put(`call-${number}.json`, { v: 1, at: at(), owner });
@@ -93,7 +93,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     }
   };
 
-  const settle = async (files: SlotFiles, slot: SlotRecord, input: JournalAsk): Promise<SlotOutcome> => {
+  const settle = async (files: CallFiles, slot: CallRecord, input: JournalAsk): Promise<CallOutcome> => {
     let ours = 0;
     for (;;) {
       const recorded = await files.get('answer.json');
@@ -107,7 +107,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
         if (seen === 'ended')
           await files.put(`call-${open.call}.end.json`, { v: 1, at: at(), state: 'unknown', why: 'lease_ended' });
       } else if (lost(calls, input)) {
-        return { outcome: 'call_lost', usage: slotUsage(calls) };
+        return { outcome: 'call_lost', usage: usageOfCall(calls) };
       } else if (input.signal.aborted) {
         throw cancelled();
       } else {
@@ -126,8 +126,8 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   };
 
   const ask: CallJournal['ask'] = async (input) => {
-    const key = slotKey(input.key);
-    const files = new SlotFiles(sys, join(stepDir(dir, input.key.stepKey), key));
+    const key = callKey(input.key);
+    const files = new CallFiles(sys, join(stepDir(dir, input.key.stepKey), key));
     const beat = setInterval(() => input.onProgress?.(''), heartbeat_ms);
     try {
       return await settle(files, await openSlot(files, key, input), input);
@@ -139,7 +139,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   return { ask, calls: (stepKey) => callsOfStep(sys, dir, stepKey) };
 };
 
-const answered = (slot: SlotRecord, { answer, usage }: AnswerRecord, recorded: boolean): SlotOutcome => ({
+const answered = (slot: CallRecord, { answer, usage }: AnswerRecord, recorded: boolean): CallOutcome => ({
   outcome: 'answered',
   answer,
   request: slot.request,
@@ -148,11 +148,11 @@ const answered = (slot: SlotRecord, { answer, usage }: AnswerRecord, recorded: b
   recorded,
 });
 
-const lost = (calls: readonly SlotCall[], { maxUnknownCalls }: JournalAsk): boolean =>
+const lost = (calls: readonly RecordedCall[], { maxUnknownCalls }: JournalAsk): boolean =>
   calls.filter((c) => c.state === 'unknown' && !c.slept).length >= maxUnknownCalls;
 
 /** US dollars per million of each kind of token. */
-const pricesOf = (price: JournalAsk['price'], model: string): SlotRecord['prices'] => {
+const pricesOf = (price: JournalAsk['price'], model: string): CallRecord['prices'] => {
   const million = 1_000_000;
   const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   return {

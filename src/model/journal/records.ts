@@ -14,23 +14,23 @@ import { type StepKey, isStepKey } from '../../shared/ids.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
 import type { PriceTable } from '../tokens.js';
-import type { ModelAnswer, ModelRequest, SlotKeyParts, Usage } from '../ports.js';
+import type { ModelAnswer, ModelRequest, CallKeyParts, Usage } from '../ports.js';
 import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from '../../system/process.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 
-export interface SlotRecord {
+export interface CallRecord {
   readonly v: 1;
   readonly at: string;
-  readonly key: SlotKeyParts;
+  readonly key: CallKeyParts;
   readonly request: ModelRequest;
   readonly nonce: string;
   /** As they were when the slot was made: a retry reports the same money whatever the configuration is by then. */
   readonly prices: PriceTable[string];
 }
-export interface CallRecord {
+export interface AttemptRecord {
   readonly v: 1;
   readonly at: string;
-  readonly owner: SlotOwner;
+  readonly owner: CallOwner;
 }
 /** `why` of a call whose process stood still. */
 export const SLEPT = 'slept';
@@ -51,14 +51,14 @@ export interface AnswerRecord {
 }
 
 interface Records {
-  'slot.json': SlotRecord;
+  'slot.json': CallRecord;
   'answer.json': AnswerRecord;
-  [call: `call-${number}.json`]: CallRecord;
+  [call: `call-${number}.json`]: AttemptRecord;
   [end: `call-${number}.end.json`]: EndRecord;
 }
 
 /** The files of one slot. Failed system calls come out as ProblemError `disk`, records of a newer Emend as `version_unknown`. */
-export class SlotFiles {
+export class CallFiles {
   readonly dir: string;
   readonly sys: Sys;
   constructor(sys: Sys, dir: string) {
@@ -107,7 +107,7 @@ export const stepDir = (slots: string, stepKey: StepKey): string =>
 // Which process holds an open call. A process that is surely gone loses its call at once; where that cannot be known (another machine,
 // another container, a process that hangs) only the lease decides.
 
-export interface SlotOwner {
+export interface CallOwner {
   /** One per call, so that a process knows its own calls from those of an earlier attempt in the same process. */
   readonly id: string;
   readonly process: ProcessIdentity;
@@ -118,18 +118,18 @@ export interface SlotOwner {
 /** Calls that run in this process. */
 const running = new Set<string>();
 
-export const takeOwnership = async (sys: Sys): Promise<SlotOwner> => {
+export const takeOwnership = async (sys: Sys): Promise<CallOwner> => {
   const owner = { id: randomUUID(), process: await ownProcess(sys), pidNamespace: await pidNamespace(sys) };
   running.add(owner.id);
   return owner;
 };
 
-export const endOwnership = (owner: SlotOwner): void => {
+export const endOwnership = (owner: CallOwner): void => {
   running.delete(owner.id);
 };
 
 /** True only where it is certain that nobody works on the call any more. */
-export const isSurelyGone = async (sys: Sys, owner: SlotOwner): Promise<boolean> => {
+export const isSurelyGone = async (sys: Sys, owner: CallOwner): Promise<boolean> => {
   const own = await ownProcess(sys);
   const comparable =
     owner.process.boot === own.boot &&
@@ -141,10 +141,10 @@ export const isSurelyGone = async (sys: Sys, owner: SlotOwner): Promise<boolean>
   return owner.process.pid === own.pid && !running.has(owner.id);
 };
 
-// ◆ A slot's name: sha-256 of the canonical JSON (sorted keys, no white space) of exactly the fields of SlotKeyParts.
+// ◆ A slot's name: sha-256 of the canonical JSON (sorted keys, no white space) of exactly the fields of CallKeyParts.
 
 /** Exactly the agreed fields: what a caller's object carries beside them never enters the key. */
-export const keyParts = (parts: SlotKeyParts): SlotKeyParts => ({
+export const keyParts = (parts: CallKeyParts): CallKeyParts => ({
   stepKey: parts.stepKey,
   role: parts.role,
   file: parts.file,
@@ -160,19 +160,19 @@ export const keyParts = (parts: SlotKeyParts): SlotKeyParts => ({
 });
 
 /** 64 hex digits. */
-export const slotKey = (parts: SlotKeyParts): string => sha256(canonicalJson(keyParts(parts)));
+export const callKey = (parts: CallKeyParts): string => sha256(canonicalJson(keyParts(parts)));
 
 // ◆ The nonce of a request's completeness marker: the first 80 bits, as 20 lower-case hex digits, of the sha-256 over these bytes:
 //     "emend-nonce" 0x00 <slot key, 64 lower-case hex digits> 0x00 <n in decimal, no leading zeros>
 // (all ASCII). n counts from 0 and is the first whose nonce stands nowhere in the request, so that nothing quoted from a file can
 // pass for the marker. Never change this: a slot's retry makes the same nonce in another process and another version.
 
-export const nonceFor = (slotKey: string, haystack: string): string => {
+export const nonceFor = (callKey: string, haystack: string): string => {
   for (let n = 0; ; n++) {
-    const nonce = nonceNumber(slotKey, n);
+    const nonce = nonceNumber(callKey, n);
     if (!haystack.includes(nonce)) return nonce;
   }
 };
 
-const nonceNumber = (slotKey: string, n: number): string =>
-  createHash('sha256').update(`emend-nonce\0${slotKey}\0${n}`, 'ascii').digest('hex').slice(0, 20);
+const nonceNumber = (callKey: string, n: number): string =>
+  createHash('sha256').update(`emend-nonce\0${callKey}\0${n}`, 'ascii').digest('hex').slice(0, 20);

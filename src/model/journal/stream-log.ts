@@ -14,7 +14,7 @@ const flushEvery_ms = 100;
 /** More than this waiting holds the stream up until it is on disk. */
 const maxWaiting_bytes = 262_144;
 
-export class SlotLog {
+export class StreamLog {
   private readonly sys: Sys;
   private readonly path: string;
   private readonly max_bytes: number;
@@ -39,8 +39,8 @@ export class SlotLog {
     sys: Sys,
     path: string,
     { max_bytes, ...head }: { readonly call: number; readonly at: string; readonly max_bytes: number },
-  ): Promise<SlotLog> {
-    const log = new SlotLog(sys, path, max_bytes);
+  ): Promise<StreamLog> {
+    const log = new StreamLog(sys, path, max_bytes);
     log.line({ v: 1, ...head });
     await log.flush();
     await onDisk(`Writing the call journal at ${path}`, () => sys.fsyncDir(dirname(path)));

@@ -25,11 +25,11 @@ const ACCEPTED_BYTES = 64 * 1024; // bound: of the results accepted so far this 
 const EDIT_FILES_TOKENS = 2000; // bound: However long rules and task are, something of the files is shown.
 
 /** What the job of a phase asks for, below its tasks. */
-export const UNDONE_ASKED =
+export const UNFINISHED_ASKED =
   'Where your answer leaves one of these tasks undone, say so before the answer itself, one line for each such task: `NOT DONE: <number of the task>: <why>`. Write no such line of a task that is done, or that the files of another answer are for.';
 
 /** The same of a call for a part of a file: what no part does is told by all of them together. */
-export const UNDONE_ASKED_OF_A_PART =
+export const UNFINISHED_ASKED_OF_A_PART =
   'Name with `NOT DONE` each task that you do nothing for in this part, whatever the other parts are for: a task is left undone where every part names it.';
 
 export interface EditPromptInput {
@@ -71,7 +71,7 @@ export interface PromptRegion {
   readonly diff: string;
 }
 /** What a request may carry beside its task: nothing of it. */
-export const NOTHING_BESIDE = {
+export const NOTHING_ELSE = {
   rules: [],
   hints: [],
   context: [],
@@ -114,7 +114,7 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
   const form = FORMS[input.format];
   const allowed: Allowed = {
     symbols: input.symbols ?? false,
-    notDone: input.instructions.includes(UNDONE_ASKED),
+    notDone: input.instructions.includes(UNFINISHED_ASKED),
   };
   const system = systemText(form, allowed);
   const rules = rulesText(input.rules, input.hints);
@@ -170,7 +170,7 @@ function taskText(input: EditPromptInput): string {
     section('Task', input.instructions.trim()),
     section('Brief: how this call fits the others', input.brief?.trim() ?? ''),
     section('Changes to other files accepted so far', acceptedText(input.accepted)),
-    input.region === undefined ? '' : regionText(input.region, input.instructions.includes(UNDONE_ASKED)),
+    input.region === undefined ? '' : regionText(input.region, input.instructions.includes(UNFINISHED_ASKED)),
     section('Note of the reviewer', input.note?.trim() ?? ''),
     section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
     refusal === null
@@ -196,7 +196,7 @@ const regionText = (
       `${path} is edited in ${count} parts, one call each, in order. This call is for part ${index + 1}: lines ${from} to ${to}. ` +
         'Do what the task wants in these lines and nowhere else: the other parts have calls of their own. An insert before the first line ' +
         'of the next part belongs to that part. Where nothing is to be done here, send an empty array of operations.' +
-        (isUndoneAsked ? `\n\n${UNDONE_ASKED_OF_A_PART}` : ''),
+        (isUndoneAsked ? `\n\n${UNFINISHED_ASKED_OF_A_PART}` : ''),
     ),
     section('Definitions of the file, with their lines', outline),
     section('What the parts before have changed', diff === '' ? '' : fenced(bounded(diff, ACCEPTED_BYTES))),

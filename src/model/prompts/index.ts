@@ -11,8 +11,8 @@ export type { BuiltRequest, OpenRequest } from './blocks.js';
 export {
   type EditPrompt,
   type EditPromptInput,
-  NOTHING_BESIDE,
-  UNDONE_ASKED,
+  NOTHING_ELSE,
+  UNFINISHED_ASKED,
   buildEditRequest,
   closeEditPrompt,
   editPrompt,

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { isLetIn, login, Refused } from './api.js';
 import { usePlace } from './hooks.js';
 import './style.css';
-import { Door, Shell } from './views/shell.js';
+import { LogIn, Shell } from './views/shell.js';
 import { RunPages } from './views/run-page.js';
 import { RunsPage } from './views/runs-page.js';
 
@@ -38,7 +38,7 @@ const App = () => {
   if (entry.state === 'asking') return <p class="quiet page">One moment …</p>;
   if (entry.state === 'out')
     return (
-      <Door
+      <LogIn
         why={entry.why}
         onIn={() => {
           setEntry({ state: 'in' });

@@ -1,5 +1,11 @@
 /** What a run keeps of people's decisions, a step's and a plan's alike. Pure. */
-import type { DecisionPoint, DecisionRecord, DecisionRequest, Pause, SettledDecision } from '../../shared/decisions.js';
+import type {
+  DecisionPoint,
+  DecisionRecord,
+  DecisionRequest,
+  Pause,
+  ResolvedDecision,
+} from '../../shared/decisions.js';
 import type { Problem } from '../../shared/problems.js';
 import type { OutageState } from '../../shared/outage.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
@@ -12,7 +18,7 @@ export interface DecisionState extends OutageState {
   /** Answers given to the open decision so far. */
   readonly pendingRecords: readonly DecisionRecord[];
   readonly nextDecision: number;
-  readonly settled: readonly SettledDecision[];
+  readonly settled: readonly ResolvedDecision[];
   readonly seenRequests: readonly string[];
   /** The last ones, and how many there were; absent: as many as are kept. */
   readonly ignored: readonly string[];
@@ -77,7 +83,7 @@ export const seenWith = (state: Ruled & DecisionState, requestId: string): reado
   [...state.seenRequests, requestId].slice(-boundsOf(state).requestsKept);
 
 /** The open decision goes to the settled ones: who, when, from where and why are kept. */
-export const settledBy = (
+export const resolvedBy = (
   state: DecisionState,
   { id, n, reason, proposalId, openedAt }: DecisionPoint,
   answers: readonly DecisionRecord[],

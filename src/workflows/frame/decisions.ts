@@ -3,7 +3,7 @@
  * first await, take `unknown`, never throw (the validator apart) and never wait.
  */
 import { setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
-import { judge, outcomeOf } from '../../shared/validate-decision.js';
+import { validateDecision, outcomeOf } from '../../shared/validate-decision.js';
 import type { DecideOutcome, DecisionRequest } from '../../shared/decisions.js';
 import { eventsOf } from './details.js';
 import type { FrameFact, Machine, RunState } from './machine.js';
@@ -15,7 +15,7 @@ import { short } from '../../shared/text.js';
 import * as names from './names.js';
 
 /** Whose handlers they are: a run. */
-interface Desk<S extends RunState, F> {
+interface DecisionTarget<S extends RunState, F> {
   readonly machine: Pick<Machine<S, F, never, never>, 'views' | 'signals'>;
   /** As it is now. */
   readonly state: S;
@@ -25,7 +25,7 @@ interface Desk<S extends RunState, F> {
   fold(fact: F | FrameFact): void;
 }
 
-export const listen = <S extends RunState, F>(desk: Desk<S, F>): void => {
+export const listen = <S extends RunState, F>(desk: DecisionTarget<S, F>): void => {
   const { views, signals = [] } = desk.machine;
   const { answerQuery } = names;
   answerQuery(names.status, () => views.status(desk.state), 'What the run does or waits for');
@@ -35,7 +35,7 @@ export const listen = <S extends RunState, F>(desk: Desk<S, F>): void => {
 
   /** Null, or why it does not count. */
   const count = (request: DecisionRequest): string | null => {
-    const judgement = judge(desk.state, request);
+    const judgement = validateDecision(desk.state, request);
     return judgement.counts ? desk.take(request) : judgement.message;
   };
   const decide = (body: unknown): DecideOutcome => {
@@ -50,7 +50,7 @@ export const listen = <S extends RunState, F>(desk: Desk<S, F>): void => {
   const validator = (body: unknown): void => {
     const reading = readRequest(desk.state, body);
     if (reading.kind === 'ignored') throw refuseUpdate(reading.why);
-    const judgement = judge(desk.state, reading.request);
+    const judgement = validateDecision(desk.state, reading.request);
     if (!judgement.counts && !judgement.again) throw refuseUpdate(judgement.message);
   };
   const ignore = (what: string, why: string): void => {

@@ -61,7 +61,7 @@ export const decidedBy = ({ answer, by }: DecisionRequest, decision: string, fil
 });
 
 /** A message that does not count. Counted are all; kept are the last, and told as events the first: a flood leaves no flood. */
-export const keepIgnored = <S extends DecisionState & EventLog & Ruled>(
+export const recordIgnored = <S extends DecisionState & EventLog & Ruled>(
   state: S,
   { what, why }: { readonly what: string; readonly why: string },
   now: number,

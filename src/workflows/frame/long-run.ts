@@ -81,7 +81,7 @@ export function takenUp<S extends Begun>(
  * Counts the moves of one workflow task. Waiting for an activity, a child, a timer or a condition that is not met ends the task; a task
  * that never ends is given to one worker after the other, and takes each down with all its runs.
  */
-export class IdleMoves {
+export class IdleEffects {
   readonly most: number;
   private task = 0;
   private moves = 0;

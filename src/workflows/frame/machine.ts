@@ -6,7 +6,7 @@ import type { SignalDefinition } from '@temporalio/workflow';
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { DecisionRequest, Pause, PauseReason } from '../../shared/decisions.js';
 import type { EventLog } from '../../shared/events.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { LedgerRow, RunInput, StepResult, StepStatus, UsageOwed } from '../../shared/run.js';
 import type { StepUsage } from '../../shared/usage.js';
 import type { Asked, Calls, Words } from './activities.js';
@@ -22,7 +22,7 @@ export interface RunState extends DecisionState, EventLog {
 }
 
 /** Moves that are performed for every machine. */
-export type FrameMove =
+export type FrameEffect =
   /** Open a decision point. */
   | { readonly kind: 'pause'; readonly pause: Pause }
   /** A decision point is open: wait for its answers. */
@@ -56,7 +56,7 @@ export interface ActivityFailed {
 export interface Machine<S extends RunState, F, M extends { readonly kind: string }, A> {
   initial(input: S['input'], now: number): S;
   /** `long`: the history of the run should not grow any further. */
-  next(state: S, now: number, long: boolean): M | FrameMove;
+  next(state: S, now: number, long: boolean): M | FrameEffect;
   reduce(state: S, fact: F | FrameFact, now: number): S;
   perform(move: M, run: RunIo<S, F, A>): Promise<void> | void;
   failed(fact: ActivityFailed, about: A | undefined): F;
@@ -65,7 +65,7 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   readonly views: {
     status(state: S): StepStatus;
     ledger(state: S): readonly LedgerRow[];
-    proposal(state: S): SealedProposal | null;
+    proposal(state: S): ProposalSummary | null;
     /** Markdown for the Temporal UI. */
     details(state: S): string;
     result(state: S): StepResult;

@@ -5,12 +5,12 @@ import type { Answer, DecideOutcome } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
 import { PLAN_SIGNALS, QUERIES, QUERY_ANSWER, SIGNALS, UPDATES } from '../../shared/names.js';
 import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 
 export const status = defineQuery<StepStatus>(QUERIES.status);
 export const ledger = defineQuery<readonly LedgerRow[]>(QUERIES.ledger);
 export const events = defineQuery<readonly StepEvent[], [EventsQuery | undefined]>(QUERIES.events);
-export const proposal = defineQuery<SealedProposal | null>(QUERIES.proposal);
+export const proposal = defineQuery<ProposalSummary | null>(QUERIES.proposal);
 
 /** No history holds what a query is answered with, so no blob may: the codec (src/temporal/payloads.ts) knows it by its mark. */
 export const answerQuery = <R, A extends unknown[]>(
@@ -39,7 +39,7 @@ export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal
 ];
 export const drift = signal(PLAN_SIGNALS.drift);
 /** To a plan; each takes effect between phases. */
-export const PLAN_WISHES: readonly (readonly ['pause' | 'resume' | 'stop', ReturnType<typeof signal>, string])[] = [
+export const PLAN_CONTROLS: readonly (readonly ['pause' | 'resume' | 'stop', ReturnType<typeof signal>, string])[] = [
   ['pause', signal(PLAN_SIGNALS.pause), 'Wait before the next phase; body: {"by": "<name>"} or nothing'],
   ['resume', signal(PLAN_SIGNALS.resume), 'Go on after a pause; takes back a wish to stop'],
   ['stop', signal(PLAN_SIGNALS.stop), 'End the run after the phase that is under way'],

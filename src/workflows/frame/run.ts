@@ -26,8 +26,8 @@ import { waitsForHost, type DecisionState } from './decision-state.js';
 import { listen } from './decisions.js';
 import { refusedResult } from './details.js';
 import { failureOf, throughSleep, unreadable } from './failures.js';
-import { IdleMoves, LongRun, takenUp } from './long-run.js';
-import type { CallOf, FrameFact, FrameMove, Machine, RunIo, RunState } from './machine.js';
+import { IdleEffects, LongRun, takenUp } from './long-run.js';
+import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { UsageCount } from './usage.js';
 
 /** The workflow of a machine, from its input to its result. */
@@ -55,7 +55,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   readonly long: LongRun;
   readonly machine: Machine<S, F, M, A>;
   private readonly archive: ArchiveFeed;
-  private readonly idle: IdleMoves;
+  private readonly idle: IdleEffects;
   private readonly usage: UsageCount;
   /** What an abort may cut short; null while nothing runs, or something that must end first. */
   private interruptible: CancellationScope | null = null;
@@ -76,7 +76,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     if (told === null) this.long.stay();
     if (carried !== undefined) this.show();
     this.calls = callsOf(input);
-    this.idle = new IdleMoves({ input });
+    this.idle = new IdleEffects({ input });
   }
 
   get aborting(): boolean {
@@ -144,8 +144,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   }
 
   // ------------------------------------------------------------------------------------------------------------------- the moves
-  private async perform(move: M | FrameMove): Promise<void> {
-    const shared = move as Exclude<FrameMove, { kind: 'finish' }>;
+  private async perform(move: M | FrameEffect): Promise<void> {
+    const shared = move as Exclude<FrameEffect, { kind: 'finish' }>;
     switch (shared.kind) {
       case 'pause':
         this.fold({ type: 'paused', pause: shared.pause });

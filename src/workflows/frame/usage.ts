@@ -7,7 +7,7 @@ import type { StepUsage } from '../../shared/usage.js';
 import { patched } from '@temporalio/workflow';
 import type { UsageOwed } from '../../shared/run.js';
 
-const tellsUsage = (activity: ActivityName): boolean => 'tellsUsage' in ACTIVITIES[activity];
+const reportsUsage = (activity: ActivityName): boolean => 'reportsUsage' in ACTIVITIES[activity];
 
 /** Histories from before this was counted schedule nothing here. */
 const PATCH = 'count-usage-from-journal';
@@ -29,12 +29,12 @@ export class UsageCount {
 
   /** An activity ended without a result. */
   lost(activity: ActivityName): void {
-    if (tellsUsage(activity)) this.owed = 'now';
+    if (reportsUsage(activity)) this.owed = 'now';
   }
 
   /** An activity's result, with the usage that it tells, was folded in. */
   told(activity: ActivityName): void {
-    if (tellsUsage(activity) && (this.counted || this.owed === 'at_the_end')) this.owed = 'now';
+    if (reportsUsage(activity) && (this.counted || this.owed === 'at_the_end')) this.owed = 'now';
   }
 
   /** Counts where something is owed; a count that fails is tried once more at the end of the step. Null: nothing to fold in. */

@@ -1,15 +1,15 @@
 /** What a person's decision does to a plan. Which decisions count is in ../judge.ts. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
-import { recordOf, seenWith, settledBy, testsBy } from '../frame/decision-state.js';
+import { recordOf, seenWith, resolvedBy, testsBy } from '../frame/decision-state.js';
 import type { Answer, DecisionPoint, DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
 import { isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
 import { decidedBy, emit, leftOnHost, tryNow } from '../frame/log.js';
-import { left, settled } from './phase-end.js';
-import { settleChanged, settleLeft } from './reading.js';
-import { settleMerge } from './worktrees.js';
-import { settleRevising } from './revising.js';
+import { closePhase, groupEnded } from './phase-end.js';
+import { resolveChanged, resolveLeft } from './reading.js';
+import { resolveMerge } from './worktrees.js';
+import { resolveRevision } from './revising.js';
 import { groupOf, phaseOf, withPhase, type PlanState } from './state.js';
 
 /** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
@@ -28,7 +28,7 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
 
 const closedWith = (state: PlanState, open: DecisionPoint, record: DecisionRecord, now: number): PlanState => ({
   ...state,
-  ...settledBy(state, open, [record], now),
+  ...resolvedBy(state, open, [record], now),
 });
 
 /** Folds a request that counts (see `judge`) into the state. `markLeft`: a mark that is skipped is not looked for again. */
@@ -48,10 +48,10 @@ export function applyPlanDecision(
   if (open === null) return tryNow(seen, request, now);
   const told = emit(withSettings(closedWith(seen, open, record, now), open, request), now, decidedBy(request, open.id));
   const settledEvent = { type: 'decision_settled', decision: open.id, reason: open.reason } as const;
-  return settle(emit(told, now, settledEvent), open, request, now, markLeft);
+  return resolve(emit(told, now, settledEvent), open, request, now, markLeft);
 }
 
-function settle(
+function resolve(
   before: PlanState,
   open: DecisionPoint,
   request: DecisionRequest,
@@ -63,15 +63,15 @@ function settle(
   if (again === 'move' && MADE_AGAIN.has(request.answer)) return makeAgain({ ...state, asked: null }, asked, request);
   if (open.reason === 'test_command') return { ...state, ...testsBy(request, open) };
   if (open.reason === 'estimate') return { ...state, estimateAsked: null };
-  if (open.reason === 'resume') return settleLeft(state, request.answer === 'resume', now);
-  if (open.reason === 'plan_changed') return settleChanged(state, request.answer === 'take_new');
+  if (open.reason === 'resume') return resolveLeft(state, request.answer === 'resume', now);
+  if (open.reason === 'plan_changed') return resolveChanged(state, request.answer === 'take_new');
   // On the merged tree: kept as it is, or mended by hand and tested again.
   if (open.reason === 'tests_failed') return request.answer === 'keep' ? { ...state, stage: 'marking' } : state;
   // Reading, or a host that is back: the same move again.
   if (asked === null) return state;
-  const revised = settleRevising({ ...state, asked: null }, request.answer, now);
+  const revised = resolveRevision({ ...state, asked: null }, request.answer, now);
   if (revised !== null && revised !== 'skip') return revised;
-  return settlePhase({ ...state, asked: null }, asked, request, now, markLeft);
+  return resolvePhase({ ...state, asked: null }, asked, request, now, markLeft);
 }
 
 const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate']);
@@ -93,7 +93,7 @@ function makeAgain(before: PlanState, id: PhaseId | null, { answer, note }: Deci
 }
 
 /** `retry`, `manual` and `skip` of a phase. */
-function settlePhase(
+function resolvePhase(
   state: PlanState,
   id: PhaseId,
   request: DecisionRequest,
@@ -105,14 +105,14 @@ function settlePhase(
     if (request.answer === 'retry') return withPhase(state, id, { marksLost: 0 });
     return withPhase(state, id, { marked: true, ...(markLeft ? { markLeft } : {}) });
   }
-  if (state.stage === 'merging') return settleMerge(state, id, request);
+  if (state.stage === 'merging') return resolveMerge(state, id, request);
   // Its worktree, or the tests before it begins: the same move again.
   if (state.stage === 'worktrees' && request.answer === 'retry') return state;
   switch (request.answer) {
     case 'manual':
-      return left(withPhase(state, id, { job: null }), id, 'completed', 'done by hand', now);
+      return closePhase(withPhase(state, id, { job: null }), id, 'completed', 'done by hand', now);
     case 'skip':
-      return left(withPhase(state, id, { job: null }), id, 'skipped', request.note ?? 'skipped by a person', now);
+      return closePhase(withPhase(state, id, { job: null }), id, 'skipped', request.note ?? 'skipped by a person', now);
     default: {
       const { tree: made, worktree: last } = phaseOf(state, id);
       const worktree = made == null ? last : null;
@@ -120,7 +120,7 @@ function settlePhase(
       const next = withPhase(state, id, { ...wanted, cancelled: false });
       // Each of the others that failed is asked about, too, before any runs again.
       const asks = groupOf(next).some(({ cancelled, tree }) => cancelled === true || tree != null);
-      if (asks) return settled(next);
+      if (asks) return groupEnded(next);
       // ◆ Before a group has begun there is none to run: at stage `jobs` the plan would run no phase, again and again.
       return { ...next, stage: state.group.length === 0 ? state.stage : 'jobs' };
     }
@@ -140,7 +140,7 @@ export const abortPlan = (state: PlanState, by: string, now: number, withoutHost
 };
 
 /** Of the plan as a whole; taken up between phases. */
-export function onWish(state: PlanState, wish: 'pause' | 'resume' | 'stop', by: string, now: number): PlanState {
+export function onControl(state: PlanState, wish: 'pause' | 'resume' | 'stop', by: string, now: number): PlanState {
   switch (wish) {
     case 'pause':
       return state.pausedBy === null ? emit({ ...state, pausedBy: by }, now, { type: 'plan_paused', by }) : state;

@@ -2,14 +2,14 @@
 import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
 import type { Pause } from '../../shared/decisions.js';
 import { busyWait_ms } from '../frame/log.js';
-import type { FrameMove } from '../frame/machine.js';
-import { outageMove } from '../../shared/outage.js';
+import type { FrameEffect } from '../frame/machine.js';
+import { outageEffect } from '../../shared/outage.js';
 import { budgetReached } from './budget.js';
 import { groupOf, inWaves, isDone, unmarkedOf, type PlanState, type Revising } from './state.js';
 import { dueBefore } from './revising.js';
 
-export type PlanMove =
-  | FrameMove
+export type PlanEffect =
+  | FrameEffect
   | { readonly kind: 'read' }
   /** A trigger is dealt with: judged, debugged, proposed for, carried out. */
   | { readonly kind: 'revise'; readonly revising: Revising }
@@ -57,12 +57,12 @@ const estimateWanted = ({ estimateAsked }: PlanState): Pause | null =>
   estimateAsked == null ? null : { reason: 'estimate', message: estimateAsked, files: [], subject: null };
 
 /** `long`: the history of the run should not grow any further. */
-export function nextPlanMove(state: PlanState, now: number, long: boolean): PlanMove {
+export function nextPlanEffect(state: PlanState, now: number, long: boolean): PlanEffect {
   if (state.stage === 'closed') return { kind: 'finish' };
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
   if (state.waiting) return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };
-  if (state.revising !== null) return outageMove(state, now) ?? { kind: 'revise', revising: state.revising };
+  if (state.revising !== null) return outageEffect(state, now) ?? { kind: 'revise', revising: state.revising };
   switch (state.stage) {
     case 'reading':
       return { kind: 'read' };
@@ -76,7 +76,7 @@ export function nextPlanMove(state: PlanState, now: number, long: boolean): Plan
       const { planRun_groups: most } = state.input.timings as Partial<typeof state.input.timings>;
       return state.groups > 0 && (long || state.groups >= (most ?? Infinity))
         ? { kind: 'continue' }
-        : beginMove(state, group);
+        : beginEffect(state, group);
     }
     case 'worktrees': {
       const open = groupOf(state).filter((phase) => !isDone(phase));
@@ -107,7 +107,7 @@ export function nextPlanMove(state: PlanState, now: number, long: boolean): Plan
 }
 
 /** Before a group begins: reports of people, second scores, triggers of complexity. */
-function beginMove(state: PlanState, group: readonly PhaseId[]): PlanMove {
+function beginEffect(state: PlanState, group: readonly PhaseId[]): PlanEffect {
   const due = dueBefore(state, group);
   if (due === null) return { kind: 'begin', group };
   if (due === 'drift') {

@@ -8,7 +8,7 @@ import { addUsage } from '../../shared/usage.js';
 import { nextFailed } from './revising.js';
 import type { MarkPhaseResult } from '../../shared/plan-activities.js';
 import { groupOf, isDone, markerOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
-import { undoneWords } from '../../shared/event-text.js';
+import { describeUnfinished } from '../../shared/event-text.js';
 
 export interface EndedPhase {
   readonly phase: PhaseId;
@@ -49,18 +49,18 @@ export function onPhaseEnded(
       phase: number,
       outcome: tests,
     });
-    return settled(emit(told, now, { type: 'phase_committed', phase: number, commit }));
+    return groupEnded(emit(told, now, { type: 'phase_committed', phase: number, commit }));
   }
-  if (result?.outcome === 'unchanged') return left(ended, id, 'incomplete', 'the model changed nothing', now);
-  if (result?.outcome === 'skipped') return left(ended, id, 'skipped', 'its change was skipped', now);
+  if (result?.outcome === 'unchanged') return closePhase(ended, id, 'incomplete', 'the model changed nothing', now);
+  if (result?.outcome === 'skipped') return closePhase(ended, id, 'skipped', 'its change was skipped', now);
   if (result?.outcome === 'tests_failed') return failedTests(ended, id, result, now);
   // Refused, aborted, failed, terminated: a person says what becomes of the phase.
   const why = cut(state, result?.problem?.message ?? (result === null ? how : `its run ended as ${result.outcome}`));
-  return settled(withPhase(ended, id, { status: 'failed', why }));
+  return groupEnded(withPhase(ended, id, { status: 'failed', why }));
 }
 
 /** The phase is done with, without a commit of its own. */
-export const left = (
+export const closePhase = (
   state: PlanState,
   id: PhaseId,
   as: 'completed' | 'incomplete' | 'skipped',
@@ -68,7 +68,7 @@ export const left = (
   now: number,
 ): PlanState => {
   const told = withPhase({ ...state, revising: null }, id, { status: as, why, marked: false });
-  return settled(emit(told, now, { type: 'phase_left', phase: phaseOf(state, id).number, as, why }));
+  return groupEnded(emit(told, now, { type: 'phase_left', phase: phaseOf(state, id).number, as, why }));
 };
 
 /** Time in which a phase waits for a person is not the plan's; where others run beside it, it passes for them. */
@@ -76,7 +76,7 @@ const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult): numb
   pausedFor_ms + (group.length === 1 ? (result.pausedFor_ms ?? 0) : 0);
 
 /** Every phase of the group has ended: mark them, or ask about the first that failed. */
-export function settled(state: PlanState): PlanState {
+export function groupEnded(state: PlanState): PlanState {
   if (state.stage === 'closed') return state;
   const group = groupOf(state);
   if (group.some(({ status }) => status === 'running')) return state;
@@ -105,7 +105,7 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
     ...{ type: 'phase_failed', phase: phase.number, run: phase.runs, kind, signature, summary: cut(state, summary) },
     consecutive: failures.length,
   });
-  return settled(told);
+  return groupEnded(told);
 }
 
 /**
@@ -119,7 +119,7 @@ function setAside(state: PlanState): PlanState {
     state,
   );
   const group = state.group.filter((id) => failed.every((phase) => phase.id !== id));
-  return settled({ ...aside, group });
+  return groupEnded({ ...aside, group });
 }
 
 /** What became of it is written into the document, or is not yet. */
@@ -135,7 +135,7 @@ export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult,
       const left: Partial<PhaseEntry> =
         undone.length === 0
           ? {}
-          : { status: 'incomplete', undone: undone.length, why: cut(state, undoneWords(undone)) };
+          : { status: 'incomplete', undone: undone.length, why: cut(state, describeUnfinished(undone)) };
       const next = withPhase(free, id, { ...marked, ...left });
       const { why } = phaseOf(next, id);
       return emit(next, now, {

@@ -7,7 +7,7 @@ import { estimateOfPlan, mostOfPlan, overBudgets } from './budget.js';
 import { estimateText } from '../../shared/event-text.js';
 import { closePlan, inWaves, isDone, phaseOf, unmarkedOf, type PhaseEntry, type PlanState } from './state.js';
 import type { ReadPlanResult, SamePlan } from '../../shared/plan-activities.js';
-import type { LeftPlan, PhaseReading, ReadyPlan } from '../../shared/plan.js';
+import type { ResumePoint, PhaseReading, ReadyPlan } from '../../shared/plan.js';
 
 export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
   if (result.outcome === 'refused') {
@@ -75,11 +75,11 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   });
   if (phases.every(isDone)) return told;
   if (plan.left === undefined) return askFirst(told, now);
-  return plan.left.why.length === 0 ? settleLeft(told, true, now) : askLeft(told, plan.left);
+  return plan.left.why.length === 0 ? resolveLeft(told, true, now) : askResume(told, plan.left);
 }
 
 /** What was left counts only where a person says so. */
-function askLeft(state: PlanState, { why, phases }: LeftPlan): PlanState {
+function askResume(state: PlanState, { why, phases }: ResumePoint): PlanState {
   const landed = phases.flatMap((left) => (left.landed === null ? [] : [phaseOf(state, left.id)]));
   const done = landed.map(({ number, name }) => `Phase ${number} (${name})`);
   const message = cut(
@@ -93,13 +93,13 @@ function askLeft(state: PlanState, { why, phases }: LeftPlan): PlanState {
 }
 
 /** `resume`: phases that are committed are done and get their marks, counts go on. `restart`: by the markers alone. */
-export function settleLeft(state: PlanState, resume: boolean, now: number): PlanState {
+export function resolveLeft(state: PlanState, resume: boolean, now: number): PlanState {
   const { left, ...plan } = state.plan ?? {};
   const known = { ...state, plan: state.plan === null ? null : (plan as ReadyPlan) };
-  return left === undefined || !resume ? askFirst(known, now) : takeLeft(known, left, now);
+  return left === undefined || !resume ? askFirst(known, now) : takeResume(known, left, now);
 }
 
-function takeLeft(state: PlanState, left: LeftPlan, now: number): PlanState {
+function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState {
   const of = new Map(left.phases.map((phase) => [phase.id, phase]));
   const phases = state.phases.map((phase): PhaseEntry => {
     const before = of.get(phase.id);
@@ -228,7 +228,7 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
 }
 
 /** `take_new`: phases keep what became of them; new ones wait, open ones that are gone are dropped. `keep_old`: asked again only after another change. */
-export function settleChanged(state: PlanState, takeNew: boolean): PlanState {
+export function resolveChanged(state: PlanState, takeNew: boolean): PlanState {
   const { plan, changed } = state;
   if (plan === null || changed === null) return state;
   if (!takeNew) return { ...state, changed: null, plan: { ...plan, hash: changed.hash } };

@@ -4,10 +4,10 @@ import type { Answer, Pause, PauseReason } from '../../shared/decisions.js';
 import { asking } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
-import { emit, keepIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
+import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
 import type { ActivityFailed, FrameFact, RunIo } from '../frame/machine.js';
 import { answersTo, boundsOf, cut } from '../../shared/rules.js';
-import { abortPlan, applyPlanDecision, onWish } from './decide.js';
+import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
 import type { NotYet, VerifyResult } from '../../shared/proposal-activities.js';
 import { onPlanRead } from './reading.js';
@@ -15,7 +15,7 @@ import { onGroupVerified, onMerged, onWorktree } from './worktrees.js';
 import {
   beginRevising,
   onDebugged,
-  onJudged,
+  onTriggersEvaluated,
   onProposed,
   onReplanned,
   onScored,
@@ -24,7 +24,7 @@ import {
 import type {
   ApplyReplanResult,
   DebugPhaseResult,
-  JudgePhaseResult,
+  EvaluateTriggersResult,
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
@@ -60,7 +60,7 @@ export type PlanFact =
   | { readonly type: 'phase_marked'; readonly phase: PhaseId; readonly result: MarkPhaseResult }
   | { readonly type: 'scored'; readonly phase: PhaseId; readonly result: ScorePhaseResult }
   | { readonly type: 'revise'; readonly phase: PhaseId; readonly trigger: ReviseTrigger; readonly words: string }
-  | { readonly type: 'judged'; readonly revising: Revising; readonly result: JudgePhaseResult }
+  | { readonly type: 'judged'; readonly revising: Revising; readonly result: EvaluateTriggersResult }
   | { readonly type: 'debugged'; readonly revising: Revising; readonly result: DebugPhaseResult }
   | { readonly type: 'proposed'; readonly revising: Revising; readonly result: ProposeReplanResult }
   | { readonly type: 'replanned'; readonly revising: Revising; readonly result: ApplyReplanResult }
@@ -193,7 +193,7 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return beginRevising({ ...state, drifts }, fact.phase, fact.trigger, fact.words);
     }
     case 'judged':
-      return onJudged(state, fact.revising, fact.result, now);
+      return onTriggersEvaluated(state, fact.revising, fact.result, now);
     case 'debugged':
       return onDebugged(state, fact.revising, fact.result, now);
     case 'proposed':
@@ -224,9 +224,9 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'worktrees_wanted':
       return { ...state, stage: 'worktrees' };
     case 'ignored':
-      return keepIgnored(state, fact, now);
+      return recordIgnored(state, fact, now);
     case 'wish':
-      return onWish(state, fact.wish, fact.by, now);
+      return onControl(state, fact.wish, fact.by, now);
     case 'activity_failed': {
       const told = tellFailed(state, fact, now);
       const message = cut(state, `${fact.activity}: ${fact.message}`);

@@ -1,5 +1,5 @@
 /** The moves that revise a plan: what each calls, and the fact that comes of it. */
-import type { AdviceFailure } from '../../shared/replan-activities.js';
+import type { PlanCallFailure } from '../../shared/replan-activities.js';
 import type { PhaseId } from '../../shared/plan.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { owner } from '../frame/activities.js';
@@ -8,7 +8,7 @@ import { failedSince } from './revising.js';
 import { isDone, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
 
 const about = ({ id, number, name }: PhaseEntry) => ({ id, number, name });
-const failuresOf = ({ failures }: PhaseEntry): readonly AdviceFailure[] =>
+const failuresOf = ({ failures }: PhaseEntry): readonly PlanCallFailure[] =>
   failures.map(({ run, kind, summary, output }) => ({ run, kind, summary, output }));
 
 /** Of the last reading: what the plan's own model calls go by. */

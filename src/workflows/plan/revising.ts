@@ -12,7 +12,7 @@ import { addUsage } from '../../shared/usage.js';
 import type {
   ApplyReplanResult,
   DebugPhaseResult,
-  JudgePhaseResult,
+  EvaluateTriggersResult,
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
@@ -104,7 +104,12 @@ export function nextFailed(state: PlanState): PlanState {
   return { ...state, stage: groupOf(state).some((phase) => !isDone(phase)) ? 'jobs' : 'choosing' };
 }
 
-export function onJudged(state: PlanState, revising: Revising, result: JudgePhaseResult, now: number): PlanState {
+export function onTriggersEvaluated(
+  state: PlanState,
+  revising: Revising,
+  result: EvaluateTriggersResult,
+  now: number,
+): PlanState {
   const phase = phaseOf(state, revising.phase);
   const limit = state.plan?.thresholds.replanLimit ?? 0;
   const checked = emit(state, now, {
@@ -263,7 +268,7 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
 }
 
 /** `force`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked. */
-export function settleRevising(state: PlanState, answer: string, now: number): PlanState | 'skip' | null {
+export function resolveRevision(state: PlanState, answer: string, now: number): PlanState | 'skip' | null {
   const { revising } = state;
   if (revising?.step !== 'asked') return null;
   switch (answer) {

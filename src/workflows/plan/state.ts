@@ -5,7 +5,7 @@ import type {
   PlanOutcome,
   ComplexityRecord,
   PhaseStatus,
-  KeptCommits,
+  KeptRef,
   PhaseReading,
   PhaseFailure,
   ReplanRecord,
@@ -185,7 +185,7 @@ export interface PlanState extends DecisionState, EventLog {
   /** The phases under way: one, or a sub-wave. */
   readonly group: readonly PhaseId[];
   /** Commits of removed worktrees that nothing else held. */
-  readonly kept?: readonly KeptCommits[];
+  readonly kept?: readonly KeptRef[];
   /** Names of the worktrees that were made and not removed yet. */
   readonly worktrees: readonly string[];
   /** The tests pass where the group began; and, after merges, on the merged tree. */

@@ -4,7 +4,7 @@ import { type Limits, BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, tokensOf, type StepUsage } from '../../shared/usage.js';
 import { inWaves, type PlanState, groupOf, phaseOf, unmarkedOf, type PhaseEntry } from './state.js';
-import { outageWords, type Outage } from '../../shared/outage.js';
+import { outageText, type Outage } from '../../shared/outage.js';
 import type { FileStatus, RunState, StepResult, StepStatus } from '../../shared/run.js';
 import { bounded, decisionDetails, plain } from '../frame/details.js';
 
@@ -81,7 +81,7 @@ const isWaiting = (state: PlanState): state is PlanState & { readonly outage: Ou
 function doingOf(state: PlanState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
   if (state.stage === 'closed') return state.outcome ?? 'done';
-  if (isWaiting(state)) return outageWords(state.outage);
+  if (isWaiting(state)) return outageText(state.outage);
   if (state.revising !== null) {
     const { number, name } = phaseOf(state, state.revising.phase);
     return `Phase ${number} (${name}): ${state.revising.trigger} (${state.revising.step})`;

@@ -7,11 +7,11 @@ import type { PhaseId } from '../../shared/plan.js';
 import { boundsOf } from '../../shared/rules.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
-import type { FrameMove, Machine } from '../frame/machine.js';
-import { drift, PLAN_WISHES } from '../frame/names.js';
+import type { FrameEffect, Machine } from '../frame/machine.js';
+import { drift, PLAN_CONTROLS } from '../frame/names.js';
 import { runMachine } from '../frame/run.js';
 import { checkpointOf } from './checkpoint.js';
-import { nextPlanMove, type PlanMove } from './effects.js';
+import { nextPlanEffect, type PlanEffect } from './effects.js';
 import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { revise, score } from './revise.js';
@@ -19,16 +19,16 @@ import { initialPlan, markerOf, phaseOf, type PlanState } from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
-type OwnMove = Exclude<PlanMove, FrameMove>;
+type OwnEffect = Exclude<PlanEffect, FrameEffect>;
 
 /** `plan(input) -> result`; see src/shared/run.ts for both, docs/plans.md for the steps of a phase. */
 export async function plan(input: PlanInput): Promise<StepResult> {
   return runMachine(machine, input);
 }
 
-const machine: Machine<PlanState, PlanFact, OwnMove, PhaseId | null> = {
+const machine: Machine<PlanState, PlanFact, OwnEffect, PhaseId | null> = {
   initial: initialPlan,
-  next: nextPlanMove,
+  next: nextPlanEffect,
   reduce: reducePlan,
   perform,
   failed: (fact, phase = null) => ({ ...fact, phase, ...(patched('failed-move-again') ? { again: true } : {}) }),
@@ -48,12 +48,12 @@ const machine: Machine<PlanState, PlanFact, OwnMove, PhaseId | null> = {
         'Work that the plan does not hold: {"text": "<what>", "by": "<name>"}; taken up before the next phase',
       read: (state, body) => {
         const text = wordOf(body, 'text').trim().slice(0, boundsOf(state).reason_chars);
-        return text === '' ? null : { type: 'drift', text, by: whoSays(body) };
+        return text === '' ? null : { type: 'drift', text, by: senderOf(body) };
       },
     },
-    ...PLAN_WISHES.map(([wish, signal, description]) => ({
+    ...PLAN_CONTROLS.map(([wish, signal, description]) => ({
       ...{ signal, description },
-      read: (_: PlanState, body: unknown): PlanFact => ({ type: 'wish', wish, by: whoSays(body) }),
+      read: (_: PlanState, body: unknown): PlanFact => ({ type: 'wish', wish, by: senderOf(body) }),
     })),
   ],
   decided: ({ stage }, { answer }) => {
@@ -67,10 +67,10 @@ const wordOf = (body: unknown, name: string): string => {
   const word = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>)[name] : null;
   return typeof word === 'string' ? word : '';
 };
-const whoSays = (body: unknown): string => wordOf(body, 'by').slice(0, 200) || 'somebody';
+const senderOf = (body: unknown): string => wordOf(body, 'by').slice(0, 200) || 'somebody';
 
 // --------------------------------------------------------------------------------------------------------------------- the moves
-function perform(move: OwnMove, run: PlanRun): Promise<void> | void {
+function perform(move: OwnEffect, run: PlanRun): Promise<void> | void {
   switch (move.kind) {
     case 'read':
       return read(run);

@@ -70,7 +70,7 @@ export function onMerged(state: PlanState, id: PhaseId, result: MergePhaseResult
 }
 
 /** `regenerate`: once more, from the branch as it is after the other merges. `manual`: a person has merged it. */
-export function settleMerge(state: PlanState, id: PhaseId, request: DecisionRequest): PlanState {
+export function resolveMerge(state: PlanState, id: PhaseId, request: DecisionRequest): PlanState {
   const phase = phaseOf(state, id);
   const commits = state.commits.filter((commit) => !phase.commits.includes(commit));
   const undone = { commits: [], worktree: null, tree: null, merged: false, job: null, result: null };

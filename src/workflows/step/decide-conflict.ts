@@ -8,12 +8,12 @@ import {
   endOfWork,
   regenerable,
   regenerateAll,
-  settleReview,
+  resolveReview,
   withFiles,
 } from './transitions.js';
 
 /** `retry`, `manual` and `skip` where a decision is about the step as a whole. */
-export function settleWhole(state: StepState, request: DecisionRequest, now: number): StepState {
+export function resolveCombined(state: StepState, request: DecisionRequest, now: number): StepState {
   const ending = state.stage === 'rollback' && state.afterRollback === 'finish';
   switch (request.answer) {
     case 'skip':
@@ -27,7 +27,7 @@ export function settleWhole(state: StepState, request: DecisionRequest, now: num
       // The step was ending and could not put the files back: the person has.
       if (ending) return close({ ...state, applications: [] }, now, state.outcome ?? 'skipped', state.problem);
       return {
-        ...withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : byHand(file))),
+        ...withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : asManual(file))),
         stage: 'seal',
         whole: null,
         afterRollback: null,
@@ -37,7 +37,7 @@ export function settleWhole(state: StepState, request: DecisionRequest, now: num
   }
 }
 
-export const byHand = (file: FileEntry): FileEntry => ({
+export const asManual = (file: FileEntry): FileEntry => ({
   ...file,
   status: 'done',
   manual: true,
@@ -45,7 +45,7 @@ export const byHand = (file: FileEntry): FileEntry => ({
   verdict: null,
 });
 
-export function settleConflict(
+export function resolveConflict(
   state: StepState,
   open: DecisionPoint,
   request: DecisionRequest,
@@ -58,7 +58,7 @@ export function settleConflict(
       return {
         ...withFiles(state, 'all', (file) =>
           // A verdict stands for a file that the hook left alone; what it changed nobody has reviewed yet.
-          file.status === 'skipped' ? file : { ...byHand(file), verdict: file.verdict, unreviewed: true },
+          file.status === 'skipped' ? file : { ...asManual(file), verdict: file.verdict, unreviewed: true },
         ),
         conflictAt: null,
         stage: 'seal',
@@ -88,11 +88,11 @@ export function settleConflict(
   const rebase = answered('rebase');
   if (rebase.length > 0)
     return { ...state, stage: 'rebase', rebaseFiles: rebase, approvalNumber: open.n, conflictAt: null };
-  const left = settleReview({ ...state, stage: 'review', conflictAt: null }, now);
+  const left = resolveReview({ ...state, stage: 'review', conflictAt: null }, now);
   return left.stage === 'review' ? endOfWork(left, now, 'skipped') : left;
 }
 
-export function settleTestsFailed(
+export function resolveTestsFailed(
   state: StepState,
   open: DecisionPoint,
   request: DecisionRequest,
@@ -109,7 +109,7 @@ export function settleTestsFailed(
       return { ...state, stage: earlier ? 'seal' : 'apply', approvalNumber: open.n, incomplete: true };
     }
     default:
-      return settleWhole(fresh, request, now);
+      return resolveCombined(fresh, request, now);
   }
 }
 

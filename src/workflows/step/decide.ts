@@ -1,5 +1,5 @@
 /** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
-import { recordOf, seenWith, settledBy, testsBy } from '../frame/decision-state.js';
+import { recordOf, seenWith, resolvedBy, testsBy } from '../frame/decision-state.js';
 import {
   namedFiles,
   type Answer,
@@ -10,8 +10,8 @@ import {
 } from '../../shared/decisions.js';
 import { answerOf } from '../../shared/validate-decision.js';
 import type { LimitName, Limits } from '../../shared/limits.js';
-import { unfinishedPaths, type Attempting, type FileEntry, type StepState, type Verdict } from './state.js';
-import type { SealedProposal } from '../../shared/proposal-activities.js';
+import { unfinishedPaths, type CallProgress, type FileEntry, type StepState, type Verdict } from './state.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
 import { splitByFile } from './reduce-propose.js';
 import {
@@ -20,12 +20,12 @@ import {
   endAfterRollback,
   endWithoutHost,
   newBase,
-  settleReview,
-  tellSkipped,
+  resolveReview,
+  reportSkipped,
   withFiles,
 } from './transitions.js';
 import { decidedBy, emit, tryNow } from '../frame/log.js';
-import { byHand, settleConflict, settleTestsFailed, settleWhole } from './decide-conflict.js';
+import { asManual, resolveConflict, resolveTestsFailed, resolveCombined } from './decide-conflict.js';
 
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
@@ -57,9 +57,9 @@ export const applyDecision = (
   request: DecisionRequest,
   now: number,
   withoutHost: boolean,
-): StepState => tellSkipped(state, fold(state, request, now, withoutHost));
+): StepState => reportSkipped(state, takeAnswer(state, request, now, withoutHost));
 
-function fold(state: StepState, request: DecisionRequest, now: number, withoutHost: boolean): StepState {
+function takeAnswer(state: StepState, request: DecisionRequest, now: number, withoutHost: boolean): StepState {
   const open = state.decision;
   const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
   if (request.answer === 'abort') return abortStep(seen, recordOf(request, now), now, withoutHost);
@@ -76,11 +76,11 @@ function fold(state: StepState, request: DecisionRequest, now: number, withoutHo
   const effected = onward(perFile(set, open, request, files), now);
   if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
-  return settle(
+  return resolve(
     emit(
       {
         ...effected,
-        ...settledBy(state, open, records, now),
+        ...resolvedBy(state, open, records, now),
       },
       now,
       { type: 'decision_settled', decision: open.id, reason: open.reason },
@@ -95,7 +95,7 @@ function fold(state: StepState, request: DecisionRequest, now: number, withoutHo
 export function abortStep(state: StepState, record: DecisionRecord, now: number, withoutHost: boolean): StepState {
   const open = state.decision;
   const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
-  const closed = open === null ? {} : settledBy(state, open, [...state.pendingRecords, record], now);
+  const closed = open === null ? {} : resolvedBy(state, open, [...state.pendingRecords, record], now);
   const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, { type: 'abort_requested', by });
   return withoutHost ? endWithoutHost(told, now) : endAfterRollback(told, now, 'aborted');
 }
@@ -126,7 +126,7 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   const note = request.note === undefined ? {} : { note: request.note };
   // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
   // A smaller prompt is another request: the stored one would be sent again and be refused again.
-  const anew = ({ failure, draw }: Attempting): Partial<Attempting> => {
+  const anew = ({ failure, draw }: CallProgress): Partial<CallProgress> => {
     const stands = failure !== null && ANSWER_STANDS.has(failure.reason);
     return { ...FRESH, draw: stands && request.set?.inputBudget_tokens === undefined ? draw : draw + 1 };
   };
@@ -150,7 +150,7 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
       ...budget,
       ...note,
     }),
-    manual: byHand,
+    manual: asManual,
     // The host is back: the same answer is wanted, not a new one.
     wait: (file) => (file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file),
   };
@@ -165,7 +165,7 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
 }
 
 /** The file as the next seal takes it: what was chosen of it, to be looked at again. */
-const chosen = (file: FileEntry, proposal: SealedProposal | null, changes: readonly number[] | null): FileEntry =>
+const chosen = (file: FileEntry, proposal: ProposalSummary | null, changes: readonly number[] | null): FileEntry =>
   proposal === null
     ? file
     : { ...file, verdict: null, pinned: { proposal: proposal.ref, diff: proposal.diff, changes } };
@@ -183,22 +183,22 @@ function pinProposal(state: StepState, open: DecisionPoint): StepState {
 }
 
 /** Every file of the decision has its answer: what follows. */
-function settle(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
+function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
   const answers = new Set(Object.values(open.answered));
   switch (open.reason) {
     case 'approval':
       if (answers.has('revise')) return { ...pinProposal(state, open), stage: 'propose', proposal: null };
       if (answers.has('select')) return { ...pinProposal(state, open), stage: 'seal', proposal: null };
-      return settleReview(state, now);
+      return resolveReview(state, now);
     case 'conflict':
     case 'hook_changed':
-      return settleConflict(state, open, request, now);
+      return resolveConflict(state, open, request, now);
     case 'tests_failed':
-      return settleTestsFailed(state, open, request, now);
+      return resolveTestsFailed(state, open, request, now);
     case 'test_command':
       return { ...state, ...testsBy(request, open) };
     case 'estimate':
-      return settleWhole({ ...state, estimateAnswered: true }, request, now);
+      return resolveCombined({ ...state, estimateAnswered: true }, request, now);
     case 'workspace_unreachable':
       return state;
     case 'blob_lost': {
@@ -211,6 +211,6 @@ function settle(state: StepState, open: DecisionPoint, request: DecisionRequest,
     }
     default:
       // Failed files and limits: decided per file, or for the step where no file is named.
-      return open.files.length === 0 ? settleWhole(state, request, now) : state;
+      return open.files.length === 0 ? resolveCombined(state, request, now) : state;
   }
 }

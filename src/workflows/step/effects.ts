@@ -4,33 +4,33 @@
  */
 import type { Limits } from '../../shared/limits.js';
 import type { PauseReason } from '../../shared/decisions.js';
-import type { PinnedFiles } from '../../shared/proposal-activities.js';
+import type { SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
-import { outageMove } from '../../shared/outage.js';
+import { outageEffect } from '../../shared/outage.js';
 import { defaultChunks } from '../../shared/rules.js';
 import {
   approvedPaths,
   isUnfinished,
   undecidedPaths,
   unfinishedPaths,
-  type Attempting,
+  type CallProgress,
   type StepState,
 } from './state.js';
 import { tokensOf } from '../../shared/usage.js';
 import { busyWait_ms } from '../frame/log.js';
-import type { FrameMove } from '../frame/machine.js';
+import type { FrameEffect } from '../frame/machine.js';
 
 export interface Chunk {
   /** Path, or `*` for the whole step. */
   readonly file: string;
   readonly seq: number;
   readonly total: number;
-  readonly attempt: Attempting;
+  readonly attempt: CallProgress;
   /** Heads of the chain of accepted results when it started. */
   readonly heads: readonly BlobRef[];
 }
-export type Move =
-  | FrameMove
+export type Effect =
+  | FrameEffect
   | { readonly kind: 'preflight' }
   | { readonly kind: 'pick' }
   | { readonly kind: 'brief' }
@@ -48,7 +48,7 @@ const pause = (
   message: string,
   paths: readonly string[] = [],
   subject: string | null = null,
-): Move => ({
+): Effect => ({
   kind: 'pause',
   pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
 });
@@ -60,7 +60,7 @@ const callsUsed = ({ chunksUsed, unanswered = 0, editCalls = 0, files }: StepSta
     editCalls,
   );
 
-function limitReached(state: StepState, now: number): Move | null {
+function limitReached(state: StepState, now: number): Effect | null {
   const { limits, usage } = state;
   if (limits === null) return null;
   const waiting = unfinishedPaths(state);
@@ -93,13 +93,13 @@ function limitReached(state: StepState, now: number): Move | null {
   return null;
 }
 
-function proposeMove(state: StepState, now: number): Move {
+function proposeEffect(state: StepState, now: number): Effect {
   const pending = state.files.filter(isUnfinished);
   const first = pending[0];
   if (first !== undefined) {
     const limited = limitReached(state, now);
     if (limited !== null) return limited;
-    const waiting = outageMove(state, now);
+    const waiting = outageEffect(state, now);
     if (waiting?.kind === 'pause') return pause(waiting.pause.reason, waiting.pause.message, unfinishedPaths(state));
     if (waiting !== null) return waiting;
     const seq = state.chunksUsed + 1;
@@ -138,7 +138,7 @@ function proposeMove(state: StepState, now: number): Move {
 
 const SAME_BYTES = 'the tests failed with these very bytes before';
 
-function reviewMove(state: StepState): Move {
+function reviewEffect(state: StepState): Effect {
   const proposal = state.proposal;
   if (proposal === null) return { kind: 'seal' };
   const undecided = undecidedPaths(state);
@@ -173,14 +173,14 @@ export const appliedPaths = (state: StepState): readonly string[] => state.appli
  * application is applied (that is, recorded) with this proposal too.
  */
 export const pathsToApply = (state: StepState): readonly string[] => {
-  const byHand = new Set(state.files.filter((file) => file.manual).map((file) => file.path));
+  const asManual = new Set(state.files.filter((file) => file.manual).map((file) => file.path));
   const skipped = new Set(state.files.filter((file) => file.status === 'skipped').map((file) => file.path));
   const applied = new Set(appliedPaths(state));
   const now = new Set(
     state.applications.filter((done) => done.proposal === state.proposal?.ref).flatMap((done) => done.files),
   );
   return approvedPaths(state).filter(
-    (path) => !skipped.has(path) && !(byHand.has(path) ? now.has(path) : applied.has(path)),
+    (path) => !skipped.has(path) && !(asManual.has(path) ? now.has(path) : applied.has(path)),
   );
 };
 
@@ -195,10 +195,10 @@ export const leftOut = (
 };
 
 /** What a seal takes from earlier proposals, by proposal; undefined: nothing, as in runs in which nobody chose among changes. */
-export const pinnedFiles = (state: StepState): readonly PinnedFiles[] | undefined => {
+export const selectedFiles = (state: StepState): readonly SelectedFiles[] | undefined => {
   const { exclude, manual } = leftOut(state);
   const out = new Set([...exclude, ...manual]);
-  const groups = new Map<BlobRef, { readonly diff: BlobRef; readonly files: PinnedFiles['files'][number][] }>();
+  const groups = new Map<BlobRef, { readonly diff: BlobRef; readonly files: SelectedFiles['files'][number][] }>();
   for (const { path, pinned } of state.files) {
     if (pinned === undefined || out.has(path)) continue;
     const group = groups.get(pinned.proposal) ?? { diff: pinned.diff, files: [] };
@@ -208,7 +208,7 @@ export const pinnedFiles = (state: StepState): readonly PinnedFiles[] | undefine
   return groups.size === 0 ? undefined : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
 };
 
-export function nextMove(state: StepState, now: number): Move {
+export function nextEffect(state: StepState, now: number): Effect {
   if (state.stage === 'closed') return { kind: 'finish' };
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
@@ -216,7 +216,7 @@ export function nextMove(state: StepState, now: number): Move {
     case 'preflight':
       return { kind: 'preflight' };
     case 'pick':
-      return outageMove(state, now) ?? { kind: 'pick' };
+      return outageEffect(state, now) ?? { kind: 'pick' };
     case 'propose': {
       const ready = state.preflight;
       if (ready !== null && !state.testAnswered && ready.test.found !== null)
@@ -228,12 +228,12 @@ export function nextMove(state: StepState, now: number): Move {
         );
       if (ready !== null && !state.estimateAnswered && ready.overEstimate.length > 0)
         return pause('estimate', ready.overEstimate.join('; '));
-      return proposeMove(state, now);
+      return proposeEffect(state, now);
     }
     case 'seal':
       return { kind: 'seal' };
     case 'review':
-      return reviewMove(state);
+      return reviewEffect(state);
     case 'apply':
       if (state.busySince !== null)
         return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };

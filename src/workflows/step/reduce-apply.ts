@@ -4,26 +4,26 @@ import type {
   ApplyResult,
   CommitResult,
   ConflictFile,
-  HeldLease,
+  HeldLock,
   RebaseResult,
   RollbackResult,
-  SealedProposal,
-  SealResult,
+  ProposalSummary,
+  BuildProposalResult,
   VerifyResult,
 } from '../../shared/proposal-activities.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import type { StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
 import { NO_USAGE } from '../../shared/usage.js';
-import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, settleReview } from './transitions.js';
+import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, resolveReview } from './transitions.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 
 // ----------------------------------------------------------------------------------------------------------- seal, review, apply
 /** A new proposal: verdicts on files whose base and result are the same stand. */
-function onProposal(state: StepState, proposal: SealedProposal, now: number): StepState {
+function onProposal(state: StepState, proposal: ProposalSummary, now: number): StepState {
   const next = { ...state, stage: 'review' as const, proposal };
-  return settleReview(
+  return resolveReview(
     emit(next, now, {
       type: 'sealed',
       proposal: proposal.id,
@@ -35,7 +35,7 @@ function onProposal(state: StepState, proposal: SealedProposal, now: number): St
   );
 }
 
-export function onSealed(state: StepState, result: SealResult, now: number): StepState {
+export function onProposalBuilt(state: StepState, result: BuildProposalResult, now: number): StepState {
   switch (result.outcome) {
     case 'sealed':
       return onProposal(state, result.proposal, now);
@@ -87,7 +87,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         busySince: null,
         busyTries: 0,
         busyAdvice: null,
-        lease: leaseAfter(state, result.lease),
+        lease: lockAfter(state, result.lease),
         applications: result.files.length === 0 ? state.applications : [...state.applications, application],
       };
       const told = emit(applied, now, { type: 'applied', file_count: result.files.length, proposal: proposal.id });
@@ -109,7 +109,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
 }
 
 /** The commit's parent is HEAD as it was at the first application; the lease that is held is the newest. */
-const leaseAfter = ({ applications, lease }: StepState, newest: HeldLease): HeldLease =>
+const lockAfter = ({ applications, lease }: StepState, newest: HeldLock): HeldLock =>
   applications.length === 0 || lease === null ? newest : { ...lease, number: newest.number };
 
 /** A reason that names its file already is not told the name twice. */
@@ -133,7 +133,7 @@ function askConflict(
  * What was found in the edit, and the rungs it needed, hold for the edit carried over: the reviewer sees them again, with the lines of
  * the merged file where its guard found them there, too.
  */
-function withEarlierFindings(proposal: SealedProposal, earlier: SealedProposal | null): SealedProposal {
+function withEarlierFindings(proposal: ProposalSummary, earlier: ProposalSummary | null): ProposalSummary {
   if (earlier === null) return proposal;
   const paths = new Set(proposal.files.map((file) => file.path));
   const again = new Set(proposal.findings.map(({ guard, path }) => `${guard} ${path}`));

@@ -3,7 +3,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { Chunk } from './effects.js';
 import { answeredAgain } from '../../shared/outage.js';
 import type { PreflightResult, ProposeResult } from '../../shared/step-activities.js';
-import { isUnfinished, type Attempting, type FileEntry, type StepState } from './state.js';
+import { isUnfinished, type CallProgress, type FileEntry, type StepState } from './state.js';
 import { addUsage, type StepUsage } from '../../shared/usage.js';
 import { asking } from '../frame/decision-state.js';
 import { emit, onModelDown } from '../frame/log.js';
@@ -13,7 +13,7 @@ import { cut } from '../../shared/rules.js';
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
 
 /** Fresh attempts at the first rung. */
-const untried = (draw: number): Omit<Attempting, 'format' | 'outputBudget_tokens'> => ({
+const untried = (draw: number): Omit<CallProgress, 'format' | 'outputBudget_tokens'> => ({
   status: 'pending',
   attempts: 0,
   draw,
@@ -104,7 +104,7 @@ export const spend = (state: StepState, usage: StepUsage): StepState => ({
 });
 
 /** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
-export const onTallied = (state: StepState, usage: StepUsage | null, now: number): StepState => {
+export const onUsageCounted = (state: StepState, usage: StepUsage | null, now: number): StepState => {
   if (usage !== null) return usage.calls < state.usage.calls ? state : { ...state, usage, tallied: true };
   const message = 'usage: calls that were cut off could not be counted';
   return emit(state, now, { type: 'warning', message });
@@ -131,7 +131,7 @@ export function onChunkStarted(state: StepState, chunk: Chunk, now: number): Ste
 }
 
 /** Changes what a chunk still goes through: a file's entry, or the whole step's. */
-const retarget = (state: StepState, chunk: Chunk, change: Partial<Attempting>): StepState =>
+const retarget = (state: StepState, chunk: Chunk, change: Partial<CallProgress>): StepState =>
   chunk.file === '*'
     ? { ...state, whole: state.whole === null ? null : { ...state.whole, ...change } }
     : withFile(state, chunk.file, (file) => ({ ...file, ...change }));
@@ -140,7 +140,7 @@ const retarget = (state: StepState, chunk: Chunk, change: Partial<Attempting>): 
  * What came of a chunk, for each file that it was for. The call for all files stays where it failed: `retry` asks it again. A single
  * file keeps the rung that its call reached.
  */
-function onEach(state: StepState, chunk: Chunk, change: Partial<Attempting>): StepState {
+function onEach(state: StepState, chunk: Chunk, change: Partial<CallProgress>): StepState {
   if (chunk.file !== '*') return withFile(state, chunk.file, (file) => ({ ...file, ...change }));
   const { draw, attempts, format, outputBudget_tokens, model, note } = chunk.attempt;
   const rung = state.files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {};

@@ -13,16 +13,16 @@ import type {
   NotYet,
   RebaseResult,
   RollbackResult,
-  SealResult,
+  BuildProposalResult,
   VerifyResult,
 } from '../../shared/proposal-activities.js';
 import type { BriefResult, PickResult, PreflightResult, ProposeResult } from '../../shared/step-activities.js';
-import { onApplied, onCommitted, onRebased, onRolledBack, onSealed, onVerified } from './reduce-apply.js';
-import { failChunk, onChunkStarted, onPreflight, onProposed, onTallied, spend } from './reduce-propose.js';
+import { onApplied, onCommitted, onRebased, onRolledBack, onProposalBuilt, onVerified } from './reduce-apply.js';
+import { failChunk, onChunkStarted, onPreflight, onProposed, onUsageCounted, spend } from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
-import { close, progressOf, settleReview, withFiles } from './transitions.js';
-import { emit, keepIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
+import { close, progressOf, resolveReview, withFiles } from './transitions.js';
+import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
 import type { ActivityFailed, FrameFact } from '../frame/machine.js';
 import { answersTo, cut } from '../../shared/rules.js';
 
@@ -36,7 +36,7 @@ export type Fact =
   | { readonly type: 'proposed'; readonly chunk: Chunk; readonly result: ProposeResult; readonly everyCall?: boolean }
   /** Usage of the whole step by the journal; null: it could not be counted. */
   | { readonly type: 'tallied'; readonly usage: StepUsage | null }
-  | { readonly type: 'sealed'; readonly result: SealResult | NotYet }
+  | { readonly type: 'sealed'; readonly result: BuildProposalResult | NotYet }
   | { readonly type: 'approved_by_policy' }
   | { readonly type: 'applied'; readonly result: ApplyResult }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
@@ -118,11 +118,11 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'proposed':
       return onProposed(state, fact, now);
     case 'tallied':
-      return onTallied(state, fact.usage, now);
+      return onUsageCounted(state, fact.usage, now);
     case 'sealed':
-      return fact.result.outcome === 'busy' ? onNoTurn(state, 'seal', now) : onSealed(state, fact.result, now);
+      return fact.result.outcome === 'busy' ? onNoTurn(state, 'seal', now) : onProposalBuilt(state, fact.result, now);
     case 'approved_by_policy':
-      return settleReview(
+      return resolveReview(
         emit(policyVerdict(state), now, {
           type: 'decided',
           decision: decisionId(state, state.proposal?.id),
@@ -149,7 +149,7 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'decided':
       return applyDecision(state, fact.request, now, fact.withoutHost === true);
     case 'ignored':
-      return keepIgnored(state, fact, now);
+      return recordIgnored(state, fact, now);
     case 'activity_failed':
       return onActivityFailed(state, fact, now);
     case 'no_progress':

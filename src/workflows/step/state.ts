@@ -7,9 +7,9 @@ import type { LimitName, Limits } from '../../shared/limits.js';
 import type { Problem } from '../../shared/problems.js';
 import type {
   Application,
-  HeldLease,
-  SealedFile,
-  SealedProposal,
+  HeldLock,
+  ProposalFileSummary,
+  ProposalSummary,
   VerificationFailure,
 } from '../../shared/proposal-activities.js';
 import type { EditStepInput, FileStatus, OpenOnHost, StepOutcome } from '../../shared/run.js';
@@ -31,7 +31,7 @@ export type Stage =
   | 'closed';
 
 /** What a chunk still has to go through; the whole step's call has one too. */
-export interface Attempting {
+export interface CallProgress {
   readonly status: FileStatus;
   /** Invalid and refused answers at this rung of the ladder. */
   readonly attempts: number;
@@ -53,16 +53,16 @@ export interface Attempting {
 export interface Verdict {
   readonly answer: 'approve' | 'skip';
   readonly decision: number;
-  /** SealedFile.key at the time: the verdict stands while it is the same. */
+  /** ProposalFileSummary.key at the time: the verdict stands while it is the same. */
   readonly key: string;
 }
-export interface Pinned {
+export interface Selected {
   readonly proposal: BlobRef;
   readonly diff: BlobRef;
   /** Null: the file as the proposal has it. */
   readonly changes: readonly number[] | null;
 }
-export interface FileEntry extends Attempting {
+export interface FileEntry extends CallProgress {
   readonly path: string;
   readonly isNew: boolean;
   /** The job says that it goes; absent: it is edited. */
@@ -75,7 +75,7 @@ export interface FileEntry extends Attempting {
   readonly unreviewed?: boolean;
   readonly verdict: Verdict | null;
   /** A person chose among the changes of this proposal: the next seals take the file from it. Gone when the file is asked for again. */
-  readonly pinned?: Pinned | undefined;
+  readonly pinned?: Selected | undefined;
 }
 
 export type ReadyPreflight = Extract<PreflightResult, { outcome: 'ready' }>;
@@ -108,7 +108,7 @@ export interface StepState extends DecisionState, EventLog {
 
   // propose
   readonly files: readonly FileEntry[];
-  readonly whole: Attempting | null;
+  readonly whole: CallProgress | null;
   readonly wasSplit: boolean;
   readonly briefWanted: boolean;
   readonly brief: BlobRef | null;
@@ -124,7 +124,7 @@ export interface StepState extends DecisionState, EventLog {
   readonly tallied?: boolean;
 
   // review and apply
-  readonly proposal: SealedProposal | null;
+  readonly proposal: ProposalSummary | null;
   /** Decision number that the next application is recorded under. */
   readonly approvalNumber: number;
   readonly applications: readonly Application[];
@@ -132,7 +132,7 @@ export interface StepState extends DecisionState, EventLog {
   readonly applying: Application | null;
   /** Where the last conflict was; its answers mean different things there. */
   readonly conflictAt: 'apply' | 'commit' | 'rebase' | null;
-  readonly lease: HeldLease | null;
+  readonly lease: HeldLock | null;
   readonly busySince: number | null;
   readonly busyTries: number;
   /** What a person can do about the holder; null: it is a run like others, and is waited for. */
@@ -225,7 +225,7 @@ export const unfinishedPaths = (state: StepState): readonly string[] =>
   state.files.filter(isUnfinished).map((file) => file.path);
 
 /** The person who changed a file by hand has reviewed it by that. */
-const isPersons = (file: SealedFile, entries: ReadonlyMap<string, FileEntry>): boolean =>
+const isPersons = (file: ProposalFileSummary, entries: ReadonlyMap<string, FileEntry>): boolean =>
   file.by === 'person' && entries.get(file.path)?.unreviewed !== true;
 
 /** Files that the current proposal would change by the model and that still stand for application. */

@@ -4,11 +4,11 @@ import { pathsToApply, wantsCommit, wantsVerify } from './effects.js';
 import type { Problem } from '../../shared/problems.js';
 import { hostOfQueue } from '../../shared/names.js';
 import type { StepOutcome } from '../../shared/run.js';
-import { undecidedPaths, type Attempting, type FileEntry, type StepState } from './state.js';
+import { undecidedPaths, type CallProgress, type FileEntry, type StepState } from './state.js';
 import { emit, leftOnHost } from '../frame/log.js';
 
 /** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
-export const tellSkipped = (before: StepState, after: StepState): StepState => {
+export const reportSkipped = (before: StepState, after: StepState): StepState => {
   const open = new Set(before.files.filter((file) => file.status !== 'skipped').map((file) => file.path));
   const skipped = after.files.filter((file) => file.status === 'skipped' && open.has(file.path));
   if (skipped.length === 0) return after;
@@ -44,7 +44,7 @@ export const withFiles = (
 export const FRESH = { status: 'pending', attempts: 0, unmarkedAsked: false, failure: null } as const;
 
 /** A file is asked for anew: fresh attempts, and a new answer (`draw`) where the old one must not be found again. */
-export const askAgain = (file: FileEntry, change: Partial<Attempting> = {}): FileEntry => ({
+export const askAgain = (file: FileEntry, change: Partial<CallProgress> = {}): FileEntry => ({
   ...file,
   ...FRESH,
   draw: file.draw + 1,
@@ -105,7 +105,7 @@ export function endOfWork(state: StepState, now: number, outcome: StepOutcome): 
 }
 
 /** Every file has its verdict: on to apply, or nothing was approved. */
-export function settleReview(state: StepState, now: number): StepState {
+export function resolveReview(state: StepState, now: number): StepState {
   const proposal = state.proposal;
   if (state.stage !== 'review' || proposal === null) return state;
   if (undecidedPaths(state).length > 0) return state;
@@ -132,7 +132,7 @@ export const regenerable = (state: StepState): readonly string[] => {
 };
 
 /** Every file that the model changed is asked for again from its original; what a person changed stays theirs. */
-export const regenerateAll = (state: StepState, change: Partial<Attempting>): StepState => ({
+export const regenerateAll = (state: StepState, change: Partial<CallProgress>): StepState => ({
   ...withFiles(state, regenerable(state), (file) => askAgain(file, change)),
   stage: 'propose',
   proposal: null,

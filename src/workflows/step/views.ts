@@ -1,7 +1,7 @@
 /** What queries, the Temporal UI and the faces read of a step's state. Pure. */
 import { BOUNDS } from '../../shared/limits.js';
 import { appliedPaths } from './effects.js';
-import { outageWords, type Outage } from '../../shared/outage.js';
+import { outageText, type Outage } from '../../shared/outage.js';
 import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../../shared/run.js';
 import { isUnfinished, type FileEntry, type StepState } from './state.js';
 import { plain, decisionDetails, bounded } from '../frame/details.js';
@@ -33,7 +33,7 @@ const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (ou
 const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
   if (file.failure !== null) return `${file.failure.reason}: ${file.failure.message}`;
   const concerned = outage !== null && isUnfinished(file) && (outage.file === '*' || outage.file === file.path);
-  return concerned ? outageWords(outage) : null;
+  return concerned ? outageText(outage) : null;
 };
 
 const countsOf = (state: StepState): Record<FileStatus, number> => {
@@ -45,7 +45,7 @@ const countsOf = (state: StepState): Record<FileStatus, number> => {
 function doingOf(state: StepState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
   const outage = outageOf(state);
-  if (outage !== null) return outageWords(outage);
+  if (outage !== null) return outageText(outage);
   const busy = state.files.filter((file) => file.status === 'in_progress').map((file) => file.path);
   const finished = state.files.filter((file) => file.status === 'done' || file.status === 'skipped').length;
   switch (state.stage) {

@@ -1,19 +1,19 @@
 /**
- * The edit step: one job, from its Markdown to a tested commit. The state says what comes next (`nextMove`), one activity does it,
+ * The edit step: one job, from its Markdown to a tested commit. The state says what comes next (`nextEffect`), one activity does it,
  * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
  * activity, so that a better rule breaks no paused run.
  */
 import { patched } from '@temporalio/workflow';
 import type { EditStepInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
-import type { FrameMove, Machine, RunIo } from '../frame/machine.js';
+import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
-import { appliedPaths, leftOut, nextMove, pinnedFiles, type Chunk, type Move } from './effects.js';
+import { appliedPaths, leftOut, nextEffect, selectedFiles, type Chunk, type Effect } from './effects.js';
 import { reduce, type Fact } from './reduce.js';
 import { changedLimits, initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
-type OwnMove = Exclude<Move, FrameMove>;
+type OwnEffect = Exclude<Effect, FrameEffect>;
 type StepRun = RunIo<StepState, Fact, Chunk>;
 
 /** `editStep(input) -> result`; see src/shared/run.ts for both, docs/architecture.md for the picture. */
@@ -21,9 +21,9 @@ export async function editStep(input: EditStepInput): Promise<StepResult> {
   return runMachine(step, input);
 }
 
-const step: Machine<StepState, Fact, OwnMove, Chunk> = {
+const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
   initial: initialState,
-  next: nextMove,
+  next: nextEffect,
   reduce,
   perform,
   failed: (fact, chunk) => ({ ...fact, chunk: chunk ?? null }),
@@ -41,7 +41,7 @@ const step: Machine<StepState, Fact, OwnMove, Chunk> = {
   tallied: (usage) => ({ type: 'tallied', usage }),
 };
 
-function perform(move: OwnMove, run: StepRun): Promise<void> | void {
+function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
   const { state } = run;
   const { input, proposal } = state;
   const { workspace } = input;
@@ -80,7 +80,7 @@ function perform(move: OwnMove, run: StepRun): Promise<void> | void {
     case 'propose':
       return propose(move.chunks, run);
     case 'seal': {
-      const pinned = pinnedFiles(state);
+      const pinned = selectedFiles(state);
       return run.call(
         'seal',
         { summary: 'check and seal the proposal', files: state.files.length },
@@ -140,7 +140,7 @@ function perform(move: OwnMove, run: StepRun): Promise<void> | void {
           releaseOnPass: move.releaseOnPass,
           retriesBusy: true,
           remember: state.rememberTest,
-          ...heldLease(state),
+          ...heldToken(state),
         },
         (result) => ({ type: 'verified', result }),
       );
@@ -148,7 +148,7 @@ function perform(move: OwnMove, run: StepRun): Promise<void> | void {
       return run.call(
         'rollback',
         'put the files back',
-        { ...owner(), workspace, applications: state.applications, ...heldLease(state) },
+        { ...owner(), workspace, applications: state.applications, ...heldToken(state) },
         (result) => ({ type: 'rolled_back', result }),
       );
     case 'commit':
@@ -202,7 +202,7 @@ function commit(run: StepRun): Promise<void> {
 }
 
 /** The lease that an activity may end: by its number, so that a late attempt ends no later one. Unknown after a failed apply. */
-const heldLease = ({ lease, applying }: StepState): { readonly lease?: number } =>
+const heldToken = ({ lease, applying }: StepState): { readonly lease?: number } =>
   lease === null || applying !== null ? {} : { lease: lease.number };
 
 function snapshotOf({ preflight }: StepState): NonNullable<StepState['preflight']>['snapshot'] {

@@ -13,7 +13,7 @@ import {
   type TransactionPlan,
   type TransactionRecord,
 } from './record.js';
-import { fileAt, readKeepName, targetDirs, targetPaths } from './paths.js';
+import { fileAt, readBackupName, targetDirs, targetPaths } from './paths.js';
 import { refOf } from '../../system/hash.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
 import { errnoOf, linksFail, type Sys } from '../../system/sys.js';
@@ -69,7 +69,7 @@ export const putBack = async ({ sys }: Drive, keep: string, target: string): Pro
  * Keep files in the directories of all targets, by the index of their file, the one taken last first. `settle`: only those that
  * are ours to settle.
  */
-export const listKeeps = async (
+export const listBackups = async (
   drive: Drive,
   whose: 'settle' | 'all',
 ): Promise<ReadonlyMap<number, readonly string[]>> => {
@@ -77,7 +77,7 @@ export const listKeeps = async (
   const found: { index: number; path: string; changed_ns: bigint }[] = [];
   for (const dir of targetDirs(plan)) {
     for (const name of (await orNull(sys.readdir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR'])) ?? []) {
-      const keep = readKeepName(plan, name);
+      const keep = readBackupName(plan, name);
       if (keep === null) continue;
       if (whose === 'settle' && keep.attempt !== drive.attempt && drive.isLive(keep.attempt)) continue;
       const path = join(plan.workspace, dir, name);
@@ -92,7 +92,7 @@ export const listKeeps = async (
 };
 
 /** Does what the bytes of a keep file ask for. After this it is gone, except where no blob can hold it (a directory). */
-export const settleKeep = async (drive: Drive, index: number, keep: string): Promise<void> => {
+export const resolveBackup = async (drive: Drive, index: number, keep: string): Promise<void> => {
   const file = fileAt(drive.plan, index);
   const { target } = targetPaths(drive.plan, index);
   const seen = await look(drive.sys, keep);
@@ -135,16 +135,16 @@ const restoreTheirs = async (drive: Drive, index: number, keep: string): Promise
       ours.push(second);
       continue;
     }
-    if ((await putBack(drive, second, target)) === 'taken') await saveAside(drive, file, second);
-    await saveAside(drive, file, keep);
+    if ((await putBack(drive, second, target)) === 'taken') await backUp(drive, file, second);
+    await backUp(drive, file, keep);
     break;
   }
-  if ((await orNull(sys.lstat(keep))) !== null) await saveAside(drive, file, keep);
-  for (const second of ours) await settleKeep(drive, index, second);
+  if ((await orNull(sys.lstat(keep))) !== null) await backUp(drive, file, keep);
+  for (const second of ours) await resolveBackup(drive, index, second);
 };
 
 /** Into the blob store, with a note in the record that the outcome tells the person. */
-export const saveAside = async (drive: Drive, file: PlannedFile, path: string): Promise<void> => {
+export const backUp = async (drive: Drive, file: PlannedFile, path: string): Promise<void> => {
   const seen = await look(drive.sys, path);
   if (seen.kind !== 'file') return; // A directory or link stays under its keep name; the outcome names it.
   const ref = await drive.blobs.put(seen.bytes);

@@ -2,21 +2,21 @@
 import { join } from 'node:path';
 import { fail, problem, ProblemError, checkVersion } from '../../shared/problems.js';
 import { isStepKey } from '../../shared/ids.js';
-import { again, outcomeOf, undone } from './repeat.js';
+import { again, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
 import { freshId } from './paths.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
 import { isOpen, openRecord, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
 import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './transaction.js';
 import { proposalIdOf, recordName } from '../proposal.js';
-import { endLease } from './lock-owners.js';
+import { releaseEnded } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
-import { createLeaseKeeper, type HeldTaking, type LeaseKeeper } from './lock.js';
+import { createLocks, type CurrentTaking, type Locks } from './lock.js';
 import { recoverAll } from './recover.js';
 import { rollBack, rollbackName } from './rollback.js';
 import { onDisk, orNull, readJson } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
-import type { ApplyEngine, ApplyOutcome, ApplyRequest, LeaseHolder, StillOurs } from '../ports.js';
+import type { ApplyEngine, ApplyOutcome, ApplyRequest, WorkspaceLock, AssertCurrent } from '../ports.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
@@ -25,7 +25,7 @@ export interface ApplyEngineOptions {
   readonly home: string;
   readonly blobs: BlobStore;
   readonly sys?: Sys;
-  readonly leases?: LeaseKeeper;
+  readonly leases?: Locks;
   /** Who we are to other processes; found out unless told. */
   readonly process?: ProcessIdentity;
   /** How long another live attempt at the same record is waited for before it is joined. */
@@ -34,40 +34,40 @@ export interface ApplyEngineOptions {
 
 export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
   const { home, blobs, sys = realSys, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
-  const leases = options.leases ?? createLeaseKeeper({ home, sys });
+  const leases = options.leases ?? createLocks({ home, sys });
   let identity: Promise<ProcessIdentity> | null =
     options.process === undefined ? null : Promise.resolve(options.process);
-  const parts = async (stillOurs: StillOurs = () => undefined): Promise<EngineParts> => {
+  const parts = async (assertCurrent: AssertCurrent = () => undefined): Promise<EngineParts> => {
     const process = await (identity ??= ownProcess(sys));
-    return { sys, blobs, process, patience_ms, leases, stillOurs, transactions: homePaths(home).transactions };
+    return { sys, blobs, process, patience_ms, leases, assertCurrent, transactions: homePaths(home).transactions };
   };
 
   return {
     root: (workspace) => Promise.resolve(workspace),
-    apply: async (request, stillOurs) => {
+    apply: async (request, assertCurrent) => {
       checkRequest(request);
-      const work = async () => applyOnce(await parts(stillOurs), home, request);
+      const work = async () => applyOnce(await parts(assertCurrent), home, request);
       return onDisk(`Applying to ${request.workspace}`, work);
     },
-    rollback: async (request, stillOurs) => {
+    rollback: async (request, assertCurrent) => {
       checkRequest(request);
-      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(stillOurs), request));
+      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(assertCurrent), request));
     },
     rollbackRecorded: async (request) => {
       if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is no step key.`);
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
     },
     releaseLease: (workspace, stepKey, number) => leases.release(workspace, stepKey, number),
-    holdLease: async (workspace, stepKey, holder, stillOurs) => {
-      const engine = await parts(stillOurs);
-      engine.stillOurs();
+    acquireLock: async (workspace, stepKey, holder, assertCurrent) => {
+      const engine = await parts(assertCurrent);
+      engine.assertCurrent();
       const held = await leases.take(workspace, stepKey, holder);
       if (held.outcome === 'held') await checkInTime(engine, workspace, held);
       return held;
     },
     readLease: (workspace) => leases.read(workspace),
-    endLease: (workspace, holder, finished) =>
-      onDisk(`The lease of ${workspace}`, async () => endLease(await parts(), workspace, holder, finished)),
+    releaseEnded: (workspace, holder, finished) =>
+      onDisk(`The lease of ${workspace}`, async () => releaseEnded(await parts(), workspace, holder, finished)),
     recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
   };
 };
@@ -86,12 +86,12 @@ const checkRequest = (request: ApplyRequest): void => {
 };
 
 const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest): Promise<ApplyOutcome> => {
-  const { sys, transactions, leases, stillOurs } = parts;
+  const { sys, transactions, leases, assertCurrent } = parts;
   const { stepKey, proposalId, decision, workspace } = request;
   const record = openRecord(sys, transactions, recordName(stepKey, proposalId, decision));
   const { closed } = await record.load();
   if (closed !== null) return again(sys, record, closed);
-  if (await record.isUndone()) return undone(request);
+  if (await record.isUndone()) return rolledBackBefore(request);
 
   const root = await orNull(sys.realpath(workspace));
   if (root === null) return { outcome: 'failed', problem: problem('disk', `The workspace ${workspace} is not there.`) };
@@ -100,13 +100,13 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
       outcome: 'failed',
       problem: problem('home_unusable', `The workspace ${root} lies in Emend's home ${home}.`),
     };
-  stillOurs();
+  assertCurrent();
   const held = await leases.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
   if (held.outcome === 'failed') return held;
   if (held.outcome === 'busy') return { outcome: 'busy', holder: held.holder };
   await checkInTime(parts, root, held);
   const stands = async (): Promise<boolean> => {
-    stillOurs();
+    assertCurrent();
     return held.stands();
   };
 
@@ -146,9 +146,9 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
  * Throws where the attempt was given up while it took the lease. Where the attempt in its place works under that, it is not ours to end;
  * else nobody would.
  */
-const checkInTime = async (parts: EngineParts, root: string, { lease, taken }: HeldTaking): Promise<void> => {
+const checkInTime = async (parts: EngineParts, root: string, { lease, taken }: CurrentTaking): Promise<void> => {
   try {
-    parts.stillOurs();
+    parts.assertCurrent();
   } catch (late) {
     if (taken && !(await plansUnder(parts, lease.stepKey, lease)))
       await parts.leases.release(root, lease.stepKey, lease.number);
@@ -176,8 +176,8 @@ const openOrFailed = async (
   return failedAt(error, root);
 };
 
-const releaseIfIdle = async (parts: EngineParts, root: string, lease: LeaseHolder): Promise<void> => {
-  parts.stillOurs();
+const releaseIfIdle = async (parts: EngineParts, root: string, lease: WorkspaceLock): Promise<void> => {
+  parts.assertCurrent();
   if (!(await holdsFiles(parts, lease.stepKey, lease))) await parts.leases.release(root, lease.stepKey, lease.number);
 };
 
@@ -185,7 +185,7 @@ const releaseIfIdle = async (parts: EngineParts, root: string, lease: LeaseHolde
 const plansUnder = async (
   { sys, transactions }: EngineParts,
   stepKey: string,
-  lease: LeaseHolder,
+  lease: WorkspaceLock,
 ): Promise<boolean> => {
   for (const record of await recordsOf(sys, transactions, stepKey))
     if ((await record.load()).plan?.lease.number === lease.number) return true;
@@ -196,7 +196,7 @@ const plansUnder = async (
 const holdsFiles = async (
   { sys, transactions }: EngineParts,
   stepKey: string,
-  lease: LeaseHolder,
+  lease: WorkspaceLock,
 ): Promise<boolean> => {
   const closedOf = (name: string) =>
     readJson(sys, join(transactions, stepKey, name, 'closed.json')) as Promise<ClosedRecord | undefined>;

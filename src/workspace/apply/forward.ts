@@ -9,7 +9,7 @@
  * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
  */
 import { join } from 'node:path';
-import { isUnfinishedCopy, listKeeps, putBack, resultMode, saveAside, settleKeep, type Drive } from './backups.js';
+import { isUnfinishedCopy, listBackups, putBack, resultMode, backUp, resolveBackup, type Drive } from './backups.js';
 import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './record.js';
 import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
@@ -23,20 +23,20 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
   for (const [index, file] of written) await place(drive, file, index);
   await fsyncDirs(drive);
   for (const [index, file] of written) await dropTemp(drive, file, index);
-  for (const [index, keeps] of await listKeeps(drive, 'settle')) {
+  for (const [index, keeps] of await listBackups(drive, 'settle')) {
     if (!(await isStillDirectory(sys, plan.workspace, dirOf(fileAt(plan, index).real)))) continue;
-    for (const keep of keeps) await settleKeep(drive, index, keep);
+    for (const keep of keeps) await resolveBackup(drive, index, keep);
   }
   for (const dir of [...plan.dropDirs].reverse()) {
     if (!(await isStillDirectory(sys, plan.workspace, dirOf(dir)))) continue;
-    await orNull(sys.rmdir(join(plan.workspace, dir)), KEEPS_DIRECTORY);
+    await orNull(sys.rmdir(join(plan.workspace, dir)), BACKUPS_DIRECTORY);
   }
   await fsyncDirs(drive);
   return record.putClosed(await outcomeOf(drive));
 };
 
 /** An empty directory that stays is no reason to stop half-way. */
-const KEEPS_DIRECTORY = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
+const BACKUPS_DIRECTORY = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
 
 /** The step's files and directories as they are made durable: every directory in which a name came or went. */
 const fsyncDirs = async ({ sys, plan }: Drive): Promise<void> => {
@@ -55,7 +55,7 @@ const place = async (drive: Drive, file: PlannedFile, index: number): Promise<vo
   if (seen.kind === 'absent') {
     if (file.result === null) return;
     // Absent because an attempt took it, or because a person deleted it?
-    if (file.base !== null && !(await listKeeps(drive, 'all')).has(index)) return;
+    if (file.base !== null && !(await listBackups(drive, 'all')).has(index)) return;
   } else {
     if (seen.stat.id === ours.id || isAt(seen, file.result)) return;
     const isBase = file.base !== null && isAt(seen, file.base);
@@ -119,7 +119,7 @@ const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise
     if (ours === null) return;
     const there = await orNull(sys.lstat(target), ['ENOENT', 'ENOTDIR']);
     // A person may have written through the path while temp and target were one file, and then saved another one over it.
-    if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result)) return saveAside(drive, file, temp);
+    if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result)) return backUp(drive, file, temp);
   }
   await orNull(sys.unlink(temp), ['ENOENT', 'ENOTDIR']);
 };
@@ -127,7 +127,7 @@ const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise
 const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
   const { sys, plan, record } = drive;
   const saved = await record.saved();
-  const keeps = await listKeeps(drive, 'settle');
+  const keeps = await listBackups(drive, 'settle');
   const files: string[] = [];
   const conflicts: FileConflict[] = [];
   for (const [index, file] of plan.files.entries()) {

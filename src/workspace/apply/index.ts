@@ -4,11 +4,11 @@ export { type LastChange, type OpenChange, lastChange, openChanges } from './ins
 export {
   appliedRecords,
   appliedUnder,
-  endDeadHold,
-  endDeadHolds,
+  releaseDead,
+  releaseAllDead,
   isLocal,
   localHolder,
-  standingOfLocal,
+  stateOfLocal,
 } from './lock-owners.js';
-export { createLeaseKeeper } from './lock.js';
+export { createLocks } from './lock.js';
 export { isOpen, recordsOf } from './record.js';

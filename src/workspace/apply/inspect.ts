@@ -1,7 +1,7 @@
 /** Transactions that stand open in a home, as they are: nothing is settled, swept or made. For whoever only looks at files. */
 import { join } from 'node:path';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
-import { landed } from './repeat.js';
+import { committedSince } from './repeat.js';
 import { difference, isAt, look, type Side, openRecord, isOpen, recordsOf } from './record.js';
 import { recordName } from '../proposal.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
@@ -70,7 +70,7 @@ export const lastChange = async (sys: Sys, transactions: string, root: string): 
   if (last === null) return null;
   const { stepKey, records, at_ns } = last;
   let commit: string | null = null;
-  for (const { plan } of records) commit ??= await landed(sys, plan);
+  for (const { plan } of records) commit ??= await committedSince(sys, plan);
   const by = records.every(({ plan }) => isLocal(plan.lease)) ? 'patch' : 'run';
   const at = new Date(Number(at_ns / 1_000_000n)).toISOString();
   return { stepKey, by, at, records, commit, ...(await compare(sys, root, records)) };

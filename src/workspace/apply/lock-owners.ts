@@ -5,12 +5,12 @@
 import type { EngineParts } from './transaction.js';
 import { type StepKey, isStepKey } from '../../shared/ids.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
-import { standingOf } from '../git/commit-branch.js';
+import { stateOfHolder } from '../git/commit-branch.js';
 import { repositoryOf } from '../git/git.js';
 import { recoverStep } from './recover.js';
 import { rollbackName } from './rollback.js';
 import { type Sys, realSys } from '../../system/sys.js';
-import type { LeaseEnd, LeaseHolder, ApplyEngine, ApplyRequest, RunStanding } from '../ports.js';
+import type { LockEnd, WorkspaceLock, ApplyEngine, ApplyRequest, HolderState } from '../ports.js';
 import { isAlive, type ProcessIdentity } from '../../system/process.js';
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
@@ -25,7 +25,7 @@ export const appliedUnder = async (
   sys: Sys,
   transactions: string,
   workspace: string,
-  { stepKey, number, continues }: Pick<LeaseHolder, 'stepKey' | 'number' | 'continues'>,
+  { stepKey, number, continues }: Pick<WorkspaceLock, 'stepKey' | 'number' | 'continues'>,
 ): Promise<readonly AppliedRecord[]> => {
   const found = await appliedRecords(sys, transactions, workspace, stepKey);
   return found.filter(({ plan }) => plan.lease.number === number || plan.lease.number === continues);
@@ -56,15 +56,15 @@ export const appliedRecords = async (
  * runs somewhere: it asks for its lease once more after its plan is written and before the point of no return (apply.ts). Either it
  * finds the lease ended and goes back, or its plan is found here.
  */
-export const endLease = async (
+export const releaseEnded = async (
   parts: EngineParts,
   workspace: string,
-  holder: LeaseHolder,
+  holder: WorkspaceLock,
   finished: boolean,
-): Promise<LeaseEnd> => {
+): Promise<LockEnd> => {
   const { sys, transactions, leases } = parts;
   const root = await sys.realpath(workspace);
-  const look = async (held: LeaseHolder): Promise<LeaseEnd | null> => {
+  const look = async (held: WorkspaceLock): Promise<LockEnd | null> => {
     const recovered = await recoverStep(parts, holder.stepKey);
     if (recovered.some(({ did }) => did === 'left_to_live_process')) return { outcome: 'at_work' };
     if (recovered.some(({ did }) => did === 'failed')) return { outcome: 'unrecovered' };
@@ -85,9 +85,9 @@ export const endLease = async (
 };
 
 /** Did the step's commit reach the branch? Only the notice of it is missing then. */
-const isCommitted = async (root: string, holder: LeaseHolder): Promise<boolean> => {
+const isCommitted = async (root: string, holder: WorkspaceLock): Promise<boolean> => {
   const repository = await repositoryOf(root);
-  return repository !== null && (await standingOf(repository, holder)).at === 'committed';
+  return repository !== null && (await stateOfHolder(repository, holder)).at === 'committed';
 };
 
 // Holds of commands that work on a workspace by themselves (`emend patch`, `emend undo`): no server knows them, so the lease itself says
@@ -114,11 +114,11 @@ const readHolder = ({ namespace, workflowId }: ApplyRequest['holder']): (Process
 export const isLocal = (holder: ApplyRequest['holder']): boolean => holder.namespace === NAMESPACE;
 
 /** What can be said of the command that holds a workspace; null: the holder is a run. `host`: id of the home that asks. */
-export const standingOfLocal = async (
-  holder: LeaseHolder,
+export const stateOfLocal = async (
+  holder: WorkspaceLock,
   host: string,
   sys: Sys = realSys,
-): Promise<RunStanding | null> => {
+): Promise<HolderState | null> => {
   const who = readHolder(holder);
   if (who === null) return null;
   if (await isAlive(sys, who)) return { state: 'open' };
@@ -126,15 +126,15 @@ export const standingOfLocal = async (
 };
 
 /** Ends the hold of a command whose process is gone, after its transaction was recovered. Null: nothing of that kind holds the workspace. */
-export const endDeadHold = async (engine: ApplyEngine, workspace: string, host: string): Promise<LeaseEnd | null> => {
+export const releaseDead = async (engine: ApplyEngine, workspace: string, host: string): Promise<LockEnd | null> => {
   const holder = await engine.readLease(workspace);
-  const standing = holder === null ? null : await standingOfLocal(holder, host);
+  const standing = holder === null ? null : await stateOfLocal(holder, host);
   if (holder === null || standing?.state !== 'ended' || standing.elsewhere) return null;
-  return engine.endLease(workspace, holder, true);
+  return engine.releaseEnded(workspace, holder, true);
 };
 
 /** The same in every workspace that this home's transactions name and that is there; their paths. */
-export const endDeadHolds = async (engine: ApplyEngine, home: string, host: string): Promise<readonly string[]> => {
+export const releaseAllDead = async (engine: ApplyEngine, home: string, host: string): Promise<readonly string[]> => {
   const { transactions } = homePaths(home);
   const workspaces = new Set<string>();
   for (const stepKey of ((await orNull(realSys.readdir(transactions))) ?? []).filter(isStepKey))
@@ -145,7 +145,7 @@ export const endDeadHolds = async (engine: ApplyEngine, home: string, host: stri
   const freed: string[] = [];
   for (const workspace of workspaces) {
     if ((await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES'])) === null) continue;
-    if ((await endDeadHold(engine, workspace, host))?.outcome === 'ended') freed.push(workspace);
+    if ((await releaseDead(engine, workspace, host))?.outcome === 'ended') freed.push(workspace);
   }
   return freed;
 };

@@ -12,15 +12,15 @@ import type { StepKey } from '../../shared/ids.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
 import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
-import type { LeaseAttempt, LeaseHolder } from '../ports.js';
+import type { LockAttempt, WorkspaceLock } from '../ports.js';
 
 const REMEMBERED_PLACES = 1_000; // bound: Workspaces whose lease's place this process remembers.
-const LEASE_TAKINGS = 100; // bound: Lost races in a row before a taking gives up: each lost one means that somebody else took the lease.
-const ENDED_LEASES = 3; // bound: Ended leases kept for whoever looks into what happened; older ones are removed.
+const LOCK_TAKINGS = 100; // bound: Lost races in a row before a taking gives up: each lost one means that somebody else took the lease.
+const ENDED_LOCKS = 3; // bound: Ended leases kept for whoever looks into what happened; older ones are removed.
 
 // Where a workspace's lease lies, and what its git says at that moment.
 
-export interface LeasePlace {
+export interface LockPlace {
   readonly dir: string;
   /** Lies in a git directory, so that two homes exclude each other. */
   readonly inGit: boolean;
@@ -30,7 +30,7 @@ export interface LeasePlace {
  * The directory of a workspace's lease: in its git directory (each worktree has its own), in the home where there is no git.
  * `root` is the workspace's real path. Throws ProblemError `git_failed` where git cannot say which.
  */
-const leasePlace = async (root: string, home: string): Promise<LeasePlace> => {
+const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
   const own = join(root, '.git');
   if (ownGit.has(root) && (await lstat(own).catch(() => null))?.isDirectory() === true) return inGitDir(own);
   const asked = await gitLine(['rev-parse', '--absolute-git-dir'], { cwd: root, reading: true });
@@ -42,7 +42,7 @@ const leasePlace = async (root: string, home: string): Promise<LeasePlace> => {
   return { dir: join(homePaths(home).leases, sha256(root)), inGit: false };
 };
 
-const inGitDir = (dir: string): LeasePlace => ({ dir: join(dir, 'emend', 'lease'), inGit: true });
+const inGitDir = (dir: string): LockPlace => ({ dir: join(dir, 'emend', 'lease'), inGit: true });
 
 /**
  * Workspaces of which git has said that their git directory is the `.git` in them. Git finds that one before any other, so while it is
@@ -55,26 +55,26 @@ const remember = (root: string): void => {
 };
 
 /** HEAD's commit and branch; null where there is none (no commits yet, detached, outside git). */
-const headAt = (root: string, place: LeasePlace): Promise<Head> =>
+const headAt = (root: string, place: LockPlace): Promise<Head> =>
   place.inGit ? headOf(root) : Promise.resolve({ head: null, headRef: null });
 
-export type LeaseTaking = LeaseAttempt & {
+export type LockTaking = LockAttempt & {
   /** This call took it; it was not held by the step before. */
   readonly taken: boolean;
   /** Is the lease of this number still the one that stands? Asked right before what cannot be taken back. */
   readonly stands: () => Promise<boolean>;
 };
 
-export type HeldTaking = LeaseTaking & { readonly outcome: 'held' };
+export type CurrentTaking = LockTaking & { readonly outcome: 'held' };
 
-export interface LeaseKeeper {
+export interface Locks {
   /** `held` (a step gets its own lease back unchanged) or `busy` with the other step's. */
   take(
     workspace: string,
     stepKey: StepKey,
-    holder: Pick<LeaseHolder, 'workflowId' | 'namespace' | 'continues'>,
-  ): Promise<LeaseTaking>;
-  read(workspace: string): Promise<LeaseHolder | null>;
+    holder: Pick<WorkspaceLock, 'workflowId' | 'namespace' | 'continues'>,
+  ): Promise<LockTaking>;
+  read(workspace: string): Promise<WorkspaceLock | null>;
   /**
    * Does nothing where the step does not hold it, or holds it by another number than the one given: whoever comes late ends nothing
    * that was taken after it.
@@ -84,7 +84,7 @@ export interface LeaseKeeper {
   break(workspace: string, number: number): Promise<boolean>;
 }
 
-export interface LeaseOptions {
+export interface LockOptions {
   readonly home: string;
   readonly sys?: Sys;
   /** Of what a lease says about when. */
@@ -94,17 +94,17 @@ export interface LeaseOptions {
 /** Readable for the repository's other users, whose Emend must see the lease. */
 const MODES = { mode: 0o644, dirMode: 0o755 };
 
-interface Standing {
+interface CurrentLock {
   readonly number: number;
-  readonly holder: LeaseHolder | null;
+  readonly holder: WorkspaceLock | null;
   readonly numbers: readonly number[];
 }
 
-export const createLeaseKeeper = ({ home, sys = realSys, clock = systemClock }: LeaseOptions): LeaseKeeper => {
-  const takenPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.json`);
-  const endPath = (place: LeasePlace, number: number) => join(place.dir, `${number}.end.json`);
+export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOptions): Locks => {
+  const takenPath = (place: LockPlace, number: number) => join(place.dir, `${number}.json`);
+  const endPath = (place: LockPlace, number: number) => join(place.dir, `${number}.end.json`);
 
-  const standing = async (place: LeasePlace): Promise<Standing> => {
+  const standing = async (place: LockPlace): Promise<CurrentLock> => {
     const names = (await orNull(sys.readdir(place.dir))) ?? [];
     const numbers = names.flatMap((name) => /^([1-9][0-9]*)\.json$/.exec(name)?.[1] ?? []).map(Number);
     const number = Math.max(0, ...numbers);
@@ -114,27 +114,27 @@ export const createLeaseKeeper = ({ home, sys = realSys, clock = systemClock }: 
     return { number, holder: value === undefined ? null : asHolder(value, takenPath(place, number)), numbers };
   };
 
-  const forget = async (place: LeasePlace, numbers: readonly number[], newest: number): Promise<void> => {
-    for (const number of numbers.filter((n) => n < newest - ENDED_LEASES)) {
+  const forget = async (place: LockPlace, numbers: readonly number[], newest: number): Promise<void> => {
+    for (const number of numbers.filter((n) => n < newest - ENDED_LOCKS)) {
       await unlinkIfThere(sys, takenPath(place, number));
       await unlinkIfThere(sys, endPath(place, number));
     }
   };
 
-  const end = async (place: LeasePlace, number: number, by: string): Promise<void> => {
+  const end = async (place: LockPlace, number: number, by: string): Promise<void> => {
     await putJsonIfAbsent(sys, endPath(place, number), { v: 1, number, by, at: isoTime(clock) }, MODES);
   };
 
-  const stands = (place: LeasePlace, number: number) => async (): Promise<boolean> =>
+  const stands = (place: LockPlace, number: number) => async (): Promise<boolean> =>
     (await orNull(sys.lstat(takenPath(place, number)))) !== null &&
     (await orNull(sys.lstat(endPath(place, number)))) === null;
 
-  const placeOf = async (workspace: string): Promise<{ root: string; place: LeasePlace }> => {
+  const placeOf = async (workspace: string): Promise<{ root: string; place: LockPlace }> => {
     const root = await sys.realpath(workspace);
-    return { root, place: await leasePlace(root, home) };
+    return { root, place: await lockPlace(root, home) };
   };
 
-  const on = <T>(workspace: string, work: (root: string, place: LeasePlace) => Promise<T>): Promise<T> =>
+  const on = <T>(workspace: string, work: (root: string, place: LockPlace) => Promise<T>): Promise<T> =>
     onDisk(`The lease of ${workspace}`, async () => {
       const { root, place } = await placeOf(workspace);
       return work(root, place);
@@ -143,7 +143,7 @@ export const createLeaseKeeper = ({ home, sys = realSys, clock = systemClock }: 
   return {
     take: (workspace, stepKey, { workflowId, namespace, continues }) =>
       on(workspace, async (root, place) => {
-        for (let taking = 0; taking < LEASE_TAKINGS; taking++) {
+        for (let taking = 0; taking < LOCK_TAKINGS; taking++) {
           const now_ = await standing(place);
           if (now_.holder !== null)
             return {
@@ -156,7 +156,7 @@ export const createLeaseKeeper = ({ home, sys = realSys, clock = systemClock }: 
           const number = now_.number + 1;
           const head = await headAt(root, place);
           const before = continues === undefined ? {} : { continues };
-          const ours: LeaseHolder = {
+          const ours: WorkspaceLock = {
             v: 1,
             number,
             stepKey,
@@ -176,7 +176,7 @@ export const createLeaseKeeper = ({ home, sys = realSys, clock = systemClock }: 
           await forget(place, now_.numbers, number);
           return { outcome: 'held', lease: ours, taken: true, stands: stands(place, number) };
         }
-        return fail('busy', `The lease of ${workspace} was taken by others ${LEASE_TAKINGS} times in a row.`);
+        return fail('busy', `The lease of ${workspace} was taken by others ${LOCK_TAKINGS} times in a row.`);
       }),
 
     read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),
@@ -198,7 +198,7 @@ export const createLeaseKeeper = ({ home, sys = realSys, clock = systemClock }: 
   };
 };
 
-const asHolder = (value: unknown, path: string): LeaseHolder => {
+const asHolder = (value: unknown, path: string): WorkspaceLock => {
   checkVersion(value, `The lease at ${path}`);
-  return value as LeaseHolder;
+  return value as WorkspaceLock;
 };

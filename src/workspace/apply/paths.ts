@@ -45,7 +45,7 @@ export const fileAt = (plan: TransactionPlan, index: number): PlannedFile => {
 };
 
 /** File and attempt of a directory entry that is a keep file of this plan, else null. */
-export const readKeepName = (plan: TransactionPlan, name: string): { index: number; attempt: string } | null => {
+export const readBackupName = (plan: TransactionPlan, name: string): { index: number; attempt: string } | null => {
   const stem = `${stemOf(plan)}-`;
   const parts = name.startsWith(stem) ? /^([0-9]+)\.([0-9a-f]+)-[0-9]+\.keep$/.exec(name.slice(stem.length)) : null;
   return parts === null ? null : { index: Number(parts[1]), attempt: parts[2] ?? '' };

@@ -49,7 +49,7 @@ export const checkFiles = async (
       refuse('it is a symbolic link, which Emend does not delete');
     if (write && seen.kind === 'file') {
       stats.set(place.real, seen.stat);
-      if (isAt(seen, file.base)) await keepBase(blobs, file, seen);
+      if (isAt(seen, file.base)) await backUpBase(blobs, file, seen);
     }
     if (write && file.result !== null) place.missing.forEach((dir) => dirs.add(dir));
     files.push({ ...file, real: place.real, write, ...attributes(seen) });
@@ -68,7 +68,7 @@ const attributes = (seen: Seen): Pick<PlannedFile, 'special' | 'owner'> => {
   return { special: mode & ~PERMISSIONS, owner: { uid, gid } };
 };
 
-const keepBase = async (
+const backUpBase = async (
   blobs: BlobStore,
   { base }: ProposalFile,
   seen: Extract<Seen, { kind: 'file' }>,

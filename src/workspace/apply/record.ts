@@ -19,7 +19,7 @@ import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import { checkVersion } from '../../shared/problems.js';
 import type { ProcessIdentity } from '../../system/process.js';
-import type { FileConflict, LeaseHolder } from '../ports.js';
+import type { FileConflict, WorkspaceLock } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
 
 export interface PlannedFile {
@@ -55,7 +55,7 @@ export interface TransactionPlan extends Driver {
   readonly workspace: string;
   /** 12 hex digits in the names of this generation's temp and keep files: no name is ever used twice. */
   readonly token: string;
-  readonly lease: LeaseHolder;
+  readonly lease: WorkspaceLock;
   readonly files: readonly PlannedFile[];
   /** Directories to make, outermost first; removed again (where empty) when reverted. */
   readonly dirs: readonly string[];
@@ -70,7 +70,7 @@ export interface ClosedRecord {
   readonly outcome: 'applied' | 'conflict';
   readonly files: readonly string[];
   readonly conflicts: readonly FileConflict[];
-  readonly lease: LeaseHolder;
+  readonly lease: WorkspaceLock;
 }
 
 export interface SavedBytes {

@@ -1,7 +1,7 @@
 /** Finishes or reverts what dead processes left open in a home. Leases are left alone: only a server knows whose workflow is closed. */
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { isOpen, recordsOf, type TransactionRecord } from './record.js';
-import { asAttempt, liveAttempts, problemOf, settleOpen, sweep, type EngineParts } from './transaction.js';
+import { asAttempt, liveAttempts, problemOf, finishOpen, sweep, type EngineParts } from './transaction.js';
 import { orNull } from '../../system/durable.js';
 import { together } from '../../system/turns.js';
 import type { RecoveredTransaction } from '../ports.js';
@@ -72,7 +72,7 @@ const recoverOne = async (
     if (live.size > 0) return { ...report('left_to_live_process'), pids: [...new Set(live.values())] };
     if ((await orNull(parts.sys.realpath(workspace), ['ENOENT', 'ENOTDIR'])) === null)
       return report('workspace_missing');
-    const settled = await settleOpen(parts, record, state, attempt);
+    const settled = await finishOpen(parts, record, state, attempt);
     if (settled === null) return null;
     return settled.did === 'finished' ? report('finished', settled.closed.conflicts) : report('reverted');
   } catch (error) {

@@ -32,7 +32,7 @@ export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedR
   const recorded = outcomeOf(record, closed);
   if (plan === null) return recorded;
   const changed = await changedSince(sys, plan, closed);
-  if (changed.length === 0 || (await landed(sys, plan)) !== null) return recorded;
+  if (changed.length === 0 || (await committedSince(sys, plan)) !== null) return recorded;
   const gone = new Set(changed.map(({ path }) => path));
   const files = closed.files.filter((path) => !gone.has(path));
   const conflicts = [...closed.conflicts, ...changed];
@@ -40,7 +40,7 @@ export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedR
 };
 
 /** The step's commit since the plan's lease was taken, if any. */
-export const landed = async (sys: Sys, { workspace, lease }: TransactionPlan): Promise<string | null> =>
+export const committedSince = async (sys: Sys, { workspace, lease }: TransactionPlan): Promise<string | null> =>
   (await orNull(sys.stat(workspace), ['ENOENT', 'ENOTDIR'])) === null ? null : commitSince(workspace, lease);
 
 const changedSince = async (sys: Sys, plan: TransactionPlan, closed: ClosedRecord): Promise<FileConflict[]> => {
@@ -58,7 +58,7 @@ const since = (file: PlannedFile, seen: Seen): string =>
     : `it was applied, and has been changed since: ${difference(file.result, seen)}`;
 
 /** A rollback was asked for before anything was written: this application must not come after it. */
-export const undone = ({ files }: ApplyRequest): ApplyOutcome => ({
+export const rolledBackBefore = ({ files }: ApplyRequest): ApplyOutcome => ({
   outcome: 'base_changed',
   conflicts: files.map((path) => ({ path, why: `${path}: the step was rolled back before this was applied` })),
 });

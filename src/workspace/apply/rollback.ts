@@ -1,7 +1,7 @@
 /** Rollback is a transaction of its own, from results back to bases, over what the apply record closed with. */
 import { join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
-import { landed } from './repeat.js';
+import { committedSince } from './repeat.js';
 import {
   difference,
   isAt,
@@ -15,11 +15,11 @@ import {
 import { freshId, resolveInWorkspace } from './paths.js';
 import { shownKey } from '../../shared/ids.js';
 import { asAttempt, transact, type EngineParts } from './transaction.js';
-import type { HeldTaking } from './lock.js';
+import type { CurrentTaking } from './lock.js';
 import type { FileStat } from '../../system/sys.js';
 import type { FileConflict, RollbackOutcome, RollbackRequest } from '../ports.js';
 import { recordName } from '../proposal.js';
-import { markUndone } from '../git/commit-branch.js';
+import { markReverted } from '../git/commit-branch.js';
 
 const SUFFIX = '-rollback';
 /** The name of a record's rollback; a rollback's is its own. */
@@ -31,7 +31,7 @@ export const rollbackName = (name: string): string => (name.endsWith(SUFFIX) ? n
  * (nothing is changed then), and `busy` where another step holds the workspace.
  */
 export const rollBack = async (parts: EngineParts, request: RollbackRequest): Promise<RollbackOutcome> => {
-  const { sys, transactions, leases, stillOurs } = parts;
+  const { sys, transactions, leases, assertCurrent } = parts;
   const { stepKey } = request;
   const name = recordName(stepKey, request.proposalId, request.decision);
   const applied = openRecord(sys, transactions, name);
@@ -41,7 +41,7 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
   // Done before: a late attempt takes no lease and touches nothing.
   if (before !== null && first !== null) return outcomeOf(first, before, NOTHING);
 
-  stillOurs();
+  assertCurrent();
   const workspace = await sys.realpath(request.workspace);
   const held = await leases.take(workspace, stepKey, request.holder);
   if (held.outcome === 'busy')
@@ -57,7 +57,7 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
 interface Work {
   readonly request: RollbackRequest;
   readonly workspace: string;
-  readonly held: HeldTaking;
+  readonly held: CurrentTaking;
   readonly name: string;
   readonly applied: TransactionRecord;
   readonly back: TransactionRecord;
@@ -67,12 +67,12 @@ const putBack = async (parts: EngineParts, work: Work): Promise<RollbackOutcome>
   const { applied, back, held, name } = work;
   // First of all: whatever attempt at this application comes late is neither applied nor committed any more.
   await applied.putUndone();
-  await markUndone(work.workspace, name);
+  await markReverted(work.workspace, name);
   // No new plan: an open record is finished or reverted, nothing else.
   await asAttempt((attempt) => transact(parts, applied, attempt, () => Promise.resolve({ ok: false, conflicts: [] })));
   const { closed, plan } = await applied.load();
   if (closed === null || plan === null) return { outcome: 'rolled_back', files: [], kept: closed?.conflicts ?? [] };
-  const commit = await landed(parts.sys, plan);
+  const commit = await committedSince(parts.sys, plan);
   if (commit !== null) return { outcome: 'committed', commit };
 
   let seen = NOTHING;
@@ -84,7 +84,7 @@ const putBack = async (parts: EngineParts, work: Work): Promise<RollbackOutcome>
       const { files, dirs } = seen;
       const { lease } = held;
       const stands = async (): Promise<boolean> => {
-        parts.stillOurs();
+        parts.assertCurrent();
         return held.stands();
       };
       const restoring = { v: 1, kind: 'rollback', ...ids, workspace, lease, files, dirs, dropDirs } as const;

@@ -2,12 +2,12 @@
  * One transaction, from a plan to a closed record, through whatever died before or runs beside it. Who decides between forward and
  * back is always the verdict file of the record: written once, read by all.
  */
-import type { LeaseKeeper } from './lock.js';
+import type { Locks } from './lock.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
 import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
 import { goForward } from './forward.js';
-import { putBack, settleKeep, listKeeps, type Drive } from './backups.js';
+import { putBack, resolveBackup, listBackups, type Drive } from './backups.js';
 import { freshId, targetPaths } from './paths.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../../system/process.js';
 import {
@@ -22,7 +22,7 @@ import { refusalAfter, refusalBefore } from './refusals.js';
 import { asDiskProblem } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 import type { BlobStore } from '../../stores/ports.js';
-import type { FileConflict, StillOurs } from '../ports.js';
+import type { FileConflict, AssertCurrent } from '../ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
 const PLACE_TRIES = 4; // bound: After the point of no return: so often a refused file is tried again, after a pause that doubles.
@@ -31,8 +31,8 @@ const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further on
 
 export interface EngineParts extends TransactContext {
   readonly transactions: string;
-  readonly leases: LeaseKeeper;
-  readonly stillOurs: StillOurs;
+  readonly leases: Locks;
+  readonly assertCurrent: AssertCurrent;
 }
 
 export interface TransactContext {
@@ -100,7 +100,7 @@ const driveOf = (
 };
 
 /** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
-export const settleOpen = async (
+export const finishOpen = async (
   context: TransactContext,
   record: TransactionRecord,
   state: RecordState,
@@ -165,7 +165,7 @@ export const transact = async (
       }
       if ((await liveAttempts(context, state, attempt)).size > 0 && performance.now() < deadline)
         await sleep(STORE_BOUNDS.attemptPoll_ms);
-      else await settleOpen(context, record, state, attempt);
+      else await finishOpen(context, record, state, attempt);
       continue;
     }
     generations++;
@@ -180,7 +180,7 @@ export const transact = async (
     if (!(await record.putPlan(made.plan)).created) continue;
     const refused = await tryToCommit(context, record, made);
     if (refused !== null) return { outcome: 'failed', problem: refused };
-    await settleOpen(context, record, await record.load(), attempt);
+    await finishOpen(context, record, await record.load(), attempt);
     longest_ms = Math.max(longest_ms, performance.now() - began);
   }
   return fail(
@@ -282,13 +282,13 @@ export const sweep = async (
   }
   const drive = driveOf(context, { record, plan, attempt }, live);
   const closedAt_ns = await record.closedAt_ns();
-  for (const [index, keeps] of await listKeeps(drive, 'settle')) {
+  for (const [index, keeps] of await listBackups(drive, 'settle')) {
     for (const keep of keeps) {
       const { changed_ns } = await context.sys.lstat(keep);
       // Taken after the end, so by mistake: it belongs where it was.
       const late = changed_ns > closedAt_ns;
       if (late && (await putBack(drive, keep, targetPaths(plan, index).target)) !== 'taken') continue;
-      await settleKeep(drive, index, keep);
+      await resolveBackup(drive, index, keep);
     }
   }
   if (asleep === 0) await record.putSwept();

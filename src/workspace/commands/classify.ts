@@ -3,7 +3,7 @@
  * the same things fail for the same reason. Pure.
  */
 import { stripVTControlCharacters } from 'node:util';
-import { adviceOf, runnerOf, type FailureKind } from './runners.js';
+import { suggestionsFor, runnerOf, type FailureKind } from './runners.js';
 import { sha256 } from '../../system/hash.js';
 
 const TEST_LINES = 40; // bound: Lines of a test's output that tell of failures,
@@ -185,7 +185,7 @@ export function classifyFailure(output: string, exit: FailedExit): Failure {
   const found = keyLines(output);
   const kind = kindOf(found.text, exit, found.isTestReport);
   const signature = sha256(JSON.stringify([kind, ...found.normalised])).slice(0, 16);
-  const suggestions = [...adviceOf(runnerOf(stripVTControlCharacters(output)), kind), ...SUGGESTIONS[kind]];
+  const suggestions = [...suggestionsFor(runnerOf(stripVTControlCharacters(output)), kind), ...SUGGESTIONS[kind]];
   return { kind, transient: TRANSIENT.has(kind), signature, lines: found.lines, suggestions };
 }
 

@@ -34,8 +34,8 @@ const SIGNS: readonly (readonly [Runner, RegExp])[] = [
   ['make', /^make(\[\d+\])?: \*\*\*|^\S*[Mm]akefile:\d+: \*\*\*/m],
 ];
 
-type Advice = Partial<Record<FailureKind, readonly string[]>>;
-const ADVICE: Readonly<Record<Runner, Advice>> = {
+type Suggestions = Partial<Record<FailureKind, readonly string[]>>;
+const SUGGESTIONS: Readonly<Record<Runner, Suggestions>> = {
   jest: {
     test_failure: [
       'Run it alone: npx jest PATH -t "NAME".',
@@ -98,5 +98,5 @@ const ADVICE: Readonly<Record<Runner, Advice>> = {
 export const runnerOf = (output: string): Runner | null => SIGNS.find(([, sign]) => sign.test(output))?.[0] ?? null;
 
 /** Of that runner for that kind; may be none. */
-export const adviceOf = (runner: Runner | null, kind: FailureKind): readonly string[] =>
-  runner === null ? [] : (ADVICE[runner][kind] ?? []);
+export const suggestionsFor = (runner: Runner | null, kind: FailureKind): readonly string[] =>
+  runner === null ? [] : (SUGGESTIONS[runner][kind] ?? []);

@@ -77,7 +77,7 @@ export { eolForNewFile } from './line-ends.js';
 export { NEW_FILE_MODE } from './targets.js';
 export { hintedPaths } from './targets.js';
 export { inspectTarget } from './targets.js';
-export { type TargetFacts, namesBeside } from './targets.js';
+export { type TargetFacts, namesAround } from './targets.js';
 
 export interface WorkspaceFiles {
   /** Workspace-relative, `/`-separated, in order of their bytes. */

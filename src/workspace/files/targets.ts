@@ -174,7 +174,7 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 // What stands beside new files under a name that differs in letter case or in how an accent is written.
 
 /** Relative paths of files and folders; none where a folder cannot be read. */
-export const namesBeside = async (root: string, paths: readonly string[]): Promise<readonly string[]> => {
+export const namesAround = async (root: string, paths: readonly string[]): Promise<readonly string[]> => {
   const listed = new Map<string, Promise<readonly string[]>>();
   const namesIn = (folder: string): Promise<readonly string[]> => {
     const names = listed.get(folder) ?? readdir(join(root, folder)).catch(() => []);

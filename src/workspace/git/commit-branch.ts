@@ -4,37 +4,37 @@ import { git, gitLine, repositoryOf, type GitRepository, valueOf } from './git.j
 import { indexEntries, indexInfo, sameEntry, type Entries, type Entry } from './entries.js';
 import { problem, type Problem, ProblemError } from '../../shared/problems.js';
 import { commitOfStep } from './commit-hooks.js';
-import type { LeaseHolder } from '../ports.js';
+import type { WorkspaceLock } from '../ports.js';
 import { shellWord } from '../../system/environment.js';
 
 const INDEX_POLL_MS = 100; // bound: A locked index is looked at this often.
 const REF_POLL_MS = 100; // bound: A locked branch is looked at this often.
-export const UNDONE_WAIT_MS = 10_000; // bound: How long a commit that is under way, and so has the ref locked, is waited for,
-const UNDONE_POLL_MS = 100; // bound: looked at this often.
+export const REVERTED_WAIT_MS = 10_000; // bound: How long a commit that is under way, and so has the ref locked, is waited for,
+const REVERTED_POLL_MS = 100; // bound: looked at this often.
 
 // ◆ Commit and rollback of one application exclude each other, whichever attempt of either comes late. A rollback first makes the ref
 // `refs/worktree/emend/undone/<record>` (of this working tree only, naming a note and no commit); a commit moves the branch in one
 // ref transaction with the check that no such ref is there for any application that it is made of. Git takes both locks together.
 
-const UNDONE = 'refs/worktree/emend/undone/';
+const REVERTED = 'refs/worktree/emend/undone/';
 /** `name` as recordName makes it. */
-const undoneRef = (name: string): string => `${UNDONE}${name}`;
+const revertedRef = (name: string): string => `${REVERTED}${name}`;
 
 /** Lines for `git update-ref --stdin`: none of these applications was rolled back. */
-const verifyNotUndone = (records: readonly string[], zero: string): string =>
-  records.map((name) => `verify ${undoneRef(name)} ${zero}\n`).join('');
+const assertNotReverted = (records: readonly string[], zero: string): string =>
+  records.map((name) => `verify ${revertedRef(name)} ${zero}\n`).join('');
 
 const isThere = async (root: string, name: string): Promise<boolean> =>
-  (await gitLine(['rev-parse', '--quiet', '--verify', undoneRef(name)], { cwd: root, reading: true })).ok;
+  (await gitLine(['rev-parse', '--quiet', '--verify', revertedRef(name)], { cwd: root, reading: true })).ok;
 
 /** The first of these applications that was rolled back, if any. */
-async function undoneAmong(root: string, records: readonly string[]): Promise<string | null> {
+async function revertedAmong(root: string, records: readonly string[]): Promise<string | null> {
   for (const name of records) if (await isThere(root, name)) return name;
   return null;
 }
 
 /** From here on no commit is made of this application; nothing to do where there is no repository. Throws ProblemError `git_failed` where git cannot write it down. */
-export async function markUndone(root: string, name: string): Promise<void> {
+export async function markReverted(root: string, name: string): Promise<void> {
   const inGit = await gitLine(['rev-parse', '--git-dir'], { cwd: root, reading: true });
   if (!inGit.ok) {
     if (/not a git repository|spawn git ENOENT/.test(inGit.problem.message)) return;
@@ -43,37 +43,37 @@ export async function markUndone(root: string, name: string): Promise<void> {
   if (await isThere(root, name)) return;
   const note = `Emend put the files of ${name} back: a late commit of it must not be made.\n`;
   const blob = valueOf(await gitLine(['hash-object', '-w', '--stdin'], { cwd: root, input: note }));
-  const deadline = performance.now() + UNDONE_WAIT_MS;
+  const deadline = performance.now() + REVERTED_WAIT_MS;
   for (;;) {
-    const made = await git(['update-ref', undoneRef(name), blob], { cwd: root });
+    const made = await git(['update-ref', revertedRef(name), blob], { cwd: root });
     if (made.ok) return;
     if (performance.now() >= deadline) throw new ProblemError(made.problem);
-    await sleep(UNDONE_POLL_MS);
+    await sleep(REVERTED_POLL_MS);
   }
 }
 
 /** A working tree's notes of applications that were rolled back, for runs that have ended: nobody asks for them any more. */
-export interface UndoneNotes {
+export interface RevertedNotes {
   readonly workspace: string;
   /** Names of records. */
   readonly names: readonly string[];
 }
 
 /** Those of the steps; null where there are none, or where the workspace is gone or in no repository. */
-export async function undoneNotes(workspace: string, steps: ReadonlySet<string>): Promise<UndoneNotes | null> {
-  const listed = await gitLine(['for-each-ref', '--format=%(refname)', UNDONE], { cwd: workspace, reading: true });
-  const all = listed.ok ? listed.value.split('\n').map((ref) => ref.slice(UNDONE.length)) : [];
+export async function revertedNotes(workspace: string, steps: ReadonlySet<string>): Promise<RevertedNotes | null> {
+  const listed = await gitLine(['for-each-ref', '--format=%(refname)', REVERTED], { cwd: workspace, reading: true });
+  const all = listed.ok ? listed.value.split('\n').map((ref) => ref.slice(REVERTED.length)) : [];
   const names = all.filter((name) => steps.has(name.split('/')[0] ?? ''));
   return names.length === 0 ? null : { workspace, names };
 }
 
 /** How many went: all, or none where git cannot write. */
-export async function dropUndone({ workspace, names }: UndoneNotes): Promise<number> {
-  const input = names.map((name) => `delete ${undoneRef(name)}\n`).join('');
+export async function dropReverted({ workspace, names }: RevertedNotes): Promise<number> {
+  const input = names.map((name) => `delete ${revertedRef(name)}\n`).join('');
   return (await git(['update-ref', '--stdin'], { cwd: workspace, input })).ok ? names.length : 0;
 }
 
-export type Standing =
+export type StateOfHead =
   /** HEAD is where it was when the lease was taken. */
   | { readonly at: 'parent' }
   /** The step's commit is there already. */
@@ -92,7 +92,7 @@ async function tipOf(root: string, headRef: string | null): Promise<string | nul
   return found.ok ? found.value : null;
 }
 
-export async function standingOf(repository: GitRepository, lease: LeaseHolder): Promise<Standing> {
+export async function stateOfHolder(repository: GitRepository, lease: WorkspaceLock): Promise<StateOfHead> {
   const tip = repository.headRef === lease.headRef ? repository.head : await tipOf(repository.root, lease.headRef);
   if (tip !== null && tip !== lease.head) {
     const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
@@ -106,7 +106,7 @@ export async function standingOf(repository: GitRepository, lease: LeaseHolder):
 /** The commit that this step made since the lease was taken, on its branch or where HEAD is now; null: none, or no repository. */
 export async function commitSince(
   workspace: string,
-  lease: Pick<LeaseHolder, 'head' | 'headRef' | 'stepKey'>,
+  lease: Pick<WorkspaceLock, 'head' | 'headRef' | 'stepKey'>,
 ): Promise<string | null> {
   // Outside git the lease names neither; then there may be no git to ask.
   const repository = lease.head === null && lease.headRef === null ? null : await repositoryOf(workspace);
@@ -126,21 +126,23 @@ export async function commitSince(
  */
 export async function moveRef(input: {
   readonly repository: GitRepository;
-  readonly lease: LeaseHolder;
+  readonly lease: WorkspaceLock;
   readonly commit: string;
   readonly subject: string;
   readonly wait_ms: number;
   /** Apply records that the commit is made of. */
   readonly records: readonly string[];
 }): Promise<
-  { readonly at: 'moved' } | Exclude<Standing, { at: 'parent' }> | { readonly at: 'failed'; readonly problem: Problem }
+  | { readonly at: 'moved' }
+  | Exclude<StateOfHead, { at: 'parent' }>
+  | { readonly at: 'failed'; readonly problem: Problem }
 > {
   const { repository, lease, commit } = input;
   const expected = lease.head ?? '0'.repeat(commit.length);
   // A detached HEAD is moved itself; without --no-deref a branch checked out meanwhile would be moved in its place.
   const target = lease.headRef === null ? 'option no-deref\nupdate HEAD' : `update ${lease.headRef}`;
   const zero = '0'.repeat(commit.length);
-  const transaction = `${target} ${commit} ${expected}\n${verifyNotUndone(input.records, zero)}`;
+  const transaction = `${target} ${commit} ${expected}\n${assertNotReverted(input.records, zero)}`;
   const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, '--stdin'];
   // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
   const deadline = performance.now() + input.wait_ms;
@@ -155,7 +157,7 @@ export async function moveRef(input: {
       const [was, is] = [shown(lease.head, lease.headRef), shown(tip, lease.headRef)];
       return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
     }
-    if ((await undoneAmong(repository.root, input.records)) !== null)
+    if ((await revertedAmong(repository.root, input.records)) !== null)
       return { at: 'elsewhere', why: 'the files were put back meanwhile, so there is nothing to commit' };
     if (performance.now() >= deadline)
       return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };

@@ -15,7 +15,7 @@ import {
   identity,
   withTrailer,
 } from './commit-hooks.js';
-import { syncIndex, commitSince, moveRef, standingOf } from './commit-branch.js';
+import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.js';
 import { fieldsOf, git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
 import { indexInfo, treeChanges, treeEntries, type Entry, type TreeChanges } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -82,7 +82,7 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
 async function tryCommit(work: Work): Promise<CommitOutcome> {
   const { repository, request } = work;
   const { root } = repository;
-  const standing = await standingOf(repository, request.lease);
+  const standing = await stateOfHolder(repository, request.lease);
   if (standing.at === 'committed') return finish(work, standing.commit);
   if (standing.at === 'elsewhere') return { outcome: 'conflict', why: standing.why };
 

@@ -105,7 +105,7 @@ export async function clear(sys: Sys, { path, commonDir }: Worktree, ours: OfUs)
 }
 
 /** Where nothing else holds its commits a ref of its own keeps them, before anything of the worktree goes. */
-export async function keepCommits(worktree: Worktree): Promise<{ dropped: string | null; kept: string | null }> {
+export async function keepUnmerged(worktree: Worktree): Promise<{ dropped: string | null; kept: string | null }> {
   const { plan, name, branch, commonDir } = worktree;
   const kept = `refs/emend/kept/${plan.slice(0, 16)}/${name}`;
   // Without a branch it was removed before, and its result lost.

@@ -11,13 +11,13 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { commandTurn } from '../../system/turns.js';
-import type { LeaseHolder, Result } from '../ports.js';
+import type { WorkspaceLock, Result } from '../ports.js';
 import type { Attempt, RemovedWorktree, Worktree, Worktrees, WorktreeWanted } from '../repository.js';
 import {
   addWorktree,
   clear,
   dropBranch,
-  keepCommits,
+  keepUnmerged,
   makeBranch,
   ofAnyAttempt,
   ofAttempt,
@@ -33,7 +33,7 @@ export interface WorktreeKeeper extends Worktrees {
 }
 export interface WorktreeOptions {
   readonly home: string;
-  readonly readLease: (workspace: string) => Promise<LeaseHolder | null>;
+  readonly readLease: (workspace: string) => Promise<WorkspaceLock | null>;
   readonly sys?: Sys;
 }
 
@@ -89,24 +89,27 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     return asWorktree(put.value, file(plan, name, ''));
   };
 
-  const make = async (wanted: WorktreeWanted, { signal, stillOurs = () => undefined }: Attempt): Promise<Worktree> => {
+  const make = async (
+    wanted: WorktreeWanted,
+    { signal, assertCurrent = () => undefined }: Attempt,
+  ): Promise<Worktree> => {
     const worktree = await record(wanted);
     const there = await madeAt(worktree);
     if (there !== null) {
       if (await isThere(join(there, '.git'))) return placedAt(worktree, there);
       // Deleted by somebody: what was committed is on the branch.
-      stillOurs();
+      assertCurrent();
       await clear(sys, worktree, ofAttempt(there));
       for (const what of ['.ready', '.made'] as const)
         await unlinkIfThere(sys, file(worktree.plan, worktree.name, what));
     }
-    stillOurs();
+    assertCurrent();
     await makeBranch(worktree);
     const path = `${worktree.path}.${randomBytes(WORKTREE_NAME_BYTES).toString('hex')}`;
     await ensureDir(sys, dirname(path));
     try {
       await addWorktree({ ...worktree, path }, signal);
-      stillOurs();
+      assertCurrent();
       const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { v: 1, path });
       return placedAt(worktree, pathIn(noted.value, worktree));
     } finally {
@@ -134,7 +137,7 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     const holder = (await isThere(join(worktree.path, '.git'))) ? await readLease(worktree.workspace) : null;
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
-    const kept = await keepCommits(worktree);
+    const kept = await keepUnmerged(worktree);
     await clear(sys, recorded, ofAnyAttempt(recorded));
     await dropBranch(worktree);
     for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));

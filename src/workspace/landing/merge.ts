@@ -6,14 +6,14 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { problem, ProblemError } from '../../shared/problems.js';
-import { syncIndex, moveRef, standingOf } from '../git/commit-branch.js';
+import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, identity, withTrailer } from '../git/commit-hooks.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
 import { treeChanges, type Entry, type TreeChanges } from '../git/entries.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../proposal.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import { orNull } from '../../system/durable.js';
-import type { ApplyEngine, ApplyRequest, LeaseHolder, StillOurs } from '../ports.js';
+import type { ApplyEngine, ApplyRequest, WorkspaceLock, AssertCurrent } from '../ports.js';
 import type { MergeOutcome, MergeRequest } from '../repository.js';
 import type { BlobStore } from '../../stores/ports.js';
 
@@ -24,8 +24,12 @@ export interface MergeParts {
   readonly lockWait_ms?: number;
 }
 
-/** Expected failures are outcomes; `failed` with `busy` where `stillOurs` threw, as this attempt was given up: to be tried again. */
-export async function mergeInto(parts: MergeParts, request: MergeRequest, stillOurs: StillOurs): Promise<MergeOutcome> {
+/** Expected failures are outcomes; `failed` with `busy` where `assertCurrent` threw, as this attempt was given up: to be tried again. */
+export async function mergeInto(
+  parts: MergeParts,
+  request: MergeRequest,
+  assertCurrent: AssertCurrent,
+): Promise<MergeOutcome> {
   const { engine } = parts;
   try {
     const repository = await repositoryOf(request.workspace);
@@ -34,10 +38,10 @@ export async function mergeInto(parts: MergeParts, request: MergeRequest, stillO
         outcome: 'failed',
         problem: problem('not_a_repository', `${request.workspace} has no commit to merge into`),
       };
-    const held = await engine.holdLease(repository.root, request.stepKey, request.holder, stillOurs);
+    const held = await engine.acquireLock(repository.root, request.stepKey, request.holder, assertCurrent);
     if (held.outcome === 'busy') return held;
-    const outcome = await mergeHeld({ parts, request, repository, lease: held.lease, stillOurs });
-    stillOurs();
+    const outcome = await mergeLocked({ parts, request, repository, lease: held.lease, assertCurrent });
+    assertCurrent();
     await engine.releaseLease(repository.root, request.stepKey, held.lease.number);
     return outcome;
   } catch (error) {
@@ -50,16 +54,16 @@ interface Work {
   readonly parts: MergeParts;
   readonly request: MergeRequest;
   readonly repository: GitRepository;
-  readonly lease: LeaseHolder;
-  readonly stillOurs: StillOurs;
+  readonly lease: WorkspaceLock;
+  readonly assertCurrent: AssertCurrent;
 }
 
-async function mergeHeld(work: Work): Promise<MergeOutcome> {
+async function mergeLocked(work: Work): Promise<MergeOutcome> {
   const { request, repository, lease } = work;
   const { root } = repository;
   // The lease of an attempt that died began where the branch was then.
   const ours = lease.head ?? '';
-  const standing = await standingOf(repository, lease);
+  const standing = await stateOfHolder(repository, lease);
   if (standing.at === 'parent' && (await isAncestor(root, request.theirs, ours))) return landedBefore(work, ours);
   const merged = await mergeTrees(root, ours, request.theirs);
   if (merged.outcome === 'conflict') return { outcome: 'conflict', ours, files: merged.files };
@@ -69,7 +73,7 @@ async function mergeHeld(work: Work): Promise<MergeOutcome> {
   if (standing.at === 'committed') return finish(work, standing.commit, ours, changes);
   if (standing.at === 'elsewhere') return putBack(work, proposal, standing.why);
 
-  const applied = await work.parts.engine.apply(applyOf(work, proposal), work.stillOurs);
+  const applied = await work.parts.engine.apply(applyOf(work, proposal), work.assertCurrent);
   switch (applied.outcome) {
     case 'busy':
       return applied;
@@ -78,7 +82,7 @@ async function mergeHeld(work: Work): Promise<MergeOutcome> {
     case 'base_changed':
       return { outcome: 'dirty', files: applied.conflicts };
     case 'conflict':
-      await work.parts.engine.rollback(applyOf(work, proposal), work.stillOurs);
+      await work.parts.engine.rollback(applyOf(work, proposal), work.assertCurrent);
       return { outcome: 'dirty', files: applied.conflicts };
     case 'applied':
       return commitMerge(work, { ours, tree: merged.tree, changes, proposal });
@@ -168,11 +172,11 @@ function applyOf({ request, repository }: Work, proposal: Proposal): ApplyReques
 }
 
 async function putBack(
-  { parts, request, repository, stillOurs, ...work }: Work,
+  { parts, request, repository, assertCurrent, ...work }: Work,
   proposal: Proposal,
   why: string,
 ): Promise<MergeOutcome> {
-  await parts.engine.rollback(applyOf({ ...work, parts, request, repository, stillOurs }, proposal), stillOurs);
+  await parts.engine.rollback(applyOf({ ...work, parts, request, repository, assertCurrent }, proposal), assertCurrent);
   return { outcome: 'moved', why };
 }
 
@@ -200,7 +204,7 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
   const env = identity(await commitSettings(root), lease.takenAt);
   const call = { cwd: root, input: message, env };
   const commit = valueOf(await gitLine(['-c', 'i18n.commitEncoding=UTF-8', ...args], call));
-  work.stillOurs();
+  work.assertCurrent();
   const subject = message.slice(0, message.indexOf('\n'));
   const records = [recordName(request.stepKey, proposalIdOf(proposal), 0)];
   const landed = await moveRef({ repository, lease, commit, subject, records, wait_ms: parts.lockWait_ms ?? 10_000 });

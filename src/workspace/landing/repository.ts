@@ -23,6 +23,6 @@ export const createRepository = ({ home, blobs, engine, turn_ms = 0 }: Repositor
   holds: holdsCommit,
   planCommits,
   commit: createCommitter({ blobs, turn_ms }),
-  merge: (request, stillOurs) => mergeInto({ engine, blobs }, request, stillOurs),
+  merge: (request, assertCurrent) => mergeInto({ engine, blobs }, request, assertCurrent),
   worktrees: createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) }),
 });

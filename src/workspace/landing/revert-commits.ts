@@ -10,7 +10,7 @@ import { commitSettings, identity } from '../git/commit-hooks.js';
 import { blobId, sameEntry, treeEntries } from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
-import type { LeaseHolder, StillOurs } from '../ports.js';
+import type { WorkspaceLock, AssertCurrent } from '../ports.js';
 import type { MergeOutcome, MergeRequest, PlanCommit } from '../repository.js';
 
 const PLAN_COMMITS = 10_000; // bound: Commits of a plan's phases and marks that are looked through for what an earlier run left,
@@ -38,13 +38,13 @@ export async function takeBack(
   parts: MergeParts,
   { workspace, commits, message, holder, sign }: TakeBack,
   documents: () => Promise<ReadonlyMap<string, string>>,
-  stillOurs: StillOurs,
+  assertCurrent: AssertCurrent,
 ): Promise<TakenBack> {
   const repository = await repositoryOf(workspace);
   const root = repository?.root ?? workspace;
   const stepKey = takeBackKey(commits);
   const begun = await gitLine(['rev-parse', '--quiet', '--verify', refOf(stepKey)], { cwd: root, reading: true });
-  const held: LeaseHolder | null = await parts.engine.readLease(root);
+  const held: WorkspaceLock | null = await parts.engine.readLease(root);
   let theirs = begun.ok && held?.stepKey === stepKey ? begun.value : null;
   if (theirs === null) {
     const head = repository?.head ?? '';
@@ -57,7 +57,7 @@ export async function takeBack(
     valueOf(await git(['update-ref', refOf(stepKey), theirs], { cwd: root }));
   }
   const request = { stepKey, workspace: root, theirs, message, holder, sign, plain: true };
-  const merged = await mergeInto(parts, request, stillOurs);
+  const merged = await mergeInto(parts, request, assertCurrent);
   if (merged.outcome === 'busy' || merged.outcome === 'failed') return merged;
   await git(['update-ref', '-d', refOf(stepKey)], { cwd: root });
   if (merged.outcome === 'nothing') return { outcome: 'taken_back', commit: theirs, files: [] };

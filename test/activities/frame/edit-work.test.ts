@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { conflictWords } from '../../../src/activities/frame/edit-work.js';
+import { conflictText } from '../../../src/activities/frame/edit-work.js';
 import { rebase3 } from '../../../src/edits/merge.js';
 
 const told = (base: string, now: string, proposed: string): string => {
   const [o, a, b] = [base, now, proposed].map((text) => Buffer.from(text));
   const merged = rebase3(o!, a!, b!);
   if (merged.outcome !== 'conflict') throw new Error('the merge is clean');
-  return conflictWords(merged.regions, a!, b!);
+  return conflictText(merged.regions, a!, b!);
 };
 
 test('both sides of an unclean merge are said', () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createEditRunner } from '../../../src/activities/frame/edit-worker.js';
 import type { PromptInput } from '../../../src/activities/frame/edit-work.js';
 import type { ApplyAnswerInput } from '../../../src/edits/types.js';
-import { NOTHING_BESIDE } from '../../../src/model/prompts/edit.js';
+import { NOTHING_ELSE } from '../../../src/model/prompts/edit.js';
 import { LIMITS } from '../../../src/shared/limits.js';
 import { transpile } from '../../support/transpile.js';
 
@@ -108,7 +108,7 @@ const prompt = (bytes: Uint8Array): PromptInput => ({
   inputBudget_tokens: 20_000,
   files: [{ path: 'a.txt', bytes, encoding: null }],
   instructions: TASK,
-  ...NOTHING_BESIDE,
+  ...NOTHING_ELSE,
 });
 
 test('requests, descriptions and regions: a thread gives what the calling thread gives', async () => {

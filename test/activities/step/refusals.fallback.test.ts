@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { nextRung, type Rungs } from '../../../src/activities/step/refusals.js';
+import { nextFallback, type FallbackState } from '../../../src/activities/step/refusals.js';
 
-const rungs = (changes: Partial<Rungs>): Rungs => ({
+const rungs = (changes: Partial<FallbackState>): FallbackState => ({
   format: 'whole-file',
   isNew: false,
   outputBudget_tokens: 64,
@@ -11,7 +11,7 @@ const rungs = (changes: Partial<Rungs>): Rungs => ({
 });
 const terser = { kind: 'format', format: 'structured-edit', outputBudget_tokens: 64 };
 
-describe('nextRung', () => {
+describe('nextFallback', () => {
   test.each([
     ['the whole step is split first', { wholeStep: true, outputBudget_tokens: 16 }, { kind: 'split' }],
     ['then the budget doubles', { outputBudget_tokens: 16 }, { kind: 'budget', outputBudget_tokens: 32 }],
@@ -27,14 +27,14 @@ describe('nextRung', () => {
       { formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': false, 'search-replace': true } },
       { kind: 'exhausted' },
     ],
-  ] satisfies [string, Partial<Rungs>, unknown][])('%s', (_, changes, wanted) => {
-    expect(nextRung(rungs(changes))).toEqual(wanted);
+  ] satisfies [string, Partial<FallbackState>, unknown][])('%s', (_, changes, wanted) => {
+    expect(nextFallback(rungs(changes))).toEqual(wanted);
   });
 
   test('the ladder ends', () => {
     let now = rungs({ wholeStep: true, outputBudget_tokens: 1, maxOutputBudget_tokens: 1_000_000 });
     const kinds: string[] = [];
-    for (let step = nextRung(now); step.kind !== 'exhausted' && kinds.length < 100; step = nextRung(now)) {
+    for (let step = nextFallback(now); step.kind !== 'exhausted' && kinds.length < 100; step = nextFallback(now)) {
       kinds.push(step.kind);
       now = { ...now, wholeStep: false };
       if (step.kind !== 'split') now = { ...now, outputBudget_tokens: step.outputBudget_tokens };

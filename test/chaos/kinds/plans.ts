@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { showRun } from '../../../src/client/runs/show.js';
-import { planOfPath, tellPlan } from '../../../src/client/runs/start-plan.js';
+import { planOfPath, signalPlan } from '../../../src/client/runs/start-plan.js';
 import { phaseKey } from '../../../src/shared/ids.js';
 import { begin } from '../carry.js';
 import type { Carrier, Traits } from '../jobs.js';
@@ -52,7 +52,7 @@ const stops = person({
         await sleep(random.whole(0, 2_000));
         const plan = await planOfPath(carrier.workspace, carrier.plan?.path ?? '');
         for (let tries = 0; fired === null && tries < 60; tries++) {
-          const heard = await tellPlan(world.emend, plan, 'stop', { by: 'chaos' }).catch(() => false);
+          const heard = await signalPlan(world.emend, plan, 'stop', { by: 'chaos' }).catch(() => false);
           if (heard) fired = run.stepKey.slice(0, 8);
           else await sleep(500);
         }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { endHold, holdAgain, settleHolds } from '../../../src/client/ended/locks.js';
+import { releaseLock, lockAgain, releaseStaleLocks } from '../../../src/client/ended/locks.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { showRun } from '../../../src/client/runs/show.js';
 import type { Emend } from '../../../src/client/types.js';
@@ -10,7 +10,7 @@ import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { queueNames } from '../../../src/shared/names.js';
 import { proposalIdOf, type Proposal } from '../../../src/workspace/proposal.js';
-import { createLeaseKeeper } from '../../../src/workspace/apply/lock.js';
+import { createLocks } from '../../../src/workspace/apply/lock.js';
 import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
@@ -82,31 +82,31 @@ const note = (emend: Emend, name: string, result: unknown): Promise<void> => {
 describe('a workspace held by a run', () => {
   test('that is open is left alone; that was terminated is found', async () => {
     const { emend, workspace, terminate } = await applied();
-    expect(await settleHolds(emend)).toEqual({ held: [], released: [], note: null });
+    expect(await releaseStaleLocks(emend)).toEqual({ held: [], released: [], note: null });
     terminate();
     const held = [{ stepKey: KEY, workspace, ended: 'terminated', files: ['a.txt', 'b.txt'] }];
-    expect(await settleHolds(emend)).toMatchObject({ held, released: [], note: null });
-    expect(await settleHolds({ ...emend, runs: null })).toMatchObject({ held: [], note: expect.any(String) });
+    expect(await releaseStaleLocks(emend)).toMatchObject({ held, released: [], note: null });
+    expect(await releaseStaleLocks({ ...emend, runs: null })).toMatchObject({ held: [], note: expect.any(String) });
   });
 
   test('undo puts back what nobody changed since, and frees it', async () => {
     const { emend, engine, workspace, terminate, text } = await applied();
     await writeFile(join(workspace, 'b.txt'), 'a person was here\n');
     terminate();
-    const [hold] = (await settleHolds(emend)).held;
-    const done = await endHold(emend, hold!, 'undo');
+    const [hold] = (await releaseStaleLocks(emend)).held;
+    const done = await releaseLock(emend, hold!, 'undo');
     expect(done.files).toEqual(['a.txt']);
     expect(done.kept.map(({ path }) => path)).toEqual(['b.txt']);
     expect([await text('a.txt'), await text('b.txt')]).toEqual(['old\n', 'a person was here\n']);
     expect(await engine.readLease(workspace)).toBeNull();
-    expect((await settleHolds(emend)).held).toEqual([]);
+    expect((await releaseStaleLocks(emend)).held).toEqual([]);
   });
 
   test('keep leaves the files and frees it', async () => {
     const { emend, engine, workspace, terminate, text } = await applied();
     terminate();
-    const [hold] = (await settleHolds(emend)).held;
-    expect(await endHold(emend, hold!, 'keep')).toEqual({ files: [], kept: [] });
+    const [hold] = (await releaseStaleLocks(emend)).held;
+    expect(await releaseLock(emend, hold!, 'keep')).toEqual({ files: [], kept: [] });
     expect(await text('a.txt')).toBe('new\n');
     expect(await engine.readLease(workspace)).toBeNull();
   });
@@ -116,43 +116,49 @@ describe('a workspace held by a run', () => {
     terminate();
     // A second home on this host, on the same store.
     const second = { ...emend, home: await tempDir(), queues: queueNames('emend', 'def') };
-    const [hold] = (await settleHolds(second)).held;
+    const [hold] = (await releaseStaleLocks(second)).held;
     expect(hold).toMatchObject({ stepKey: KEY, elsewhere: true, files: [] });
-    expect(await problemOf(() => endHold(second, hold!, 'undo'))).toMatchObject({ code: 'conflict' });
+    expect(await problemOf(() => releaseLock(second, hold!, 'undo'))).toMatchObject({ code: 'conflict' });
     expect([await text('a.txt'), (await engine.readLease(workspace))?.stepKey]).toEqual(['new\n', KEY]);
-    const [own] = (await settleHolds({ ...emend, queues: queueNames('renamed', 'abc') })).held;
+    const [own] = (await releaseStaleLocks({ ...emend, queues: queueNames('renamed', 'abc') })).held;
     expect(own).toMatchObject({ elsewhere: false, files: ['a.txt', 'b.txt'] });
-    expect(await endHold(second, hold!, 'keep')).toEqual({ files: [], kept: [] });
+    expect(await releaseLock(second, hold!, 'keep')).toEqual({ files: [], kept: [] });
     expect(await engine.readLease(workspace)).toBeNull();
   });
 
   test('that ended with nothing applied is released; one that nobody knows is shown and left alone', async () => {
     const { emend, engine, workspace, terminate } = await applied();
-    const unknown = await settleHolds({ ...emend, runs: new FakeServer() });
+    const unknown = await releaseStaleLocks({ ...emend, runs: new FakeServer() });
     expect(unknown).toMatchObject({ held: [{ ended: 'not known to the server', files: ['a.txt', 'b.txt'] }] });
     terminate();
-    const [hold] = (await settleHolds(emend)).held;
-    await endHold(emend, hold!, 'undo');
+    const [hold] = (await releaseStaleLocks(emend)).held;
+    await releaseLock(emend, hold!, 'undo');
 
-    const keeper = createLeaseKeeper({ home: emend.home });
+    const keeper = createLocks({ home: emend.home });
     await keeper.take(workspace, KEY, { workflowId: 'emend-1', namespace: 'default' });
-    expect(await settleHolds({ ...emend, namespace: 'elsewhere' })).toEqual({ held: [], released: [], note: null });
+    expect(await releaseStaleLocks({ ...emend, namespace: 'elsewhere' })).toEqual({
+      held: [],
+      released: [],
+      note: null,
+    });
     expect(await engine.readLease(workspace)).not.toBeNull();
-    expect(await settleHolds(emend)).toMatchObject({
+    expect(await releaseStaleLocks(emend)).toMatchObject({
       held: [],
       released: [{ stepKey: KEY, workspace, ended: 'terminated', because: 'nothing_applied' }],
     });
     expect(await engine.readLease(workspace)).toBeNull();
     // How it ended is in the archive by now, so a server that has forgotten the run is not needed for it.
     await keeper.take(workspace, KEY, { workflowId: 'emend-1', namespace: 'default' });
-    expect(await settleHolds({ ...emend, runs: new FakeServer() })).toMatchObject({ released: [{ stepKey: KEY }] });
+    expect(await releaseStaleLocks({ ...emend, runs: new FakeServer() })).toMatchObject({
+      released: [{ stepKey: KEY }],
+    });
   });
 
   test('a server that stops answering is said, not thrown; nothing is released', async () => {
     const { emend, engine, workspace } = await applied();
     const away = new FakeServer();
     away.describe = () => Promise.reject(new ProblemError(problem('no_server', 'gone')));
-    expect(await settleHolds({ ...emend, runs: away })).toMatchObject({
+    expect(await releaseStaleLocks({ ...emend, runs: away })).toMatchObject({
       held: [],
       released: [],
       note: expect.any(String),
@@ -165,18 +171,18 @@ describe('a workspace held by a run', () => {
     await engine.releaseLease(workspace, KEY);
     await note(emend, 'apply', { v: 1, outcome: 'applied', files: ['a.txt', 'b.txt'] });
     const resolved = () => resolveRun(emend, KEY);
-    expect(await holdAgain(emend, await resolved())).toBeNull();
+    expect(await lockAgain(emend, await resolved())).toBeNull();
     terminate();
     await showRun(emend, await resolved());
-    const keeper = createLeaseKeeper({ home: emend.home });
+    const keeper = createLocks({ home: emend.home });
     const other = 'ffff1234'.padEnd(32, '0');
     await keeper.take(workspace, other, { workflowId: 'emend-2', namespace: 'default' });
-    expect(await problemOf(async () => holdAgain(emend, await resolved()))).toMatchObject({ code: 'busy' });
+    expect(await problemOf(async () => lockAgain(emend, await resolved()))).toMatchObject({ code: 'busy' });
     await keeper.release(workspace, other);
-    const hold = await holdAgain(emend, await resolved());
+    const hold = await lockAgain(emend, await resolved());
     expect(hold).toMatchObject({ ended: 'terminated', files: ['a.txt', 'b.txt'] });
-    expect((await endHold(emend, hold!, 'undo')).files).toEqual(['a.txt', 'b.txt']);
+    expect((await releaseLock(emend, hold!, 'undo')).files).toEqual(['a.txt', 'b.txt']);
     expect([await text('a.txt'), await engine.readLease(workspace)]).toEqual(['old\n', null]);
-    expect(await holdAgain(emend, await resolved())).toBeNull();
+    expect(await lockAgain(emend, await resolved())).toBeNull();
   });
 });

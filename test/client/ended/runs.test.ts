@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { askEndedRuns } from '../../../src/client/ended/runs.js';
 import { openEmend } from '../../../src/client/open.js';
-import type { LeaseHolder } from '../../../src/workspace/ports.js';
+import type { WorkspaceLock } from '../../../src/workspace/ports.js';
 
-const HOLDER: LeaseHolder = {
+const HOLDER: WorkspaceLock = {
   v: 1,
   number: 1,
   stepKey: 'ffff0000ffff0000ffff0000ffff0000',
@@ -24,9 +24,9 @@ test('a home that is away when it is first asked for is not made, and is found w
   await (await openEmend({ env, local: true })).close();
   renameSync(home, `${home}.away`);
   const ended = askEndedRuns(env);
-  await expect(ended.standingOf(HOLDER)).rejects.toMatchObject({ problem: { code: 'home_unusable' } });
+  await expect(ended.stateOfHolder(HOLDER)).rejects.toMatchObject({ problem: { code: 'home_unusable' } });
   expect(existsSync(home)).toBe(false);
   renameSync(`${home}.away`, home);
-  expect(await ended.standingOf(HOLDER)).toEqual({ state: 'unknown', why: 'no_answer' });
+  expect(await ended.stateOfHolder(HOLDER)).toEqual({ state: 'unknown', why: 'no_answer' });
   await ended.close();
 });

@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { findGarbage, removeGarbage } from '../../../src/client/gc/index.js';
+import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
 import type { Emend } from '../../../src/client/types.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
@@ -27,12 +27,12 @@ describe('what may be removed', () => {
     const temp = join(emend.home, 'records', 'y.json.TMP-1-0123456789ab');
     await writeFile(temp, 'half');
 
-    const found = await findGarbage(emend, { olderThan_ms: -1000 });
+    const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.blobs.map(({ path }) => path)).toEqual([
       join(emend.home, 'blobs', hexOf(nobody).slice(0, 2), hexOf(nobody)),
     ]);
     expect(found.temps.map(({ path }) => path)).toEqual([temp]);
-    await removeGarbage(found);
+    await removeUnused(found);
     expect(await emend.blobs.has(nobody)).toBe(false);
     for (const ref of [content, snapshot, inHistory, inRecord]) expect(await emend.blobs.has(ref)).toBe(true);
     expect(await readdir(join(emend.home, 'records'))).toEqual(['x.json']);
@@ -41,12 +41,12 @@ describe('what may be removed', () => {
   test('what is young stays, also when it only became young after it was found', async () => {
     const emend = await fakeEmend(new FakeServer());
     const ref = await put(emend, 'young');
-    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
-    const found = await findGarbage(emend, { olderThan_ms: -1000 });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.blobs).toHaveLength(1);
     const soon = new Date(Date.now() + 60_000);
     await utimes(found.blobs[0]!.path, soon, soon);
-    await removeGarbage(found);
+    await removeUnused(found);
     expect(await emend.blobs.has(ref)).toBe(true);
   });
 
@@ -62,7 +62,7 @@ describe('what may be removed', () => {
     await writeFile(join(emend.home, 'transactions', 'plan.json'), JSON.stringify({ inTransaction }));
     const temp = join(emend.home, 'host-id.TMP-1-0123456789ab');
     await writeFile(temp, '');
-    const found = await findGarbage(emend, { olderThan_ms: -1000 });
+    const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.blobs.map(({ path }) => path.slice(-64))).toEqual([hexOf(nobody)]);
     expect(found.temps.map(({ path }) => path)).toEqual([temp]);
   });
@@ -73,19 +73,19 @@ describe('what may be removed', () => {
     const at = '2026-01-01T00:00:00.000Z';
     const data = { v: 1, workflowId: 'emend-1', namespace: 'elsewhere' };
     await emend.archive.append(KEY, [{ v: 1, id: 'started', at, kind: 'started', data }]);
-    expect(await problemOf(() => findGarbage(emend, { olderThan_ms: -1000 }))).toMatchObject({
+    expect(await problemOf(() => findUnused(emend, { olderThan_ms: -1000 }))).toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('elsewhere (1)'),
       next: expect.stringContaining('--assume-closed elsewhere'),
     });
-    expect((await findGarbage(emend, { olderThan_ms: -1000, assumeClosed: ['elsewhere'] })).blobs).toHaveLength(1);
+    expect((await findUnused(emend, { olderThan_ms: -1000, assumeClosed: ['elsewhere'] })).blobs).toHaveLength(1);
     const closed = { status: 'TERMINATED', result: null, message: null };
     await emend.archive.append(KEY, [{ v: 1, id: 'closed-run-1', at, kind: 'closed', data: closed }]);
-    expect((await findGarbage(emend, { olderThan_ms: -1000 })).blobs).toHaveLength(1);
+    expect((await findUnused(emend, { olderThan_ms: -1000 })).blobs).toHaveLength(1);
   });
 
   test('nothing can be said without a server', async () => {
-    expect(await problemOf(async () => findGarbage(await fakeEmend(null), { olderThan_ms: 0 }))).toMatchObject({
+    expect(await problemOf(async () => findUnused(await fakeEmend(null), { olderThan_ms: 0 }))).toMatchObject({
       code: 'no_server',
     });
   });

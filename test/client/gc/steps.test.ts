@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { findGarbage, removeGarbage } from '../../../src/client/gc/index.js';
+import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
 import { storedFiles, GC_RUNS } from '../../../src/client/gc/steps.js';
 import type { Emend } from '../../../src/client/types.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
@@ -73,14 +73,14 @@ test('what a rollback noted in git goes with the archive of its run, and is show
   }
   expect(notes()).toHaveLength(2);
   // Its transactions go first; the archive says where it worked.
-  const first = await findGarbage(emend, ALL);
+  const first = await findUnused(emend, ALL);
   expect(first).toMatchObject({ steps: [{ stepKey: keyOf(1), archive: false }], notes: [] });
-  await removeGarbage(first);
+  await removeUnused(first);
   expect(notes()).toHaveLength(2);
-  const found = await findGarbage(emend, { ...ALL, archivesOlderThan_ms: -1000 });
+  const found = await findUnused(emend, { ...ALL, archivesOlderThan_ms: -1000 });
   expect(found.notes).toMatchObject([{ workspace: scene.workspace, names: [expect.stringContaining(keyOf(1))] }]);
   expect(notes()).toHaveLength(2);
-  expect(await removeGarbage(found)).toMatchObject({ notesRemoved: 1 });
+  expect(await removeUnused(found)).toMatchObject({ notesRemoved: 1 });
   expect(notes()).toEqual([expect.stringContaining(`/undone/${keyOf(2)}/`)]);
   scene.remove();
 });
@@ -97,11 +97,11 @@ describe('steps that have ended', () => {
     // Closed, but the server still has it: somebody may reset it.
     server.close(server.add(known.key, 'emend-3'), { status: 'COMPLETED', result: null, message: null });
 
-    const found = await findGarbage(emend, ALL);
+    const found = await findUnused(emend, ALL);
     expect(found.steps.map((each) => [each.stepKey, each.archive])).toEqual([[old.key, false]]);
     expect(found.blobs.map(({ path }) => path)).toEqual([pathOf(emend, old.answer)]);
     const bytes = [...found.blobs, ...found.steps.flatMap((each) => each.files)].reduce((sum, f) => sum + f.bytes, 0);
-    expect(await removeGarbage(found)).toEqual({ notesRemoved: 0, files: 6, bytes });
+    expect(await removeUnused(found)).toEqual({ notesRemoved: 0, files: 6, bytes });
     for (const place of ['slots', 'records/steps', 'transactions'])
       expect((await readdir(join(emend.home, place))).sort()).toEqual([open.key, known.key, writing.key]);
     expect(await readdir(join(emend.home, 'records/seen'))).toHaveLength(3);
@@ -109,7 +109,7 @@ describe('steps that have ended', () => {
     expect(await emend.blobs.has(old.answer)).toBe(false);
     for (const ref of [old.shown, open.answer, known.answer, writing.answer])
       expect(await emend.blobs.has(ref)).toBe(true);
-    expect(await findGarbage(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    expect(await findUnused(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
   });
 
   test('lose their archive, with what it names, where an age is given for archives', async () => {
@@ -120,11 +120,11 @@ describe('steps that have ended', () => {
     const longAgo = new Date(Date.now() - 40 * 86_400_000);
     await utimes(log, longAgo, longAgo);
     // What is said of a file's age is its newest change, and utimes is one: only all archives can be asked for here.
-    const none = await findGarbage(emend, { ...ALL, archivesOlderThan_ms: 86_400_000 });
+    const none = await findUnused(emend, { ...ALL, archivesOlderThan_ms: 86_400_000 });
     expect(none.steps.filter((each) => each.archive)).toEqual([]);
-    const found = await findGarbage(emend, { ...ALL, archivesOlderThan_ms: -1000 });
+    const found = await findUnused(emend, { ...ALL, archivesOlderThan_ms: -1000 });
     expect(found.steps.map((each) => each.archive)).toEqual([true, true]);
-    await removeGarbage(found);
+    await removeUnused(found);
     expect(await emend.archive.list()).toEqual([]);
     for (const ref of [old.shown, old.answer, young.shown]) expect(await emend.blobs.has(ref)).toBe(false);
   });
@@ -132,9 +132,9 @@ describe('steps that have ended', () => {
   test('stay where something was written to them since they were found', async () => {
     const emend = await fakeEmend(new FakeServer());
     const { key } = await step(emend, 1, true);
-    const found = await findGarbage(emend, ALL);
+    const found = await findUnused(emend, ALL);
     await write(emend, `slots/${key}/${'e'.repeat(64)}/slot.json`, { v: 1 });
-    await removeGarbage(found);
+    await removeUnused(found);
     expect(await readdir(join(emend.home, 'slots', key))).toHaveLength(2);
   });
 
@@ -142,12 +142,12 @@ describe('steps that have ended', () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     await step(emend, 1, true);
-    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
     const known = server.add('a', 'b').described;
     server.list = async () => Array.from({ length: 20_000 }, () => known);
-    expect(await findGarbage(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
     server.list = async () => new Array<typeof known>(GC_RUNS).fill(known);
-    expect(await problemOf(() => findGarbage(emend, ALL))).toMatchObject({ code: 'limit_reached' });
+    expect(await problemOf(() => findUnused(emend, ALL))).toMatchObject({ code: 'limit_reached' });
   });
 });
 
@@ -157,10 +157,10 @@ test('a clock that jumped ahead a year makes nothing old', async () => {
   const now = Date.now;
   try {
     Date.now = () => now() + 365 * 86_400_000;
-    expect((await findGarbage(emend, { olderThan_ms: 7 * 86_400_000 })).blobs).toEqual([]);
+    expect((await findUnused(emend, { olderThan_ms: 7 * 86_400_000 })).blobs).toEqual([]);
     // A day back: nothing is old either.
     Date.now = () => now() - 86_400_000;
-    expect((await findGarbage(emend, { olderThan_ms: 7 * 86_400_000 })).blobs).toEqual([]);
+    expect((await findUnused(emend, { olderThan_ms: 7 * 86_400_000 })).blobs).toEqual([]);
   } finally {
     Date.now = now;
   }
@@ -171,12 +171,12 @@ describe('beside a process that puts blobs', () => {
   test('a blob that was put or asked for after it was found stays', async () => {
     const emend = await fakeEmend(new FakeServer());
     const refs = [await put(emend, 'one'), await put(emend, 'two'), await put(emend, 'three')];
-    const found = await findGarbage(emend, ALL);
+    const found = await findUnused(emend, ALL);
     expect(found.blobs).toHaveLength(3);
     await new Promise((resolve) => setTimeout(resolve, 20));
     await put(emend, 'one');
     expect(await emend.blobs.has(refs[1]!)).toBe(true);
-    expect((await removeGarbage(found)).files).toBe(1);
+    expect((await removeUnused(found)).files).toBe(1);
     expect(await Promise.all(refs.map((ref) => emend.blobs.has(ref)))).toEqual([true, true, false]);
   });
 
@@ -186,7 +186,7 @@ describe('beside a process that puts blobs', () => {
     const path = pathOf(emend, ref);
     await rename(path, `${path}.GC`);
     expect(Buffer.from(await emend.blobs.get(ref)).toString()).toBe('half removed');
-    await removeGarbage(await findGarbage(emend, ALL));
+    await removeUnused(await findUnused(emend, ALL));
     expect(existsSync(path)).toBe(true);
   });
 
@@ -208,7 +208,7 @@ describe('beside a process that puts blobs', () => {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 3 * OLD_MS));
       }
     };
-    // As findGarbage and removeGarbage do: look at ages, then at names, then remove what was not touched since.
+    // As findUnused and removeUnused do: look at ages, then at names, then remove what was not touched since.
     const collector = async (): Promise<void> => {
       while (!seen.stop)
         for (const file of await storedFiles([join(home, 'blobs')])) {

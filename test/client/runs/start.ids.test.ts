@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { besideId, looksLikeWorkflowId, newStepKey, workflowIdOf } from '../../../src/client/runs/start.js';
+import { concurrentId, looksLikeWorkflowId, newStepKey, workflowIdOf } from '../../../src/client/runs/start.js';
 import { isStepKey, shownKey } from '../../../src/shared/ids.js';
 
 describe('names of runs', () => {
@@ -20,7 +20,7 @@ describe('names of runs', () => {
   });
 
   test('runs beside the first are numbered from 2', () => {
-    expect([1, 2, 3].map((n) => besideId('emend-1', n))).toEqual(['emend-1', 'emend-1-2', 'emend-1-3']);
+    expect([1, 2, 3].map((n) => concurrentId('emend-1', n))).toEqual(['emend-1', 'emend-1-2', 'emend-1-3']);
     expect(looksLikeWorkflowId('emend-1-2')).toBe(true);
     expect(looksLikeWorkflowId('e0e0')).toBe(false);
   });

@@ -5,7 +5,7 @@ import { CONFIG_KEYS, parseConfig } from '../../../src/documents/job/config.js';
 import { JOB_KEYS, parseJob } from '../../../src/documents/job/job.js';
 import { DEFAULT_MODELS } from '../../../src/documents/job/models.js';
 import { DEFAULT_PROTECTED } from '../../../src/documents/job/protected-paths.js';
-import { RUNGS } from '../../../src/shared/formats.js';
+import { TOLERANCES } from '../../../src/shared/formats.js';
 import { LIMITS } from '../../../src/shared/limits.js';
 
 const read = (name: string): string =>
@@ -34,7 +34,7 @@ describe('the docs say what the code does', () => {
     expect(row(configuration, name)).toEqual(wanted);
   });
 
-  test.each(Object.entries(RUNGS))('rung %s with default', (name, rung) => {
+  test.each(Object.entries(TOLERANCES))('rung %s with default', (name, rung) => {
     expect(row(configuration, name)).toEqual([`\`${rung.default}\``, rung.what]);
   });
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { judgeByPolicy, parsePolicy, POLICY_KEYS, type Policy } from '../../../src/documents/job/policy.js';
-import type { SealedFile, SealedProposal } from '../../../src/shared/proposal-activities.js';
+import { evaluatePolicy, parsePolicy, POLICY_KEYS, type Policy } from '../../../src/documents/job/policy.js';
+import type { ProposalFileSummary, ProposalSummary } from '../../../src/shared/proposal-activities.js';
 
 const parsed = (source: string): Policy => {
   const read = parsePolicy(source, 'review.yaml');
   if (!read.ok) throw new Error(JSON.stringify(read.problems));
   return read.value;
 };
-const file = (path: string, more: Partial<SealedFile> = {}): SealedFile => ({
+const file = (path: string, more: Partial<ProposalFileSummary> = {}): ProposalFileSummary => ({
   path,
   change: 'edit',
   by: 'model',
@@ -17,7 +17,7 @@ const file = (path: string, more: Partial<SealedFile> = {}): SealedFile => ({
   key: 'k',
   ...more,
 });
-const proposal = (files: readonly SealedFile[], more: Partial<SealedProposal> = {}): SealedProposal => ({
+const proposal = (files: readonly ProposalFileSummary[], more: Partial<ProposalSummary> = {}): ProposalSummary => ({
   id: 'p'.repeat(64),
   ref: `sha256:${'0'.repeat(64)}`,
   diff: `sha256:${'0'.repeat(64)}`,
@@ -31,7 +31,7 @@ const finding = { guard: 'syntax', severity: 'ask', path: 'src/a.ts', message: '
 const A = file('src/a.ts');
 
 describe('what a policy lets through', () => {
-  test.each<[string, string, SealedProposal, readonly string[]]>([
+  test.each<[string, string, ProposalSummary, readonly string[]]>([
     ['all within', '', proposal([A]), []],
     ['a path outside', '', proposal([file('lib/a.ts')]), ['lib/a.ts matches none of paths']],
     ['an exception', 'except: ["**/a.ts"]', proposal([A]), ['src/a.ts matches except']],
@@ -73,11 +73,11 @@ describe('what a policy lets through', () => {
     ],
   ])('%s', (_, more, of, expected) => {
     const policy = parsed(`v: 1\npaths: ["src/**"]\n${more}\n`);
-    expect(judgeByPolicy(policy, of, [{ path: 'src/a.ts', format: 'whole-file' }])).toEqual(expected);
+    expect(evaluatePolicy(policy, of, [{ path: 'src/a.ts', format: 'whole-file' }])).toEqual(expected);
   });
 
   test('without any path nothing is let through', () => {
-    expect(judgeByPolicy(parsed('paths: []'), proposal([A]), [])).toEqual(['src/a.ts matches none of paths']);
+    expect(evaluatePolicy(parsed('paths: []'), proposal([A]), [])).toEqual(['src/a.ts matches none of paths']);
   });
 });
 

@@ -1,6 +1,6 @@
 /** What an earlier run of a plan left: what counts by itself, what a person is asked about, what makes no difference. */
 import { describe, expect, test } from '@jest/globals';
-import { leftOf, type LeftFacts } from '../../../src/documents/plan/resume.js';
+import { resumePointOf, type ResumeFacts } from '../../../src/documents/plan/resume.js';
 import type { PlanCheckpoint, PhaseReading } from '../../../src/shared/plan.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 
@@ -32,8 +32,8 @@ const checkpoint: PlanCheckpoint = {
   ...{ last_commit: 'c1', commit_history: ['c1'], timestamp: '2026-01-09T00:00:00Z' },
   phases: [1, 2, 3].map((n) => ({ id: `p${n}`, number: n, name: `N${n}`, text: `text ${n}`, force_spent: n === 2 })),
 };
-const left = (change: Partial<LeftFacts> = {}) =>
-  leftOf({
+const left = (change: Partial<ResumeFacts> = {}) =>
+  resumePointOf({
     checkpoint,
     holdsLast: true,
     hash: 'h',
@@ -63,8 +63,8 @@ test('counts, failures since the last replan and paid scores are taken over, of 
 });
 
 describe('a person is asked, with each reason', () => {
-  const changed = (more: Partial<PlanCheckpoint>): Partial<LeftFacts> => ({ checkpoint: { ...checkpoint, ...more } });
-  test.each<[string, Partial<LeftFacts>]>([
+  const changed = (more: Partial<PlanCheckpoint>): Partial<ResumeFacts> => ({ checkpoint: { ...checkpoint, ...more } });
+  test.each<[string, Partial<ResumeFacts>]>([
     ['it was aborted', changed({ status: 'aborted' })],
     ['it was paused', changed({ status: 'paused' })],
     ['its tests did not pass', changed({ tests_passing: false })],
@@ -87,7 +87,7 @@ describe('nothing is left', () => {
     phases: checkpoint.phases!.map((phase) => ({ ...phase, force_spent: false })),
     ...{ phase_replan_count: {}, replan_history: [], test_failure_history: [], complexity_evaluations: {} },
   };
-  test.each<[string, Partial<LeftFacts>]>([
+  test.each<[string, Partial<ResumeFacts>]>([
     ['no checkpoint and no commit', { checkpoint: null }],
     ['a plan that came to its end', { checkpoint: { ...checkpoint, status: 'completed' } }],
     ['one that makes no difference, however it ended', { checkpoint: { ...blank, status: 'aborted' } }],

@@ -2,11 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   filesToMake,
-  readUndone,
-  saidUndone,
-  undoneInAll,
-  undoneTasks,
-  undoneText,
+  readUnfinished,
+  claimedUnfinished,
+  unfinishedInAll,
+  unfinishedTasks,
+  unfinishedText,
 } from '../../../src/documents/plan/unfinished.js';
 
 describe("the model's word", () => {
@@ -25,7 +25,7 @@ describe("the model's word", () => {
     ['in a diff, too', '--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n+x\nNOT DONE: 1: x\n', []],
     ['without a number it names no task', 'NOT DONE: the tests\nNOT DONE: 0: x\nFILE a\n', []],
   ])('%s', (_, answer, expected) => {
-    expect(saidUndone(answer)).toEqual(expected);
+    expect(claimedUnfinished(answer)).toEqual(expected);
   });
 
   test('of several answers what each of them leaves out is left out', () => {
@@ -33,9 +33,9 @@ describe("the model's word", () => {
       { task: 1, why: 'a' },
       { task: 2, why: 'b' },
     ] as const;
-    expect(undoneInAll([[one, two], [two]])).toEqual([two]);
-    expect(undoneInAll([[one], []])).toEqual([]);
-    expect(undoneInAll([])).toEqual([]);
+    expect(unfinishedInAll([[one, two], [two]])).toEqual([two]);
+    expect(unfinishedInAll([[one], []])).toEqual([]);
+    expect(unfinishedInAll([])).toEqual([]);
   });
 
   test('goes through the message of a commit', () => {
@@ -43,9 +43,9 @@ describe("the model's word", () => {
       { task: 1, why: '' },
       { task: 3, why: 'no: room' },
     ] as const;
-    expect(undoneText(undone)).toBe('Not done: task 1\nNot done: task 3: no: room');
-    expect(readUndone(`Phase 2: Name\n\n${undoneText(undone)}\n\nEmend-Step: x\n`)).toEqual(undone);
-    expect(readUndone('Phase 2: Name\n\n  Not done: task 1\n')).toEqual([]);
+    expect(unfinishedText(undone)).toBe('Not done: task 1\nNot done: task 3: no: room');
+    expect(readUnfinished(`Phase 2: Name\n\n${unfinishedText(undone)}\n\nEmend-Step: x\n`)).toEqual(undone);
+    expect(readUnfinished('Phase 2: Name\n\n  Not done: task 1\n')).toEqual([]);
   });
 });
 
@@ -69,7 +69,7 @@ describe('tasks', () => {
     task('Last'),
   ];
   test('nobody doubts any: all are done', () => {
-    expect(undoneTasks(tasks, [], () => false)).toEqual([]);
+    expect(unfinishedTasks(tasks, [], () => false)).toEqual([]);
   });
   test('said, missing, and above one that is not done; never one that was done before', () => {
     const said = [
@@ -77,12 +77,12 @@ describe('tasks', () => {
       { task: 5, why: 'x' },
       { task: 99, why: 'x' },
     ];
-    expect(undoneTasks(tasks, said, (path) => path === 'a.js')).toEqual([
+    expect(unfinishedTasks(tasks, said, (path) => path === 'a.js')).toEqual([
       { text: 'Create `a.js`', why: 'a.js is not there' },
       { text: 'Parts', why: 'a task under it is not done' },
       { text: 'two', why: 'no room' },
     ]);
-    expect(undoneTasks(tasks, [{ task: 6, why: '' }], () => false)).toEqual([
+    expect(unfinishedTasks(tasks, [{ task: 6, why: '' }], () => false)).toEqual([
       { text: 'Last', why: 'the model says so' },
     ]);
   });
@@ -97,7 +97,7 @@ describe('tasks', () => {
       '../src/a.js',
       'x./src/a.js',
     ].map((text) => task(text));
-    expect(undoneTasks(named, [], () => false, ['src/a.js'])).toEqual([
+    expect(unfinishedTasks(named, [], () => false, ['src/a.js'])).toEqual([
       { text: 'Change src/a.js.', why: 'src/a.js was skipped' },
       { text: 'See src/a.js, too', why: 'src/a.js was skipped' },
       { text: 'In `./src/a.js`', why: 'src/a.js was skipped' },

@@ -1,12 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  changeNeeds,
-  combinedDiff,
-  neededName,
-  readSealedDiff,
-  selectChanges,
-  wordsOf,
-} from '../../../src/edits/index.js';
+import { changeNeeds, combinedDiff, neededName, readDiff, selectChanges, wordsOf } from '../../../src/edits/index.js';
 import { type ChangeNeed, CHANGE_NEEDS, NEED_NAME_CHARS } from '../../../src/edits/proposal/needs.js';
 import { numberedChanges } from '../../../src/edits/proposal/select.js';
 
@@ -25,9 +18,7 @@ describe('the sealed diff, read back', () => {
   test('has every file with its hunks, and changes numbered through the file', () => {
     const base = lines(40);
     const result = lines(40, (n) => (n === 3 || n === 5 || n === 30 ? `LINE ${n}` : ''));
-    const [section, other] = readSealedDiff(
-      combinedDiff([edit('a b/é.txt', base, result), edit('z.txt', 'one\n', 'two\n')]),
-    );
+    const [section, other] = readDiff(combinedDiff([edit('a b/é.txt', base, result), edit('z.txt', 'one\n', 'two\n')]));
     expect(section?.path).toBe('a b/é.txt');
     expect(section?.hunks.map((hunk) => hunk.changes.map((change) => change.n))).toEqual([[1, 2], [3]]);
     expect(section?.hunks[0]?.changes[1]).toEqual({ n: 2, b0: 4, b1: 5, r0: 4, r1: 5, first: 5, end: 7 });
@@ -47,7 +38,7 @@ describe('the sealed diff, read back', () => {
       { path: 'latin.txt', base: Uint8Array.of(0xe9, 10), result: Uint8Array.of(0xe8, 10) },
       edit('last.txt', 'a\n', 'b\n'),
     ]);
-    expect(readSealedDiff(diff).map(({ path }) => path)).toEqual([
+    expect(readDiff(diff).map(({ path }) => path)).toEqual([
       'new.txt',
       'gone.txt',
       'to.txt',
@@ -66,7 +57,7 @@ describe('the sealed diff, read back', () => {
         lines(9, (n) => (n === 4 ? 'four' : '')),
       ),
     ]);
-    expect(() => readSealedDiff(diff.slice(0, diff.indexOf('+four')))).toThrow('is cut');
+    expect(() => readDiff(diff.slice(0, diff.indexOf('+four')))).toThrow('is cut');
   });
 });
 
@@ -126,13 +117,10 @@ describe('chosen changes', () => {
 
 describe('what a change needs', () => {
   const needs = (...files: { path: string; base: string; result: string }[]) =>
-    changeNeeds(
-      readSealedDiff(combinedDiff(files.map(({ path, base, result }) => edit(path, base, result)))),
-      (path) => {
-        const file = files.find((each) => each.path === path);
-        return file === undefined ? null : new Set(wordsOf(file.base));
-      },
-    ).map(({ user, name, needs: from }) => `${user.path}:${user.n} needs ${name} of ${from.path}:${from.n}`);
+    changeNeeds(readDiff(combinedDiff(files.map(({ path, base, result }) => edit(path, base, result)))), (path) => {
+      const file = files.find((each) => each.path === path);
+      return file === undefined ? null : new Set(wordsOf(file.base));
+    }).map(({ user, name, needs: from }) => `${user.path}:${user.n} needs ${name} of ${from.path}:${from.n}`);
   const filler = lines(12);
 
   test.each([

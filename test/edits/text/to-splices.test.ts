@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type LinesPlan, type SettleOptions, settle } from '../../../src/edits/text/to-splices.js';
+import { type LinesPlan, type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
 import { applySplices } from '../../../src/edits/text/splices.js';
 import { decodeFile } from '../../../src/edits/text/codec.js';
 
@@ -7,12 +7,12 @@ const run = (
   base: Buffer | string | null,
   lines: string[],
   more: Partial<LinesPlan> = {},
-  options: SettleOptions = {},
+  options: SpliceOptions = {},
 ) => {
   const bytes = base === null ? null : Buffer.from(base);
   const decoded = bytes === null ? null : decodeFile(bytes);
   const from = bytes !== null && decoded?.ok === true ? { bytes, ...decoded } : null;
-  return settle(from, { kind: 'lines', path: 'f', lines, ...more }, options);
+  return spliced(from, { kind: 'lines', path: 'f', lines, ...more }, options);
 };
 const textOf = (...args: Parameters<typeof run>): string => {
   const settled = run(...args);

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { doWork } from '../../../src/activities/frame/edit-work.js';
 import type { AnswerOutcome, ApplyAnswerInput, OfferedFile, StopReason } from '../../../src/edits/types.js';
-import type { AnswerRecord, SlotRecord } from '../../../src/model/journal/records.js';
+import type { AnswerRecord, CallRecord } from '../../../src/model/journal/records.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import type { Format } from '../../../src/shared/formats.js';
 import { storePaths } from '../../../src/stores/location.js';
@@ -63,7 +63,7 @@ export const answersOf = async (store: string, stepKey: string, task: Task): Pro
     .filter((key) => existsSync(join(dir, key, 'answer.json')))
     .map((key) => ({
       key,
-      slot: JSON.parse(readFileSync(join(dir, key, 'slot.json'), 'utf8')) as SlotRecord,
+      slot: JSON.parse(readFileSync(join(dir, key, 'slot.json'), 'utf8')) as CallRecord,
       record: JSON.parse(readFileSync(join(dir, key, 'answer.json'), 'utf8')) as AnswerRecord,
     }))
     .sort((a, b) => (a.slot.at < b.slot.at ? -1 : 1));

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { doWork } from '../../../src/activities/frame/edit-work.js';
 import { renderReasons } from '../../../src/edits/index.js';
 import type { AnswerOutcome } from '../../../src/edits/types.js';
-import { closeEditPrompt, type EditPromptInput, NOTHING_BESIDE } from '../../../src/model/prompts/edit.js';
+import { closeEditPrompt, type EditPromptInput, NOTHING_ELSE } from '../../../src/model/prompts/edit.js';
 import { ModelError } from '../../../src/model/errors.js';
 import { nonceFor } from '../../../src/model/journal/records.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
@@ -108,7 +108,7 @@ const ask = async (
     inputBudget_tokens: directInput_tokens,
     files: paths.map((path) => ({ path, bytes: task.base.get(path) ?? null, encoding: null })),
     instructions: task.job.instructions,
-    ...NOTHING_BESIDE,
+    ...NOTHING_ELSE,
     refusal,
     symbols: paths.some((path) => languageOf(path) !== null),
   });

@@ -2,7 +2,7 @@ import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
-import { slotKey } from '../../../src/model/journal/records.js';
+import { callKey } from '../../../src/model/journal/records.js';
 import type { ModelRequest } from '../../../src/model/ports.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { realSys } from '../../../src/system/sys.js';
@@ -20,7 +20,7 @@ import {
   withRehearsal,
 } from '../support.js';
 
-const slotDir = (dir: string): string => join(dir, keyParts.stepKey, slotKey(keyParts));
+const slotDir = (dir: string): string => join(dir, keyParts.stepKey, callKey(keyParts));
 
 describe('one slot, one answer', () => {
   test('a second ask returns the record: same answer, usage and money, no call', async () => {

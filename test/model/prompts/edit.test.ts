@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { listing } from '../../../src/edits/index.js';
-import { buildEditRequest, type EditPromptInput, UNDONE_ASKED } from '../../../src/model/prompts/edit.js';
+import { buildEditRequest, type EditPromptInput, UNFINISHED_ASKED } from '../../../src/model/prompts/edit.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import { FORMATS } from '../../../src/shared/formats.js';
 import { allText, blocksOf, editInput, lastNonceWord, NONCE, textOf } from './support.js';
@@ -237,6 +237,6 @@ test.each(FORMATS)('%s is told that no other file may be made or deleted', (form
 test('a job that asks what is left undone is told where to say it', () => {
   const system = (instructions: string): string =>
     buildEditRequest(editInput({ instructions })).request(NONCE).system[0]?.text ?? '';
-  expect(system(`1. Write it\n\n${UNDONE_ASKED}`)).toContain('Nothing before the answer but the `NOT DONE` lines');
+  expect(system(`1. Write it\n\n${UNFINISHED_ASKED}`)).toContain('Nothing before the answer but the `NOT DONE` lines');
   expect(system('1. Write it')).toContain('Nothing before the answer, nothing after it.');
 });

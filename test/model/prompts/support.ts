@@ -1,6 +1,6 @@
 import type { Text } from '../../../src/edits/text/lines.js';
 import { decodeFile } from '../../../src/edits/index.js';
-import { NOTHING_BESIDE, type EditPromptInput } from '../../../src/model/prompts/edit.js';
+import { NOTHING_ELSE, type EditPromptInput } from '../../../src/model/prompts/edit.js';
 import type { ModelRequest } from '../../../src/model/ports.js';
 
 export const NONCE = '0123456789abcdef0123';
@@ -18,7 +18,7 @@ export const editInput = (changes: Partial<EditPromptInput> = {}): EditPromptInp
   inputBudget_tokens: 150_000,
   files: [{ path: 'src/a.ts', text: textOf('one\ntwo\nthree\n') }],
   instructions: '# Say two louder\n\nMake `two` upper case.\n',
-  ...NOTHING_BESIDE,
+  ...NOTHING_ELSE,
   ...changes,
 });
 

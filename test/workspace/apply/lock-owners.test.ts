@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { createLeaseKeeper, type LeaseKeeper } from '../../../src/workspace/apply/lock.js';
+import { createLocks, type Locks } from '../../../src/workspace/apply/lock.js';
 import { makeScene, STEP, type Scene } from '../apply-scene.js';
 
 const FILES = [
@@ -23,23 +23,23 @@ describe('the lease of an ended run', () => {
   test('under which nothing is applied (any more) is ended', async () => {
     const scene = await makeScene(FILES);
     const engine = scene.engine();
-    const leases = createLeaseKeeper({ home: scene.home });
+    const leases = createLocks({ home: scene.home });
     const taken = await leases.take(scene.workspace, STEP, scene.request.holder);
     if (taken.outcome !== 'held') throw new Error('not held');
-    expect(await engine.endLease(scene.workspace, taken.lease, false)).toEqual({
+    expect(await engine.releaseEnded(scene.workspace, taken.lease, false)).toEqual({
       outcome: 'ended',
       because: 'nothing_applied',
     });
-    expect(await engine.endLease(scene.workspace, taken.lease, false)).toEqual({ outcome: 'not_held' });
+    expect(await engine.releaseEnded(scene.workspace, taken.lease, false)).toEqual({ outcome: 'not_held' });
 
     const applied = await engine.apply(scene.request);
     if (applied.outcome !== 'applied') throw new Error(applied.outcome);
-    expect(await engine.endLease(scene.workspace, applied.lease, false)).toEqual({
+    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toEqual({
       outcome: 'kept',
       files: ['a.txt', 'b.txt'],
     });
     await engine.rollback(scene.request);
-    expect(await engine.endLease(scene.workspace, applied.lease, false)).toMatchObject({ outcome: 'ended' });
+    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toMatchObject({ outcome: 'ended' });
     expect(await engine.readLease(scene.workspace)).toBeNull();
     expect(bytes(scene)).toBe(OLD);
   });
@@ -54,9 +54,9 @@ describe('the lease of an ended run', () => {
     if (applied.outcome !== 'applied') throw new Error(applied.outcome);
     // A commit of somebody else is not this step's.
     git(scene, 'commit', '-q', '--allow-empty', '-m', 'other');
-    expect(await engine.endLease(scene.workspace, applied.lease, false)).toMatchObject({ outcome: 'kept' });
+    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toMatchObject({ outcome: 'kept' });
     git(scene, 'commit', '-q', '-a', '-m', `step\n\nEmend-Step: ${STEP}`);
-    expect(await engine.endLease(scene.workspace, applied.lease, false)).toEqual({
+    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toEqual({
       outcome: 'ended',
       because: 'committed',
     });
@@ -64,7 +64,7 @@ describe('the lease of an ended run', () => {
     const finished = await makeScene(FILES);
     const done = await finished.engine().apply(finished.request);
     if (done.outcome !== 'applied') throw new Error(done.outcome);
-    expect(await finished.engine().endLease(finished.workspace, done.lease, true)).toEqual({
+    expect(await finished.engine().releaseEnded(finished.workspace, done.lease, true)).toEqual({
       outcome: 'ended',
       because: 'finished',
     });
@@ -72,9 +72,9 @@ describe('the lease of an ended run', () => {
   });
 
   /** A keeper whose engine is stopped where it asks for its lease before the point of no return. */
-  const stopped = (scene: Scene, inBetween: () => Promise<void>): LeaseKeeper => {
-    const keeper = createLeaseKeeper({ home: scene.home });
-    const take: LeaseKeeper['take'] = async (...taking) => {
+  const stopped = (scene: Scene, inBetween: () => Promise<void>): Locks => {
+    const keeper = createLocks({ home: scene.home });
+    const take: Locks['take'] = async (...taking) => {
       const taken = await keeper.take(...taking);
       const stands = async (): Promise<boolean> => {
         await inBetween();
@@ -90,7 +90,7 @@ describe('the lease of an ended run', () => {
     let seen: unknown = null;
     const leases = stopped(scene, async () => {
       const engine = scene.engine();
-      seen = await engine.endLease(scene.workspace, (await engine.readLease(scene.workspace))!, false);
+      seen = await engine.releaseEnded(scene.workspace, (await engine.readLease(scene.workspace))!, false);
     });
     expect(await scene.engine({ leases }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
     expect(seen).toEqual({ outcome: 'at_work' });
@@ -100,7 +100,7 @@ describe('the lease of an ended run', () => {
   test('ended before the apply came to its point of no return: nothing is written, another step has the workspace', async () => {
     const scene = await makeScene(FILES);
     const leases = stopped(scene, async () => {
-      const keeper = createLeaseKeeper({ home: scene.home });
+      const keeper = createLocks({ home: scene.home });
       await keeper.break(scene.workspace, (await keeper.read(scene.workspace))!.number);
       await keeper.take(scene.workspace, OTHER, { workflowId: 'emend-other', namespace: 'default' });
     });
@@ -113,19 +113,19 @@ describe('the lease of an ended run', () => {
 
   test('ended just after an apply was past it: held again for what it applied, which can be undone', async () => {
     const scene = await makeScene(FILES);
-    const keeper = createLeaseKeeper({ home: scene.home });
+    const keeper = createLocks({ home: scene.home });
     const taken = await keeper.take(scene.workspace, STEP, scene.request.holder);
     if (taken.outcome !== 'held') throw new Error('not held');
-    const late: LeaseKeeper['break'] = async (workspace, number) => {
+    const late: Locks['break'] = async (workspace, number) => {
       expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
       return keeper.break(workspace, number);
     };
     const engine = scene.engine({ leases: { ...keeper, break: late } });
-    const ended = await engine.endLease(scene.workspace, taken.lease, false);
+    const ended = await engine.releaseEnded(scene.workspace, taken.lease, false);
     expect(ended).toEqual({ outcome: 'kept', files: ['a.txt', 'b.txt'] });
     const held = await scene.engine().readLease(scene.workspace);
     expect(held).toMatchObject({ stepKey: STEP, continues: taken.lease.number });
     // Looked at again, it stands for the same files.
-    expect(await scene.engine().endLease(scene.workspace, held!, false)).toEqual(ended);
+    expect(await scene.engine().releaseEnded(scene.workspace, held!, false)).toEqual(ended);
   });
 });

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createLeaseKeeper } from '../../../src/workspace/apply/lock.js';
+import { createLocks } from '../../../src/workspace/apply/lock.js';
 
 let dir: string;
 let work: string;
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => {
   fs.rmSync(dir, { recursive: true, force: true });
 });
-const keeper = (home = 'home') => createLeaseKeeper({ home: join(dir, home) });
+const keeper = (home = 'home') => createLocks({ home: join(dir, home) });
 const commit = (): string => {
   git(work, 'commit', '-q', '--allow-empty', '-m', 'c');
   return git(work, 'rev-parse', 'HEAD');

@@ -174,7 +174,7 @@ test('outside git: a problem', async () => {
 test('a worktree that a step holds is not removed', async () => {
   const tree = await make();
   const engine = createApplyEngine({ home, blobs: new Blobs() });
-  await engine.holdLease(tree.workspace, PLAN, { workflowId: 'w', namespace: 'default' });
+  await engine.acquireLock(tree.workspace, PLAN, { workflowId: 'w', namespace: 'default' });
   await expect(keeper().remove(PLAN, 'p1-1')).rejects.toThrow(/holds/);
   await engine.releaseLease(tree.workspace, PLAN);
   expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ name: 'p1-1' });
@@ -299,9 +299,9 @@ describe('a maker that is stopped, given up and wakes up late', () => {
     for (let n = 1 + (seed % stride); ; n += stride) {
       const late = standingAt(n);
       let woken = false;
-      const stillOurs = (): void => (knows && woken ? gone() : undefined);
+      const assertCurrent = (): void => (knows && woken ? gone() : undefined);
       const first = keeper(late.sys)
-        .make({ plan: PLAN, name: 'p1-1', workspace: repo.dir, base }, { stillOurs })
+        .make({ plan: PLAN, name: 'p1-1', workspace: repo.dir, base }, { assertCurrent })
         .catch(String);
       await Promise.race([late.stood, first]);
       const tree = await make();

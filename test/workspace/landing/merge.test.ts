@@ -175,7 +175,7 @@ describe('what stands against it', () => {
 
   test('a workspace that a step holds is not merged into', async () => {
     const theirs = await phase();
-    await engine.holdLease(repo.dir, `0${KEY.slice(1)}`, { workflowId: 'w', namespace: 'default' });
+    await engine.acquireLock(repo.dir, `0${KEY.slice(1)}`, { workflowId: 'w', namespace: 'default' });
     expect(await merge(theirs)).toMatchObject({ outcome: 'busy' });
   });
 
@@ -237,13 +237,13 @@ describe('an attempt that dies', () => {
 
 test('an attempt that stood still, wherever it did, fails to be tried again; the next one merges once', async () => {
   const theirs = await phase();
-  const attempt = (stillOurs: () => void) =>
+  const attempt = (assertCurrent: () => void) =>
     mergePhase(workspacePorts(home, blobs) as ActivityPorts)(
       {
         ...{ v: 1, stepKey: KEY, log: [], workspace: repo.dir, planPath: 'plans/010_demo', run: 1, commit: theirs },
         ...{ workflowId: 'emend-plan-x', namespace: 'default', phase: { id: 'p2', number: 2, name: 'Core' } },
       },
-      { signal: new AbortController().signal, stillOurs, owner: undefined as never },
+      { signal: new AbortController().signal, assertCurrent, owner: undefined as never },
     );
   let stood = 0;
   for (let at = 1; ; at++) {

@@ -9,18 +9,18 @@
  *
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
- * file. Add on an existing path is refused. Rungs: lost_blank, line_endings, trailing_space, lookalikes, indent.
+ * file. Add on an existing path is refused. FallbackState: lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type PatchedFile, parsePatch } from './parse.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
 import { indexOf, type LineIndex } from '../../text/lines.js';
 import { LineChain, type WantedLine } from '../../locate/line-chain.js';
-import { levelBetween, levelsOn, rungOn } from '../../locate/likeness.js';
+import { levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { describeNearest, nearest } from '../../locate/nearest.js';
 import { lookUp } from '../../paths.js';
-import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedRung } from '../../types.js';
+import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 import { composeHunks } from '../unified-diff/index.js';
 
 export const beginPatch: FormatModule = {
@@ -35,7 +35,7 @@ export const beginPatch: FormatModule = {
 
 const readFiles = (files: readonly PatchedFile[], context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedRung[] = [];
+  const rungs: UsedTolerance[] = [];
   const reasons: Reason[] = [];
   const taken = new Set<string>();
   for (const file of files) {
@@ -60,7 +60,7 @@ const twice = (path: string, index: number): Reason => ({
 interface Planned {
   readonly context: FormatContext;
   readonly plans: FilePlan[];
-  readonly rungs: UsedRung[];
+  readonly rungs: UsedTolerance[];
   /** Paths of files and targets of moves that the patch has spoken of: each may come once. */
   readonly taken: Set<string>;
 }
@@ -106,7 +106,7 @@ const locateAll = (
   chunks: readonly Chunk[],
   { path, lines }: { readonly path: string; readonly lines: LineIndex },
   { options }: FormatContext,
-  rungs: UsedRung[],
+  rungs: UsedTolerance[],
 ): { readonly places: Places } | { readonly reasons: Reason[] } => {
   const chain = new LineChain(lines, () =>
     chunks.flatMap((chunk) => chunk.lines.flatMap((line) => [line.text, line.raw])),
@@ -130,7 +130,7 @@ const locateAll = (
       continue;
     }
     const old = chunk.lines.filter((line) => line.sign !== '+');
-    if (old.some((line) => line.unsigned) && !rungOn('lost_blank', options.rungs)) {
+    if (old.some((line) => line.unsigned) && !toleranceOn('lost_blank', options.rungs)) {
       refuse('lost_blank', 'A blank line starts with no blank. Give context lines their leading blank.');
       continue;
     }
@@ -153,7 +153,8 @@ const locateAll = (
       ({ more } = found);
       if (fits.length > 0) break;
     }
-    const shifted = fits.length === 0 && rungOn('indent', options.rungs) ? indented(chain, chunk, below, lines) : null;
+    const shifted =
+      fits.length === 0 && toleranceOn('indent', options.rungs) ? indented(chain, chunk, below, lines) : null;
     const [at] = shifted === null ? fits : shifted.fits;
     if (shifted !== null) [fits, more] = [shifted.fits, shifted.more];
     if (at === undefined)
@@ -175,7 +176,7 @@ const locateAll = (
     else if (shifted !== null && shifted.lines === null) refuse('indent', UNSHIFTABLE);
     else {
       places.push({ hunk: { lines: shifted?.lines ?? chunk.lines }, at });
-      for (const rung of rungsOf(old, lines, at)) rungs.push({ rung, path, index, line: at + 1 });
+      for (const rung of tolerancesOf(old, lines, at)) rungs.push({ rung, path, index, line: at + 1 });
       if (shifted !== null) rungs.push({ rung: 'indent', path, index, line: at + 1 });
       next = at + old.length;
     }
@@ -201,8 +202,8 @@ const indented = (chain: LineChain, chunk: Chunk, below: number, lines: LineInde
   return { fits: fits.map(({ first }) => first), more, lines: shifted };
 };
 
-const rungsOf = (old: Chunk['lines'], lines: LineIndex, at: number): Set<UsedRung['rung']> => {
-  const rungs = new Set<UsedRung['rung']>();
+const tolerancesOf = (old: Chunk['lines'], lines: LineIndex, at: number): Set<UsedTolerance['rung']> => {
+  const rungs = new Set<UsedTolerance['rung']>();
   for (const [i, line] of old.entries()) {
     const level = levelBetween(line.text, lines.line(at + i) ?? '') ?? 'exact';
     if (line.unsigned) rungs.add('lost_blank');

@@ -3,8 +3,8 @@
  * Lines that FIND and REPLACE have in common keep their base line.
  */
 import { type Text, indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
-import type { Rung, RungSettings } from '../../../shared/formats.js';
-import { carryLines, isKnownBase, levelBetween, levelsOn, rungOn } from '../../locate/likeness.js';
+import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
+import { carryLines, isKnownBase, levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import type { Change } from '../../text/changes.js';
 import { lineOrigins } from '../../text/line-diff.js';
 import { LineChain, type Places, type WantedLine } from '../../locate/line-chain.js';
@@ -16,7 +16,7 @@ import type { ApplyOptions } from '../../types.js';
 
 export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */
-  | { readonly kind: 'changed'; readonly rungs: readonly Rung[]; readonly line?: number }
+  | { readonly kind: 'changed'; readonly rungs: readonly Tolerance[]; readonly line?: number }
   | {
       readonly kind: 'skipped';
       readonly code: 'no_change' | 'already_present';
@@ -28,16 +28,16 @@ export type BlockOutcome =
 
 const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
 /** What a dialect calls the parts of a block, for messages. */
-export interface BlockWords {
+export interface BlockText {
   readonly find: string;
   /** The line between both parts. */
   readonly divider: string;
   /** How a block names a line of the file. */
   readonly hint: string;
 }
-export const FIND_WORDS: BlockWords = { find: 'FIND', divider: 'REPLACE:', hint: 'FIND @LINE:' };
+export const FIND_TEXT: BlockText = { find: 'FIND', divider: 'REPLACE:', hint: 'FIND @LINE:' };
 
-const NUMBER_TELLS =
+const NUMBER_IS_REPORTED =
   'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
 const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
@@ -54,10 +54,10 @@ function* textsOf(blocks: readonly Block[]): Generator<string> {
 export class BlockApplier {
   readonly #base: LineIndex;
   readonly #chain: LineChain;
-  readonly #rungs: RungSettings | undefined;
+  readonly #rungs: ToleranceSettings | undefined;
   /** The text is the one that the answer was made for. */
   readonly #known: boolean;
-  readonly #words: BlockWords;
+  readonly #words: BlockText;
   #exists: boolean;
   #changed = false;
   /** Blocks that changed something, to know one that is sent again. */
@@ -69,7 +69,7 @@ export class BlockApplier {
     text: Text | null,
     blocks: readonly Block[],
     { path, options }: { readonly path: string; readonly options: ApplyOptions },
-    words: BlockWords,
+    words: BlockText,
   ) {
     this.#base = text === null ? NO_LINES : indexOf(text);
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
@@ -113,7 +113,7 @@ export class BlockApplier {
   #quotes(find: readonly string[]): boolean {
     const likenesses = [...levelsOn(this.#rungs), 'white_space'] as const;
     if (likenesses.some((likeness) => this.#chain.find(pattern(find), likeness).first.length > 0)) return true;
-    const parts = rungOn('elision', this.#rungs) ? splitElided(find) : null;
+    const parts = toleranceOn('elision', this.#rungs) ? splitElided(find) : null;
     return parts !== null && placeElided(this.#texts(), parts) !== 'none';
   }
 
@@ -159,8 +159,8 @@ export class BlockApplier {
       const first = one ? places.first[0] : level === 'exact' ? this.#hinted(places, block.hint) : undefined;
       if (first === undefined) return refused('find_repeated', this.#repeated(places));
       const byNumber = !one && !this.#known;
-      if (byNumber && !rungOn('unchecked_lines', this.#rungs))
-        return refused('find_repeated', this.#repeated(places, NUMBER_TELLS));
+      if (byNumber && !toleranceOn('unchecked_lines', this.#rungs))
+        return refused('find_repeated', this.#repeated(places, NUMBER_IS_REPORTED));
       return this.#change(first, find, replace, byNumber ? { rungs: ['unchecked_lines'] } : {});
     }
     const loose = this.#indented(find, replace) ?? this.#elided(find, replace);
@@ -182,17 +182,17 @@ export class BlockApplier {
     first: number,
     find: readonly string[],
     replace: readonly string[],
-    needed: { readonly rungs?: readonly Rung[]; readonly kept?: ArrayLike<number> } = {},
+    needed: { readonly rungs?: readonly Tolerance[]; readonly kept?: ArrayLike<number> } = {},
   ): BlockOutcome {
     const nodes = this.#chain.run(first, find.length);
-    const rungs = new Set<Rung>(needed.rungs);
+    const rungs = new Set<Tolerance>(needed.rungs);
     for (const [i, node] of nodes.entries()) {
       const level = levelBetween(find[i] ?? '', this.#chain.textOf(node)) ?? 'exact';
       if (level !== 'exact') rungs.add(level);
       const origin = this.#chain.originOf(node);
       if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) rungs.add('earlier_block');
     }
-    if (rungs.has('earlier_block') && !rungOn('earlier_block', this.#rungs)) return this.#joinBlocks();
+    if (rungs.has('earlier_block') && !toleranceOn('earlier_block', this.#rungs)) return this.#joinBlocks();
     const kept = needed.kept ?? lineOrigins(find, replace);
     const texts = nodes.map((node) => this.#chain.textOf(node));
     // In another indentation nothing is shared at the start of a line; new lines were shifted as a whole.
@@ -208,7 +208,7 @@ export class BlockApplier {
 
   /** The rung `indent`; null: it is off, or FIND stands nowhere in another indentation. */
   #indented(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
-    if (!rungOn('indent', this.#rungs)) return null;
+    if (!toleranceOn('indent', this.#rungs)) return null;
     const found = shiftedPlaces(this.#chain, find);
     const [place] = found.places;
     if (place === undefined) return null;
@@ -231,7 +231,7 @@ export class BlockApplier {
 
   /** The rung `elision`; null: it is off, or FIND has no line that stands for others, or its parts stand nowhere. */
   #elided(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
-    const parts = rungOn('elision', this.#rungs) ? splitElided(find) : null;
+    const parts = toleranceOn('elision', this.#rungs) ? splitElided(find) : null;
     if (parts === null) return null;
     const nodes = [...this.#chain];
     const place = placeElided(
@@ -248,11 +248,11 @@ export class BlockApplier {
     const made = composeElided(parts, stretch, replace);
     if (made === null) return refused('elision', 'REPLACE leaves lines out in several places. Send all of its lines.');
     const earlier = stretch.some((node) => this.#chain.originOf(node) < 0);
-    if (earlier && !rungOn('earlier_block', this.#rungs)) return this.#joinBlocks();
+    if (earlier && !toleranceOn('earlier_block', this.#rungs)) return this.#joinBlocks();
     this.#chain.replace(stretch, made);
     this.#changed = true;
     const line = this.#chain.originOf(stretch[0] ?? 0) + 1;
-    const rungs: Rung[] = ['elision', ...(earlier ? (['earlier_block'] as const) : [])];
+    const rungs: Tolerance[] = ['elision', ...(earlier ? (['earlier_block'] as const) : [])];
     return { kind: 'changed', rungs, ...(line > 0 ? { line } : {}) };
   }
 

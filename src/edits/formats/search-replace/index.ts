@@ -10,17 +10,17 @@
  * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
  * then that reading counts whose FIND stands in the file, if only one does.
- * Rungs: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.
+ * FallbackState: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.
  */
 import type { Text } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
 import { lookUp } from '../../paths.js';
-import { BlockApplier, FIND_WORDS, type BlockWords } from './apply.js';
+import { BlockApplier, FIND_TEXT, type BlockText } from './apply.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './parse.js';
-import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedRung } from '../../types.js';
+import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
-const BLOCK_REASONS_TOLD = 10; // bound: Refusals told of one search-replace answer; each costs a look for the nearest place.
+const BLOCK_REASONS_REPORTED = 10; // bound: Refusals told of one search-replace answer; each costs a look for the nearest place.
 
 const NO_TEXT: Text = { lines: [], ends: [] };
 
@@ -33,7 +33,7 @@ export const searchReplace: FormatModule = {
 export const readParsed = (
   parsed: ParsedBlocks,
   context: FormatContext,
-  words = FIND_WORDS,
+  words = FIND_TEXT,
 ): ReturnType<FormatModule['read']> => {
   const { groups, reasons } = groupByFile(parsed.blocks, context);
   const counts = { files: groups.length, edits: parsed.blocks.length };
@@ -65,7 +65,7 @@ const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups
     }
     group?.blocks.push(group.file.hasBom ? withoutBoms(block) : block);
   }
-  return { groups: [...byPath.values()], reasons: reasons.slice(0, BLOCK_REASONS_TOLD) };
+  return { groups: [...byPath.values()], reasons: reasons.slice(0, BLOCK_REASONS_REPORTED) };
 };
 
 const withoutBoms = (block: Block): Block => ({
@@ -80,17 +80,17 @@ const readGroups = (
   groups: readonly Group[],
   notes: readonly Reason[],
   context: FormatContext,
-  words: BlockWords,
+  words: BlockText,
 ): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedRung[] = [];
+  const rungs: UsedTolerance[] = [];
   const allNotes = [...notes];
   const reasons: Reason[] = [];
   for (const { path, file, blocks } of groups) {
     const applier = new BlockApplier(file.text, blocks, { path, options: context.options }, words);
     const unsure: Reason[] = [];
     for (const block of blocks) {
-      if (reasons.length >= BLOCK_REASONS_TOLD) break;
+      if (reasons.length >= BLOCK_REASONS_REPORTED) break;
       const outcome = applier.apply(block);
       const { index } = block;
       if (outcome.kind === 'changed') {
@@ -106,7 +106,7 @@ const readGroups = (
     }
     if (reasons.length > 0) continue;
     const changes = applier.changes();
-    if (changes.length > 0 && unsure.length > 0) reasons.push(...unsure.slice(0, BLOCK_REASONS_TOLD));
+    if (changes.length > 0 && unsure.length > 0) reasons.push(...unsure.slice(0, BLOCK_REASONS_REPORTED));
     else plans.push(changesPlan(path, file.text ?? NO_TEXT, changes));
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: allNotes };

@@ -7,22 +7,22 @@
  * with the marker's keys `complete` and `nonce` last. `old_string` is any part of the text as the edits before left it, with LF as line
  * end whatever the file has, and must stand there exactly once, or with `replace_all` at least once. An empty one creates a file that
  * does not exist. An edit whose two strings are the same is skipped, unless it
- * stands nowhere, others change the file, and the file is not known to be the one that the answer was made for. Rungs: earlier_block; without `replace_all` trailing_space and
+ * stands nowhere, others change the file, and the file is not known to be the one that the answer was made for. FallbackState: earlier_block; without `replace_all` trailing_space and
  * lookalikes (string-replace/loose.ts); CRLF and LF are the same anyway. Edits, for the marker: edits.
  */
 import type { FilePlan } from '../../text/changes.js';
-import type { Rung } from '../../../shared/formats.js';
+import type { Tolerance } from '../../../shared/formats.js';
 import { lookUp } from '../../paths.js';
-import { isKnownBase, rungOn } from '../../locate/likeness.js';
+import { isKnownBase, toleranceOn } from '../../locate/likeness.js';
 import { describeNearest, nearest } from '../../locate/nearest.js';
 import { isJsonObject, type Json, readJson } from '../../text/json.js';
 import { carried, loosePlaces } from './loose.js';
 import { answerLines } from '../../text/codec.js';
-import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedRung } from '../../types.js';
+import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
 export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer: each passes over the text once more.
 export const LOOSE_STRINGS = 100; // bound: Strings of an answer that are looked for by a rung: each costs a pass over the file.
-export const PLACES_TOLD = 50; // bound: Places of a text that is there several times, named in its refusal.
+export const PLACES_REPORTED = 50; // bound: Places of a text that is there several times, named in its refusal.
 
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary'];
 const EDIT_KEYS = ['file_path', 'old_string', 'new_string', 'replace_all'];
@@ -105,7 +105,7 @@ interface Draft {
 
 const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading => {
   const drafts = new Map<string, Draft>();
-  const rungs: UsedRung[] = [];
+  const rungs: UsedTolerance[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
   const unsure: Reason[] = [];
@@ -124,7 +124,7 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
     };
     drafts.set(path, draft);
     const { index } = edit;
-    const used = (rung: Rung, line: number): number => rungs.push({ rung, path, index, line });
+    const used = (rung: Tolerance, line: number): number => rungs.push({ rung, path, index, line });
     const fault = applyOne(edit, draft, used, { path, options: context.options });
     if (fault === null) continue;
     const { code, message, absent } = fault;
@@ -161,7 +161,7 @@ const quotes = (old: string, draft: Draft, text: string, options: ApplyOptions):
 const applyOne = (
   edit: StringEdit,
   draft: Draft,
-  used: (rung: Rung, line: number) => void,
+  used: (rung: Tolerance, line: number) => void,
   { path, options }: { readonly path: string; readonly options: ApplyOptions },
 ): Fault => {
   const { old, now, all } = edit;
@@ -187,12 +187,12 @@ const applyOne = (
   let [quoted, put] = [old, now];
   for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + (all ? old.length : 1))) {
     places.push(at);
-    if (!all && places.length > PLACES_TOLD) break;
+    if (!all && places.length > PLACES_REPORTED) break;
   }
   // A rung is used in one place only, so not for all of them.
   const seeks = places.length === 0 && !all && draft.loose < LOOSE_STRINGS;
   if (seeks) draft.loose += 1;
-  const loose = seeks ? loosePlaces(text, old, options.rungs, PLACES_TOLD + 1) : null;
+  const loose = seeks ? loosePlaces(text, old, options.rungs, PLACES_REPORTED + 1) : null;
   if (loose !== null) {
     const [[from, to] = [0, 0]] = loose.places;
     places = loose.places.map(([at]) => at);
@@ -208,15 +208,15 @@ const applyOne = (
     };
   }
   if (!all && places.length > 1) {
-    const lines = places.slice(0, PLACES_TOLD).map(lineOf).join(', ');
+    const lines = places.slice(0, PLACES_REPORTED).map(lineOf).join(', ');
     return {
       code: 'find_repeated',
-      message: `\`old_string\` stands in several places: at lines ${lines}${places.length > PLACES_TOLD ? ' and more' : ''}. Quote more of the text round it until it stands once, or say \`"replace_all": true\`.`,
+      message: `\`old_string\` stands in several places: at lines ${lines}${places.length > PLACES_REPORTED ? ' and more' : ''}. Quote more of the text round it until it stands once, or say \`"replace_all": true\`.`,
     };
   }
   const onMade = places.find((at) => draft.made.some((made) => needs(at, at + quoted.length, made)));
   if (onMade !== undefined) {
-    if (!rungOn('earlier_block', options.rungs))
+    if (!toleranceOn('earlier_block', options.rungs))
       return {
         code: 'earlier_block',
         message:

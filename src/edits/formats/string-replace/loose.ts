@@ -5,12 +5,12 @@
 import { carryLines, levelsOn } from '../../locate/likeness.js';
 import { lineOrigins } from '../../text/line-diff.js';
 import { foldLookalikes } from '../../locate/nearest.js';
-import type { RungSettings } from '../../../shared/formats.js';
+import type { ToleranceSettings } from '../../../shared/formats.js';
 
-type LooseRung = 'trailing_space' | 'lookalikes';
+type LooseTolerance = 'trailing_space' | 'lookalikes';
 
 export interface LoosePlaces {
-  readonly rung: LooseRung;
+  readonly rung: LooseTolerance;
   /** [from, to) in the text, in order. */
   readonly places: readonly (readonly [number, number])[];
 }
@@ -25,7 +25,7 @@ interface Folded {
 export const loosePlaces = (
   text: string,
   sought: string,
-  settings: RungSettings | undefined,
+  settings: ToleranceSettings | undefined,
   most: number,
 ): LoosePlaces | null => {
   for (const rung of levelsOn(settings)) {
@@ -55,7 +55,7 @@ const placesIn = ({ text, at }: Folded, sought: string, most: number): (readonly
 };
 
 /** `atEnd`: the end of the text is the end of a line, too; a quoted string may end within one. */
-const folded = (text: string, rung: LooseRung, atEnd: boolean): Folded => {
+const folded = (text: string, rung: LooseTolerance, atEnd: boolean): Folded => {
   const parts: string[] = [];
   const at: number[] = [];
   const lines = text.split('\n');

@@ -5,7 +5,7 @@
  * proves less the number decides, which is right only in the file that the answer was made for (decision 0008).
  */
 import { checkAt } from '../../listing.js';
-import { type LineIndex, longestOf, standingOnce } from '../../text/lines.js';
+import { type LineIndex, longestOf, uniqueLines } from '../../text/lines.js';
 import { LineChain } from '../../locate/line-chain.js';
 import { type Level, levelBetween, LEVELS } from '../../locate/likeness.js';
 import type { Operation, QuotedLine } from './operations.js';
@@ -57,16 +57,16 @@ export const claimOf = (operation: Operation, count: number): Claim => {
 };
 
 /** How alike all that is quoted is to what stands at `from`: the loosest level that a line of a context needs; null: it does not stand there. */
-export const holdsAt = (claim: Claim, lines: LineIndex, from: number): Level | null => {
+export const matchesAt = (claim: Claim, lines: LineIndex, from: number): Level | null => {
   for (const { offset, quoted } of claim.checks) if (checkAt(lines, from + offset + 1) !== quoted.check) return null;
-  const before = holdsContext(claim.before, lines, from - claim.before.length);
-  const after = holdsContext(claim.after, lines, from + claim.length);
+  const before = matchesContext(claim.before, lines, from - claim.before.length);
+  const after = matchesContext(claim.after, lines, from + claim.length);
   return before === null || after === null ? null : looser(before, after);
 };
 
 const looser = (a: Level, b: Level): Level => (LEVELS.indexOf(a) < LEVELS.indexOf(b) ? b : a);
 
-export const holdsContext = (context: readonly string[], lines: LineIndex, from: number): Level | null => {
+export const matchesContext = (context: readonly string[], lines: LineIndex, from: number): Level | null => {
   let loosest: Level = 'exact';
   for (const [i, wanted] of context.entries()) {
     const found = lines.line(from + i);
@@ -129,7 +129,7 @@ export class ClaimFinder {
 
   /** Lines of the file stand nowhere else, if one of them does not. */
   #holdsLineOfItsOwn(lines: readonly string[]): boolean {
-    this.#once ??= standingOnce(
+    this.#once ??= uniqueLines(
       this.#lines,
       this.#claims.flatMap((claim) => this.#stretches(claim).map((stretch) => longestOf(stretch.lines))),
     );
@@ -165,7 +165,7 @@ export class ClaimFinder {
       if (places.length === 2) break;
       const inReach = from !== claim.from && Math.abs(from - claim.from) <= reach;
       if (inReach && from >= 0 && from + claim.length <= this.#lines.length)
-        if (holdsAt(claim, this.#lines, from) === 'exact') places.push(from);
+        if (matchesAt(claim, this.#lines, from) === 'exact') places.push(from);
     }
     return places;
   }

@@ -22,9 +22,17 @@ import { readJson } from '../../text/json.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type AnyOperation, type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
-import type { ContextFile, FormatContext, FormatModule, OfferedFile, Reason, Reading, UsedRung } from '../../types.js';
+import type {
+  ContextFile,
+  FormatContext,
+  FormatModule,
+  OfferedFile,
+  Reason,
+  Reading,
+  UsedTolerance,
+} from '../../types.js';
 
-const OPERATION_REASONS_TOLD = 20; // bound: Refusals told of one structured edit.
+const OPERATION_REASONS_REPORTED = 20; // bound: Refusals told of one structured edit.
 
 const NO_TEXT: Text = { lines: [], ends: [] };
 
@@ -62,7 +70,7 @@ const jsonFault = (body: string, json: ReturnType<typeof readJson>): Reason => {
 
 const planAll = (operations: readonly AnyOperation[], summary: string | null, context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedRung[] = [];
+  const rungs: UsedTolerance[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
   const byPath = new Map<string, { file: ContextFile; operations: AnyOperation[] }>();
@@ -87,7 +95,7 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
     const locator = new OperationLocator(lines, byLines, path, context.options);
     const bySymbol = symbolPlacer(file, path, context.options.syntax);
     for (const operation of said) {
-      if (reasons.length >= OPERATION_REASONS_TOLD) break;
+      if (reasons.length >= OPERATION_REASONS_REPORTED) break;
       const located = 'symbol' in operation ? bySymbol(operation) : locator.locate(operation);
       const refusal = located.ok
         ? (outside(located.placed, file, lines.length, path) ?? unseen(located.placed, file, path))

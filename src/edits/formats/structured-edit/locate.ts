@@ -4,14 +4,14 @@
  * decides between places with the same text, or an end of a range that nothing quoted covers, in a file that may have changed since.
  */
 import { quoted } from '../../../shared/text.js';
-import type { Rung } from '../../../shared/formats.js';
-import { isKnownBase, LEVELS, levelsOn, rungOn } from '../../locate/likeness.js';
+import type { Tolerance } from '../../../shared/formats.js';
+import { isKnownBase, LEVELS, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import type { LineIndex } from '../../text/lines.js';
 import { checkAt } from '../../listing.js';
 import { describeNearest, differs, nearest } from '../../locate/nearest.js';
-import { type Claim, claimOf, holdsAt, holdsContext, isOneCheck, ClaimFinder } from './claims.js';
+import { type Claim, claimOf, matchesAt, matchesContext, isOneCheck, ClaimFinder } from './claims.js';
 import type { AnyOperation, Operation } from './operations.js';
-import type { ApplyOptions, Reason, UsedRung } from '../../types.js';
+import type { ApplyOptions, Reason, UsedTolerance } from '../../types.js';
 
 /** An operation in its place: base lines [from, to) (0-based) become `content`; from === to for inserts. */
 export interface Placed {
@@ -20,7 +20,7 @@ export interface Placed {
   readonly to: number;
 }
 export type Located =
-  | { readonly ok: true; readonly placed: Placed; readonly rungs: readonly UsedRung[] }
+  | { readonly ok: true; readonly placed: Placed; readonly rungs: readonly UsedTolerance[] }
   | { readonly ok: false; readonly reason: Reason };
 
 /** Finds operations in one file. `locate` is called with some of `operations`. */
@@ -56,15 +56,15 @@ export class OperationLocator {
           message: `The ${operation.type} names ${claim.length > 1 ? `lines ${claim.from + 1} to ${last}` : `line ${Math.max(last, claim.from + 1)}`}; ${path} has ${lines.length} lines, so the last that may be named is ${limit}.`,
         },
       };
-    const rung = (name: Rung, from: number): UsedRung => ({ rung: name, ...at, line: from + 1 });
-    const allowed = (name: Rung): boolean => rungOn(name, this.#options.rungs);
-    const place = (from: number, rungs: readonly UsedRung[]): Located => ({
+    const rung = (name: Tolerance, from: number): UsedTolerance => ({ rung: name, ...at, line: from + 1 });
+    const allowed = (name: Tolerance): boolean => toleranceOn(name, this.#options.rungs);
+    const place = (from: number, rungs: readonly UsedTolerance[]): Located => ({
       ok: true,
       placed: { operation, from, to: from + claim.length },
       rungs,
     });
 
-    const level = holdsAt(claim, lines, claim.from);
+    const level = matchesAt(claim, lines, claim.from);
     if (level !== null) {
       // A looser rung that is on takes in what a stricter one that is off would.
       const used =
@@ -72,8 +72,8 @@ export class OperationLocator {
           ? level
           : levelsOn(this.#options.rungs).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
       if (used === undefined)
-        return { ok: false, reason: mismatch(claim, operation, lines, { path, off: level as Rung }) };
-      const rungs: UsedRung[] = used === 'exact' ? [] : [rung(used, claim.from)];
+        return { ok: false, reason: mismatch(claim, operation, lines, { path, off: level as Tolerance }) };
+      const rungs: UsedTolerance[] = used === 'exact' ? [] : [rung(used, claim.from)];
       const doubt = this.#doubt(claim);
       if (doubt === null) return place(claim.from, rungs);
       if (allowed('unchecked_lines')) return place(claim.from, [...rungs, rung('unchecked_lines', claim.from)]);
@@ -111,7 +111,7 @@ interface Missed {
   readonly path: string;
   readonly drifted?: readonly number[];
   /** All of it stands there, but for what this rung would allow. */
-  readonly off?: Rung;
+  readonly off?: Tolerance;
 }
 
 const mismatch = (
@@ -139,7 +139,7 @@ const mismatch = (
       message: `The ${operation.type} quotes ${line}:${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`,
     };
   }
-  const beforeFails = holdsContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';
+  const beforeFails = matchesContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';
   const [key, wanted, from] = beforeFails
     ? (['context_before', claim.before, claim.from - claim.before.length] as const)
     : (['context_after', claim.after, claim.from + claim.length] as const);

@@ -10,7 +10,7 @@
  *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
- * empty or new file). Rungs: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
+ * empty or new file). FallbackState: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: hunks.
  */
 import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
@@ -21,10 +21,10 @@ import { type Located, HunkLocator } from './locate.js';
 import { type FileDiff, parseDiff } from './parse.js';
 import { type Target, targetOf } from './target.js';
 import { haveNothingInCommon, lineOrigins } from '../../text/line-diff.js';
-import type { FormatContext, FormatModule, Reading, Reason, UsedRung } from '../../types.js';
+import type { FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 import type { Hunk, HunkLine } from './hunk.js';
 
-const DIFF_REASONS_TOLD = 10; // bound: Refusals told of one file of a diff; each costs a look for the nearest place.
+const DIFF_REASONS_REPORTED = 10; // bound: Refusals told of one file of a diff; each costs a look for the nearest place.
 
 export const unifiedDiff: FormatModule = {
   format: 'unified-diff',
@@ -40,7 +40,7 @@ export const unifiedDiff: FormatModule = {
 
 const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedRung[] = [];
+  const rungs: UsedTolerance[] = [];
   const reasons: Reason[] = [];
   const taken = new Set<string>();
   let index = 0;
@@ -63,7 +63,7 @@ const planFile = (
   { first, ...file }: FileDiff & { readonly first: number },
   target: Target,
   context: FormatContext,
-  rungs: UsedRung[],
+  rungs: UsedTolerance[],
 ): { readonly plans: readonly FilePlan[] } | Reason[] => {
   const text = target.text ?? NO_TEXT;
   const { path } = target;
@@ -73,7 +73,7 @@ const planFile = (
   const located: Located[] = [];
   const reasons: Reason[] = [];
   for (const [i, hunk] of hunks.entries()) {
-    if (reasons.length >= DIFF_REASONS_TOLD) break;
+    if (reasons.length >= DIFF_REASONS_REPORTED) break;
     const location = locator.locate(hunk);
     if (location.ok) {
       located.push(location.located);

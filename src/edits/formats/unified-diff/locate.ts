@@ -6,10 +6,10 @@
  * stands elsewhere too the number decides, which is the rung `unchecked_lines` unless the file is known to be the one that the answer was
  * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
  */
-import { type Text, indexOf, type LineIndex, longestOf, standingOnce } from '../../text/lines.js';
-import type { Rung, RungSettings } from '../../../shared/formats.js';
+import { type Text, indexOf, type LineIndex, longestOf, uniqueLines } from '../../text/lines.js';
+import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
 import { LineChain, type Places, type WantedLine } from '../../locate/line-chain.js';
-import { type Level, levelsOn, levelBetween, rungOn } from '../../locate/likeness.js';
+import { type Level, levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { describeNearest, nearest } from '../../locate/nearest.js';
 import type { Hunk, HunkLine } from './hunk.js';
@@ -18,7 +18,7 @@ export interface Located {
   readonly hunk: Hunk;
   /** 0-based first line of the base that it covers. */
   readonly at: number;
-  readonly rungs: readonly Rung[];
+  readonly rungs: readonly Tolerance[];
 }
 export type Location =
   | { readonly ok: true; readonly located: Located }
@@ -49,13 +49,13 @@ export class HunkLocator {
   readonly #hunks: readonly Hunk[];
   #both: LineChain | null = null;
   #once: ReadonlySet<string> | null = null;
-  readonly #rungs: RungSettings | undefined;
+  readonly #rungs: ToleranceSettings | undefined;
   readonly #known: boolean;
   #added = 0;
   #end = 0;
 
   /** `known`: this text is the one that the diff was made for. */
-  constructor(text: Text, hunks: readonly Hunk[], rungs: RungSettings | undefined, known: boolean) {
+  constructor(text: Text, hunks: readonly Hunk[], rungs: ToleranceSettings | undefined, known: boolean) {
     this.#index = indexOf(text);
     this.#known = known;
     this.#hunks = hunks;
@@ -89,17 +89,17 @@ export class HunkLocator {
     return found;
   }
 
-  /** Rungs that are off, and damage that leaves two readings. */
+  /** FallbackState that are off, and damage that leaves two readings. */
   #broken(hunk: Hunk): [code: string, message: string] | null {
     const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
     const bare = hunk.lines.find((line) => line.unsigned);
-    if (bare && !rungOn('lost_blank', this.#rungs))
+    if (bare && !toleranceOn('lost_blank', this.#rungs))
       return [
         'lost_blank',
         `The line ${JSON.stringify(bare.raw)} starts with neither a blank, \`+\` nor \`-\`. Give context lines their leading blank.`,
       ];
     if (!wrongCounts(hunk)) return null;
-    if (!rungOn('counts', this.#rungs))
+    if (!toleranceOn('counts', this.#rungs))
       return ['counts', `The counts are wrong: ${counts}. Send the hunk with counts that fit.`];
     const words = hunk.lines.find((line) => line.unsigned && line.raw !== '');
     if (words)
@@ -144,7 +144,7 @@ export class HunkLocator {
     );
     const levels = levelsOn(this.#rungs);
     const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
-    if (rungOn('lost_blank', this.#rungs))
+    if (toleranceOn('lost_blank', this.#rungs))
       climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
     for (const [pattern, level] of climb) {
       const places = this.#atEnd(old, this.#chain.find(pattern, level));
@@ -160,7 +160,7 @@ export class HunkLocator {
 
   /** The rung `indent`; null: it is off, or the old side stands nowhere in another indentation. */
   #indented(hunk: Hunk, old: readonly HunkLine[]): Location | null {
-    if (!rungOn('indent', this.#rungs) || old.at(-1)?.noNewline === true) return null;
+    if (!toleranceOn('indent', this.#rungs) || old.at(-1)?.noNewline === true) return null;
     const found = shiftedPlaces(
       this.#chain,
       old.map((line) => line.text),
@@ -184,14 +184,14 @@ export class HunkLocator {
     if (this.#holdsLineOfItsOwn(old)) return accepted;
     const all = this.#atEnd(old, this.#plain.find(old, 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
-    if (!rungOn('unchecked_lines', this.#rungs)) return refused('context_repeated', repeated(all));
+    if (!toleranceOn('unchecked_lines', this.#rungs)) return refused('context_repeated', repeated(all));
     const { located } = accepted;
     return { ok: true, located: { ...located, rungs: [...located.rungs, 'unchecked_lines'] } };
   }
 
   /** Lines that stand where the header says stand nowhere else, if one of them does not. */
   #holdsLineOfItsOwn(old: readonly HunkLine[]): boolean {
-    this.#once ??= standingOnce(this.#index, this.#hunks.map(longestOld));
+    this.#once ??= uniqueLines(this.#index, this.#hunks.map(longestOld));
     const longest = longestText(old);
     return longest !== undefined && this.#once.has(longest);
   }
@@ -214,7 +214,7 @@ export class HunkLocator {
 
   /** `exact`: every line is known to stand there as it is signed. */
   #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Location {
-    const rungs = new Set<Rung>();
+    const rungs = new Set<Tolerance>();
     if (wrongCounts(hunk)) rungs.add('counts');
     if (at !== hunk.oldAt) rungs.add('line_drift');
     for (const [i, line] of old.entries()) {
@@ -228,7 +228,7 @@ export class HunkLocator {
       const level = asSigned ?? levelBetween(line.raw, base) ?? 'exact';
       if (level !== 'exact') rungs.add(level);
     }
-    if (rungs.has('line_drift') && !rungOn('line_drift', this.#rungs))
+    if (rungs.has('line_drift') && !toleranceOn('line_drift', this.#rungs))
       return refused(
         'line_drift',
         `It fits at line ${at + 1}, its header states line ${hunk.oldAt + 1}. Send it with the right line number.`,

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 import type { Spot, Row } from '../model/rows.js';
-import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
 import type { HunkNeed, HunkVerdict, Said, Verdict } from '../model/verdicts.js';
 import type { Tokens } from './colours.js';
@@ -233,7 +233,7 @@ export interface DiffHandle {
 export interface DiffViewProps {
   readonly rows: readonly Row[];
   readonly files: readonly DiffFile[];
-  readonly proposal: SealedProposal;
+  readonly proposal: ProposalSummary;
   readonly handle: RefObject<DiffHandle | null>;
   /** Row with the line cursor. */
   readonly cursor: string | null;

@@ -1,6 +1,6 @@
 /** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine reads it; here its lines get their numbers. Pure. */
 import { diffWordsWithSpace } from 'diff';
-import { readName, readSealedDiff, type DiffHunk, type DiffSection } from '../../../edits/proposal/index.js';
+import { readName, readDiff, type DiffHunk, type DiffSection } from '../../../edits/proposal/index.js';
 
 export type Sign = ' ' | '+' | '-';
 
@@ -35,7 +35,7 @@ export interface DiffFile {
   readonly notes: readonly string[];
 }
 
-export const parseDiff = (diff: string): readonly DiffFile[] => readSealedDiff(diff).map(fileOf);
+export const parseDiff = (diff: string): readonly DiffFile[] => readDiff(diff).map(fileOf);
 
 const fileOf = ({ path, header, hunks }: DiffSection): DiffFile => {
   const after = (words: string): string | null =>

@@ -24,7 +24,7 @@ export const wavesOf = ({ phases, waves = [] }: PlanProgress): readonly Wave[] =
 };
 
 /** What a score is made of, in words: `by its text: 2.6 = "auth" 2 + tasks 0.4 + files 0.2`. */
-export const scoreWords = ({ scored }: Phase): readonly string[] => {
+export const scoreText = ({ scored }: Phase): readonly string[] => {
   if (scored === undefined) return [];
   const addends = [
     ...Object.entries(scored.keywords).map(([word, points]): [string, number] => [`"${word}"`, points]),

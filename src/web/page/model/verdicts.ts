@@ -1,7 +1,7 @@
 /** Verdicts by hunk: what they come to for a file, which hunk needs which, and what is sent of them. Pure. */
 import { type ChangeNeed, neededName } from '../../../edits/proposal/index.js';
 import type { Selection, Answer, DecisionPoint } from '../../../shared/decisions.js';
-import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from './diff.js';
 import type { Spot } from './rows.js';
 
@@ -11,7 +11,7 @@ export type Said = ReadonlyMap<number, HunkVerdict>;
 const WHOLE: Partial<Record<Verdict, HunkVerdict>> = { approve: 'take', skip: 'leave' };
 
 /** Can it be taken in part? A file of one hunk is approved or skipped. */
-export const hasParts = (file: DiffFile, { files }: Pick<SealedProposal, 'files'>): boolean =>
+export const hasParts = (file: DiffFile, { files }: Pick<ProposalSummary, 'files'>): boolean =>
   file.hunks.length > 1 && (files.find(({ path }) => path === file.path)?.changes ?? 0) > 1;
 
 /** Of each hunk; a verdict on the file is one on all of its hunks. */

@@ -1,7 +1,7 @@
 /** The diff with its tools: files beside it, keys, verdicts, comments, and what is to be sent below. */
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
-import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { DiffView } from '../diff/diff-view.js';
 import type { DiffHandle } from '../diff/heads.js';
 import { useTokens } from '../diff/colours.js';
@@ -16,7 +16,7 @@ import { useParts, useReview, useUnfolded } from './use-review.js';
 
 interface ChangesProps {
   readonly view: RunView;
-  readonly proposal: SealedProposal;
+  readonly proposal: ProposalSummary;
   readonly files: readonly DiffFile[];
 }
 const LAYOUT = 'emend-layout';

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../../shared/decisions.js';
 import { LIMITS } from '../../../shared/limits.js';
-import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { decide, Refused } from '../api.js';
 import { openPaths } from '../model/verdicts.js';
 import { timeText } from './parts.js';
@@ -19,7 +19,7 @@ const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
 interface DecisionFormProps {
   readonly stepKey: string;
   readonly decision: DecisionPoint;
-  readonly proposal: SealedProposal | null;
+  readonly proposal: ProposalSummary | null;
 }
 
 export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps) => {

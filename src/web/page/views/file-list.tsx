@@ -1,12 +1,12 @@
 /** The files of a proposal, with verdicts and findings; a click leads there. */
 import { useState } from 'preact/hooks';
-import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
 import type { Verdict } from '../model/verdicts.js';
 
 interface FileListProps {
   readonly files: readonly DiffFile[];
-  readonly proposal: SealedProposal;
+  readonly proposal: ProposalSummary;
   readonly at: number;
   readonly verdicts: ReadonlyMap<string, Verdict>;
   readonly answered: Readonly<Record<string, string>>;

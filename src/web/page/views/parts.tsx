@@ -1,5 +1,5 @@
 /** Events, each in a line. */
-import { eventWords } from '../../../shared/event-text.js';
+import { describeEvent } from '../../../shared/event-text.js';
 import type { StepEvent } from '../../../shared/events.js';
 import type { RunState } from '../../../shared/run.js';
 import type { Live } from '../hooks.js';
@@ -15,7 +15,7 @@ export const EventList = ({ events, reversed = false }: EventListProps) => (
     {events.map((event) => (
       <li key={event.seq}>
         <time dateTime={new Date(event.at).toISOString()}>{new Date(event.at).toLocaleTimeString('en-GB')}</time>{' '}
-        <span class="event-type">{event.type.replaceAll('_', ' ')}</span> <span>{eventWords(event)}</span>
+        <span class="event-type">{event.type.replaceAll('_', ' ')}</span> <span>{describeEvent(event)}</span>
       </li>
     ))}
   </ol>

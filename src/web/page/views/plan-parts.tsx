@@ -3,7 +3,7 @@ import type { PlanProgress } from '../../../shared/plan.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { isOfKind } from '../../../shared/event-text.js';
 import type { StepStatus } from '../../../shared/run.js';
-import { scoreWords, usedOf, wavesOf, type Phase, type Wave } from '../model/plan-rows.js';
+import { scoreText, usedOf, wavesOf, type Phase, type Wave } from '../model/plan-rows.js';
 import { EventList, shownKey } from './parts.js';
 
 interface PlanPartsProps {
@@ -75,7 +75,7 @@ const WaveRows = ({ wave, plan }: { readonly wave: Wave; readonly plan: PlanProg
 );
 
 const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanProgress }) => {
-  const words = scoreWords(phase);
+  const words = scoreText(phase);
   const limit = plan.thresholds?.replanLimit;
   return (
     <tr>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
-import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { getText, Refused } from '../api.js';
 import { parseDiff, type DiffFile } from '../model/diff.js';
 import { Changes } from './changes.js';
@@ -98,7 +98,7 @@ const Summary = ({
   proposal,
   files,
 }: {
-  readonly proposal: SealedProposal;
+  readonly proposal: ProposalSummary;
   readonly files: readonly DiffFile[] | null;
 }) => {
   const added = proposal.files.reduce((sum, file) => sum + file.added, 0);

@@ -106,7 +106,7 @@ export const Shell = ({ children, onOut }: { readonly children: ComponentChildre
 
 // For those who are not let in yet.
 
-export const Door = ({ why, onIn }: { readonly why: string | null; readonly onIn: () => void }) => {
+export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onIn: () => void }) => {
   const [said, setSaid] = useState(why);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();

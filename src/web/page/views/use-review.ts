@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ChangeNeed } from '../../../edits/proposal/index.js';
 import type { RunView } from '../../../client/runs/show.js';
 import type { DecisionPoint, Selection } from '../../../shared/decisions.js';
-import type { SealedProposal } from '../../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { getJson } from '../api.js';
 import type { DiffFile } from '../model/diff.js';
 import {
@@ -117,7 +117,7 @@ export interface Parts {
 }
 
 export const useParts = (
-  { stepKey, proposal }: Pick<RunView, 'stepKey'> & { readonly proposal: SealedProposal },
+  { stepKey, proposal }: Pick<RunView, 'stepKey'> & { readonly proposal: ProposalSummary },
   files: readonly DiffFile[],
   approval: DecisionPoint | null,
   { verdicts, hunks }: Review,

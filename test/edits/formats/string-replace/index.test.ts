@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ApplyOptions } from '../../../../src/edits/index.js';
 import * as say from '../../told.js';
-import { STRING_EDITS, LOOSE_STRINGS, PLACES_TOLD } from '../../../../src/edits/formats/string-replace/index.js';
+import { STRING_EDITS, LOOSE_STRINGS, PLACES_REPORTED } from '../../../../src/edits/formats/string-replace/index.js';
 
 const textOf = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
 const told = (answer: unknown, files: Readonly<Record<string, string>>, options?: Partial<ApplyOptions>): say.Told =>
@@ -82,7 +82,7 @@ describe('where a string stands several times', () => {
   const message = (text: string): string => say.firstMessage('string-replace', textOf(of(edit('x', 'y'))), { a: text });
   test('its lines are told, up to a number', () => {
     expect(message(many(2))).toContain('at lines 1, 2. Quote');
-    const most = PLACES_TOLD;
+    const most = PLACES_REPORTED;
     expect(message(many(most))).toContain(`${most - 1}, ${most}. Quote`);
     expect(message(many(most + 1))).toContain(`${most - 1}, ${most} and more. Quote`);
     expect(message(many(most + 9))).toContain(`${most - 1}, ${most} and more. Quote`);
@@ -166,7 +166,7 @@ describe('in other white space or characters', () => {
     expect(told(of(edit(old, 'X')), { a: text }, { rungs })).toBe('refused find_absent 0');
   });
   test('in several places: their lines are told, up to a number', () => {
-    const most = PLACES_TOLD;
+    const most = PLACES_REPORTED;
     const why = (count: number): string =>
       say.firstMessage('string-replace', textOf(of(edit('a\nb', 'X'))), { a: 'a \nb\n'.repeat(count) }, { rungs });
     expect(why(most)).toContain(`${2 * most - 3}, ${2 * most - 1}. Quote`);
