@@ -66,26 +66,6 @@ export default defineConfig(
     rules: { 'max-lines': ['error', 300], '@typescript-eslint/max-params': ['error', { max: 4 }] },
   },
   {
-    // To be removed: these take more than four parameters still.
-    files: [
-      'src/activities/plan/estimate.ts',
-      'src/activities/plan/phase-job.ts',
-      'src/activities/plan/read-plan.ts',
-      'src/activities/plan/write-plan.ts',
-      'src/activities/step/accepted.ts',
-      'src/activities/step/propose-edit.ts',
-      'src/activities/step/regions.ts',
-      'src/workflows/plan/decide.ts',
-      'src/workflows/plan/phase-end.ts',
-      'src/workflows/step/reduce-apply.ts',
-      'src/workflows/step/reduce-propose.ts',
-      // Called from src/activities.
-      'src/documents/plan/history.ts',
-      'src/edits/formats/structured-edit/regions.ts',
-    ],
-    rules: { '@typescript-eslint/max-params': 'off' },
-  },
-  {
     files: ['test/**/*.ts'],
     rules: {
       // jest's matchers and our fakes are async by contract, not by need.

@@ -10,7 +10,7 @@ const most = (replanLimit: number, yaml = '') => {
   const config = parseConfig(yaml, 'emend.yaml');
   if (!config.ok) throw new Error('the configuration is wrong');
   const limits = resolveLimits(config.value, { limits: {} }, {});
-  return mostOfPhase(config.value, limits, { text: 'Write `src/a.js`' }, ASKED, replanLimit);
+  return mostOfPhase({ config: config.value, limits }, { text: 'Write `src/a.js`' }, ASKED, replanLimit);
 };
 
 test.each([

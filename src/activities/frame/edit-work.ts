@@ -153,7 +153,7 @@ const cutIn = ({ file, range, parts }: RegionsInput, syntax: Syntax): readonly R
   const outline = outlineOf(file, syntax);
   const starts = outline.kind === 'read' ? outline.symbols.map((symbol) => symbol.lead + 1) : [];
   const isBlank = (line: number): boolean => lines.line(line - 1)?.trim() === '';
-  return splitRegion([from, to], parts, REGION_LINES, starts, isBlank);
+  return splitRegion([from, to], { parts, least_lines: REGION_LINES }, starts, isBlank);
 };
 
 const mergeText = ({ base, ours, theirs }: MergeInput): Merged => {

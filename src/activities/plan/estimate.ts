@@ -78,8 +78,7 @@ export async function estimatePhase(
  * limit of its replans asks a person. Phases that a replan adds are not known yet, and not counted.
  */
 export function mostOfPhase(
-  config: ProjectConfig,
-  limits: Limits,
+  { config, limits }: { readonly config: ProjectConfig; readonly limits: Limits },
   { text }: Pick<PhaseToEstimate, 'text'>,
   first: PhaseEstimate,
   replanLimit: number,

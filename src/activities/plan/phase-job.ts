@@ -57,7 +57,7 @@ export const makePhaseJob =
     await remember(ports, input, input.rememberTest);
     const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
     const result = await recordOnce(ports.records, key, () => make(ports, input));
-    if (result.outcome === 'ready') await noteStart(ports, input, result.title, result.path, owner.namespace);
+    if (result.outcome === 'ready') await noteStart(ports, input, result, owner.namespace);
     return result;
   };
 
@@ -65,8 +65,7 @@ export const makePhaseJob =
 async function noteStart(
   { archive, clock }: ActivityPorts,
   input: PhaseJobInput,
-  title: string,
-  jobPath: string,
+  { title, path: jobPath }: { readonly title: string; readonly path: string },
   namespace: string,
 ): Promise<void> {
   const data = { v: 1, workflowId: input.child, runId: '', namespace, address: '', queues: input.queues };

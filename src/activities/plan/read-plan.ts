@@ -69,9 +69,10 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
     (index) => ids[index] ?? '',
   );
-  const read = report.phases.map((phase, index) =>
-    phaseReading(phase, plan.tree.phases[index], ids[index] ?? '', before[index] ?? [], texts),
-  );
+  const read = report.phases.map((phase, index) => {
+    const id = ids[index] ?? '';
+    return phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [] }, texts);
+  });
   // Told in full there: all before a phase without a line of its own.
   const asked = read.map(({ id, text, dependsOn }, index) => [
     id,
@@ -91,7 +92,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const isTested = test.commands.length > 0 || test.found !== null;
   // Said before anything is paid for, so with the first reading.
   const phases =
-    input.reading > 1 ? read : await estimated(plan, root, { config: config.value, limits, isTested }, read, texts);
+    input.reading > 1 ? read : await estimated(plan, root, { config: config.value, limits, isTested }, { read, texts });
   const left =
     input.left === undefined ? null : await findResumePoint(ports, input, checkpoint, { phases, hash, limits });
   return {
@@ -122,19 +123,18 @@ async function estimated(
   plan: ReadPlan,
   workspace: string,
   { config, limits, isTested }: { readonly config: ProjectConfig; readonly limits: Limits; readonly isTested: boolean },
-  phases: readonly PhaseReading[],
-  texts: PhaseTexts,
+  { read, texts }: { readonly read: readonly PhaseReading[]; readonly texts: PhaseTexts },
 ): Promise<readonly PhaseReading[]> {
   const own = new Set(pathsOfPlan(plan, workspace));
   const done: PhaseReading[] = [];
-  for (const phase of phases) {
+  for (const phase of read) {
     const { files: named = [], text = '' } = texts.phases[phase.id] ?? {};
     const files = await filesOf(workspace, named, text, own);
     const { category, second = false, score } = phase;
     const wanted = { files, text, category, second, score: score.score };
     const estimate = await estimatePhase(workspace, config, limits, wanted);
     const { replanLimit } = plan.thresholds.values;
-    const most = isTested ? { most: mostOfPhase(config, limits, wanted, estimate, replanLimit) } : {};
+    const most = isTested ? { most: mostOfPhase({ config, limits }, wanted, estimate, replanLimit) } : {};
     done.push({ ...phase, estimate, ...most });
   }
   return done;
@@ -186,8 +186,7 @@ const CATEGORIES: readonly (readonly [RegExp, PhaseCategory])[] = [
 function phaseReading(
   phase: PhaseReport,
   node: PartNode | undefined,
-  id: PhaseId,
-  dependsOn: readonly PhaseId[],
+  { id, dependsOn }: Pick<PhaseReading, 'id' | 'dependsOn'>,
   texts: PhaseTexts,
 ): PhaseReading {
   const { score } = phase;

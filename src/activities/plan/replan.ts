@@ -154,7 +154,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
       `${fault?.file ?? planPath}:${fault?.line ?? 1}: ${fault?.message ?? 'the replan does not fit'}`,
     );
   }
-  const data: Measures = measured(tree, treeOf(change), number, replan.action, values);
+  const data: Measures = measured([tree, treeOf(change)], number, replan.action, values);
   const files = new Map(change.files);
   const main = mainFile(change.place);
   const revision: Revision = {

@@ -62,7 +62,7 @@ export async function writePlan(
     const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());
     const { proposal, data } = await recordOnce(ports.records, key, plan);
     if (proposal === null) return { outcome: 'written', commit: null, files: [], data };
-    const done = await write(ports, wanted, proposal, number, scope);
+    const done = await write(ports, wanted, { ref: proposal, decision: number }, scope);
     if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;
   }
   return { outcome: 'conflict', why: `the plan was saved by somebody each of ${STORE_BOUNDS.markTries} times` };
@@ -97,8 +97,7 @@ type Written =
 async function write(
   ports: ActivityPorts,
   wanted: PlanWrite,
-  ref: BlobRef,
-  decision: number,
+  { ref, decision }: { readonly ref: BlobRef; readonly decision: number },
   scope: ActivityScope,
 ): Promise<Written | 'base_changed'> {
   const { stepKey, workspace, workflowId, namespace } = wanted;
@@ -123,7 +122,7 @@ async function write(
       return 'base_changed';
     }
     case 'applied': {
-      const landed = await land(ports, wanted, request, outcome.lease, scope);
+      const landed = await land(ports, wanted, { ...request, lease: outcome.lease }, scope);
       if (landed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);
       return landed;
     }
@@ -133,8 +132,7 @@ async function write(
 async function land(
   ports: ActivityPorts,
   { workspace, message }: PlanWrite,
-  request: ApplyRequest,
-  lease: WorkspaceLock,
+  { lease, ...request }: ApplyRequest & { readonly lease: WorkspaceLock },
   scope: ActivityScope,
 ): Promise<Written> {
   const { stepKey, proposal } = request;

@@ -80,7 +80,7 @@ export const deletedByJob = async (
   input: ProposeInput,
   gone: readonly SnapshotTarget[],
 ): Promise<ProposeResult> => {
-  const accepted = await keepAccepted(ports, input, [], gone, { result: null, undone: null });
+  const accepted = await keepAccepted(ports, input, { targets: [], gone }, { result: null, undone: null });
   return { v: 1, usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
 };
 
@@ -88,8 +88,7 @@ export const deletedByJob = async (
 export async function keepAccepted(
   { blobs }: ActivityPorts,
   input: ProposeInput,
-  targets: readonly SnapshotTarget[],
-  gone: readonly SnapshotTarget[],
+  { targets, gone }: { readonly targets: readonly SnapshotTarget[]; readonly gone: readonly SnapshotTarget[] },
   { result: edits, undone }: { readonly result: Edited | null; readonly undone: readonly ClaimedUnfinished[] | null },
 ) {
   const bases = new Map(targets.map((target) => [target.path, target.base]));

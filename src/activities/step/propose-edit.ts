@@ -1,7 +1,6 @@
 /**
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
-import type { StepUsage } from '../../shared/usage.js';
 import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
 import { joinOperations } from '../../edits/internal.js';
 import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
@@ -13,7 +12,7 @@ import { checkVersion, versionOf } from '../../shared/problems.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { callModel, keyOf, type CallWanted } from '../frame/model-call.js';
+import { callModel, keyOf, type Call, type CallWanted } from '../frame/model-call.js';
 import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
 import {
   joined,
@@ -95,7 +94,7 @@ export const propose =
       };
       outcome = await ports.edits.run('answer', all, scope.signal);
     }
-    return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, answer, usage, scope.signal);
+    return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, call, scope.signal);
   };
 
 /** 0.1.0 wrote the ranges by path, without `v`. */
@@ -200,8 +199,7 @@ interface Checked {
 async function toResult(
   ports: ActivityPorts,
   { snapshot, input, targets, outcome, wanted, region }: Checked,
-  answer: { readonly text: string; readonly stopReason: string | null },
-  usage: StepUsage,
+  { answer, usage }: Extract<Call, { outcome: 'answered' }>,
   signal: AbortSignal,
 ): Promise<ProposeResult> {
   const { blobs } = ports;
@@ -209,10 +207,15 @@ async function toResult(
     case 'edited':
     case 'unchanged': {
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
-      const accepted = await keepAccepted(ports, input, targets, gone, {
-        result: outcome.outcome === 'edited' ? outcome : null,
-        undone: region === null ? claimedUnfinished(answer.text) : unfinishedOfRegions(region, answer.text),
-      });
+      const accepted = await keepAccepted(
+        ports,
+        input,
+        { targets, gone },
+        {
+          result: outcome.outcome === 'edited' ? outcome : null,
+          undone: region === null ? claimedUnfinished(answer.text) : unfinishedOfRegions(region, answer.text),
+        },
+      );
       const paths = gone.map(({ path }) => path);
       const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
       return { v: 1, usage, outcome: outcome.outcome, accepted, changed };
@@ -236,7 +239,7 @@ async function toResult(
       const cut =
         only === undefined || !mayCut
           ? null
-          : await regionsNext(ports, only, region, wanted.outputBudget_tokens, signal);
+          : await regionsNext(ports, only, { region, outputBudget_tokens: wanted.outputBudget_tokens }, signal);
       const next = cut ?? rung;
       const reason = renderReasons(outcome.reasons);
       return {

@@ -117,8 +117,7 @@ export const outlineOf = ({ edits }: ActivityPorts, target: LoadedTarget, signal
 export async function regionsNext(
   ports: ActivityPorts,
   target: LoadedTarget,
-  region: LoadedRegion | null,
-  outputBudget_tokens: number,
+  { region, outputBudget_tokens }: { readonly region: LoadedRegion | null; readonly outputBudget_tokens: number },
   signal: AbortSignal,
 ): Promise<FallbackStep | null> {
   const parts = region === null ? REGIONS_FIRST : 2;

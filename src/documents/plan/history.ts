@@ -21,8 +21,7 @@ export interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
 
 /** What a replan has changed, in words and scores. */
 export function measured(
-  before: PlanTree,
-  after: PlanTree,
+  [before, after]: readonly [before: PlanTree, after: PlanTree],
   phase: number,
   action: ReplanAction,
   values: Thresholds,

@@ -31,13 +31,17 @@ const closedWith = (state: PlanState, open: DecisionPoint, record: DecisionRecor
   ...resolvedBy(state, open, [record], now),
 });
 
-/** Folds a request that counts (see `judge`) into the state. `markLeft`: a mark that is skipped is not looked for again. */
+export interface Decided {
+  readonly request: DecisionRequest;
+  readonly markLeft?: boolean;
+  readonly withoutHost?: boolean;
+}
+
+/** What a request that counts (see `validateDecision`) does to the state. `markLeft`: a mark that is skipped is not looked for again. */
 export function applyPlanDecision(
   state: PlanState,
-  request: DecisionRequest,
+  { request, markLeft = false, withoutHost = false }: Decided,
   now: number,
-  markLeft: boolean,
-  withoutHost: boolean,
 ): PlanState {
   const open = state.decision;
   const record = recordOf(request, now);
@@ -48,16 +52,11 @@ export function applyPlanDecision(
   if (open === null) return tryNow(seen, request, now);
   const told = emit(withSettings(closedWith(seen, open, record, now), open, request), now, decidedBy(request, open.id));
   const settledEvent = { type: 'decision_settled', decision: open.id, reason: open.reason } as const;
-  return resolve(emit(told, now, settledEvent), open, request, now, markLeft);
+  return resolve(emit(told, now, settledEvent), open, { request, markLeft }, now);
 }
 
-function resolve(
-  before: PlanState,
-  open: DecisionPoint,
-  request: DecisionRequest,
-  now: number,
-  markLeft: boolean,
-): PlanState {
+function resolve(before: PlanState, open: DecisionPoint, decided: Decided, now: number): PlanState {
+  const { request } = decided;
   const { asked, again } = before;
   const state = again === 'move' ? { ...before, again: null } : before;
   if (again === 'move' && MADE_AGAIN.has(request.answer)) return makeAgain({ ...state, asked: null }, asked, request);
@@ -71,7 +70,7 @@ function resolve(
   if (asked === null) return state;
   const revised = resolveRevision({ ...state, asked: null }, request.answer, now);
   if (revised !== null && revised !== 'skip') return revised;
-  return resolvePhase({ ...state, asked: null }, asked, request, now, markLeft);
+  return resolvePhase({ ...state, asked: null }, asked, decided, now);
 }
 
 const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate']);
@@ -93,26 +92,25 @@ function makeAgain(before: PlanState, id: PhaseId | null, { answer, note }: Deci
 }
 
 /** `retry`, `manual` and `skip` of a phase. */
-function resolvePhase(
-  state: PlanState,
-  id: PhaseId,
-  request: DecisionRequest,
-  now: number,
-  markLeft: boolean,
-): PlanState {
+function resolvePhase(state: PlanState, id: PhaseId, { request, markLeft }: Decided, now: number): PlanState {
   // It was committed and is only not marked: its mark is what is asked about.
   if (state.stage === 'marking') {
     if (request.answer === 'retry') return withPhase(state, id, { marksLost: 0 });
-    return withPhase(state, id, { marked: true, ...(markLeft ? { markLeft } : {}) });
+    return withPhase(state, id, { marked: true, ...(markLeft === true ? { markLeft } : {}) });
   }
   if (state.stage === 'merging') return resolveMerge(state, id, request);
   // Its worktree, or the tests before it begins: the same move again.
   if (state.stage === 'worktrees' && request.answer === 'retry') return state;
   switch (request.answer) {
     case 'manual':
-      return closePhase(withPhase(state, id, { job: null }), id, 'completed', 'done by hand', now);
+      return closePhase(withPhase(state, id, { job: null }), id, { as: 'completed', why: 'done by hand' }, now);
     case 'skip':
-      return closePhase(withPhase(state, id, { job: null }), id, 'skipped', request.note ?? 'skipped by a person', now);
+      return closePhase(
+        withPhase(state, id, { job: null }),
+        id,
+        { as: 'skipped', why: request.note ?? 'skipped by a person' },
+        now,
+      );
     default: {
       const { tree: made, worktree: last } = phaseOf(state, id);
       const worktree = made == null ? last : null;

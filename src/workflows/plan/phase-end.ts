@@ -51,8 +51,10 @@ export function onPhaseEnded(
     });
     return groupEnded(emit(told, now, { type: 'phase_committed', phase: number, commit }));
   }
-  if (result?.outcome === 'unchanged') return closePhase(ended, id, 'incomplete', 'the model changed nothing', now);
-  if (result?.outcome === 'skipped') return closePhase(ended, id, 'skipped', 'its change was skipped', now);
+  if (result?.outcome === 'unchanged')
+    return closePhase(ended, id, { as: 'incomplete', why: 'the model changed nothing' }, now);
+  if (result?.outcome === 'skipped')
+    return closePhase(ended, id, { as: 'skipped', why: 'its change was skipped' }, now);
   if (result?.outcome === 'tests_failed') return failedTests(ended, id, result, now);
   // Refused, aborted, failed, terminated: a person says what becomes of the phase.
   const why = cut(state, result?.problem?.message ?? (result === null ? how : `its run ended as ${result.outcome}`));
@@ -63,8 +65,7 @@ export function onPhaseEnded(
 export const closePhase = (
   state: PlanState,
   id: PhaseId,
-  as: 'completed' | 'incomplete' | 'skipped',
-  why: string,
+  { as, why }: { readonly as: 'completed' | 'incomplete' | 'skipped'; readonly why: string },
   now: number,
 ): PlanState => {
   const told = withPhase({ ...state, revising: null }, id, { status: as, why, marked: false });

@@ -7,7 +7,7 @@ import { phaseKey } from '../../shared/ids.js';
 import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
 import type { ActivityFailed, FrameFact, RunIo } from '../frame/machine.js';
 import { answersTo, boundsOf, cut } from '../../shared/rules.js';
-import { abortPlan, applyPlanDecision, onControl } from './decide.js';
+import { abortPlan, applyPlanDecision, onControl, type Decided } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
 import type { NotYet, VerifyResult } from '../../shared/proposal-activities.js';
 import { onPlanRead } from './reading.js';
@@ -67,7 +67,7 @@ export type PlanFact =
   | { readonly type: 'drift'; readonly text: string; readonly by: string }
   | { readonly type: 'checkpointed'; readonly result: CheckpointResult }
   /** `markLeft`: see applyPlanDecision; absent: a history of an earlier build. */
-  | (Extract<FrameFact, { type: 'decided' }> & { readonly markLeft?: boolean })
+  | (Decided & { readonly type: 'decided' })
   /** Phases side by side without a worktree: each gets its own before it runs. */
   | { readonly type: 'worktrees_wanted' }
   | { readonly type: 'wish'; readonly wish: 'pause' | 'resume' | 'stop'; readonly by: string }
@@ -220,7 +220,7 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'paused':
       return onPaused(state, fact.pause, now);
     case 'decided':
-      return applyPlanDecision(state, fact.request, now, fact.markLeft === true, fact.withoutHost === true);
+      return applyPlanDecision(state, fact, now);
     case 'worktrees_wanted':
       return { ...state, stage: 'worktrees' };
     case 'ignored':

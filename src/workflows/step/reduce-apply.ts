@@ -62,7 +62,13 @@ export function onProposalBuilt(state: StepState, result: BuildProposalResult, n
           heads: [],
         };
         // What a person wrote is never asked for again over their head.
-        if (entry.manual) return failChunk({ ...next, stage: 'propose' }, chunk, 'engine_failed', refused.message, now);
+        if (entry.manual)
+          return failChunk(
+            { ...next, stage: 'propose' },
+            chunk,
+            { reason: 'engine_failed', message: refused.message },
+            now,
+          );
         return onRefusedAnswer(
           { ...next, stage: 'propose' },
           chunk,
@@ -91,7 +97,9 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         applications: result.files.length === 0 ? state.applications : [...state.applications, application],
       };
       const told = emit(applied, now, { type: 'applied', file_count: result.files.length, proposal: proposal.id });
-      return result.outcome === 'applied' ? afterApply(told, now) : askConflict(told, 'apply', result.conflicts, now);
+      return result.outcome === 'applied'
+        ? afterApply(told, now)
+        : askConflict(told, { at: 'apply', conflicts: result.conflicts }, now);
     }
     case 'busy': {
       const { holder, advice } = result;
@@ -102,7 +110,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
       return emit(busy, now, { type: 'apply_busy', holder, ...(advice === undefined ? {} : { advice }) });
     }
     case 'base_changed':
-      return askConflict(state, 'apply', result.conflicts, now);
+      return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
     case 'failed':
       return asking(state, 'engine_failed', cut(state, result.problem.message));
   }
@@ -116,13 +124,13 @@ const lockAfter = ({ applications, lease }: StepState, newest: HeldLock): HeldLo
 const withPath = ({ path, message }: { readonly path: string; readonly message: string }): string =>
   message.startsWith(path) ? message : `${path}: ${message}`;
 
-function askConflict(
-  state: StepState,
-  at: 'apply' | 'commit' | 'rebase',
-  conflicts: readonly ConflictFile[],
-  now: number,
-  reason: 'conflict' | 'hook_changed' = 'conflict',
-): StepState {
+interface Conflict {
+  readonly at: 'apply' | 'commit' | 'rebase';
+  readonly conflicts: readonly ConflictFile[];
+  readonly reason?: 'conflict' | 'hook_changed';
+}
+
+function askConflict(state: StepState, { at, conflicts, reason = 'conflict' }: Conflict, now: number): StepState {
   const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(state, conflict.why) }));
   const message = cut(state, files.map((file) => withPath(file)).join('; '));
   const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), where: at });
@@ -150,7 +158,7 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
     case 'empty':
       return endOfWork(told, now, 'unchanged');
     case 'conflict':
-      return askConflict(told, 'rebase', result.conflicts, now);
+      return askConflict(told, { at: 'rebase', conflicts: result.conflicts }, now);
   }
 }
 
@@ -233,7 +241,7 @@ export function onCommitted(state: StepState, result: CommitResult, now: number)
     case 'conflict': {
       const { staged, reason } = result;
       const held = staged === undefined ? state : { ...state, staged };
-      return askConflict(held, 'commit', [{ path: '(commit)', why: result.why }], now, reason);
+      return askConflict(held, { at: 'commit', conflicts: [{ path: '(commit)', why: result.why }], reason }, now);
     }
     case 'failed':
       return asking(state, 'engine_failed', cut(state, result.problem.message));

@@ -1,5 +1,4 @@
 /** Facts up to the sealed proposal: preflight, chunks, outcomes and the ladder. */
-import type { PauseReason } from '../../shared/decisions.js';
 import type { Chunk } from './effects.js';
 import { answeredAgain } from '../../shared/outage.js';
 import type { PreflightResult, ProposeResult } from '../../shared/step-activities.js';
@@ -153,8 +152,7 @@ function onEach(state: StepState, chunk: Chunk, change: Partial<CallProgress>): 
 export function failChunk(
   state: StepState,
   chunk: Chunk,
-  reason: PauseReason,
-  message: string,
+  { reason, message }: NonNullable<CallProgress['failure']>,
   now: number,
 ): StepState {
   const failed = onEach(state, chunk, { status: 'failed', failure: { reason, message: cut(state, message) } });
@@ -204,7 +202,7 @@ function onTruncated(
       return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(state, to) });
     }
     case 'exhausted':
-      return failChunk(told, chunk, 'truncation', result.reason, now);
+      return failChunk(told, chunk, { reason: 'truncation', message: result.reason }, now);
   }
 }
 
@@ -225,7 +223,8 @@ export function onRefusedAnswer(
   const draw = chunk.attempt.draw + 1;
   if (result.outcome === 'unmarked') {
     // Asked once more the same way (no refusal told: the answer may be right), then a person decides.
-    if (chunk.attempt.unmarkedAsked) return failChunk(told, chunk, 'unmarked', result.message, now);
+    if (chunk.attempt.unmarkedAsked)
+      return failChunk(told, chunk, { reason: 'unmarked', message: result.message }, now);
     return retarget(told, chunk, { status: 'pending', draw, unmarkedAsked: true });
   }
   const maxAttempts = state.limits?.maxAttemptsPerFile ?? 2;
@@ -234,7 +233,7 @@ export function onRefusedAnswer(
   // The whole step's attempts are spent: one call a file is the next rung, with attempts of its own.
   if (chunk.file === '*' && state.files.length > 1)
     return splitByFile(withFiles(told, 'all', waiting), result.outcome, now);
-  return failChunk(told, chunk, 'attempts_exhausted', result.message, now);
+  return failChunk(told, chunk, { reason: 'attempts_exhausted', message: result.message }, now);
 }
 
 export interface Proposed {
@@ -281,6 +280,6 @@ export function onProposed(before: StepState, { chunk, result, everyCall = false
     case 'prompt_cut':
     case 'call_lost':
     case 'model_unavailable':
-      return failChunk(paid, chunk, result.outcome, result.message, now);
+      return failChunk(paid, chunk, { reason: result.outcome, message: result.message }, now);
   }
 }

@@ -60,7 +60,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
 function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activity_failed' }>, now: number): StepState {
   const told = tellFailed(state, fact, now);
   const message = cut(state, `${fact.activity}: ${fact.message}`);
-  if (fact.chunk !== null) return failChunk(told, fact.chunk, fact.reason, message, now);
+  if (fact.chunk !== null) return failChunk(told, fact.chunk, { reason: fact.reason, message }, now);
   // A new base does not help what must be put back first.
   const reason = state.stage === 'rollback' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
   const applying =

@@ -172,7 +172,7 @@ test('expand_phase and collapse_phase are those of the commands', () => {
   expect([...expanded.files.keys()].sort()).toEqual(['010_demo/010_demo.md', '010_demo/phase_2_second.md']);
   const back = changed(treeOf(expanded), { action: 'collapse_phase' });
   expect(back.files.get('010_demo.md')).toBe(PLAN);
-  expect(measured(planOf(PLAN), treeOf(expanded), 2, 'expand_phase', DEFAULT_THRESHOLDS)).toMatchObject({
+  expect(measured([planOf(PLAN), treeOf(expanded)], 2, 'expand_phase', DEFAULT_THRESHOLDS)).toMatchObject({
     oldStructure: 'inline',
     newStructure: 'expanded',
   });

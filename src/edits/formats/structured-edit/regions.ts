@@ -21,8 +21,7 @@ export type Region = readonly [number, number];
  */
 export const splitRegion = (
   [from, to]: Region,
-  parts: number,
-  least_lines: number,
+  { parts, least_lines }: { readonly parts: number; readonly least_lines: number },
   starts: readonly number[],
   isBlank: (line: number) => boolean,
 ): readonly Region[] => {

@@ -30,7 +30,7 @@ describe('splitting', () => {
         fc.array(fc.integer({ min: 1, max: 3_500 }), { maxLength: 60 }),
         (from, more, parts, starts) => {
           const to = from + more;
-          const regions = splitRegion([from, to], parts, 100, starts, never);
+          const regions = splitRegion([from, to], { parts, least_lines: 100 }, starts, never);
           expect(regions.length).toBeLessThanOrEqual(parts);
           expect(regions[0]?.[0]).toBe(from);
           expect(regions.at(-1)?.[1]).toBe(to);
@@ -45,15 +45,15 @@ describe('splitting', () => {
   });
 
   test('cuts where a definition begins, else below a blank line, else in the middle', () => {
-    expect(splitRegion([1, 1000], 2, 100, [20, 480, 530], never)).toEqual([
+    expect(splitRegion([1, 1000], { parts: 2, least_lines: 100 }, [20, 480, 530], never)).toEqual([
       [1, 479],
       [480, 1000],
     ]);
-    expect(splitRegion([1, 1000], 2, 100, [20], (line) => line === 510)).toEqual([
+    expect(splitRegion([1, 1000], { parts: 2, least_lines: 100 }, [20], (line) => line === 510)).toEqual([
       [1, 510],
       [511, 1000],
     ]);
-    expect(splitRegion([1, 1000], 2, 100, [], never)).toEqual([
+    expect(splitRegion([1, 1000], { parts: 2, least_lines: 100 }, [], never)).toEqual([
       [1, 500],
       [501, 1000],
     ]);
@@ -62,7 +62,7 @@ describe('splitting', () => {
   test('a definition or a blank line is near up to the reach, and the nearest one is taken', () => {
     // The middle is line 501; it may move by (500 - 100) / 2 + 100 / 4 lines.
     const cut = (starts: number[], isBlank: (line: number) => boolean = never): number =>
-      splitRegion([1, 1000], 2, 100, starts, isBlank)[1]?.[0] ?? 0;
+      splitRegion([1, 1000], { parts: 2, least_lines: 100 }, starts, isBlank)[1]?.[0] ?? 0;
     expect([cut([276]), cut([275]), cut([726]), cut([727])]).toEqual([276, 501, 726, 501]);
     expect(cut([600, 490, 520])).toBe(490);
     const isOne =
@@ -77,12 +77,12 @@ describe('splitting', () => {
   });
 
   test('a region that is too short stays whole', () => {
-    expect(splitRegion([101, 299], 2, 100, [200], never)).toEqual([[101, 299]]);
-    expect(splitRegion([101, 300], 2, 100, [], never)).toEqual([
+    expect(splitRegion([101, 299], { parts: 2, least_lines: 100 }, [200], never)).toEqual([[101, 299]]);
+    expect(splitRegion([101, 300], { parts: 2, least_lines: 100 }, [], never)).toEqual([
       [101, 200],
       [201, 300],
     ]);
-    expect(splitRegion([101, 300], 1, 100, [200], never)).toEqual([[101, 300]]);
+    expect(splitRegion([101, 300], { parts: 1, least_lines: 100 }, [200], never)).toEqual([[101, 300]]);
   });
 });
 
