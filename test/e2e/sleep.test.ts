@@ -44,9 +44,9 @@ afterAll(async () => {
 
 const sceneHere = async (rules: Parameters<typeof scene>[1], env: Record<string, string> = {}): Promise<Scene> =>
   (open = await scene({ 'a.js': 'const a = 1;\n' }, rules, { address: server.address, env: { ...SHORT, ...env } }));
-const standStill = async (...pids: readonly number[]): Promise<void> => {
+const standStill = async (pids: readonly number[], sleep_ms = SLEEP_MS): Promise<void> => {
   for (const pid of [server.pid, ...pids]) process.kill(pid, 'SIGSTOP');
-  await sleep(SLEEP_MS);
+  await sleep(sleep_ms);
   for (const pid of [server.pid, ...pids]) process.kill(pid, 'SIGCONT');
 };
 const GOOD = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
@@ -84,7 +84,7 @@ test('in the middle of a model call, three times: each call is counted, none aga
   const run = await s.start('job.md', job());
   for (const n of [1, 2, 3]) {
     await s.until(() => s.rehearsal.requests().some(({ rule }) => rule === `held ${n}`));
-    await standStill(worker.pid);
+    await standStill([worker.pid]);
   }
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 4, unknownCalls: 3 } });
   expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['held 1', 'held 2', 'held 3', 'a']);
@@ -99,7 +99,7 @@ test('while its tests run: their time limit counts the time in which they could 
   const run = await s.start('job.md', job(...keys));
   const begun = join(s.repo, '.git', 'begun');
   await s.until(() => existsSync(begun));
-  await standStill(worker.pid, Number(readFileSync(begun, 'utf8')));
+  await standStill([worker.pid, Number(readFileSync(begun, 'utf8'))]);
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
   // A time-out would have been taken for passing trouble, and the tests run once more.
   expect(readFileSync(begun, 'utf8').trim().split(' ')).toHaveLength(1);
@@ -107,11 +107,12 @@ test('while its tests run: their time limit counts the time in which they could 
 }, 60_000);
 
 test('while an activity waits for its host: the time-out that fired late says nothing of the host', async () => {
-  const s = await sceneHere([GOOD]);
+  // Asked for anew, it waits as long again for a worker that is only just started.
+  const s = await sceneHere([GOOD], { EMEND_SCHEDULETOSTART_MS: '12000' });
   const flow = await buildWorker(s, TODAY, { parts: 'workflows' });
   const run = await s.start('job.md', job());
   await sleep(700);
-  await standStill(flow.pid);
+  await standStill([flow.pid], 2 * 12_000);
   await buildWorker(s, TODAY, { parts: 'activities' });
   expect(await s.end(run, 100)).toMatchObject({ outcome: 'committed' });
   await expectNobodyAsked(s, run);
