@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync, ftruncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { decide } from '../../src/client/runs/decide.js';
 import { withLive, type ResolvedRun } from '../../src/client/runs/resolve.js';
@@ -116,15 +117,20 @@ export const save = (world: World, carrier: Carrier, path: string, how: HowToSav
   return saved;
 };
 
-/** Until it works: the server may be away just then. */
+/** How long a server that stands still or was killed may be away. */
+const AWAY_MS = 60_000;
+/** Null: the server does not know the run, or is away for good. One that is away just then says nothing of the run. */
 export const again = async (world: World, stepKey: string): Promise<ResolvedRun | null> => {
-  try {
-    // By its whole key: no list is asked for.
-    const run = await withLive(world.emend, stepKey, null);
-    return run.live === null ? null : run;
-  } catch (error) {
-    if (error instanceof ProblemError) return null;
-    throw error;
+  for (const end = Date.now() + AWAY_MS; ;) {
+    try {
+      // By its whole key: no list is asked for.
+      const run = await withLive(world.emend, stepKey, null);
+      return run.live === null ? null : run;
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      if (error.problem.code !== 'no_server' || Date.now() > end) return null;
+      await sleep(500);
+    }
   }
 };
 
