@@ -41,7 +41,7 @@ export type Outline =
       readonly language: string;
       /** In the order of the file. */
       readonly symbols: readonly SymbolPlace[];
-      /** In the order of the file, at most `syntaxFaults`. */
+      /** In the order of the file, a bounded number. */
       readonly faults: readonly SyntaxFault[];
     }
   | { readonly kind: 'unread'; readonly code: UnreadCode; readonly why: string };

@@ -196,7 +196,7 @@ export interface ReadyPlan {
   readonly phases: readonly PhaseReading[];
   /** A phase has a `**Dependencies**` line. */
   readonly declared: boolean;
-  /** Waves of ids, each in sub-waves of at most `BOUNDS.planWave`. */
+  /** Waves of ids, each in sub-waves of at most `PLAN_WAVE`. */
   readonly waves: readonly (readonly (readonly PhaseId[])[])[];
   readonly thresholds: PlanThresholds;
   readonly limits: Limits;

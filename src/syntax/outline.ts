@@ -1,6 +1,6 @@
 /**
  * Reads definitions and faults off a syntax tree. Functions are not entered: what they define inside is theirs alone. Depth and number
- * are bounded (`syntaxDepth`, `syntaxSymbols`, `syntaxFaults`).
+ * are bounded (`SYNTAX_DEPTH`, `SYNTAX_SYMBOLS`, `SYNTAX_FAULTS`).
  */
 import type { Node, Tree } from 'web-tree-sitter';
 import type { SymbolKind, Outline, SymbolPlace, SyntaxFault } from '../edits/index.js';

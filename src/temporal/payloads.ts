@@ -7,7 +7,7 @@
  * The blob is the payload's own data, byte for byte; its metadata travels in the envelope, so equal values share one blob.
  * Payloads that are small or that somebody else encoded pass through untouched. Readers accept every `v` ever written.
  *
- * What answers a query is in no history and is never asked for again: it leaves nothing in the store. Over BOUNDS.plainAnswer_bytes it is
+ * What answers a query is in no history and is never asked for again: it leaves nothing in the store. Over PLAIN_ANSWER_BYTES it is
  * compressed, `encoding: "binary/emend-gzip"`, with its own encoding beside it as `emend-encoding`.
  *
  * The server answers an oversized activity result with a *retryable* failure, which would run (and pay for) the activity again

@@ -73,7 +73,7 @@ const isUnmapped = (error: unknown): boolean => {
 
 /**
  * Does what names the attributes. A frontend of a cluster refuses them for about a second after the server lists them, so a refusal
- * for that reason is tried again for `attributesAppear_ms`; then, and for every other reason, it is thrown.
+ * for that reason is tried again for `ATTRIBUTES_APPEAR_MS`; then, and for every other reason, it is thrown.
  */
 export const onceMapped = async <T>(call: () => Promise<T>): Promise<T> => {
   for (const end = performance.now() + ATTRIBUTES_APPEAR_MS; ;) {

@@ -94,7 +94,7 @@ export const refuse = (response: ServerResponse, status: number, message: string
   );
 };
 
-/** Throws ProblemError `usage` for what is not JSON or over BOUNDS.webBody_bytes. */
+/** Throws ProblemError `usage` for what is not JSON or over `WEB_BODY_BYTES`. */
 export const readJson = async (request: IncomingMessage): Promise<unknown> => {
   if (!/^application\/json\b/.test(request.headers['content-type'] ?? ''))
     return fail('usage', 'The body must be JSON (content-type: application/json).');

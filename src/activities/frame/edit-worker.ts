@@ -13,7 +13,7 @@ import { costOf, doWork, sizeOf, type EditWork, type EditWorkKind } from './edit
 
 // bound: Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
 const EDIT_INLINE_BYTES = 256 * 1024;
-const EDIT_MEMORY_MI_B = 2048; // bound: Memory of one thread of the edit engine.
+const EDIT_MEMORY_MIB = 2048; // bound: Memory of one thread of the edit engine.
 export const EDIT_TIME_MS = 120_000; // bound: Time that one edit may take in it.
 
 export interface EditRunner {
@@ -38,7 +38,7 @@ export interface EditRunnerOptions {
 
 export const createEditRunner = ({
   inline_bytes = EDIT_INLINE_BYTES,
-  memory_MiB = EDIT_MEMORY_MI_B,
+  memory_MiB = EDIT_MEMORY_MIB,
   timeout_ms = EDIT_TIME_MS,
   turn_ms = EDIT_TIME_MS,
   entry = new URL('./edit-thread.js', import.meta.url),
@@ -61,7 +61,7 @@ export const createEditRunner = ({
   };
 };
 
-/** Each holds a processor and up to `editMemory_MiB` while it works; started anew each time, as what breaks one must not meet the next. */
+/** Each holds a processor and up to `EDIT_MEMORY_MIB` while it works; started anew each time, as what breaks one must not meet the next. */
 const threadTurn = createTurns(availableParallelism(), 'Large edits of runs');
 
 const threadOptions = (workerData: unknown, memory_MiB: number) => ({

@@ -7,7 +7,7 @@ import type {
   RollbackInput,
   RollbackResult,
 } from '../../shared/proposal-activities.js';
-import { shownKey, type BlobRef } from '../../shared/ids.js';
+import { shownKey } from '../../shared/ids.js';
 import type { ApplyRequest, WorkspaceLock, ApplyOutcome, AssertCurrent } from '../../workspace/ports.js';
 import { type Proposal, proposalIdOf } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -89,15 +89,7 @@ const holderOf = async (
 
 const counted = (files: readonly string[]): string => (files.length === 1 ? '1 file' : `${files.length} files`);
 
-interface Applying {
-  readonly stepKey: string;
-  readonly workspace: string;
-  readonly proposal: BlobRef;
-  readonly decision: number;
-  readonly files: readonly string[] | null;
-  readonly workflowId: string;
-  readonly namespace: string;
-}
+type Applying = Omit<ApplyInput, 'v' | 'log' | 'releaseAfter'>;
 
 /** The engine's request for (part of) a sealed proposal; the same for apply and rollback. */
 async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<ApplyRequest> {

@@ -57,7 +57,7 @@ interface Watched {
 
 class ListWatch {
   private readonly rows: Map<StepKey, ListedRun>;
-  /** Open runs, each with what follows it; those past `webFollowed` wait for one to end. */
+  /** Open runs, each with what follows it; those past `WEB_FOLLOWED` wait for one to end. */
   private readonly followed = new Map<StepKey, Promise<void>>();
   private readonly waiting = new Set<StepKey>();
   /** Runs that are new: their first record, or their workflow, may come a moment later. */

@@ -10,7 +10,7 @@ const PLAN_WAVE = 3; // bound: Phases that run at once.
 export interface Wave {
   /** Numbers in document order. */
   readonly parts: readonly number[];
-  /** The same, at most `BOUNDS.planWave` at once; each starts from what the one before has left. */
+  /** The same, at most `PLAN_WAVE` at once; each starts from what the one before has left. */
   readonly subWaves: readonly (readonly number[])[];
 }
 export type Waves =

@@ -21,7 +21,7 @@ export interface WantedLine {
 }
 
 export interface Places {
-  /** First node of each place, at most `EDIT_BOUNDS.placesKept`, base lines in order. */
+  /** First node of each place, at most `PLACES_KEPT`, base lines in order. */
   readonly first: readonly number[];
   /** There are more places than are listed. */
   readonly more: boolean;

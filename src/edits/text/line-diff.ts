@@ -1,6 +1,6 @@
 /**
  * Line diff with a bounded cost. (1) Common lines at both ends are taken off. (2) The rest goes to jsdiff, which finds a shortest edit
- * of up to `EDIT_BOUNDS.diffEdits` lines. (3) Past that, and before it for long sides, step 2 is done window by window, as long as the
+ * of up to `DIFF_EDITS` lines. (3) Past that, and before it for long sides, step 2 is done window by window, as long as the
  * windows stay alike: linear. (4) What is left then: lines that stand once on both sides are anchors (the longest run of them in order),
  * and step 1 is done between anchors: n log n, whatever the input. The outcome depends on the two sides alone.
  *
@@ -13,7 +13,7 @@ export const DIFF_EDITS = 1_000; // bound: Differences up to which two texts are
 export const DIFF_WHOLE_LINES = 20_000; // bound: Longer texts, both counted, are compared by windows first.
 const DIFF_NEAR_LINES = 32; // bound: A small window does where it ends in
 const DIFF_NEAR_KEPT_LINES = 16; // bound: so many equal lines.
-export const DIFF_WINDOW_LINES = 1_024; // bound: Else, and past `diffEdits`, windows have so many lines,
+export const DIFF_WINDOW_LINES = 1_024; // bound: Else, and past `DIFF_EDITS`, windows have so many lines,
 const DIFF_WINDOW_EDITS = 128; // bound: with so many differences in one at most,
 const DIFF_WINDOW_KEPT_LINES = 3; // bound: each up to the last run of so many equal lines.
 const DIFF_FEW_LINES = 8; // bound: Most edits replace a few lines by others: no diff need be made. False where nobody looked.

@@ -51,7 +51,7 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
   return { ...state, limits: limits satisfies Limits };
 }
 
-/** Folds a request that counts (see `judge`) into the state. */
+/** Folds a request that counts (see `validateDecision`) into the state. */
 export const applyDecision = (
   state: StepState,
   request: DecisionRequest,

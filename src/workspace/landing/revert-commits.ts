@@ -155,7 +155,7 @@ async function putIn(
 const TRAILER = /^([0-9a-f]{32})-(p\d+)-(m?)\d+$/;
 const REVERTS = /This reverts commit ([0-9a-f]{40,64})/g;
 
-/** Newest first, at most `STORE_BOUNDS.planCommits`; `planPath` as the messages of phases and marks name it. */
+/** Newest first, at most `PLAN_COMMITS`; `planPath` as the messages of phases and marks name it. */
 export async function planCommits(root: string, planPath: string): Promise<readonly PlanCommit[]> {
   const wanted = ['%H', '%(trailers:key=Emend-Step,valueonly,separator=%x2C)', '%s', '%b'];
   const width = wanted.length;
