@@ -33,18 +33,18 @@ const runFiles = (n, workspace) => {
   const content = `content of run ${n}\n`;
   const hex = createHash('sha256').update(content).digest('hex');
   const ref = `sha256:${hex}`;
-  const lease = { v: 1, stepKey, number: n + 1, workflowId: `emend-${stepKey}`, namespace: 'default', takenAt: OLD };
+  const lock = { v: 2, stepKey, number: n + 1, workflowId: `emend-${stepKey}`, namespace: 'default', takenAt: OLD };
   const host = createHash('sha256').update('host').digest('hex').slice(0, 32);
   const queues = { workflow: 'bench', model: 'bench-model', host: `bench-host-${host}` };
-  const started = { v: 1, workflowId: lease.workflowId, runId: 'r', namespace: 'default', address: '', queues };
+  const started = { v: 2, workflowId: lock.workflowId, runId: 'r', namespace: 'default', address: '', queues };
   const result = {
-    v: 1,
+    v: 2,
     stepKey,
     outcome: 'committed',
     files: [],
     usage: { calls: 1, input_tokens: 1, output_tokens: 1 },
   };
-  const entry = (id, kind, data) => `${JSON.stringify({ v: 1, id, at: OLD, kind, data })}\n`;
+  const entry = (id, kind, data) => `${JSON.stringify({ v: 2, id, at: OLD, kind, data })}\n`;
   const events = Array.from({ length: 10 }, (_, seq) =>
     entry(`event-r-${seq + 1}`, 'event', { seq: seq + 1, at: Date.parse(OLD), type: 'warning', message: 'a message' }),
   );
@@ -54,14 +54,14 @@ const runFiles = (n, workspace) => {
     [`archive/${stepKey}/log.jsonl`]: [
       entry('started', 'started', { ...started, workspace, jobPath: 'job.md', title: `Run ${n}` }),
       ...events,
-      entry('activity-1', 'activity', { name: 'seal', result: { outcome: 'sealed', ref } }),
+      entry('activity-1', 'activity', { name: 'buildProposal', result: { outcome: 'built', ref } }),
       entry('closed-r', 'closed', { status: 'COMPLETED', result, message: null }),
     ].join(''),
-    [`${record}/plan-1.json`]: JSON.stringify({ v: 1, kind: 'apply', generation: 1, workspace, lease, files: [file] }),
-    [`${record}/verdict-1.json`]: '{"v":1,"verdict":"committed"}',
-    [`${record}/closed.json`]: JSON.stringify({ v: 1, outcome: 'applied', files: ['a.txt'], conflicts: [], lease }),
-    [`records/steps/${stepKey}/preflight-1.json`]: JSON.stringify({ v: 1, outcome: 'ready', ref }),
-    [`slots/${stepKey}/${hex}/answer.json`]: JSON.stringify({ v: 1, ref }),
+    [`${record}/plan-1.json`]: JSON.stringify({ v: 2, kind: 'apply', generation: 1, workspace, lock, files: [file] }),
+    [`${record}/verdict-1.json`]: '{"v":2,"verdict":"committed"}',
+    [`${record}/closed.json`]: JSON.stringify({ v: 2, outcome: 'applied', files: ['a.txt'], conflicts: [], lock }),
+    [`records/steps/${stepKey}/preflight-1.json`]: JSON.stringify({ v: 2, outcome: 'ready', ref }),
+    [`calls/${stepKey}/${hex}/answer.json`]: JSON.stringify({ v: 2, ref }),
     [`blobs/${hex.slice(0, 2)}/${hex}`]: content,
   };
 };
@@ -173,7 +173,7 @@ const main = async () => {
     if (gcRuns > 0) {
       const env = await homeOf('old', gcRuns);
       // `emend gc` makes no home: a host's id is what one is known by.
-      await writeFile(join(env.EMEND_HOME, 'host-id'), `${'0'.repeat(32)}\n`);
+      await writeFile(join(env.EMEND_HOME, 'host-id'), `2 ${'0'.repeat(32)}\n`);
       const { ms, said } = await runCli(env, 'gc', '--older-than', '0', '--dry-run');
       rows.push(
         row(

@@ -39,7 +39,7 @@ const makeRun = async (emend) => {
   const id = createHash('sha256').update(diff).digest('hex');
   const proposal = {
     id,
-    ref: await emend.blobs.put(bytes(JSON.stringify({ v: 1, id, stepKey: KEY, files: [], moves: [] }))),
+    ref: await emend.blobs.put(bytes(JSON.stringify({ v: 2, id, stepKey: KEY, files: [], renames: [] }))),
     diff: await emend.blobs.put(bytes(diff)),
     files: files.map(({ path }) => ({
       path,
@@ -50,12 +50,12 @@ const makeRun = async (emend) => {
       key: path,
     })),
     findings: [],
-    rungs: [],
+    tolerances: [],
     mustAsk: [],
   };
-  const entry = (kind, data) => ({ v: 1, id: kind, at: new Date().toISOString(), kind, data });
+  const entry = (kind, data) => ({ v: 2, id: kind, at: new Date().toISOString(), kind, data });
   const started = {
-    v: 1,
+    v: 2,
     workflowId: 'emend-bench',
     runId: 'r',
     title: 'A large change',
@@ -64,7 +64,7 @@ const makeRun = async (emend) => {
   };
   await emend.archive.append(KEY, [
     entry('started', started),
-    entry('activity', { name: 'seal', attempt: 1, result: { v: 1, outcome: 'sealed', proposal } }),
+    entry('activity', { name: 'buildProposal', attempt: 1, result: { v: 2, outcome: 'built', proposal } }),
   ]);
   return diff.length;
 };

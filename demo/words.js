@@ -41,8 +41,8 @@ export const teller = (width) => {
         return 'brief: what the calls must agree on';
       case 'answer_refused':
         return `refused: ${withoutAddress(event.message)}`;
-      case 'sealed':
-        return `sealed: proposal ${event.proposal.slice(0, 8)}, ${count(event.file_count, 'file')}, +${event.added} -${event.removed}`;
+      case 'proposal_ready':
+        return `proposal ${event.proposal.slice(0, 8)}, ${count(event.file_count, 'file')}, +${event.added} -${event.removed}`;
       case 'applied':
         return `applied: ${count(event.file_count, 'file')}`;
       case 'verified':

@@ -26,7 +26,6 @@ export const LONG_ONLY = [
   'test/e2e/home.test.ts',
   'test/e2e/hook-staged.test.ts',
   'test/e2e/host-gone.test.ts',
-  'test/e2e/inputs.test.ts',
   'test/e2e/kills.test.ts',
   'test/e2e/ledger.test.ts',
   'test/e2e/long-run.test.ts',

@@ -6,7 +6,7 @@ import { appendAnswer, jobText, ruleFor, startBaseline, writeJob } from '../runs
 
 const FILE = 'rate.txt';
 const LINES = 40;
-/** preflight, propose, seal, apply */
+/** preflight, propose, build, apply */
 const ACTIVITIES = 4;
 const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
 

@@ -1,22 +1,22 @@
 /** The steps' outside work: what does each activity of the table (src/shared/activities.ts). */
 import { ACTIVITIES, type ActivityName, type ActivitySpec, type InputOf, type ResultOf } from '../shared/activities.js';
-import { apply, rollback } from './step/apply.js';
+import { applyProposal, rollBack } from './step/apply.js';
 import { activity, type Work } from './frame/activity.js';
-import { brief } from './step/write-brief.js';
+import { writeBrief } from './step/write-brief.js';
 import { commit } from './step/commit.js';
 import type { ActivityPorts } from './frame/ports.js';
-import { pick } from './step/pick-files.js';
-import { applyReplan, judgePhase, proposeReplan } from './plan/replan.js';
+import { pickFiles } from './step/pick-files.js';
+import { applyReplan, evaluateTriggers, proposeReplan } from './plan/replan.js';
 import { debugPhase, scorePhase } from './plan/plan-call.js';
-import { awaitPhase, saveCheckpoint, mergePhase, prepareWorktree, removeWorktree } from './plan/phases.js';
+import { awaitChild, saveCheckpoint, mergePhase, prepareWorktree, removeWorktree } from './plan/phases.js';
 import { markPhase } from './plan/mark-phase.js';
-import { makePhaseJob } from './plan/phase-job.js';
+import { writePhaseJob } from './plan/phase-job.js';
 import { readPlan } from './plan/read-plan.js';
 import { preflight } from './step/preflight.js';
-import { propose } from './step/propose-edit.js';
-import { rebase } from './step/rebase.js';
-import { seal } from './step/build-proposal.js';
-import { tally } from './step/estimate.js';
+import { proposeEdit } from './step/propose-edit.js';
+import { rebaseProposal } from './step/rebase.js';
+import { buildProposal } from './step/build-proposal.js';
+import { countUsage } from './step/estimate.js';
 import { verify } from './step/verify.js';
 
 export { archiveSink } from './frame/ports.js';
@@ -27,25 +27,25 @@ export { createEditRunner } from './frame/edit-worker.js';
 /** One for each row: one that is missing or too many does not compile. */
 const WORK: { readonly [N in ActivityName]: (ports: ActivityPorts) => Work<InputOf<N>, ResultOf<N>> } = {
   preflight,
-  pick,
-  brief,
-  propose,
-  tally,
-  seal,
-  apply,
-  rebase,
+  pickFiles,
+  writeBrief,
+  proposeEdit,
+  countUsage,
+  buildProposal,
+  applyProposal,
+  rebaseProposal,
   verify,
-  rollback,
+  rollBack,
   commit,
   readPlan,
-  makePhaseJob,
+  writePhaseJob,
   markPhase,
   prepareWorktree,
   mergePhase,
   removeWorktree,
   saveCheckpoint,
-  awaitPhase,
-  judgePhase,
+  awaitChild,
+  evaluateTriggers,
   applyReplan,
   scorePhase,
   debugPhase,

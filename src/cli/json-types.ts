@@ -65,7 +65,7 @@ export interface PatchReport {
   /** Key of what was applied; null: nothing was. */
   readonly patch: string | null;
   readonly files: readonly PatchedFile[];
-  readonly rungs: readonly UsedTolerance[];
+  readonly tolerances: readonly UsedTolerance[];
   readonly findings: readonly Finding[];
   readonly notes: readonly Reason[];
   readonly reasons: readonly Reason[];
@@ -95,7 +95,7 @@ export type RunOutcome =
   | { readonly state: 'interrupted' };
 interface Recovered {
   readonly transactions: readonly RecoveredTransaction[];
-  readonly holds: readonly StaleLock[];
+  readonly locks: readonly StaleLock[];
   readonly released: readonly ReleasedLock[];
 }
 
@@ -162,7 +162,7 @@ export interface JsonOutputs {
   readonly 'plan pause': {
     readonly v: 1;
     readonly workflowId: string;
-    readonly wish: 'pause' | 'resume' | 'stop' | 'drift';
+    readonly control: 'pause' | 'resume' | 'stop' | 'drift';
   };
   readonly 'plan status': ShownRun;
 }

@@ -18,7 +18,7 @@ export const showLiveText = (
   const stopped = new AbortController();
   const lines = new LiveLines();
   const following = followCalls({
-    slots: storePaths(store).slots,
+    dir: storePaths(store).calls,
     stepKey,
     signal: stopped.signal,
     onNews: (news) => {
@@ -47,10 +47,10 @@ export class LiveLines {
     const rest = this.#rest.get(call) ?? '';
     switch (news.kind) {
       case 'begun':
-        return [`${label}: call ${call.call} begins`];
+        return [`${label}: attempt ${call.attempt} begins`];
       case 'ended':
         this.#rest.delete(call);
-        return [...(rest === '' ? [] : [shown(rest)]), `${label}: call ${call.call} has ended`];
+        return [...(rest === '' ? [] : [shown(rest)]), `${label}: attempt ${call.attempt} has ended`];
       case 'text': {
         const pieces = `${rest}${news.text}`.split('\n').flatMap((text) => inPieces(text));
         this.#rest.set(call, pieces.pop() ?? '');
@@ -102,7 +102,7 @@ export class LiveBlock {
     this.#io = io;
   }
 
-  draw(lines: readonly string[]): void {
+  regeneration(lines: readonly string[]): void {
     this.clear();
     if (!this.#io.outIsTty) return;
     for (const text of lines) this.#io.out(this.#io.colors.dim(text));

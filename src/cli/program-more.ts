@@ -77,7 +77,7 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .addOption(quiet())
     .addOption(json())
     .action(runs(async () => (await import('./commands/plan-run.js')).runPlan));
-  const wish = (name: 'pause' | 'resume', description: string): void => {
+  const control = (name: 'pause' | 'resume', description: string): void => {
     plan
       .command(name)
       .argument('<plan>', PLAN)
@@ -86,8 +86,8 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
       .addOption(json())
       .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
   };
-  wish('pause', 'wait before the next phase');
-  wish('resume', 'go on after a pause, or start the plan where it was left');
+  control('pause', 'wait before the next phase');
+  control('resume', 'go on after a pause, or start the plan where it was left');
   plan
     .command('status')
     .argument('<plan>', PLAN)

@@ -13,7 +13,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
-import { problem, ProblemError, isKnown, unknownVersion } from '../shared/problems.js';
+import { problem, ProblemError, isKnown, unknownVersion, versioned } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/names.js';
 import type { EditStepInput, StepResult, PlanInput } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
@@ -165,11 +165,11 @@ const OUT_OF_TIME = /^(?:Script execution timed out|\[TMPRL1101\])/;
 const startOptions = ({ workflowId, input, memo, summary, details }: StartRequest) => ({
   workflowId,
   taskQueue: input.queues.workflow,
-  args: [input] satisfies [EditStepInput | PlanInput],
+  args: [versioned(input)] satisfies [EditStepInput | PlanInput],
   // While one is open a second start must fail, and a finished one must not stand in the way. No time-out is ever set.
   workflowIdConflictPolicy: 'FAIL' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  memo: { ...memo },
+  memo: versioned({ ...memo }),
   staticSummary: summary,
   staticDetails: details,
   ...(input.searchAttributes
@@ -197,9 +197,8 @@ const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): 
 
 const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
   const { stepKey, jobPath, title, workspace, host } = memo ?? {};
-  const all = [stepKey, jobPath, title, workspace].every((value) => typeof value === 'string');
-  if (!all) return null;
-  return { stepKey, jobPath, title, workspace, ...(typeof host === 'string' ? { host } : {}) } as RunMemo;
+  const all = { stepKey, jobPath, title, workspace, host };
+  return Object.values(all).every((value) => typeof value === 'string') ? (all as RunMemo) : null;
 };
 
 const closedRun = async (client: Client, description: WorkflowExecutionDescription): Promise<ClosedRun> => {

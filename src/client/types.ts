@@ -14,16 +14,14 @@ export interface RunRef {
   readonly runId: string | null;
 }
 
-/** What a run carries in its memo, readable with no worker. */
+/** What a run carries in its memo, readable with no worker. The fields mean the same in every version. */
 export interface RunMemo {
-  /** Absent in runs that 0.1.0 started. Readers go by the other fields, which mean the same in every version. */
-  readonly v?: 1;
   readonly stepKey: StepKey;
   readonly jobPath: string;
   readonly title: string;
   readonly workspace: string;
-  /** Id of the home that started it, whose host has the workspace; absent in runs of Emend 0.1.0. */
-  readonly host?: string;
+  /** Id of the home that started it, whose host has the workspace. */
+  readonly host: string;
 }
 
 export interface DescribedRun {

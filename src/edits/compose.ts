@@ -61,25 +61,25 @@ export const compose = (
   const work = new Work(offered, options);
   const movesFirst = [...reading.plans].sort((a, b) => Number(b.kind === 'move') - Number(a.kind === 'move'));
   for (const plan of movesFirst) work.take(plan);
-  const { files, splices, moves, made, reasons } = work.finish();
+  const { files, splices, renames, made, reasons } = work.finish();
   if (reasons.length > 0) return { outcome: 'refused', reasons };
   const allNotes = [...notes, ...reading.notes];
   if (files.size === 0) return { outcome: 'unchanged', reasons: allNotes };
 
-  const movedTo = new Map(moves.map(({ from, to }) => [to, from]));
-  const movedAway = new Set(moves.map(({ from }) => from));
+  const movedTo = new Map(renames.map(({ from, to }) => [to, from]));
+  const movedAway = new Set(renames.map(({ from }) => from));
   const findings = guardFindings(
     [...files]
       .filter(([path]) => !movedAway.has(path))
       .map(([path, result]) => {
         const base = offered.get(movedTo.get(path) ?? path);
-        const sealed = result === 'absent' ? null : result;
+        const change = result === 'absent' ? null : result;
         return {
           path,
           base: base?.bytes ?? null,
-          result: sealed?.bytes ?? null,
+          result: change?.bytes ?? null,
           ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
-          ...(sealed?.mode === undefined ? {} : { resultMode: sealed.mode }),
+          ...(change?.mode === undefined ? {} : { resultMode: change.mode }),
           ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
           ...madeOf(made.get(path)),
         };
@@ -92,13 +92,13 @@ export const compose = (
       outcome: 'refused',
       reasons: refusing.map(({ guard, path, message }) => ({ code: guard, path, message })),
     };
-  const { rungs, summary } = reading;
+  const { tolerances, summary } = reading;
   return {
     outcome: 'edited',
     files,
-    moves,
+    renames,
     splices,
-    rungs,
+    tolerances,
     findings,
     notes: allNotes,
     ...(summary === undefined ? {} : { summary }),
@@ -158,7 +158,7 @@ class Work {
   finish(): {
     files: Map<string, ResultFile | 'absent'>;
     splices: Map<string, readonly Splice[]>;
-    moves: { from: string; to: string }[];
+    renames: { from: string; to: string }[];
     made: ReadonlyMap<string, NonNullable<GuardedFile['made']>>;
     reasons: Reason[];
   } {
@@ -167,8 +167,8 @@ class Work {
       if (base?.bytes === undefined || base.bytes === null || this.#files.has(to)) continue;
       this.#files.set(to, { bytes: base.bytes, ...(base.mode === undefined ? {} : { mode: base.mode }) });
     }
-    const moves = [...this.#moves].map(([to, from]) => ({ from, to }));
-    return { files: this.#files, splices: this.#splices, moves, made: this.#made, reasons: this.#reasons };
+    const renames = [...this.#moves].map(([to, from]) => ({ from, to }));
+    return { files: this.#files, splices: this.#splices, renames, made: this.#made, reasons: this.#reasons };
   }
 
   /** A file's content is said once. */
@@ -216,17 +216,17 @@ class Work {
 
   #settle(path: string, plan: Extract<FilePlan, { kind: 'lines' }>): void {
     const file = this.#offered.get(this.#moves.get(path) ?? path);
-    const settled = spliced(file?.base ?? null, plan, this.#options);
-    if (!settled.ok) {
-      this.#reasons.push(...settled.reasons);
+    const resolved = spliced(file?.base ?? null, plan, this.#options);
+    if (!resolved.ok) {
+      this.#reasons.push(...resolved.reasons);
       return;
     }
     const mode = plan.mode ?? file?.mode;
     const existed = file !== undefined && file.bytes !== null;
-    const same = existed && !this.#moves.has(path) && settled.splices.length === 0 && mode === file.mode;
+    const same = existed && !this.#moves.has(path) && resolved.splices.length === 0 && mode === file.mode;
     if (same) return;
-    this.#files.set(path, { bytes: settled.bytes, ...(mode === undefined ? {} : { mode }) });
-    this.#splices.set(path, settled.splices);
-    this.#made.set(path, { base: file?.base?.text ?? null, changes: settled.changes });
+    this.#files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
+    this.#splices.set(path, resolved.splices);
+    this.#made.set(path, { base: file?.base?.text ?? null, changes: resolved.changes });
   }
 }

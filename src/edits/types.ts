@@ -37,8 +37,8 @@ export interface ApplyOptions {
   readonly requireMarker: boolean;
   /** The API's stop reason; absent: not known (a file on disk), taken as `end_turn`. */
   readonly stopReason?: StopReason;
-  /** Which rungs may be used; absent ones have their default. */
-  readonly rungs?: ToleranceSettings;
+  /** Which tolerances may be used; absent ones have their default. */
+  readonly tolerances?: ToleranceSettings;
   /** sha-256 (hex) that a file must have, by path; another base is `refused` with dimension `base`. */
   readonly base?: ReadonlyMap<string, string>;
   /** `final_newline:` of the job; absent: as the base, and a new file ends with one. */
@@ -79,7 +79,7 @@ export interface Reason {
 }
 
 export interface UsedTolerance {
-  readonly rung: Tolerance;
+  readonly tolerance: Tolerance;
   readonly path: string;
   readonly index?: number;
   /** 1-based line of the base where it was used. */
@@ -113,9 +113,9 @@ export interface Edited {
   readonly outcome: 'edited';
   /** Only files that changed. `'absent'`: deleted. */
   readonly files: ReadonlyMap<string, ResultFile | 'absent'>;
-  readonly moves: readonly { readonly from: string; readonly to: string }[];
+  readonly renames: readonly { readonly from: string; readonly to: string }[];
   readonly splices: ReadonlyMap<string, readonly Splice[]>;
-  readonly rungs: readonly UsedTolerance[];
+  readonly tolerances: readonly UsedTolerance[];
   readonly findings: readonly Finding[];
   /** Harmless oddities: blocks skipped because FIND equals REPLACE, `already_present`, prose around the answer. */
   readonly notes: readonly Reason[];
@@ -149,7 +149,7 @@ export type Reading =
   | {
       readonly kind: 'plans';
       readonly plans: readonly FilePlan[];
-      readonly rungs: readonly UsedTolerance[];
+      readonly tolerances: readonly UsedTolerance[];
       readonly notes: readonly Reason[];
       readonly summary?: string;
     }

@@ -4,10 +4,10 @@ import type { StopReason } from '../edits/index.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import type { Problem } from '../shared/problems.js';
 
-/** Tokens and money of one or more calls of a slot. */
+/** Tokens and money of one or more attempts of a call. */
 export type Usage = StepUsage;
 
-/** The request as it is stored in the slot and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
+/** The request as it is recorded and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
 export interface ModelRequest {
   readonly model: string;
   readonly max_tokens: number;
@@ -34,7 +34,7 @@ export interface ModelAnswer {
   };
 }
 
-/** A raw stream event, as appended to the slot (the Messages API's own event objects). */
+/** A raw stream event, as appended to the attempt's log (the Messages API's own event objects). */
 export type StreamEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** One attempt to reach a model. Streams; never retries by itself. */
@@ -53,10 +53,10 @@ export interface ModelPort {
   ready(): Problem | null;
 }
 
-/** Role of a call; part of the slot key. */
+/** Role of a call; part of the call key. */
 export type Role = 'brief' | 'pick' | 'edit' | 'audit' | 'score' | 'debug' | 'replan';
 
-/** ◆ Exactly these make the slot key (sha-256 of the canonical JSON); nothing else enters it. */
+/** ◆ Exactly these make the call key (sha-256 of the canonical JSON); nothing else enters it. */
 export interface CallKeyParts {
   readonly stepKey: StepKey;
   readonly role: Role;
@@ -65,7 +65,7 @@ export interface CallKeyParts {
   /** Region, or `*`. */
   readonly region: string;
   /** Counted by the reducer; up only when a new answer is wanted. */
-  readonly draw: number;
+  readonly regeneration: number;
   /** Base hashes (hex) of the target files in path order; `absent` for a new one. */
   readonly bases: readonly string[];
   readonly format: string;
@@ -90,7 +90,7 @@ export type CallOutcome =
 
 export interface JournalAsk {
   readonly key: CallKeyParts;
-  /** Builds the request for a new slot; not called when the slot has one. The nonce is where it belongs already. */
+  /** Builds the request of a new call; not called when the call is recorded already. The nonce is where it belongs already. */
   readonly makeRequest: (
     nonceFor: (requestWithoutNonce: string) => string,
   ) => Promise<{ request: ModelRequest; nonce: string }>;
@@ -111,17 +111,20 @@ export interface JournalAsk {
   readonly onProgress?: (text: string) => void;
 }
 
-/** Put-if-absent slots with owner and lease; raw events appended as they arrive; an answer recorded once `message_stop` is on disk. */
+/** Put-if-absent calls; each attempt has an owner and raw events appended as they arrive; an answer is recorded once `message_stop` is on disk. */
 export interface CallJournal {
   /** Throws ModelError (retryable or not) when a call failed without being lost. */
   ask(input: JournalAsk): Promise<CallOutcome>;
-  /** Every call of a step, for `show` and the archive. */
-  calls(stepKey: StepKey): Promise<readonly JournaledCall[]>;
+  /** Every attempt of a step, for `show` and the archive. */
+  attempts(stepKey: StepKey): Promise<readonly JournaledAttempt[]>;
 }
-export interface JournaledCall {
-  readonly slot: string;
+/** One attempt at a recorded call: one model call that may have been paid for. */
+export interface JournaledAttempt {
+  /** Of the recorded call, 64 hex digits: `callKey(key)`. */
+  readonly callKey: string;
   readonly key: CallKeyParts;
-  readonly call: number;
+  /** From 1. */
+  readonly attempt: number;
   readonly state: 'open' | 'answered' | 'failed' | 'unknown';
   readonly usage: Usage;
 }

@@ -8,6 +8,7 @@ import type { PauseReason } from './decisions.js';
 import type { TimingName } from './limits.js';
 import type { PlanActivities } from './plan-activities.js';
 import type { PlanCallActivities, RevisingActivities } from './replan-activities.js';
+import type { NotYet } from './proposal-activities.js';
 import type { StepActivities } from './step-activities.js';
 import type { Rules } from './rules.js';
 
@@ -38,6 +39,8 @@ export interface ActivitySpec {
   readonly unreached: PauseReason;
   /** Its result tells what it used; where there is none, the journal is asked (decision 0006). */
   readonly reportsUsage?: true;
+  /** Its workflow knows `NotYet` and asks again; where it does not, Temporal does. */
+  readonly asksAgain?: true;
   /** Begins a sentence about its failure. */
   readonly work: string;
   readonly why: string;
@@ -45,6 +48,7 @@ export interface ActivitySpec {
 interface Fitting<N extends ActivityName> {
   readonly more_s?: InputOf<N> extends { readonly timeout_s: number } ? object : { readonly timeout_s?: never };
   readonly reportsUsage?: ResultOf<N> extends { readonly usage: unknown } ? true : never;
+  readonly asksAgain?: NotYet extends ResultOf<N> ? true : never;
 }
 
 const retry = { initialInterval: 'retryInitial_ms', maximumInterval: 'retryMaximum_ms' } as const;
@@ -80,46 +84,58 @@ const model = {
 
 export const ACTIVITIES = {
   preflight: { ...host, work: 'looking at the job and its files', why: 'what it finds is recorded once' },
-  pick: { ...model, work: 'the model call that picks the files' },
-  brief: { ...model, work: 'the model call that agrees on names and parts' },
-  propose: { ...model, work: 'the model call for an edit' },
-  tally: {
+  pickFiles: { ...model, work: 'the model call that picks the files' },
+  writeBrief: { ...model, work: 'the model call that agrees on names and parts' },
+  proposeEdit: { ...model, work: 'the model call for an edit' },
+  countUsage: {
     ...anyWorker,
-    timeouts: { scheduleToCloseTimeout: 'tallyTotal_ms', heartbeatTimeout: 'heartbeatTimeout_ms' },
-    retry: { ...retry, maximumAttempts: 'tallyAttempts' },
+    timeouts: { scheduleToCloseTimeout: 'countTotal_ms', heartbeatTimeout: 'heartbeatTimeout_ms' },
+    retry: { ...retry, maximumAttempts: 'countAttempts' },
     fails: 'engine_failed',
     work: 'counting what was used',
     why: 'bookkeeping, after a model call that ended without a result; a step goes on without it',
   },
-  seal: {
+  buildProposal: {
     ...host,
     more_s: { format_s: 'files' },
-    work: 'checking and sealing the proposal',
+    asksAgain: true,
+    work: 'checking and building the proposal',
     why: 'runs `formatCommand` on each file',
   },
-  apply: { ...host, work: 'writing the files', why: 'one transaction; a retry finds its record' },
-  rebase: {
+  applyProposal: { ...host, work: 'writing the files', why: 'one transaction; a retry finds its record' },
+  rebaseProposal: {
     ...host,
     work: 'carrying the proposal over to the files as they are now',
     why: 'its first result is recorded',
   },
-  verify: { ...host, more_s: { timeout_s: 1 }, work: 'running the tests', why: 'runs within `testTimeout_s`' },
-  rollback: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
-  commit: { ...commits, work: 'committing what was applied' },
+  verify: {
+    ...host,
+    asksAgain: true,
+    more_s: { timeout_s: 1 },
+    work: 'running the tests',
+    why: 'runs within `testTimeout_s`',
+  },
+  rollBack: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
+  commit: { ...commits, asksAgain: true, work: 'committing what was applied' },
   readPlan: { ...host, work: 'reading the plan', why: 'each reading is recorded once' },
-  makePhaseJob: { ...host, work: 'writing the job of a phase', why: 'each job is recorded once' },
+  writePhaseJob: { ...host, work: 'writing the job of a phase', why: 'each job is recorded once' },
   markPhase: { ...commits, work: 'marking a phase in the plan' },
   prepareWorktree: {
     ...host,
     more_s: { worktreeAdd_s: 1, timeout_s: 1 },
+    asksAgain: true,
     work: 'making a worktree for a phase',
     why: 'a checkout, then `worktree.setup` within `testTimeout_s`',
   },
   mergePhase: { ...host, work: 'merging a phase', why: 'runs no hooks; a retry finds the merge' },
   removeWorktree: { ...host, work: 'removing a worktree', why: 'a ref keeps a commit that nothing else holds' },
   saveCheckpoint: { ...host, work: 'saving the checkpoint', why: 'each is written once, under its number' },
-  awaitPhase: { ...host, work: 'waiting for the run of a phase', why: 'waits half its time, and is asked again' },
-  judgePhase: { ...host, work: 'judging whether a phase needs a new plan', why: 'rules alone; it writes nothing' },
+  awaitChild: { ...host, work: 'waiting for the run of a phase', why: 'waits half its time, and is asked again' },
+  evaluateTriggers: {
+    ...host,
+    work: 'judging whether a phase needs a new plan',
+    why: 'rules alone; it writes nothing',
+  },
   applyReplan: { ...commits, work: 'writing the new plan of a phase' },
   scorePhase: { ...model, work: 'the model call for a second score of a phase' },
   debugPhase: { ...model, work: 'the model call for a report on failed tests' },

@@ -6,7 +6,7 @@
 /** Numbers, not literals: what is compared with them is no constant. */
 const bounds = <Name extends string>(values: Record<Name, number>): Readonly<Record<Name, number>> => values;
 
-/** Files, git, leases, transactions, processes of this machine. */
+/** Files, git, locks, transactions, processes of this machine. */
 export const STORE_BOUNDS = bounds({
   // A target: the most that maxFile_bytes may say.
   target_bytes: 512 * 1024 * 1024,
@@ -34,7 +34,7 @@ export const STORE_BOUNDS = bounds({
 export const MODEL_BOUNDS = bounds({
   // Of the output of a phase's failed tests its next attempt is shown this much.
   phaseFailure_chars: 8_000,
-  // Calls for one draw: the first, and one more that is told why the first could not be used. ◆ Part of the number of the draw, and so of slot keys: never changed.
+  // Calls for one answer: the first, and one more that is told why the first could not be used. ◆ Part of the number of the regeneration, and so of call keys: never changed.
   adviceCalls: 2,
   // Answers are a score, a page or a few tasks.
   adviceOutput_tokens: 8_192,

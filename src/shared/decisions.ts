@@ -68,7 +68,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 
-/** Answers that settle every file of a decision at once; the others may name files. */
+/** Answers that resolve every file of a decision at once; the others may name files. */
 export const WHOLE_ANSWERS: readonly Answer[] = [
   'abort',
   'keep',
@@ -104,7 +104,7 @@ export interface DecisionPoint {
   readonly files: readonly DecisionFile[];
   readonly accepts: readonly Answer[];
   readonly proposalId: string | null;
-  /** Answers so far by path; the decision is settled when every file has one. */
+  /** Answers so far by path; the decision is resolved when every file has one. */
   readonly answered: Readonly<Record<string, Answer>>;
   /** Workflow time, ms since the epoch. */
   readonly openedAt: number;
@@ -121,7 +121,6 @@ export interface Decider {
 
 /** What our faces send, by update `decide` or by the signal of the same name. */
 export interface DecisionRequest {
-  readonly v: 1;
   readonly decision: string;
   readonly answer: Answer;
   /** Absent: all files of the decision that have no answer yet. */
@@ -129,7 +128,7 @@ export interface DecisionRequest {
   readonly note?: string;
   /** Limits by name, `model` or `command`. */
   readonly set?: Readonly<Partial<Record<LimitName | 'model' | 'command', number | string>>>;
-  /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the sealed diff has them (see ProposalFileSummary.changes). */
+  /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the proposal's diff has them (see ProposalFileSummary.changes). */
   readonly select?: Selection;
   /** Names this request through update, fall-back signal and retries: it counts once. */
   readonly requestId: string;
@@ -141,10 +140,10 @@ export const namedFiles = ({ files, select }: DecisionRequest): readonly string[
   select === undefined ? files : Object.keys(select);
 
 export type DecideOutcome =
-  | { readonly outcome: 'settled'; readonly decision: string; readonly message: string }
+  | { readonly outcome: 'resolved'; readonly decision: string; readonly message: string }
   /** Recorded for the named files; the decision still waits for others. */
   | { readonly outcome: 'recorded'; readonly decision: string; readonly message: string }
-  | { readonly outcome: 'already_settled'; readonly decision: string; readonly message: string };
+  | { readonly outcome: 'already_resolved'; readonly decision: string; readonly message: string };
 
 export interface ResolvedDecision {
   readonly id: string;
@@ -153,7 +152,7 @@ export interface ResolvedDecision {
   readonly proposalId: string | null;
   readonly answers: readonly DecisionRecord[];
   readonly openedAt: number;
-  readonly settledAt: number;
+  readonly resolvedAt: number;
 }
 export interface DecisionRecord {
   readonly answer: Answer;

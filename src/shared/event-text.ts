@@ -82,7 +82,7 @@ const planEventText = (event: PlanEventBody): string => {
       return `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`;
     case 'plan_started':
       return `plan of ${count(event.phases, 'phase')}, ${event.done} done, ${event.mode}: ${event.waves.map((wave) => wave.join(', ')).join(' | ')}`;
-    case 'checkpoint_taken':
+    case 'resumed_from':
       return takenText(event);
     case 'phase_started':
       return `Phase ${event.phase}/${event.total}: ${event.name} (${count(event.tasks, 'task')})`;
@@ -104,7 +104,7 @@ const planEventText = (event: PlanEventBody): string => {
       return `worktree ${event.name} removed${event.dropped === null ? '' : `; its last commit was ${event.dropped.slice(0, 12)}${event.kept === undefined ? '' : `, kept as ${event.kept}`}`}`;
     case 'phase_failed':
       return `Phase ${event.phase}: tests failed (${event.kind ?? 'unknown'}, ${event.consecutive} in a row): ${event.summary}`;
-    case 'phase_left':
+    case 'phase_closed':
       return `Phase ${event.phase}: ${event.as}: ${event.why}`;
     case 'phase_marked':
       return `Phase ${event.phase}: marked [${event.marker.toUpperCase()}]${event.commit === null ? '' : ` in ${event.commit.slice(0, 12)}`}${event.why === null ? '' : `: ${event.why}`}`;
@@ -129,14 +129,14 @@ const planEventText = (event: PlanEventBody): string => {
 
 const takenText = ({
   run,
-  landed,
+  committed,
   failures,
   replans,
   spent,
-}: Extract<PlanEventBody, { type: 'checkpoint_taken' }>): string =>
+}: Extract<PlanEventBody, { type: 'resumed_from' }>): string =>
   [
     run === null ? 'goes on from what was committed' : `goes on from the checkpoint of ${run}`,
-    ...(landed.length === 0 ? [] : [`Phase ${landed.join(', ')} committed, to be marked`]),
+    ...(committed.length === 0 ? [] : [`Phase ${committed.join(', ')} committed, to be marked`]),
     ...(failures === 0 ? [] : [count(failures, 'failure')]),
     ...(replans === 0 ? [] : [count(replans, 'replan')]),
     ...(spent === undefined ? [] : [`used of the budgets: ${usageText(spent)}`]),
@@ -163,7 +163,7 @@ export const describeEvent = (event: StepEvent): string => {
     case 'format_chosen':
       if (event.deletes === true) return `${event.file_path}: goes, as the job says`;
       return `${event.file_path}: ${count(event.line_count, 'line')}, bucket ${event.bucket}, ${event.format}`;
-    case 'ladder':
+    case 'fallback':
       return `next try for ${all(event.file)}: ${event.to}`;
     case 'answer_refused':
       return `refused: ${all(event.file)} (${event.outcome}, answer ${event.attempt}): ${event.message}`;
@@ -175,12 +175,12 @@ export const describeEvent = (event: StepEvent): string => {
       return `picked ${count(event.file_count, 'file')} to edit`;
     case 'brief_ready':
       return 'agreed on names and parts';
-    case 'sealed':
-      return `sealed proposal ${event.proposal.slice(0, 8)}: ${count(event.file_count, 'file')}, +${event.added} -${event.removed}`;
+    case 'proposal_ready':
+      return `proposal ${event.proposal.slice(0, 8)}: ${count(event.file_count, 'file')}, +${event.added} -${event.removed}`;
     case 'decided':
       return `${event.answer} for ${count(event.files, 'file')} by ${event.by}`;
-    case 'decision_settled':
-      return `settled: ${event.reason} (decision ${event.decision})`;
+    case 'decision_resolved':
+      return `resolved: ${event.reason} (decision ${event.decision})`;
     case 'decision_ignored':
       return `did not count: ${event.what}: ${event.why}`;
     case 'applied':
@@ -194,7 +194,7 @@ export const describeEvent = (event: StepEvent): string => {
     case 'verified':
       return `tests: ${event.outcome}${event.summary === '' ? '' : `: ${event.summary}`}`;
     case 'rolled_back':
-      return `rolled back ${count(event.file_count, 'file')}${event.kept.length === 0 ? '' : `; left alone, changed meanwhile: ${event.kept.join(', ')}`}`;
+      return `rolled back ${count(event.file_count, 'file')}${event.leftAlone.length === 0 ? '' : `; left alone, changed meanwhile: ${event.leftAlone.join(', ')}`}`;
     case 'committed':
       return `committed ${event.commit.slice(0, 12)}${event.note === null ? '' : `: ${event.note}`}`;
     case 'activity_failed':
@@ -240,7 +240,7 @@ export function isOfKind(event: StepEvent, kind: EventKind): boolean {
 }
 
 /** `1 task is not done: Write the tests (no room)`, for a phase's summary, its event and its status. Pure. */
-export const describeUnfinished = (undone: readonly { readonly text: string; readonly why: string }[]): string =>
-  `${count(undone.length, 'task')} ${undone.length === 1 ? 'is' : 'are'} not done: ${undone
+export const describeUnfinished = (unfinished: readonly { readonly text: string; readonly why: string }[]): string =>
+  `${count(unfinished.length, 'task')} ${unfinished.length === 1 ? 'is' : 'are'} not done: ${unfinished
     .map(({ text, why }) => `${text} (${why})`)
     .join('; ')}`;

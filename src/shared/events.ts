@@ -51,7 +51,7 @@ export type EventBody =
       /** The job says that it goes, and nobody is asked in any format; absent: it is edited. */
       readonly deletes?: true;
     }
-  | { readonly type: 'ladder'; readonly file: string; readonly to: string }
+  | { readonly type: 'fallback'; readonly file: string; readonly to: string }
   | {
       readonly type: 'answer_refused';
       readonly file: string;
@@ -74,7 +74,7 @@ export type EventBody =
   | { readonly type: 'files_picked'; readonly file_count: number }
   | { readonly type: 'brief_ready' }
   | {
-      readonly type: 'sealed';
+      readonly type: 'proposal_ready';
       readonly proposal: string;
       readonly file_count: number;
       readonly added: number;
@@ -86,10 +86,10 @@ export type EventBody =
       readonly answer: string;
       readonly files: number;
       readonly by: string;
-      /** Paths that it leaves out of the change; absent where it leaves out none, and in events of earlier builds. */
-      readonly skipped?: readonly string[];
+      /** Paths that it leaves out of the change. */
+      readonly skipped: readonly string[];
     }
-  | { readonly type: 'decision_settled'; readonly decision: string; readonly reason: PauseReason }
+  | { readonly type: 'decision_resolved'; readonly decision: string; readonly reason: PauseReason }
   | { readonly type: 'decision_ignored'; readonly what: string; readonly why: string }
   | { readonly type: 'applied'; readonly file_count: number; readonly proposal: string }
   | { readonly type: 'apply_busy'; readonly holder: string; readonly advice?: string }
@@ -102,7 +102,7 @@ export type EventBody =
       readonly signature: string | null;
       readonly summary: string;
     }
-  | { readonly type: 'rolled_back'; readonly file_count: number; readonly kept: readonly string[] }
+  | { readonly type: 'rolled_back'; readonly file_count: number; readonly leftAlone: readonly string[] }
   | { readonly type: 'committed'; readonly commit: string; readonly note: string | null }
   | { readonly type: 'activity_failed'; readonly activity: string; readonly message: string }
   | { readonly type: 'abort_requested'; readonly by: string }
@@ -140,10 +140,10 @@ export type PlanEventBody =
     } & PhaseEstimate)
   /** What an earlier run left was taken over: phases that it committed, its counts. */
   | {
-      readonly type: 'checkpoint_taken';
+      readonly type: 'resumed_from';
       /** Null: from commits alone. */
       readonly run: string | null;
-      readonly landed: readonly number[];
+      readonly committed: readonly number[];
       readonly failures: number;
       readonly replans: number;
       /** What earlier runs used of the budgets; absent: nothing that is known. */
@@ -182,7 +182,7 @@ export type PlanEventBody =
       readonly consecutive: number;
       readonly summary: string;
     }
-  | { readonly type: 'phase_left'; readonly phase: number; readonly as: PhaseMarker; readonly why: string }
+  | { readonly type: 'phase_closed'; readonly phase: number; readonly as: PhaseMarker; readonly why: string }
   // of a phase that ran beside others
   | { readonly type: 'phase_merged'; readonly phase: number; readonly commit: string | null }
   | { readonly type: 'merged_tested'; readonly outcome: string; readonly summary: string }

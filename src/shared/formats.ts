@@ -61,7 +61,7 @@ export const SEVERITIES = ['note', 'ask', 'refuse'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 export type GuardSettings = Partial<Record<Guard, Severity>>;
 
-/** What a guard found in a sealed result. `ask`: a person must look even under `approval: auto`. */
+/** What a guard found in a result. `ask`: a person must look even under `approval: auto`. */
 export interface Finding {
   readonly guard: string;
   readonly severity: Severity;

@@ -29,7 +29,7 @@ export const LIMITS = {
   maxBytesDiff: limit(64 * KiB, 'bytes', [0, 64 * MiB], 'files up to this size are answered as a diff (bucket B)'),
   maxFilesBeforeSplit: limit(1, 'files', [1, 1000], 'more target files than this are split: one model call a file'),
   maxFilesPerStep: limit(1000, 'files', [1, 1000], 'more target files than this are refused before anything is paid'),
-  maxAttemptsPerFile: limit(2, 'attempts', [1, 20], 'invalid and refused answers per file and rung of the ladder'),
+  maxAttemptsPerFile: limit(2, 'attempts', [1, 20], 'invalid and refused answers per file and fallback'),
   maxTotalChunks: limit(null, 'edit calls', [1, 10_000], 'edit calls of a step; default max(10, 2 x files)'),
   maxUnknownCalls: limit(
     2,
@@ -45,7 +45,7 @@ export const LIMITS = {
   ),
   concurrency: limit(1, 'chunks', [1, 32], 'chunks under way at once'),
   outputBudget_tokens: limit(16_384, 'tokens', [16, 1_000_000], 'output limit of the first call for a chunk'),
-  maxOutputBudget_tokens: limit(65_536, 'tokens', [16, 1_000_000], 'output limit that the ladder doubles up to'),
+  maxOutputBudget_tokens: limit(65_536, 'tokens', [16, 1_000_000], 'output limit that fallbacks double up to'),
   inputBudget_tokens: limit(150_000, 'tokens', [256, 10_000_000], 'estimated input tokens of one call'),
   budget_tokens: limit(null, 'tokens', [1, 1e12], 'input and output tokens of the run'),
   budget_usd: limit(null, 'US dollars', [0, 1e9], 'money of the run, by the price table'),
@@ -75,7 +75,7 @@ export type LimitName = keyof typeof LIMITS;
 export type Limits = Record<LimitName, number | null>;
 
 /**
- * Settings of the machinery, not of a job: time-outs, leases, waits. Set by `EMEND_<NAME>` in a worker's or client's environment
+ * Settings of the machinery, not of a job: time-outs, locks, waits. Set by `EMEND_<NAME>` in a worker's or client's environment
  * (upper case), so that crash tests run with 1 to 3 s where people run with the defaults.
  */
 export const TIMINGS = {
@@ -102,7 +102,7 @@ export const TIMINGS = {
     'longest wait for a model that is down, but for its retry-after',
   ),
   streamIdle_ms: limit(120_000, 'ms', [100, 3_600_000], 'silence in a stream before the call is given up'),
-  slotLease_ms: limit(
+  callOwner_ms: limit(
     30_000,
     'ms',
     [200, 3_600_000],
@@ -130,7 +130,7 @@ export const TIMINGS = {
     [100, 86_400_000],
     'tests, hooks, formatters and large edits wait this long for their turn on a host before they are asked for anew',
   ),
-  leasePoll_ms: limit(
+  lockPoll_ms: limit(
     2_000,
     'ms',
     [50, 600_000],
@@ -165,9 +165,9 @@ export const BOUNDS = {
   // A larger payload becomes a blob, and the history holds a reference.
   inlinePayload_bytes: 16_384,
   // A step's usage is counted from the journal within this time,
-  tallyTotal_ms: 60_000,
+  countTotal_ms: 60_000,
   // in so many attempts.
-  tallyAttempts: 2,
+  countAttempts: 2,
   // A run that makes so many moves in a row without waiting for anything pauses: it would hold up its worker, and all runs on that.
   idleMoves: 100,
   // Of a reason, message or failure this much goes into the history.

@@ -38,8 +38,8 @@ export interface Outage {
   readonly over: boolean;
 }
 export interface OutageState {
-  /** Absent: the model answers, as far as known. */
-  readonly outage?: Outage | undefined;
+  /** Null: the model answers, as far as known. */
+  readonly outage: Outage | null;
 }
 
 interface Failed {
@@ -54,14 +54,13 @@ interface Failed {
 }
 
 /** First wait, then twice as long each time up to the most; never shorter than the server's wish, nor all waits longer than the total. */
-export function backOff(before: Outage | undefined, { down, file, answered, run, seq }: Failed, now: number): Outage {
+export function backOff(before: Outage | null, { down, file, answered, run, seq }: Failed, now: number): Outage {
   const { message, wait } = down;
   const { id = `wait-${seq}-${run}`, tries = 0, waited_ms = 0 } = before ?? {};
   const over = { id, message, file, tries: tries + 1, waited_ms, next: now, over: true };
   if (wait === null || (down.unreached && !answered)) return over;
   // A call that began beside the one whose failure is waited for: one outage, one wait.
-  if (before !== undefined && now < before.next)
-    return { ...before, next: Math.max(before.next, now + wait.retryAfter_ms) };
+  if (before !== null && now < before.next) return { ...before, next: Math.max(before.next, now + wait.retryAfter_ms) };
   const left_ms = wait.total_ms - waited_ms;
   if (left_ms <= 0 || wait.retryAfter_ms > left_ms) return over;
   const doubled_ms = Math.min(wait.most_ms, wait.first_ms * 2 ** Math.min(tries, 30));
@@ -80,7 +79,7 @@ export function outageEffect(
   { outage }: OutageState,
   now: number,
 ): { readonly kind: 'back_off'; readonly ms: number } | { readonly kind: 'pause'; readonly pause: Pause } | null {
-  if (outage === undefined) return null;
+  if (outage === null) return null;
   const { message, tries, waited_ms } = outage;
   if (outage.over) {
     const waited =
@@ -94,12 +93,14 @@ export function outageEffect(
 }
 
 /** The wait is over; where the clock was set back meanwhile, too. */
-export const waited = ({ outage }: OutageState, now: number): OutageState =>
-  outage === undefined ? {} : { outage: { ...outage, next: Math.min(outage.next, now) } };
+export const waited = ({ outage }: OutageState, now: number): OutageState => ({
+  outage: outage === null ? null : { ...outage, next: Math.min(outage.next, now) },
+});
 
 /** A call came back with something else. One that began before the last failure says nothing about now. */
-export const answeredAgain = ({ outage }: OutageState, now: number): OutageState =>
-  outage === undefined || outage.over || now < outage.next ? {} : { outage: undefined };
+export const answeredAgain = ({ outage }: OutageState, now: number): OutageState => ({
+  outage: outage !== null && (outage.over || now < outage.next) ? outage : null,
+});
 
 export const clockTime = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`;
 export const outageText = ({ message, tries, next, id }: Outage): string =>

@@ -3,13 +3,12 @@ import type { PhaseId, PhaseMarker, PlanCheckpoint, PhaseFailure, PhaseReading, 
 import type { StepEvent } from './events.js';
 import type { LimitName } from './limits.js';
 import type { Problem } from './problems.js';
-import type { NotYet, RetriesBusy } from './proposal-activities.js';
+import type { NotYet } from './proposal-activities.js';
 import type { Queues } from './names.js';
 import type { StepResult } from './run.js';
 import type { BlobRef, StepKey } from './ids.js';
 
 interface PlanActivityBase {
-  readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
   readonly workspace: string;
@@ -25,19 +24,17 @@ export interface ReadPlanInput extends PlanActivityBase {
   readonly overrides: Partial<Record<LimitName, number>>;
   readonly approval: 'ask' | 'auto' | null;
   /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
-  readonly left?: { readonly checkpoint: StepKey | null };
+  readonly resume?: { readonly checkpoint: StepKey | null };
 }
-export type ReadPlanResult =
-  ReadyPlan | SamePlan | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+export type ReadPlanResult = ReadyPlan | SamePlan | { readonly outcome: 'refused'; readonly problem: Problem };
 /** What is asked for is what the run knows under this hash. */
-export interface SamePlan extends Pick<ReadyPlan, 'v' | 'hash' | 'level'> {
+export interface SamePlan extends Pick<ReadyPlan, 'hash' | 'level'> {
   readonly outcome: 'same';
   readonly phases: readonly Pick<PhaseReading, 'id' | 'number' | 'marker' | 'expanded' | 'tasks'>[];
 }
 
 /** What each phase asks for, by its id. */
 export interface PhaseTexts {
-  readonly v: 1;
   readonly phases: Readonly<
     Record<
       PhaseId,
@@ -75,7 +72,6 @@ export interface PhaseJobInput extends PlanActivityBase {
 }
 export type PhaseJobResult =
   | {
-      readonly v: 1;
       readonly outcome: 'ready';
       readonly job: BlobRef;
       readonly path: string;
@@ -83,9 +79,9 @@ export type PhaseJobResult =
       /** After a failed attempt: the other model or format that is asked, in words. */
       readonly fallback?: string;
     }
-  | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+  | { readonly outcome: 'refused'; readonly problem: Problem };
 
-export interface PrepareWorktreeInput extends PlanActivityBase, RetriesBusy {
+export interface PrepareWorktreeInput extends PlanActivityBase {
   /** `p2-1`: of the phase and its run. */
   readonly name: string;
   /** The plan made it before, from this commit; absent: it is made from HEAD. */
@@ -94,18 +90,17 @@ export interface PrepareWorktreeInput extends PlanActivityBase, RetriesBusy {
   readonly maxOutput_bytes: number;
 }
 export type PrepareWorktreeResult =
-  /** `base`: the commit that it was made from; absent: a worker of an earlier build. */
-  | { readonly v: 1; readonly outcome: 'ready'; readonly workspace: string; readonly base?: string }
-  | { readonly v: 1; readonly outcome: 'failed'; readonly why: string };
+  /** `base`: the commit that it was made from. */
+  | { readonly outcome: 'ready'; readonly workspace: string; readonly base: string }
+  | { readonly outcome: 'failed'; readonly why: string };
 export interface RemoveWorktreeInput extends PlanActivityBase {
   readonly name: string;
 }
 export interface RemoveWorktreeResult {
-  readonly v: 1;
   /** Commit of its branch that nothing else holds; null: none. */
   readonly dropped: string | null;
-  /** The ref that keeps it; absent: there is none, or a worker of an earlier build. */
-  readonly kept?: string;
+  /** The ref that keeps it; null: there is none. */
+  readonly kept: string | null;
 }
 export interface MergePhaseInput extends PlanActivityBase {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
@@ -116,10 +111,10 @@ export interface MergePhaseInput extends PlanActivityBase {
 }
 export type MergePhaseResult =
   /** `commit` null: the branch held it already. */
-  | { readonly v: 1; readonly outcome: 'merged'; readonly commit: string | null }
-  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
-  | { readonly v: 1; readonly outcome: 'conflict'; readonly files: readonly string[] }
-  | { readonly v: 1; readonly outcome: 'failed'; readonly why: string };
+  | { readonly outcome: 'merged'; readonly commit: string | null }
+  | { readonly outcome: 'busy'; readonly holder: string }
+  | { readonly outcome: 'conflict'; readonly files: readonly string[] }
+  | { readonly outcome: 'failed'; readonly why: string };
 
 export interface MarkPhaseInput extends PlanActivityBase {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
@@ -127,12 +122,12 @@ export interface MarkPhaseInput extends PlanActivityBase {
   /** The number of this mark of the phase; its records and its commit are named after it. */
   readonly mark: number;
   readonly commit: string | null;
-  /** Paths that the commit leaves out, as they were skipped; absent: none is known. */
-  readonly skipped?: readonly string[];
+  /** Paths that the commit leaves out, as they were skipped. */
+  readonly skipped: readonly string[];
   readonly why: string | null;
   readonly verification: string | null;
-  /** What the phases ask for, as they were read; absent: a workflow of an earlier build. */
-  readonly texts?: BlobRef;
+  /** What the phases ask for, as they were read; null: the plan was not read. */
+  readonly texts: BlobRef | null;
   /** Phases done (with this one) and all. */
   readonly done: number;
   readonly total: number;
@@ -141,15 +136,14 @@ export interface MarkPhaseInput extends PlanActivityBase {
 }
 export type MarkPhaseResult =
   | {
-      readonly v: 1;
       readonly outcome: 'marked';
       readonly commit: string | null;
       readonly files: readonly string[];
       /** Tasks that are not done, by which the phase is incomplete; absent: none is known. */
-      readonly undone?: readonly { readonly text: string; readonly why: string }[];
+      readonly unfinished?: readonly { readonly text: string; readonly why: string }[];
     }
-  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
-  | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
+  | { readonly outcome: 'busy'; readonly holder: string }
+  | { readonly outcome: 'conflict'; readonly why: string };
 
 export interface CheckpointInput extends PlanActivityBase {
   readonly checkpoint: PlanCheckpoint;
@@ -157,28 +151,26 @@ export interface CheckpointInput extends PlanActivityBase {
   readonly number: number;
 }
 export interface CheckpointResult {
-  readonly v: 1;
   readonly path: string;
 }
 /** Waits for a child that was started already, a bounded time; asked again while it is open. */
 export interface AwaitPhaseInput {
-  readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
   readonly child: string;
 }
 export type AwaitPhaseResult =
-  | { readonly v: 1; readonly outcome: 'open' }
+  | { readonly outcome: 'open' }
   /** `result` null: it was terminated, cancelled or failed; `status` is Temporal's word. */
-  | { readonly v: 1; readonly outcome: 'closed'; readonly status: string; readonly result: StepResult | null };
+  | { readonly outcome: 'closed'; readonly status: string; readonly result: StepResult | null };
 
 export interface PlanActivities {
   readPlan(input: ReadPlanInput): Promise<ReadPlanResult>;
-  makePhaseJob(input: PhaseJobInput): Promise<PhaseJobResult>;
+  writePhaseJob(input: PhaseJobInput): Promise<PhaseJobResult>;
   markPhase(input: MarkPhaseInput): Promise<MarkPhaseResult>;
   prepareWorktree(input: PrepareWorktreeInput): Promise<PrepareWorktreeResult | NotYet>;
   mergePhase(input: MergePhaseInput): Promise<MergePhaseResult>;
   removeWorktree(input: RemoveWorktreeInput): Promise<RemoveWorktreeResult>;
   saveCheckpoint(input: CheckpointInput): Promise<CheckpointResult>;
-  awaitPhase(input: AwaitPhaseInput): Promise<AwaitPhaseResult>;
+  awaitChild(input: AwaitPhaseInput): Promise<AwaitPhaseResult>;
 }

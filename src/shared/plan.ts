@@ -3,7 +3,7 @@ import type { Limits } from './limits.js';
 import type { StepKey, BlobRef } from './ids.js';
 import type { StepUsage } from './usage.js';
 
-/** What a plan says of itself beside what every run says. Fields that may be absent: workers of earlier builds do not tell them. */
+/** What a plan says of itself beside what every run says. */
 export interface PlanProgress {
   readonly phases: readonly {
     readonly id: PhaseId;
@@ -12,14 +12,14 @@ export interface PlanProgress {
     readonly status: PhaseStatus;
     readonly tasks: number;
     /** Checked in the document when it was read last. */
-    readonly tasksDone?: number;
+    readonly tasksDone: number;
     /** As it stood in the document when it was read last. */
-    readonly marker?: PhaseMarker | null;
+    readonly marker: PhaseMarker | null;
     /** Numbers of the phases that it waits for. */
-    readonly dependsOn?: readonly number[];
+    readonly dependsOn: readonly number[];
     readonly score: number;
     /** What the score is made of; where a model scored too, how the two were made one. */
-    readonly scored?: PhaseScore & Pick<ComplexityRecord, 'method' | 'reasoning'>;
+    readonly scored: PhaseScore & Pick<ComplexityRecord, 'method' | 'reasoning'>;
     /** stepKey of its newest child; null: none was started. */
     readonly run: StepKey | null;
     readonly commit: string | null;
@@ -28,29 +28,26 @@ export interface PlanProgress {
     readonly replans: number;
     readonly why: string | null;
   }[];
-  /** Commits of phases that were not merged, and the refs that keep them; absent: there are none. */
-  readonly kept?: readonly (KeptRef & { readonly phase: number })[];
-  readonly mode?: 'sequential' | 'waves';
+  /** Commits of phases that were not merged, and the refs that keep them. */
+  readonly kept: readonly (KeptRef & { readonly phase: number })[];
+  readonly mode: 'sequential' | 'waves';
   /** Numbers of the phases, by wave. */
-  readonly waves?: readonly (readonly number[])[];
+  readonly waves: readonly (readonly number[])[];
   /** Null: the plan has not been read yet. */
-  readonly thresholds?: PlanThresholds | null;
-  readonly budget?: PlanBudget;
+  readonly thresholds: PlanThresholds | null;
+  readonly budget: PlanBudget;
   readonly pausedBy: string | null;
   readonly stopAfterPhase: string | null;
 }
 /** The limits of the plan as a whole (null: none), and what counts for them beside `usage.usd`. */
-export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd'> {
-  /** Absent: a worker of an earlier build. */
-  readonly budget_calls?: number | null;
-  readonly wallClock_s: number | null;
+export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'> {
   /** With those of earlier runs that it went on from, as all that is used here. */
   readonly used_tokens: number;
-  /** Absent: a worker of an earlier build; `used_usd` null: the price of a model is not known. */
-  readonly used_calls?: number;
-  readonly used_usd?: number | null;
+  readonly used_calls: number;
+  /** Null: the price of a model is not known. */
+  readonly used_usd: number | null;
   /** Of earlier runs, without the time that waited for a person. */
-  readonly usedBefore_ms?: number;
+  readonly usedBefore_ms: number;
   /** Workflow time, ms since the epoch. Time that passed while the plan waited for a person does not count. */
   readonly startedAt: number;
   readonly pausedFor_ms: number;
@@ -102,7 +99,6 @@ export type PlanOutcome = 'completed' | 'incomplete' | 'stopped' | 'aborted' | '
 
 /** Its field names are read by programs and by later runs, so they stay; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
 export interface PlanCheckpoint {
-  readonly v: 1;
   readonly workflow_description: 'plan';
   readonly plan_path: string;
   readonly plan_hash: string;
@@ -120,10 +116,10 @@ export interface PlanCheckpoint {
   readonly last_commit: string | null;
   readonly commit_history: readonly string[];
   readonly timestamp: string;
-  /** Of the plan's budgets, by this run and by those that it went on from; absent in checkpoints of Emend before it counted on. */
-  readonly spent?: { readonly own: PlanSpent; readonly before: PlanSpent | null };
-  /** By their ids; absent in checkpoints of Emend before it read them. `text` as in PhaseReading. */
-  readonly phases?: readonly {
+  /** Of the plan's budgets, by this run and by those that it went on from. */
+  readonly spent: { readonly own: PlanSpent; readonly before: PlanSpent | null };
+  /** By their ids. `text` as in PhaseReading. */
+  readonly phases: readonly {
     readonly id: PhaseId;
     readonly number: number;
     readonly name: string;
@@ -149,10 +145,10 @@ export interface PhaseReading {
   readonly category: PhaseCategory;
   /** What it is expected to take; absent where it was read later than first. */
   readonly estimate?: PhaseEstimate;
-  /** The same where its tests fail up to the limit of its replans; absent: nothing is tested, or it was read by an earlier build. */
+  /** The same where its tests fail up to the limit of its replans; absent: nothing is tested. */
   readonly most?: PhaseEstimate;
   /** A model's second score is wanted, by the rules of the build that read it. */
-  readonly second?: boolean;
+  readonly second: boolean;
   /** sha-256 of name and text without marks of tasks and markers, first 16 hex digits: changes when a person changes what is to be done. */
   readonly text: string;
 }
@@ -178,7 +174,7 @@ export interface ResumePoint {
 export interface ResumePhase {
   readonly id: PhaseId;
   /** It is committed and its mark is missing; `tests`: what its commit says of them. Null: it is still to be done, or marked. */
-  readonly landed: { readonly commit: string; readonly tests: 'pass' | 'no_tests' } | null;
+  readonly committed: { readonly commit: string; readonly tests: 'pass' | 'no_tests' } | null;
   readonly replans: number;
   readonly forceSpent: boolean;
   /** In a row, since it was last replanned. */
@@ -187,7 +183,6 @@ export interface ResumePhase {
   readonly complexity: ComplexityRecord | null;
 }
 export interface ReadyPlan {
-  readonly v: 1;
   readonly outcome: 'ready';
   readonly title: string;
   /** sha-256 of what the documents ask for (all `text`s, in order), first 16 hex digits. */
@@ -204,12 +199,12 @@ export interface ReadyPlan {
   readonly test: { readonly commands: readonly string[]; readonly found: string | null };
   /** What each phase asks for, as it was read (JSON blob, `PhaseTexts`). */
   readonly texts: BlobRef;
-  /** Of the first reading: how often a mark that is gone is written again before a person is asked; absent: always (an earlier build). */
-  readonly lostMarks?: number;
+  /** How often a mark that is gone is written again before a person is asked; the first reading's counts. */
+  readonly lostMarks: number;
   /** Configuration for the plan's own model calls (JSON blob). */
-  readonly settings?: BlobRef;
+  readonly settings: BlobRef;
   /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */
-  readonly left?: ResumePoint;
+  readonly resumePoint?: ResumePoint;
 }
 
 // --------------------------------------------------------------------------------------------------------------------- the phases

@@ -82,7 +82,7 @@ export const PROBLEMS = {
   home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a directory that you may write to.'),
   store_unusable: spec(EXIT.failed, 'EMEND_STORE must be a directory that you may write to, the same for all workers.'),
   blob_lost: spec(EXIT.failed, 'A stored file is gone; regenerate.'),
-  version_unknown: spec(EXIT.failed, 'This record was written by a newer Emend; upgrade.'),
+  version_unknown: spec(EXIT.failed, 'This record was written by another version of Emend.'),
   cli_version: spec(EXIT.failed, 'The database was made by another Temporal CLI version.'),
   engine_failed: spec(EXIT.failed, 'Edit the file yourself (`manual`), or try another format; please report it.'),
   aborted: spec(EXIT.failed, 'The run was aborted.'),
@@ -135,38 +135,62 @@ export const fail = (code: ProblemCode, message: string, next?: string): never =
   throw new ProblemError(problem(code, message, next));
 };
 
-// ◆ Everything stored or scheduled carries `v` (docs/versions.md lists it all). A reader takes every `v` ever released and fields that
-// it does not know; of a later `v` nothing can be said, so it answers `version_unknown` and leaves the thing alone.
+// ◆ Everything stored or scheduled carries `v` (docs/versions.md lists it all), written and checked where it leaves and enters a process:
+// by the stores, the wrapper of activities, and client and workflow. A reader takes fields that it does not know; of another `v` nothing
+// can be said, so it answers `version_unknown` and leaves the thing alone.
 
-/** The only one released so far. */
-const KNOWN = 1;
+/** Raised where what was written before can no longer be read. */
+export const VERSION = 2;
+export type Version = typeof VERSION;
+
+export const versioned = <T extends object>(value: T): T & { readonly v: Version } => ({ v: VERSION, ...value });
 
 /** The `v` of a value that came from a disk, a server or another process; undefined where it has none. */
 export const versionOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'v' in value ? value.v : undefined;
 
-export const isKnown = (value: unknown): boolean => versionOf(value) === KNOWN;
-
-/** Of a kind that was written without `v` at first: without one it is the first. */
-export const isKnownOrFirst = (value: unknown): boolean => versionOf(value) === undefined || isKnown(value);
+export const isKnown = (value: unknown): boolean => versionOf(value) === VERSION;
 
 /** Whatever came: only a number is repeated. */
 const shown = (v: unknown): string =>
   typeof v === 'number' ? `version ${v}` : v === undefined ? 'no version' : 'a strange version';
 
 /** `what` names the thing and where it is. */
-export const unknownVersion = (what: string, value: unknown): Problem =>
-  problem(
+export const unknownVersion = (what: string, value: unknown): Problem => {
+  const v = versionOf(value);
+  return problem(
     'version_unknown',
-    `${what} has ${shown(versionOf(value))}; this Emend reads version ${KNOWN}.`,
-    'A newer Emend wrote it: upgrade this one (worker and client), then try again.',
+    `${what} has ${shown(v)}; this Emend reads version ${VERSION}.`,
+    typeof v === 'number' && v < VERSION
+      ? 'An older Emend wrote it: end with that one what it began.'
+      : 'A newer Emend wrote it: upgrade this one (worker and client), then try again.',
   );
+};
 
 /** Throws ProblemError `version_unknown`. */
 export const checkVersion = (value: unknown, what: string): void => {
   if (isKnown(value)) return;
   const { code, message, next } = unknownVersion(what, value);
   fail(code, message, next);
+};
+
+const kindOf = (value: unknown): string => (Array.isArray(value) ? 'list' : typeof value);
+/** The first part that is missing in `state` or of another kind than in `fresh`. What is a number may become unknown. */
+function oddIn(state: unknown, fresh: object): string | undefined {
+  for (const [name, value] of Object.entries(fresh)) {
+    if (name === 'input' || value === null) continue;
+    const found = (state as Readonly<Record<string, unknown>>)[name];
+    if (found === null ? typeof value !== 'number' : kindOf(found) !== kindOf(value)) return name;
+    // Each stage has parts of its own.
+    const within = kindOf(value) === 'object' && name !== 'stage' ? oddIn(found, value as object) : undefined;
+    if (within !== undefined) return `${name}.${within}`;
+  }
+  return undefined;
+}
+/** The value without its `v`. Throws as `checkVersion` does. */
+export const unversioned = (value: unknown, what: string): object => {
+  checkVersion(value, what);
+  return Object.fromEntries(Object.entries(value as object).filter(([name]) => name !== 'v'));
 };
 
 /**
@@ -176,15 +200,12 @@ export const checkVersion = (value: unknown, what: string): void => {
 export function unreadableCarried(carried: unknown, fresh: object): Problem | null {
   const what = 'What the run goes on from';
   if (!isKnown(carried)) return unknownVersion(what, carried);
-  const { state, told } = carried as { readonly state?: unknown; readonly told?: unknown };
+  const { state, reportedSeq } = carried as { readonly state?: unknown; readonly reportedSeq?: unknown };
   if (!isKnown(state)) return unknownVersion(`The state that the run goes on from`, state);
-  const kind = (value: unknown): string => (Array.isArray(value) ? 'list' : typeof value);
-  const odd = Object.entries(fresh)
-    .filter(([name, value]) => name !== 'input' && value !== null && value !== undefined)
-    .find(([name, value]) => kind((state as Readonly<Record<string, unknown>>)[name]) !== kind(value))?.[0];
-  if (odd === undefined && typeof told === 'number') return null;
+  const odd = oddIn(state, fresh);
+  if (odd === undefined && typeof reportedSeq === 'number') return null;
   return problem(
     'version_unknown',
-    `${what} is not as version ${KNOWN} has it: ${odd ?? 'told'} is missing or of another kind.`,
+    `${what} is not as version ${VERSION} has it: ${odd ?? 'reportedSeq'} is missing or of another kind.`,
   );
 }

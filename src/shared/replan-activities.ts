@@ -6,7 +6,6 @@ import type { BlobRef, StepKey } from './ids.js';
 import type { PlanThresholds, ReplanAction, ReplanMeasures, ReplanTrigger } from './plan.js';
 
 interface PlanCallInput {
-  readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
   /** Configuration as the first reading resolved it (JSON blob). */
@@ -15,7 +14,7 @@ interface PlanCallInput {
   readonly texts: BlobRef;
   readonly phase: { readonly id: string; readonly number: number; readonly name: string };
   /** Rises when a new answer is wanted for the phase and role. */
-  readonly draw: number;
+  readonly regeneration: number;
 }
 
 export interface ScorePhaseInput extends PlanCallInput {
@@ -23,7 +22,6 @@ export interface ScorePhaseInput extends PlanCallInput {
   readonly first: number;
 }
 export interface ScorePhaseResult {
-  readonly v: 1;
   readonly score: number;
   readonly method: 'threshold' | 'agent' | 'reconciled';
   readonly reasoning: string | null;
@@ -45,7 +43,6 @@ export interface DebugPhaseInput extends PlanCallInput {
   readonly failures: readonly PlanCallFailure[];
 }
 export interface DebugPhaseResult {
-  readonly v: 1;
   /** Text for the next attempt; null: there is none, `message` says why. */
   readonly report: BlobRef | null;
   /** Where the archive keeps it. */
@@ -71,7 +68,6 @@ export interface ProposeReplanInput extends PlanCallInput {
 export type ProposeReplanResult =
   /** `replan`: JSON of a checked proposal. */
   | {
-      readonly v: 1;
       readonly outcome: 'proposed';
       readonly replan: BlobRef;
       readonly action: string;
@@ -79,7 +75,6 @@ export type ProposeReplanResult =
       readonly usage: StepUsage;
     }
   | {
-      readonly v: 1;
       readonly outcome: 'failed';
       readonly message: string;
       readonly usage: StepUsage;
@@ -95,7 +90,6 @@ export interface PlanCallActivities {
 // ------------------------------------------------------------------------------------------------------------------------ the rules
 /** Which trigger holds, by the rules of the worker's build. */
 export interface EvaluateTriggersInput {
-  readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
   readonly trigger: ReplanTrigger;
@@ -105,13 +99,12 @@ export interface EvaluateTriggersInput {
   /** Of the phase since it was last planned, oldest first. */
   readonly failures: readonly { readonly signature: string | null; readonly suggestions: readonly string[] }[];
   readonly failedPhases: number;
-  readonly settled: boolean;
+  readonly resolved: boolean;
   readonly replans: number;
   readonly forced: boolean;
   readonly thresholds: PlanThresholds;
 }
 export interface EvaluateTriggersResult {
-  readonly v: 1;
   /** Of a failed verification; null: the trigger is another. */
   readonly tier: 'again' | 'debug' | 'replan' | null;
   readonly outcome: 'none' | 'notice' | 'replan' | 'limit';
@@ -124,7 +117,6 @@ export interface EvaluateTriggersResult {
 
 // --------------------------------------------------------------------------------------------------------------------- carried out
 export interface ApplyReplanInput {
-  readonly v: 1;
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
   readonly workspace: string;
@@ -145,18 +137,17 @@ export interface ApplyReplanInput {
 }
 export type ApplyReplanResult =
   | ({
-      readonly v: 1;
       readonly outcome: 'replanned';
       readonly action: ReplanAction;
       readonly commit: string | null;
     } & ReplanMeasures)
-  | { readonly v: 1; readonly outcome: 'busy'; readonly holder: string }
+  | { readonly outcome: 'busy'; readonly holder: string }
   /** The documents do not take it. Nothing was changed. */
-  | { readonly v: 1; readonly outcome: 'refused'; readonly why: string }
+  | { readonly outcome: 'refused'; readonly why: string }
   /** It could not be written: somebody saves, a disk, a hook. Nothing was changed. */
-  | { readonly v: 1; readonly outcome: 'conflict'; readonly why: string };
+  | { readonly outcome: 'conflict'; readonly why: string };
 
 export interface RevisingActivities {
-  judgePhase(input: EvaluateTriggersInput): Promise<EvaluateTriggersResult>;
+  evaluateTriggers(input: EvaluateTriggersInput): Promise<EvaluateTriggersResult>;
   applyReplan(input: ApplyReplanInput): Promise<ApplyReplanResult>;
 }

@@ -9,7 +9,7 @@ import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
 import type { Bucket, Format } from './formats.js';
 import type { LimitName, Timings } from './limits.js';
-import type { Problem } from './problems.js';
+import type { Problem, Version } from './problems.js';
 import type { Outage } from './outage.js';
 import type { Queues } from './names.js';
 import type { VerificationFailure } from './proposal-activities.js';
@@ -24,10 +24,10 @@ export interface PlanOptions {
   readonly forceReplan: boolean;
   /** What a person reports as out of the plan's scope (`--report-scope-drift`). */
   readonly drift: string | null;
-  /** Is a person asked about the estimate before the first phase? `approved`: only where it is over a budget. Absent (earlier versions): never. */
-  readonly estimate?: 'ask' | 'approved';
-  /** Go by the markers alone, whatever an earlier run left; absent: no. */
-  readonly restart?: boolean;
+  /** Is a person asked about the estimate before the first phase? `approved`: only where it is over a budget. */
+  readonly estimate: 'ask' | 'approved';
+  /** Go by the markers alone, whatever an earlier run left. */
+  readonly restart: boolean;
 }
 /** `workspace` is a git working tree. */
 export interface PlanInput extends RunInput {
@@ -35,28 +35,27 @@ export interface PlanInput extends RunInput {
   readonly planPath: string;
   readonly options: PlanOptions;
   /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
-  readonly left?: StepKey;
+  readonly resumeFrom?: StepKey;
   /** Of a run that goes on where the one before it was (continue-as-new). */
   readonly carried?: {
-    readonly v: 1;
+    readonly v: Version;
     /** A PlanState. */
     readonly state: unknown;
-    readonly told: number;
+    readonly reportedSeq: number;
   };
 }
 
 // ------------------------------------------------------------------------------------------------------------------------ inputs
 /** What a step and a plan are started with alike. */
 export interface RunInput {
-  readonly v: 1;
   readonly stepKey: StepKey;
   /** Absolute real path on the host that `queues.host` names. */
   readonly workspace: string;
   readonly title: string;
   readonly queues: Queues;
   readonly timings: Timings;
-  /** What replay goes by; a plan's phases have their plan's. Absent: `FIRST_RULES`. */
-  readonly rules?: Rules;
+  /** What replay goes by; a plan's phases have their plan's. */
+  readonly rules: Rules;
   /** Limits given on the command line. */
   readonly overrides: Partial<Record<LimitName, number>>;
   /** `auto`: approved by policy, a plan's phases too; absent: as `emend.yaml` says. */
@@ -74,10 +73,10 @@ export interface EditStepInput extends RunInput {
   readonly testsFailed?: 'return';
   /** Of a run that goes on where the one before it was (continue-as-new). */
   readonly carried?: {
-    readonly v: 1;
+    readonly v: Version;
     /** A StepState. */
     readonly state: unknown;
-    readonly told: number;
+    readonly reportedSeq: number;
     readonly count: UsageOwed;
   };
 }
@@ -101,12 +100,12 @@ export type StepOutcome =
   | 'incomplete'
   | 'stopped';
 export interface StepResult {
-  readonly v: 1;
+  readonly v: Version;
   readonly stepKey: StepKey;
   readonly outcome: StepOutcome;
   readonly files: readonly string[];
-  /** Paths that were skipped; absent: none, or a result of an earlier build. */
-  readonly skipped?: readonly string[];
+  /** Paths that were skipped. */
+  readonly skipped: readonly string[];
   readonly wasSplit: boolean;
   readonly usage: StepUsage;
   readonly commit: string | null;
@@ -115,8 +114,8 @@ export interface StepResult {
   readonly problem: Problem | null;
   /** Of a plan. */
   readonly plan?: PlanProgress;
-  /** Time that it waited for people; absent in results of earlier builds. */
-  readonly pausedFor_ms?: number;
+  /** Time that it waited for people. */
+  readonly pausedFor_ms: number;
   /** With `tests_failed`. */
   readonly failure?: VerificationFailure;
   /** Its host took no work: what is (or may be) applied there is put back by `emend recover` on that host. Absent: nothing is open. */
@@ -148,7 +147,7 @@ export interface LedgerRow {
 }
 export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'aborted';
 export interface StepStatus {
-  readonly v: 1;
+  readonly v: Version;
   readonly stepKey: StepKey;
   readonly workspace: string;
   readonly jobPath: string;

@@ -62,7 +62,6 @@ export interface TestPlan {
 }
 export type PreflightResult =
   | {
-      readonly v: 1;
       readonly outcome: 'ready';
       /** Full snapshot (JSON blob): targets with base hashes, context, rules, resolved configuration. */
       readonly snapshot: BlobRef;
@@ -74,7 +73,7 @@ export type PreflightResult =
       readonly splitReason: string;
       readonly complexity: 'low' | 'medium' | 'high';
       /** For an unsplit step: one call over all targets. */
-      readonly whole: { readonly format: Format; readonly outputBudget_tokens: number } | null;
+      readonly combined: { readonly format: Format; readonly outputBudget_tokens: number } | null;
       readonly briefWanted: boolean;
       readonly test: TestPlan;
       /** Commit message without trailer; null: no commit asked. */
@@ -89,19 +88,18 @@ export type PreflightResult =
       readonly overEstimate: readonly string[];
       readonly warnings: readonly string[];
     }
-  | { readonly v: 1; readonly outcome: 'pick'; readonly snapshot: BlobRef }
-  | { readonly v: 1; readonly outcome: 'refused'; readonly problem: Problem };
+  | { readonly outcome: 'pick'; readonly snapshot: BlobRef }
+  | { readonly outcome: 'refused'; readonly problem: Problem };
 
 export interface PickInput extends ActivityBase {
   readonly snapshot: BlobRef;
-  readonly draw: number;
+  readonly regeneration: number;
   /** Limits that decisions changed since preflight; absent: none. */
   readonly limits?: Partial<Limits>;
 }
 export type PickResult =
-  | { readonly v: 1; readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage }
+  | { readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage }
   | {
-      readonly v: 1;
       readonly outcome: 'failed';
       readonly reason: PauseReason;
       readonly message: string;
@@ -116,7 +114,6 @@ export interface BriefInput extends ActivityBase {
   readonly limits?: Partial<Limits>;
 }
 export interface BriefResult {
-  readonly v: 1;
   /** Null: no usable answer; the chunks go without. */
   readonly brief: BlobRef | null;
   readonly usage: StepUsage;
@@ -130,7 +127,7 @@ export interface ProposeInput extends ActivityBase {
   readonly file: string;
   /** Number of this chunk in the step; later results of a file replace earlier ones. */
   readonly seq: number;
-  readonly draw: number;
+  readonly regeneration: number;
   readonly format: Format;
   readonly outputBudget_tokens: number;
   /** Null: routed by category and complexity. */
@@ -163,7 +160,7 @@ export interface LinesAsked {
   readonly ranges: BlobRef;
   readonly asked: number;
 }
-/** The next rung for a truncated answer: computed by the activity, so that a better ladder breaks no paused run. */
+/** What a truncated answer leads to: computed by the activity, so that better fallbacks break no paused run. */
 export type FallbackStep =
   | { readonly kind: 'split' }
   | { readonly kind: 'budget'; readonly outputBudget_tokens: number }
@@ -177,7 +174,7 @@ export type FallbackStep =
       readonly to: string;
     }
   | { readonly kind: 'exhausted' };
-export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
+export type ProposeResult = { readonly usage: StepUsage } & (
   | { readonly outcome: 'edited' | 'unchanged'; readonly accepted: BlobRef; readonly changed: readonly string[] }
   | {
       readonly outcome: 'truncated';
@@ -194,14 +191,12 @@ export type ProposeResult = { readonly v: 1; readonly usage: StepUsage } & (
   | { readonly outcome: 'invalid' | 'refused' | 'unmarked'; readonly message: string; readonly refusal: BlobRef }
   /** Not tried again without a person. */
   | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost'; readonly message: string }
-  /** `down` absent: the file fails, as in results of earlier builds. */
-  | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down?: ModelDown }
+  | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down: ModelDown }
 );
 
 /** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
 export type CountUsageInput = ActivityBase;
 export interface CountUsageResult {
-  readonly v: 1;
   readonly usage: StepUsage;
   /** Calls that had not ended; counted as cut off. */
   readonly open: number;
@@ -218,14 +213,14 @@ export interface ArchiveSink {
 /** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
 export interface StepActivities {
   preflight(input: PreflightInput): Promise<PreflightResult>;
-  pick(input: PickInput): Promise<PickResult>;
-  brief(input: BriefInput): Promise<BriefResult>;
-  propose(input: ProposeInput): Promise<ProposeResult>;
-  tally(input: CountUsageInput): Promise<CountUsageResult>;
-  seal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
-  apply(input: ApplyInput): Promise<ApplyResult>;
-  rebase(input: RebaseInput): Promise<RebaseResult>;
+  pickFiles(input: PickInput): Promise<PickResult>;
+  writeBrief(input: BriefInput): Promise<BriefResult>;
+  proposeEdit(input: ProposeInput): Promise<ProposeResult>;
+  countUsage(input: CountUsageInput): Promise<CountUsageResult>;
+  buildProposal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
+  applyProposal(input: ApplyInput): Promise<ApplyResult>;
+  rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
   verify(input: VerifyInput): Promise<VerifyResult | NotYet>;
-  rollback(input: RollbackInput): Promise<RollbackResult>;
+  rollBack(input: RollbackInput): Promise<RollbackResult>;
   commit(input: CommitInput): Promise<CommitResult | NotYet>;
 }

@@ -68,7 +68,6 @@ export const UNITS: Readonly<Record<Budget, string>> = {
 export const BUDGETS = Object.keys(UNITS) as Budget[];
 
 /** Is a budget of the plan set? */
-export const isBounded = (limits: Partial<Limits>): boolean => BUDGETS.some((name) => limitOf(limits, name) !== null);
+export const isBounded = (limits: Limits): boolean => BUDGETS.some((name) => limits[name] !== null);
 
-/** A run that began under an earlier version has no `budget_calls`. */
-export const limitOf = (limits: Partial<Limits> | null, name: Budget): number | null => limits?.[name] ?? null;
+export const limitOf = (limits: Limits | null, name: Budget): number | null => limits?.[name] ?? null;

@@ -13,12 +13,11 @@ import type { ProposalSummary } from './proposal-activities.js';
 import { asText, short } from './text.js';
 import { boundsOf, isLimitName, rulesOf, type Ruled } from './rules.js';
 
-/** What is judged by, of a step's state or a plan's. */
+/** What counts, of a step's state or a plan's. */
 export interface DecisionContext extends Ruled, OutageState {
-  readonly stage: string;
-  readonly outcome: string | null;
+  readonly stage: { readonly at: string; readonly outcome?: string };
   readonly decision: DecisionPoint | null;
-  readonly settled: readonly ResolvedDecision[];
+  readonly resolved: readonly ResolvedDecision[];
   readonly seenRequests: readonly string[];
   /** A step's; a plan has none. */
   readonly proposal?: ProposalSummary | null;
@@ -83,7 +82,7 @@ function validateSelection(state: DecisionContext, { answer, files, select }: De
 }
 
 function validateResolved(state: DecisionContext, request: DecisionRequest): Validation | null {
-  const past = state.settled.find((decision) => decision.id === request.decision);
+  const past = state.resolved.find((decision) => decision.id === request.decision);
   if (past === undefined) return null;
   const files = namedFiles(request);
   const wanted = files === undefined ? null : [...files].sort().join('\0');
@@ -94,8 +93,8 @@ function validateResolved(state: DecisionContext, request: DecisionRequest): Val
   );
   const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
   return same
-    ? again(`decision ${past.id} was settled already: ${words}`)
-    : no(`decision ${past.id} is settled: ${words}`);
+    ? again(`decision ${past.id} was resolved already: ${words}`)
+    : no(`decision ${past.id} is resolved: ${words}`);
 }
 
 /** A wait for a model that is down takes one word. */
@@ -110,9 +109,9 @@ const validateWait = ({ answer, files, note, set }: DecisionRequest): Validation
 export function validateDecision(state: DecisionContext, request: DecisionRequest): Validation {
   const { note_bytes } = boundsOf(state);
   if (state.seenRequests.includes(request.requestId)) return again('this request was counted already');
-  const settled = validateResolved(state, request);
-  if (settled !== null) return settled;
-  if (state.stage === 'closed') return no(`the run has ended: ${state.outcome ?? 'done'}`);
+  const resolved = validateResolved(state, request);
+  if (resolved !== null) return resolved;
+  if (state.stage.at === 'closed') return no(`the run has ended: ${state.stage.outcome ?? 'done'}`);
   const open = state.decision;
   if (open === null && request.decision === state.outage?.id) return validateWait(request);
   if (request.answer === 'abort' && request.decision === '') return { counts: true };
@@ -167,5 +166,5 @@ export function outcomeOf(before: DecisionContext, after: DecisionContext, reque
     const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
     return { outcome: 'recorded', decision: id, message: `${request.answer} recorded; ${left} files still wait` };
   }
-  return { outcome: 'settled', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
+  return { outcome: 'resolved', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { fail } from '../shared/problems.js';
+import { fail, unknownVersion, VERSION } from '../shared/problems.js';
 import { orNull, putFileIfAbsent, ensureDir } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { shellWord } from '../system/environment.js';
@@ -63,10 +63,41 @@ const unusable = (home: string, why: string, next: string): never =>
 
 /**
  * The home's absolute real path, created with mode 0700 where it was missing.
- * Throws ProblemError `home_unusable` where it is a file, another user's, open to other writers, or cannot be written.
+ * Throws ProblemError `home_unusable` where it is a file, another user's, open to other writers, or cannot be written, `version_unknown`
+ * where another version of Emend made it.
  */
-export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> =>
-  ownDirectory(sys, homeLocation(env), 'Set EMEND_HOME to a directory that you may write to.', unusable);
+export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> => {
+  const home = await ownDirectory(
+    sys,
+    homeLocation(env),
+    'Set EMEND_HOME to a directory that you may write to.',
+    unusable,
+  );
+  await checkHomeVersion(home, sys);
+  return home;
+};
+
+/** Throws ProblemError `version_unknown` where another version of Emend made the home. */
+export const checkHomeVersion = async (home: string, sys: Sys = realSys): Promise<void> => {
+  const bytes = await orNull(sys.readFile(homePaths(home).hostId), ['ENOENT', 'ENOTDIR']);
+  if (bytes !== null) idIn(bytes, `The home at ${home}`, 'EMEND_HOME');
+};
+
+// ◆ The id of a home or store stands behind the version of what lies there: one of another version is refused before anything in it is
+// read, so it is never read in part.
+
+const ID = /^(?:(\d+) )?([0-9a-f]{32})$/;
+
+export const freshId = (): Uint8Array => new TextEncoder().encode(`${VERSION} ${randomBytes(16).toString('hex')}\n`);
+
+/** Null: it is no id. Throws ProblemError `version_unknown`; `what` names the place and `variable` chooses it. */
+export const idIn = (bytes: Uint8Array, what: string, variable: string): string | null => {
+  const [, v = '1', id] = ID.exec(new TextDecoder().decode(bytes).trim()) ?? [];
+  if (id === undefined) return null;
+  if (Number(v) === VERSION) return id;
+  const { code, message, next = '' } = unknownVersion(what, { v: Number(v) });
+  return fail(code, message, `${next} Or set ${variable} to another directory.`);
+};
 
 /**
  * For whoever only looks or answers: a home that holds nothing is not made, as it is more likely not mounted than new. Throws
@@ -94,7 +125,7 @@ export const homePaths = (home: string) => ({
   /** Which store apart from the home it works with; absent where it is its own. */
   storeNote: join(home, 'store.json'),
   transactions: join(home, 'transactions'),
-  leases: join(home, 'leases'),
+  locks: join(home, 'locks'),
   server: join(home, 'server'),
   planLog: join(home, 'logs', 'plan.log'),
 });
@@ -102,8 +133,7 @@ export const homePaths = (home: string) => ({
 /** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */
 export const hostId = async (home: string, sys: Sys = realSys): Promise<string> => {
   const path = homePaths(home).hostId;
-  const fresh = new TextEncoder().encode(`${randomBytes(16).toString('hex')}\n`);
-  const { bytes } = await putFileIfAbsent(sys, path, fresh).catch((error: unknown) => {
+  const { bytes } = await putFileIfAbsent(sys, path, freshId()).catch((error: unknown) => {
     const code = errnoOf(error);
     if (code === null) throw error;
     return unusable(
@@ -112,8 +142,8 @@ export const hostId = async (home: string, sys: Sys = realSys): Promise<string> 
       'Free disk space or mend the permission.',
     );
   });
-  const id = new TextDecoder().decode(bytes).trim();
-  return /^[0-9a-f]{32}$/.test(id)
-    ? id
-    : unusable(home, `${path} holds no host id`, `Restore ${path}, or remove it where no run waits for this host.`);
+  return (
+    idIn(bytes, `The home at ${home}`, 'EMEND_HOME') ??
+    unusable(home, `${path} holds no host id`, `Restore ${path}, or remove it where no run waits for this host.`)
+  );
 };

@@ -1,11 +1,10 @@
 /**
- * The store: what all homes that work together share, one directory (`EMEND_STORE`, say on NFS). Blobs, records, slots and archive are
+ * The store: what all homes that work together share, one directory (`EMEND_STORE`, say on NFS). Blobs, records, calls and archive are
  * put-if-absent or have one writer a file, so that many hosts may write at once. Unless set it is the home itself.
  */
-import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { homePaths, hostId, ownDirectory } from './home.js';
+import { freshId, homePaths, hostId, idIn, ownDirectory } from './home.js';
 import { orNull, onDisk, putFileIfAbsent, putJsonIfAbsent, readJson } from '../system/durable.js';
 import { errnoOf, type Sys, realSys } from '../system/sys.js';
 import { createArchive } from './directory/archive.js';
@@ -25,7 +24,6 @@ export interface Store {
 
 /** What a home keeps of the store apart from it, in `store.json`. */
 interface StoreNote {
-  readonly v: 1;
   readonly id: string;
   readonly path: string;
 }
@@ -34,7 +32,7 @@ interface StoreNote {
 export const storePaths = (store: string) => ({
   blobs: join(store, 'blobs'),
   records: join(store, 'records'),
-  slots: join(store, 'slots'),
+  calls: join(store, 'calls'),
   archive: join(store, 'archive'),
 });
 
@@ -43,7 +41,7 @@ const unusable = (path: string, why: string, next: string): never =>
 
 /**
  * The store of a home: `EMEND_STORE`, else the one that the home worked with before, else the home. Throws ProblemError
- * `store_unusable` where it cannot be written, is another one than before (a disk that is not mounted), or where the home holds a
+ * `version_unknown` where another version of Emend made it, `store_unusable` where it cannot be written, is another one than before (a disk that is not mounted), or where the home holds a
  * store of its own that would be passed over.
  */
 export const resolveStore = async (env: Env, home: string, sys: Sys = realSys): Promise<Store> => {
@@ -56,9 +54,9 @@ export const resolveStore = async (env: Env, home: string, sys: Sys = realSys): 
   else await refuseOther(home, note, dir, sys);
   const id = await storeId(dir, sys);
   const { value } = await onDisk(`Noting the store in ${home}`, () =>
-    putJsonIfAbsent(sys, homePaths(home).storeNote, { v: 1, id, path: dir } satisfies StoreNote),
+    putJsonIfAbsent(sys, homePaths(home).storeNote, { id, path: dir } satisfies StoreNote),
   );
-  return asNote(value, home).id === id ? { dir, id, apart: true } : refuseOther(home, asNote(value, home), dir, sys);
+  return value.id === id ? { dir, id, apart: true } : refuseOther(home, value, dir, sys);
 };
 
 /** What activities and clients of a home work with; each home appends to archives under its own name where others may write too. */
@@ -75,15 +73,9 @@ export const openStores = async (
   };
 };
 
-const readNote = async (home: string, sys: Sys): Promise<StoreNote | null> => {
-  const value = await onDisk(`Reading which store ${home} works with`, () => readJson(sys, homePaths(home).storeNote));
-  return value === undefined ? null : asNote(value, home);
-};
-
-const asNote = (value: unknown, home: string): StoreNote => {
-  if (typeof value === 'object' && value !== null && 'v' in value && value.v === 1) return value as StoreNote;
-  return fail('version_unknown', `${homePaths(home).storeNote} was written by another version of Emend.`);
-};
+const readNote = async (home: string, sys: Sys): Promise<StoreNote | null> =>
+  (await onDisk(`Reading which store ${home} works with`, () => readJson<StoreNote>(sys, homePaths(home).storeNote))) ??
+  null;
 
 /** The file by which a store is known again. */
 const storeIdPath = (dir: string): string => join(dir, 'store-id');
@@ -92,18 +84,16 @@ const storeId = async (dir: string, sys: Sys): Promise<string> => {
   const path = storeIdPath(dir);
   const id = await onDisk(`Keeping the store's id at ${path}`, async () => {
     const earlier = await readId(dir, sys);
-    if (earlier !== null) return earlier;
-    const fresh = new TextEncoder().encode(`${randomBytes(16).toString('hex')}\n`);
-    return asText((await putFileIfAbsent(sys, path, fresh)).bytes);
+    return earlier ?? asId((await putFileIfAbsent(sys, path, freshId())).bytes, dir);
   });
-  return /^[0-9a-f]{32}$/.test(id) ? id : unusable(dir, `${path} holds no store id`, `Restore ${path} from a back-up.`);
+  return id ?? unusable(dir, `${path} holds no store id`, `Restore ${path} from a back-up.`);
 };
 
 const readId = async (dir: string, sys: Sys): Promise<string | null> => {
   const bytes = await orNull(sys.readFile(storeIdPath(dir)));
-  return bytes === null ? null : asText(bytes);
+  return bytes === null ? null : asId(bytes, dir);
 };
-const asText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes).trim();
+const asId = (bytes: Uint8Array, dir: string): string | null => idIn(bytes, `The store at ${dir}`, 'EMEND_STORE');
 
 /** A store that is not mounted looks empty: taking it for a new one would ask and pay for everything again. */
 const refuseOther = async (home: string, note: StoreNote, dir: string, sys: Sys): Promise<Store> => {
@@ -119,7 +109,7 @@ const refuseOther = async (home: string, note: StoreNote, dir: string, sys: Sys)
 
 /** Runs in the home's own store would be passed over without a word. */
 const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void> => {
-  const names = ['blobs', 'records', 'slots', 'archive'];
+  const names = ['blobs', 'records', 'calls', 'archive'];
   const own: string[] = [];
   for (const name of names)
     if ((await onDisk(`Looking into ${home}`, () => orNull(sys.stat(join(home, name))))) !== null) own.push(name);

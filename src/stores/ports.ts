@@ -1,6 +1,7 @@
 /** The ports of what runs leave: bytes, records, archives. `directory` holds adapters; a shared store can take their place. */
 import type { StepEvent } from '../shared/events.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
+import { unversioned, versioned } from '../shared/problems.js';
 
 /** Content-addressed bytes. A ref is returned only when the bytes are on disk (fsynced) under their hash. */
 export interface BlobStore {
@@ -10,11 +11,22 @@ export interface BlobStore {
   has(ref: BlobRef): Promise<boolean>;
 }
 
-/** Small JSON values under a key, written once: the first writer's value is what every later caller gets. */
+/** JSON that is kept as a blob carries the version of what is stored. */
+export const putJson = (blobs: BlobStore, value: object): Promise<BlobRef> =>
+  blobs.put(new TextEncoder().encode(JSON.stringify(versioned(value))));
+/** Throws ProblemError `blob_lost`, `version_unknown`; `what` names it there. */
+export const getJson = async <T extends object>(
+  blobs: Pick<BlobStore, 'get'>,
+  ref: BlobRef,
+  what: string,
+): Promise<T> => unversioned(JSON.parse(new TextDecoder().decode(await blobs.get(ref))), `The ${what} ${ref}`) as T;
+
+/** Small JSON objects under a key, written once: the first writer's value is what every later caller gets. */
 export interface RecordStore {
   /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one) durably on disk. */
-  putIfAbsent<T>(key: string, value: T): Promise<{ value: T; created: boolean }>;
-  get(key: string): Promise<unknown>;
+  putIfAbsent<T extends object>(key: string, value: T): Promise<{ value: T; created: boolean }>;
+  /** Null: there is none. */
+  get(key: string): Promise<object | null>;
 }
 
 /** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */
@@ -25,15 +37,15 @@ export interface Archive {
   find(prefix: string): Promise<readonly StepKey[]>;
   list(): Promise<readonly StepKey[]>;
   /** Keeps a JSON file beside the run's log, written once; `value` is what stands there, the first writer's. */
-  keep(
+  putFile(
     stepKey: StepKey,
     name: string,
-    value: unknown,
-  ): Promise<{ readonly path: string; readonly value: unknown; readonly created: boolean }>;
+    value: object,
+  ): Promise<{ readonly path: string; readonly value: object; readonly created: boolean }>;
   /** The kept files whose names start with the prefix, in the order of their names. */
-  kept(stepKey: StepKey, prefix: string): Promise<readonly unknown[]>;
-  /** The last of them, without reading the others; null: there is none. */
-  lastKept(stepKey: StepKey, prefix: string): Promise<unknown>;
+  files(stepKey: StepKey, prefix: string): Promise<readonly unknown[]>;
+  /** The last of them, without reading the others; null: there is none, or it is of another version. */
+  lastFile(stepKey: StepKey, prefix: string): Promise<object | null>;
 }
 /** What a reader says instead of entries of a later `v`: how many it left out. Never written. */
 export interface NewerEntries {
@@ -41,7 +53,6 @@ export interface NewerEntries {
 }
 /** `id` makes appending idempotent: an entry whose id is there already is dropped by readers. */
 export interface ArchiveEntry {
-  readonly v: 1;
   readonly id: string;
   /** ISO time. */
   readonly at: string;
@@ -52,7 +63,6 @@ export interface ArchiveEntry {
 /** A run's events; ids make a retry, or another witness of the same events, add nothing new. */
 export const eventEntries = (events: readonly StepEvent[], runId: string): ArchiveEntry[] =>
   events.map((event) => ({
-    v: 1,
     id: `event-${runId}-${event.seq}`,
     at: new Date(event.at).toISOString(),
     kind: 'event',

@@ -1,7 +1,7 @@
 /** Durable small writes of the stores: directories, files written once, and failures as problems. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { ProblemError, problem } from '../shared/problems.js';
+import { ProblemError, problem, unversioned, versioned } from '../shared/problems.js';
 import { errnoOf, linksFail, type Sys } from './sys.js';
 
 /** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
@@ -163,16 +163,20 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
   return { bytes: value, created };
 };
 
-const parse = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+// ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` where another version stands there.
 
-/** putFileIfAbsent for a JSON value; the caller judges what it gets, as it may be another writer's. */
-export const putJsonIfAbsent = async (sys: Sys, path: string, value: unknown, modes?: PutModes) => {
-  const put = await putFileIfAbsent(sys, path, new TextEncoder().encode(`${JSON.stringify(value)}\n`), modes);
-  return { value: parse(put.bytes), created: put.created };
+const parse = (bytes: Uint8Array, path: string): object =>
+  unversioned(JSON.parse(new TextDecoder().decode(bytes)), path);
+
+/** putFileIfAbsent for a JSON object; `value` is what stands there, which may be another writer's. */
+export const putJsonIfAbsent = async <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) => {
+  const bytes = new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`);
+  const put = await putFileIfAbsent(sys, path, bytes, modes);
+  return { value: parse(put.bytes, path) as T, created: put.created };
 };
 
-/** The JSON value of a file, undefined where there is none. */
-export const readJson = async (sys: Sys, path: string): Promise<unknown> => {
+/** The JSON object of a file, undefined where there is none. */
+export const readJson = async <T extends object>(sys: Sys, path: string): Promise<T | undefined> => {
   const bytes = await orNull(sys.readFile(path));
-  return bytes === null ? undefined : parse(bytes);
+  return bytes === null ? undefined : (parse(bytes, path) as T);
 };

@@ -66,8 +66,8 @@ export interface ProcessRequest {
   readonly maxOutput_bytes: number;
   readonly signal?: AbortSignal;
   /** Called every `beat_ms` (default 5,000) while the process runs, with its seconds so far. */
-  readonly onBeat?: (seconds: number) => void;
-  readonly beat_ms?: number;
+  readonly onHeartbeat?: (seconds: number) => void;
+  readonly heartbeat_ms?: number;
   /** Between SIGTERM and SIGKILL. Default 2,000. */
   readonly killGrace_ms?: number;
 }
@@ -125,7 +125,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
   const callOff = afterRunning(timeFor(request.timeout_s * 1000), () => {
     stop('timedOut');
   });
-  const beat = setInterval(() => request.onBeat?.(seconds()), request.beat_ms ?? 5_000);
+  const beat = setInterval(() => request.onHeartbeat?.(seconds()), request.heartbeat_ms ?? 5_000);
   request.signal?.addEventListener('abort', onAbort);
 
   try {

@@ -148,9 +148,9 @@ const pipDownload = async (
   env: Environment,
 ): Promise<string | null> => {
   const quiet = ['--disable-pip-version-check', '--no-input', '--no-cache-dir', '--quiet'];
-  const pinned = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
+  const selected = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
   try {
-    await promisify(execFile)(program, [...first, 'download', ...quiet, ...pinned, '--dest', to], {
+    await promisify(execFile)(program, [...first, 'download', ...quiet, ...selected, '--dest', to], {
       timeout: PIP_MS,
       env: { ...env },
       cwd: to,

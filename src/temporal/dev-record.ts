@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkVersion, versionOf } from '../shared/problems.js';
+import { checkVersion, VERSION, versionOf, type Version } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
 import { realSys } from '../system/sys.js';
 
 export interface DevServerRecord {
-  readonly v: 1;
+  readonly v: Version;
   /** `starting`: `process` is the one that starts the server; `serving`: it is the server itself. */
   readonly state: 'starting' | 'serving';
   readonly process: ProcessIdentity;
@@ -107,7 +107,7 @@ const isRecord = (value: unknown): value is DevServerRecord => {
   const { v, state, process: owner, address, uiUrl } = value as Partial<Record<keyof DevServerRecord, unknown>>;
   const identity = owner as Partial<ProcessIdentity> | null | undefined;
   return (
-    v === 1 &&
+    v === VERSION &&
     (state === 'starting' || state === 'serving') &&
     typeof identity?.pid === 'number' &&
     typeof identity.boot === 'string' &&

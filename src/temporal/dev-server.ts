@@ -5,7 +5,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { createServer } from 'node:net';
-import { fail, ProblemError, problem } from '../shared/problems.js';
+import { fail, ProblemError, problem, VERSION } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
 import { ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
 import { withoutSecrets } from '../system/environment.js';
@@ -134,7 +134,7 @@ const DEFAULT_UI_PORT = 8233;
 export const startDevServer = async (options: DevServerOptions): Promise<DevServer> => {
   const self = await ownProcess(realSys);
   const claim: DevServerRecord = {
-    v: 1,
+    v: VERSION,
     state: 'starting',
     process: self,
     address: '',

@@ -19,7 +19,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip, type ZlibOptions } from 'node:zlib';
 import { ApplicationFailure, type Payload, type PayloadCodec } from '@temporalio/common';
 import { BOUNDS } from '../shared/limits.js';
-import { ProblemError, problem, type Problem } from '../shared/problems.js';
+import { ProblemError, problem, type Problem, unknownVersion, VERSION, type Version } from '../shared/problems.js';
 import { QUERY_ANSWER } from '../shared/names.js';
 import { isBlobRef, type BlobRef } from '../shared/ids.js';
 import type { BlobStore } from '../stores/ports.js';
@@ -36,7 +36,7 @@ const zip = promisify(gzip);
 const unzip = promisify<Uint8Array, ZlibOptions, Uint8Array>(gunzip);
 
 interface Envelope {
-  readonly v: 1;
+  readonly v: Version;
   readonly ref: BlobRef;
   readonly bytes: number;
   readonly metadata: Readonly<Record<string, string>>;
@@ -90,7 +90,7 @@ export class BlobPayloadCodec implements PayloadCodec {
     }
     const metadata = Object.entries(payload.metadata ?? {}).map(([name, value]) => [name, base64(value)]);
     const envelope: Envelope = {
-      v: 1,
+      v: VERSION,
       ref,
       bytes: data.byteLength,
       metadata: Object.fromEntries(metadata) as Envelope['metadata'],
@@ -134,13 +134,17 @@ export class BlobPayloadCodec implements PayloadCodec {
       value = null;
     }
     const v = field(value, 'v');
-    if (typeof v === 'number' && v > 1) {
-      throw this.#raise(problem('version_unknown', `A stored value has format ${v}; this Emend reads up to 1.`));
-    }
+    if (typeof v === 'number' && v !== VERSION) throw this.#raise(unknownVersion('A stored value', value));
     const ref = field(value, 'ref');
     const bytes = field(value, 'bytes');
     const metadata = field(value, 'metadata');
-    if (v !== 1 || !isBlobRef(ref) || typeof bytes !== 'number' || typeof metadata !== 'object' || metadata === null) {
+    if (
+      v !== VERSION ||
+      !isBlobRef(ref) ||
+      typeof bytes !== 'number' ||
+      typeof metadata !== 'object' ||
+      metadata === null
+    ) {
       throw this.#raise(problem('blob_lost', `A payload marked ${BLOB_ENCODING} names no stored value.`));
     }
     const texts = Object.entries(metadata).filter((entry): entry is [string, string] => typeof entry[1] === 'string');

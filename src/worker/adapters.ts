@@ -42,16 +42,16 @@ export async function createPorts(
     maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
   });
   const clock = systemClock;
-  const engine = createApplyEngine({ home, blobs, sys, leases: createLocks({ home, sys, clock }) });
+  const engine = createApplyEngine({ home, blobs, sys, locks: createLocks({ home, sys, clock }) });
   return {
     checkHome: () => guard.check(),
     blobs,
     records: createRecordStore({ dir: paths.records, sys }),
     archive,
     journal: createDiskJournal({
-      dir: paths.slots,
+      dir: paths.calls,
       model,
-      slotLease_ms: timings.slotLease_ms,
+      callOwner_ms: timings.callOwner_ms,
       heartbeat_ms: timings.heartbeat_ms,
       sys,
       clock,

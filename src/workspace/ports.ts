@@ -8,9 +8,8 @@ export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok
 
 /** A step's hold on a workspace, from apply to commit or rollback. Held by stepKey, not by a process. */
 export interface WorkspaceLock {
-  readonly v: 1;
   /** Rises with every taking. */
-  readonly number: number;
+  readonly token: number;
   readonly stepKey: StepKey;
   readonly workflowId: string;
   readonly namespace: string;
@@ -19,7 +18,7 @@ export interface WorkspaceLock {
   readonly head: string | null;
   /** Branch ref HEAD pointed to (`refs/heads/x`), null when detached or outside git. */
   readonly headRef: string | null;
-  /** Number of an earlier lease of this step whose applications this one holds on to. */
+  /** Token of an earlier lock of this step whose applications this one holds on to. */
   readonly continues?: number;
 }
 /**
@@ -38,7 +37,7 @@ export type HolderState =
     }
   /** `no_answer`: no server answers now; `not_known`: the server has no such run. */
   | { readonly state: 'unknown'; readonly why: 'no_answer' | 'other_namespace' | 'not_known' };
-/** What became of the lease of a run that has ended. */
+/** What became of the lock of a run that has ended. */
 export type LockEnd =
   | { readonly outcome: 'ended'; readonly because: 'nothing_applied' | 'committed' | 'finished' }
   /** Applied and neither committed nor rolled back: a person must say. */
@@ -50,7 +49,7 @@ export type LockEnd =
   /** It holds the workspace no longer. */
   | { readonly outcome: 'not_held' };
 export type LockAttempt =
-  | { readonly outcome: 'held'; readonly lease: WorkspaceLock }
+  | { readonly outcome: 'held'; readonly lock: WorkspaceLock }
   | { readonly outcome: 'busy'; readonly holder: WorkspaceLock };
 
 export interface ApplyRequest {
@@ -77,7 +76,7 @@ export type ApplyOutcome =
       readonly outcome: 'applied';
       readonly record: string;
       readonly files: readonly string[];
-      readonly lease: WorkspaceLock;
+      readonly lock: WorkspaceLock;
     }
   | { readonly outcome: 'busy'; readonly holder: WorkspaceLock }
   /** Files were not at their base before anything was written: nothing was written. */
@@ -88,7 +87,7 @@ export type ApplyOutcome =
       readonly record: string;
       readonly conflicts: readonly FileConflict[];
       readonly files: readonly string[];
-      readonly lease: WorkspaceLock;
+      readonly lock: WorkspaceLock;
     }
   /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
@@ -98,7 +97,7 @@ export type RollbackOutcome =
       readonly outcome: 'rolled_back';
       readonly files: readonly string[];
       /** Files no longer at our result: left alone. */
-      readonly kept: readonly FileConflict[];
+      readonly leftAlone: readonly FileConflict[];
     }
   /** The step's commit is there already: nothing was put back. */
   | { readonly outcome: 'committed'; readonly commit: string };
@@ -115,18 +114,18 @@ export interface Workspace {
    * the record or commit it. Idempotent. Throws ProblemError `busy` where another step holds the workspace.
    */
   rollback(request: ApplyRequest, assertCurrent?: AssertCurrent): Promise<RollbackOutcome>;
-  /** Ends the step's lease; with a number only the taking of that number. */
-  releaseLease(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
-  /** Takes the lease, or gives the step its own back; `taken`: this call took it. An attempt that `assertCurrent` gives up leaves none behind. */
+  /** Ends the step's lock; with a token only the taking of that token. */
+  releaseLock(workspace: string, stepKey: StepKey, number?: number | null): Promise<void>;
+  /** Takes the lock, or gives the step its own back; `taken`: this call took it. An attempt that `assertCurrent` gives up leaves none behind. */
   acquireLock(
     workspace: string,
     stepKey: StepKey,
     holder: ApplyRequest['holder'],
     assertCurrent?: AssertCurrent,
   ): Promise<LockAttempt & { readonly taken: boolean }>;
-  readLease(workspace: string): Promise<WorkspaceLock | null>;
+  readLock(workspace: string): Promise<WorkspaceLock | null>;
   /**
-   * Recovers the transactions of a step whose run has ended, and ends its lease where nothing of it is applied and not committed.
+   * Recovers the transactions of a step whose run has ended, and ends its lock where nothing of it is applied and not committed.
    * `finished`: the run came to its own end, so what it left is as it should be.
    */
   releaseEnded(workspace: string, holder: WorkspaceLock, finished: boolean): Promise<LockEnd>;
@@ -154,10 +153,10 @@ export interface CommitRequest {
   readonly workspace: string;
   /** First base and last result of every applied file, in path order. */
   readonly files: readonly ProposalFile[];
-  readonly moves: readonly { readonly from: string; readonly to: string }[];
+  readonly renames: readonly { readonly from: string; readonly to: string }[];
   readonly message: string;
-  /** Parent and branch when the lease was taken. */
-  readonly lease: WorkspaceLock;
+  /** Parent and branch when the lock was taken. */
+  readonly lock: WorkspaceLock;
   /** ISO time used as author and committer date: the same input gives the same commit id. */
   readonly date: string;
   readonly hooks: boolean;
@@ -177,7 +176,7 @@ export type CommitOutcome =
   /** `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
   | { readonly outcome: 'committed'; readonly commit: string; readonly ref: string | null; readonly note?: string }
   | { readonly outcome: 'nothing' }
-  /** HEAD is elsewhere than when the lease was taken, or a file's committed bytes changed. */
+  /** HEAD is elsewhere than when the lock was taken, or a file's committed bytes changed. */
   | { readonly outcome: 'conflict'; readonly why: string }
   /** The pre-commit hook staged other bytes than were approved (workspace-relative paths, repository-relative outside it). */
   | {

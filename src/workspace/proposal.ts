@@ -5,7 +5,7 @@ import type { BlobRef, StepKey } from '../shared/ids.js';
 /** ◆ The id that an approval names: sha-256 (hex) of the proposal's canonical JSON. Kept as a blob under the same hash. */
 export const proposalIdOf = (proposal: Proposal): string => sha256(canonicalJson(proposal));
 
-/** A file of a sealed proposal. Paths are workspace-relative with `/`. */
+/** A file of a proposal. Paths are workspace-relative with `/`. */
 export interface ProposalFile {
   readonly path: string;
   readonly base: { readonly ref: BlobRef; readonly mode: number } | null;
@@ -13,14 +13,13 @@ export interface ProposalFile {
   /** `person`: changed by hand after a `manual` decision; already on disk, verified and committed, never written by us. */
   readonly by: 'model' | 'person';
 }
-/** The sealed set; its id is the sha-256 (hex) of its canonical JSON without `id`. Kept as a blob. */
+/** All files of a proposal; its id is the sha-256 (hex) of its canonical JSON without `id`. Kept as a blob. */
 export interface Proposal {
-  readonly v: 1;
   readonly stepKey: StepKey;
   readonly files: readonly ProposalFile[];
-  readonly moves: readonly { readonly from: string; readonly to: string }[];
+  readonly renames: readonly { readonly from: string; readonly to: string }[];
   /** Tasks of a plan's phase that the model left undone, by their numbers in its job; absent: none. */
-  readonly undone?: readonly { readonly task: number; readonly why: string }[];
+  readonly unfinished?: readonly { readonly task: number; readonly why: string }[];
 }
 
 export const recordName = (stepKey: StepKey, proposalId: string, decision: number): string =>

@@ -68,7 +68,6 @@ export type MergeOutcome =
 
 /** ◆ What is recorded before a worktree is made. */
 export interface Worktree {
-  readonly v: 1;
   /** The plan's key. */
   readonly plan: string;
   /** Its name among the plan's: a phase's id and the number of the attempt, `p2-1`. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../src/activities/index.js';
+import { activity } from '../../src/activities/frame/activity.js';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { preflight } from '../../src/activities/step/preflight.js';
@@ -24,7 +25,7 @@ const cores = availableParallelism();
 let dir: string;
 let repo: string;
 let dependencies: ActivityPorts;
-let base: { readonly v: 1; readonly stepKey: string; readonly log: []; readonly workspace: string };
+let base: { readonly v: 2; readonly stepKey: string; readonly log: []; readonly workspace: string };
 
 /** Notes how many of its kind run beside it. */
 const counting = (more: string): string =>
@@ -35,7 +36,7 @@ beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-at-once-')));
   repo = join(dir, 'repo');
   await mkdir(repo);
-  base = { v: 1, stepKey: STEP, log: [], workspace: repo };
+  base = { v: 2, stepKey: STEP, log: [], workspace: repo };
   dependencies = {
     archive: createArchive({ dir: join(dir, 'home/archive') }),
     ...workspacePorts(join(dir, 'home'), createBlobStore({ dir: join(dir, 'home/blobs') })),
@@ -48,8 +49,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** A seal of twelve edited files, with a formatter. */
-const sealInput = async (formatCommand: string): Promise<BuildProposalInput> => {
+/** A proposal of twelve edited files, with a formatter. */
+const buildInput = async (formatCommand: string): Promise<BuildProposalInput> => {
   for (const file of FILES) await writeFile(join(repo, file), 'a\n');
   await writeFile(join(repo, 'emend.yaml'), `formatCommand: ${JSON.stringify(formatCommand)}\n`);
   const { blobs } = dependencies;
@@ -68,21 +69,32 @@ const sealInput = async (formatCommand: string): Promise<BuildProposalInput> => 
     base: { ref: before, mode: 0o644 },
     result: { ref: after, mode: 0o644 },
   }));
-  const accepted = { v: 1, seq: 1, after: [], covers: FILES, files, moves: [], rungs: [], findings: [], summary: null };
+  const accepted = {
+    v: 2,
+    seq: 1,
+    after: [],
+    covers: FILES,
+    files,
+    renames: [],
+    tolerances: [],
+    findings: [],
+    summary: null,
+  };
   const head = await blobs.put(Buffer.from(JSON.stringify(accepted)));
   return { ...base, snapshot: looked.snapshot, accepted: [head], exclude: [], manual: [] };
 };
 const verifyInput = (commands: readonly string[], timeout_s: number): VerifyInput => ({
   ...{ ...base, commands, timeout_s, maxOutput_bytes: 10_000, files: [], releaseOnPass: false, remember: null },
+  token: null,
 });
 const run = <I, O>(work: (input: I) => Promise<O>, input: I): Promise<O> =>
   new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }).run(work, input);
 const host = () => createActivities(dependencies).host;
 
 test('the formatter of many files: no more at once than there are cores, all of them formatted', async () => {
-  const input = await sealInput(counting('sleep 0.1; echo formatted >> {file}'));
-  const sealed = await run(host().seal, input);
-  expect(sealed).toMatchObject({ outcome: 'sealed', proposal: { files: { length: FILES.length } } });
+  const input = await buildInput(counting('sleep 0.1; echo formatted >> {file}'));
+  const built = await run(host().buildProposal, input);
+  expect(built).toMatchObject({ outcome: 'built', proposal: { files: { length: FILES.length } } });
   expect(counts()).toHaveLength(FILES.length);
   expect(Math.max(...counts())).toBeLessThanOrEqual(cores);
 });
@@ -105,22 +117,23 @@ test('the limit of one verification is that of its commands together, and begins
 });
 
 test('a turn that does not come in time: `busy` to a workflow that knows it, else a failure that Temporal tries again', async () => {
-  const input = await sealInput('true');
+  const input = await buildInput('true');
   let end = (): void => undefined;
   const gate = new Promise<void>((resolve) => (end = resolve));
   const wanted = { wait_ms: 0, work_ms: 0 };
   const held = Array.from({ length: cores }, () => commandTurn(wanted, () => gate));
   for (const [work, asked] of [
-    [host().seal, input],
+    [host().buildProposal, input],
     [host().verify, verifyInput(['true'], 5)],
   ] as const) {
     const call = work as (input: unknown) => Promise<unknown>;
-    expect(await run(call, { ...asked, retriesBusy: true })).toEqual({ v: 1, outcome: 'busy' });
-    await expect(run(call, asked)).rejects.toMatchObject({ type: 'busy', nonRetryable: false });
+    expect(await run(call, asked)).toEqual({ v: 2, outcome: 'busy' });
   }
+  const mark = activity('markPhase', dependencies, () => commandTurn(wanted, () => Promise.resolve({})));
+  await expect(run(mark, input)).rejects.toMatchObject({ type: 'busy', nonRetryable: false });
   end();
   await Promise.all(held);
-  expect(await run(host().seal, { ...input, retriesBusy: true })).toMatchObject({ outcome: 'sealed' });
+  expect(await run(host().buildProposal, input)).toMatchObject({ outcome: 'built' });
 });
 
 const entry = new URL(`file://${join(process.cwd(), 'dist/src/activities/frame/edit-thread.js')}`);

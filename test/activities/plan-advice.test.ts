@@ -32,7 +32,7 @@ const withScene = (rules: Rules, use: (scene: Scene) => Promise<void>, secondSco
     withDir(async (dir) => {
       const blobs = createBlobStore({ dir: join(dir, 'blobs') });
       const archive = createArchive({ dir: join(dir, 'archive') });
-      const journal = journalAt(join(dir, 'slots'), rehearsal.url);
+      const journal = journalAt(join(dir, 'calls'), rehearsal.url);
       const put = (value: unknown) => blobs.put(new TextEncoder().encode(JSON.stringify(value)));
       const config = parseConfig('model: rehearsal', 'emend.yaml');
       if (!config.ok) throw new Error('config');
@@ -46,9 +46,9 @@ const withScene = (rules: Rules, use: (scene: Scene) => Promise<void>, secondSco
       await use({
         ...{ dependencies, blobs, rehearsal },
         base: {
-          ...{ v: 1, stepKey: KEY, log: [], draw: 1, first: 8.3 },
-          settings: await put({ v: 1, config: config.value, limits }),
-          texts: await put({ v: 1, phases: { p2: asked } }),
+          ...{ v: 2, stepKey: KEY, log: [], regeneration: 1, first: 8.3 },
+          settings: await put({ v: 2, config: config.value, limits }),
+          texts: await put({ v: 2, phases: { p2: asked } }),
           phase: { id: 'p2', number: 2, name: 'Core' },
         },
         scope: { signal: new AbortController().signal, assertCurrent: () => undefined, owner: undefined as never },
@@ -146,10 +146,11 @@ describe('the debugging report', () => {
       [rule(marked(REPORT), { match: { contains: ['find out why', 'no such table: users'] } })],
       async (scene) => {
         const { blobs, base, dependencies, scope } = scene;
-        const output = await putRefusal(blobs, { kind: 'tests', output: 'E no such table: users', summary: 's' });
+        const tests = { kind: 'tests', output: 'E no such table: users', summary: 's', suggestions: [] } as const;
+        const output = await putRefusal(blobs, tests);
         const failures = [{ run: 1, kind: 'test_failure', summary: 'exit 1', output }];
         const found = await debugPhase(dependencies)({ ...base, failures }, scope);
-        expect(JSON.parse(await readFile(found.path ?? '', 'utf8'))).toMatchObject({ v: 1, ...REPORT });
+        expect(JSON.parse(await readFile(found.path ?? '', 'utf8'))).toMatchObject({ v: 2, ...REPORT });
         expect(new TextDecoder().decode(await blobs.get(found.report ?? `sha256:`))).toBe(
           'Cause: No table.\n\nEvidence:\n- E no such table\n\nWhat to do:\n- make it\n\nFiles:\n- src/db.ts',
         );
@@ -181,7 +182,7 @@ describe('a proposed replan', () => {
       async ({ dependencies, base, scope, blobs }) => {
         const found = await proposeReplan(dependencies)(input(base), scope);
         if (found.outcome !== 'proposed') throw new Error(found.message);
-        expect(JSON.parse(new TextDecoder().decode(await blobs.get(found.replan)))).toEqual({ v: 1, ...ADD });
+        expect(JSON.parse(new TextDecoder().decode(await blobs.get(found.replan)))).toEqual({ v: 2, ...ADD });
       },
     ));
   test.each([[true], [undefined]])('a split is not offered of a phase with stages (%s), nor taken', (stages) =>

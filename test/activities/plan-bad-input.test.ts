@@ -45,8 +45,8 @@ const read = () => {
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
   return readPlan(dependencies)({
-    ...{ v: 1, stepKey: 'ab'.repeat(16), log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
-    ...{ overrides: {}, approval: null, left: { checkpoint: null } },
+    ...{ v: 2, stepKey: 'ab'.repeat(16), log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
+    ...{ overrides: {}, approval: null, resume: { checkpoint: null } },
   });
 };
 

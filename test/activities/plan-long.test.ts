@@ -13,7 +13,9 @@ import type { ReadPlanInput, ReadPlanResult } from '../../src/shared/plan-activi
 import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
-import { initialPlan, withPhase } from '../../src/workflows/plan/state.js';
+import { initialPlan, readAgain, withPhase } from '../../src/workflows/plan/state.js';
+import { within } from '../../src/workflows/frame/machine.js';
+import { currentRules } from '../../src/shared/rules.js';
 import type { PlanInput } from '../../src/shared/run.js';
 import type { ReadyPlan } from '../../src/shared/plan.js';
 import { workspacePorts } from '../support/workspace-ports.js';
@@ -47,7 +49,7 @@ const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
   return readPlan(dependencies)({
-    ...{ v: 1, stepKey, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
+    ...{ v: 2, stepKey, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
     ...{ overrides: {}, approval: null },
     ...more,
   });
@@ -57,7 +59,7 @@ const ready = (result: ReadPlanResult): ReadyPlan => {
   return result;
 };
 const input = {
-  ...{ v: 1, stepKey, workspace: '/w', planPath: 'p', title: 'P', timings: {} },
+  ...{ v: 2, stepKey, workspace: '/w', planPath: 'p', title: 'P', timings: {}, rules: currentRules() },
   options: { phase: null, mode: 'auto', forceReplan: false, drift: null },
 } as unknown as PlanInput;
 
@@ -78,11 +80,11 @@ test('phases wait for the one before, which waits for the others; a second readi
     .replace('- [ ] Create `1.js`', '- [x] Create `1.js`');
   await writeFile(join(repo, 'p.md'), marked);
   const done = { status: 'completed', marked: true } as const;
-  state = withPhase(withPhase({ ...state, reading: 2, stage: 'reading' }, 'p1', done), 'p2', done);
+  state = withPhase(withPhase(readAgain(state), 'p1', done), 'p2', done);
   const again = await read({ reading: 2, known, hash: first.hash });
   expect(again.outcome).toBe('same');
   expect(JSON.stringify(again).length / PHASES).toBeLessThan(120);
-  // In every respect what the whole reading comes to, which a run of an earlier build asks for.
+  // In every respect what the whole reading comes to.
   const whole = ready(await read({ reading: 3, known }));
   const after = reducePlan(state, { type: 'plan_read', result: again }, 2);
   expect(after).toEqual(reducePlan(state, { type: 'plan_read', result: whole }, 2));
@@ -90,11 +92,11 @@ test('phases wait for the one before, which waits for the others; a second readi
   expect(nextPlanEffect(after, 3, false)).toEqual({ kind: 'mark', phase: 'p2' });
 
   // A reset may bring back what was recorded for another state: the plan is read again under the next number.
-  const other = { ...state, plan: { ...first, hash: 'another' } };
+  const other = within(state, 'reading', { plan: { ...first, hash: 'another' } });
   expect(nextPlanEffect(reducePlan(other, { type: 'plan_read', result: again }, 2), 3, false)).toEqual({
     kind: 'read',
   });
-  expect(reducePlan(other, { type: 'plan_read', result: again }, 2).reading).toBe(3);
+  expect(reducePlan(other, { type: 'plan_read', result: again }, 2).reading.number).toBe(3);
 
   await writeFile(join(repo, 'p.md'), marked.replace('Create `3.js`', 'Create `three.js`'));
   expect((await read({ reading: 4, known, hash: first.hash })).outcome).toBe('ready');

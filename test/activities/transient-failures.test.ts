@@ -53,15 +53,15 @@ const JOB = '---\ntarget_files: [a.js]\ncommit: true\ntest: false\n---\n# Change
 const look = async () =>
   preflight(dependencies)(
     {
-      ...{ v: 1, stepKey: STEP, log: [], workspace: repo, job: await dependencies.blobs.put(Buffer.from(JOB)) },
+      ...{ v: 2, stepKey: STEP, log: [], workspace: repo, job: await dependencies.blobs.put(Buffer.from(JOB)) },
       ...{ jobPath: 'job.md', snapshotNumber: 1, overrides: {}, approval: null, hints: [], picked: null, only: null },
     },
     { signal: new AbortController().signal },
   );
 const read = () =>
   readPlan(dependencies)({
-    ...{ v: 1, stepKey: STEP, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
-    ...{ overrides: {}, approval: null, left: { checkpoint: null } },
+    ...{ v: 2, stepKey: STEP, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
+    ...{ overrides: {}, approval: null, resume: { checkpoint: null } },
   });
 
 test.each([

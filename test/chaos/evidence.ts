@@ -23,7 +23,7 @@ export interface FoundRecord {
   readonly saved: readonly string[];
 }
 /** One request to the model, as the journal has it in the end. Times are ms since the epoch. */
-export interface FoundCall {
+export interface FoundAttempt {
   readonly state: 'open' | 'answered' | 'failed' | 'unknown';
   /** When it was given up for lost; null: it was not. Its owner may have slept, woken, and heard the answer to its end. */
   readonly givenUpAt: number | null;
@@ -31,11 +31,11 @@ export interface FoundCall {
   readonly endedAt: number | null;
 }
 /** One wanted answer of the model. */
-export interface FoundSlot {
+export interface FoundCall {
   readonly nonce: string;
   /** When its answer was recorded, ms since the epoch; null: it was not. */
   readonly answeredAt: number | null;
-  readonly calls: readonly FoundCall[];
+  readonly attempts: readonly FoundAttempt[];
 }
 /** What a run asked its person. */
 export type Pause = Pick<DecisionPoint, 'reason' | 'message'>;
@@ -73,7 +73,7 @@ export interface FoundStep {
     readonly deciders: readonly string[];
   };
   readonly records: readonly FoundRecord[];
-  readonly slots: readonly FoundSlot[];
+  readonly calls: readonly FoundCall[];
   /** Workflow tasks that failed for anything but a worker's death. */
   readonly taskFailures: readonly string[];
 }
@@ -131,7 +131,7 @@ export interface FoundWorkspace {
   readonly fsck: readonly string[];
   /** Names of lock files in the git directory. */
   readonly locks: readonly string[];
-  readonly lease: WorkspaceLock | null;
+  readonly lock: WorkspaceLock | null;
 }
 /** A request as it came to the model. */
 export interface FoundRequest {

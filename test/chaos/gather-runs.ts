@@ -7,13 +7,13 @@ import type { ResolvedRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun, type RunView } from '../../src/client/runs/show.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
 import type { AnswerRecord, EndRecord, CallRecord } from '../../src/model/journal/records.js';
-import type { JournaledCall } from '../../src/model/ports.js';
+import type { JournaledAttempt } from '../../src/model/ports.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { phaseKey } from '../../src/shared/ids.js';
 import { storePaths } from '../../src/stores/location.js';
 import { worktreesDir } from '../../src/workspace/git/worktrees.js';
 import type { Carried } from './carry.js';
-import type { FoundCall, FoundPlan, FoundPlanRun, FoundSlot, FoundStep } from './evidence.js';
+import type { FoundAttempt, FoundCall, FoundPlan, FoundPlanRun, FoundStep } from './evidence.js';
 import { git, lines, namesIn, recordsOf } from './gather.js';
 import type { End } from './kind.js';
 import { again, withHandle } from './person.js';
@@ -29,34 +29,34 @@ const readJson = (path: string): unknown => {
     return null;
   }
 };
-const slotsOf = async (world: World, stepKey: string): Promise<FoundSlot[]> => {
+const callsOf = async (world: World, stepKey: string): Promise<FoundCall[]> => {
   // Without EMEND_STORE the home is the store, too.
-  const { slots } = storePaths(world.home);
+  const { calls } = storePaths(world.home);
   const never = { stream: () => Promise.reject(new Error('nothing is asked here')), ready: () => null };
-  const journal = createDiskJournal({ dir: slots, model: never, slotLease_ms: 1_000, heartbeat_ms: 1_000 });
-  const calls = await journal.calls(stepKey);
-  return namesIn(join(slots, stepKey)).flatMap((slot) => {
-    const dir = join(slots, stepKey, slot);
-    const record = readJson(join(dir, 'slot.json')) as CallRecord | null;
+  const journal = createDiskJournal({ dir: calls, model: never, callOwner_ms: 1_000, heartbeat_ms: 1_000 });
+  const attempts = await journal.attempts(stepKey);
+  return namesIn(join(calls, stepKey)).flatMap((callKey) => {
+    const dir = join(calls, stepKey, callKey);
+    const record = readJson(join(dir, 'call.json')) as CallRecord | null;
     if (record === null) return [];
     const answered = readJson(join(dir, 'answer.json')) as AnswerRecord | null;
     return [
       {
         nonce: record.nonce,
         answeredAt: answered === null ? null : Date.parse(answered.at),
-        calls: calls.filter((call) => call.slot === slot).map((call) => callIn(dir, call)),
+        attempts: attempts.filter((each) => each.callKey === callKey).map((each) => attemptIn(dir, each)),
       },
     ];
   });
 };
-/** Nothing is written to a call's log after its last event: the file's time is that event's. */
-const callIn = (dir: string, { call, state }: JournaledCall): FoundCall => {
-  const end = readJson(join(dir, `call-${call}.end.json`)) as EndRecord | null;
+/** Nothing is written to an attempt's log after its last event: the file's time is that event's. */
+const attemptIn = (dir: string, { attempt, state }: JournaledAttempt): FoundAttempt => {
+  const end = readJson(join(dir, `attempt-${attempt}.end.json`)) as EndRecord | null;
   const saidAt = end === null ? null : Date.parse(end.at);
   return {
     state,
     givenUpAt: end?.state === 'unknown' ? saidAt : null,
-    endedAt: state === 'answered' ? statSync(join(dir, `call-${call}.events.jsonl`)).mtimeMs : saidAt,
+    endedAt: state === 'answered' ? statSync(join(dir, `attempt-${attempt}.events.jsonl`)).mtimeMs : saidAt,
   };
 };
 
@@ -79,7 +79,7 @@ const taskFailuresIn = (events: HistoryEvents): string[] =>
     .map((failed) => failed?.failure?.message ?? 'without a message');
 const talliedIn = (events: HistoryEvents): number | null => {
   const tallies = events
-    .filter(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'tally')
+    .filter(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'countUsage')
     .map(({ eventId }) => String(eventId));
   const last = events.findLast(({ activityTaskCompletedEventAttributes: completed }) =>
     tallies.includes(String(completed?.scheduledEventId)),
@@ -168,7 +168,7 @@ const stepOf = async (world: World, carried: Carried, step: StepOf): Promise<Fou
     usage: view.status.usage,
     talliedAt: talliedIn(history),
     records: await recordsOf(world, step.stepKey),
-    slots: await slotsOf(world, step.stepKey),
+    calls: await callsOf(world, step.stepKey),
   };
 };
 

@@ -55,7 +55,7 @@ export const gatherWorkspace = async (world: World, path: string): Promise<Found
     locks: readdirSync(join(path, '.git'), { recursive: true, encoding: 'utf8' }).filter((name) =>
       name.endsWith('.lock'),
     ),
-    lease: await engine.readLease(path),
+    lock: await engine.readLock(path),
   };
 };
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import type {
   Evidence,
-  FoundCall,
+  FoundAttempt,
   FoundPlan,
   FoundPlanRun,
   FoundRecord,
@@ -32,11 +32,11 @@ const at = (record: Readonly<Record<string, string>>, path: string): string => r
 const NONCE = 'feed'.repeat(5);
 /** Also with an older answer in it, which has a marker of its own. */
 const asked = (nonce: string): string => JSON.stringify({ text: `${'c'.repeat(20)} and then ${nonce}` });
-const cutOff: FoundCall = { state: 'unknown', givenUpAt: 600, endedAt: 600 };
-const heard: FoundCall = { state: 'answered', givenUpAt: null, endedAt: 1_999 };
+const cutOff: FoundAttempt = { state: 'unknown', givenUpAt: 600, endedAt: 600 };
+const heard: FoundAttempt = { state: 'answered', givenUpAt: null, endedAt: 1_999 };
 /** Its owner slept, and heard the answer to its end when the run had long gone on. */
-const heardLate: FoundCall = { state: 'answered', givenUpAt: 700, endedAt: 6_000 };
-const open: FoundCall = { state: 'open', givenUpAt: null, endedAt: null };
+const heardLate: FoundAttempt = { state: 'answered', givenUpAt: 700, endedAt: 6_000 };
+const open: FoundAttempt = { state: 'open', givenUpAt: null, endedAt: null };
 const usage = { ...NO_USAGE, calls: 2, unknownCalls: 1 };
 const by = 'person-1 (cli)';
 
@@ -58,10 +58,12 @@ const record: FoundRecord = {
 const paused = (...reasons: readonly Pause['reason'][]): readonly Pause[] =>
   reasons.map((reason) => ({ reason, message: '' }));
 const result = {
-  v: 1 as const,
+  v: 2 as const,
   stepKey: KEY,
   outcome: 'committed' as const,
   files: [A, B],
+  skipped: [],
+  pausedFor_ms: 0,
   wasSplit: true,
   usage,
   commit: 'f00',
@@ -97,12 +99,12 @@ const step: FoundStep = {
   dropped: false,
   result,
   ledger: [row(A), row(B)],
-  events: [{ type: 'decided', decision: '1-aaaaaaaa-p1', answer: 'approve', files: 2, by, seq: 1, at: 1 }],
+  events: [{ type: 'decided', decision: '1-aaaaaaaa-p1', answer: 'approve', files: 2, skipped: [], by, seq: 1, at: 1 }],
   usage,
   talliedAt: null,
   archived: { status: 'COMPLETED', outcome: 'committed', commit: 'f00', files: [A, B], deciders: ['person-1'] },
   records: [record],
-  slots: [{ nonce: NONCE, answeredAt: 2_000, calls: [cutOff, heard] }],
+  calls: [{ nonce: NONCE, answeredAt: 2_000, attempts: [cutOff, heard] }],
   taskFailures: [],
 };
 const workspace: FoundWorkspace = {
@@ -112,7 +114,7 @@ const workspace: FoundWorkspace = {
   status: [],
   fsck: [],
   locks: [],
-  lease: null,
+  lock: null,
 };
 const sound: Evidence = {
   steps: [step],
@@ -161,9 +163,8 @@ const whole = at(carrier.wanted, A);
 const given = (change: Partial<Evidence['given'][number]>): Partial<Evidence> => ({
   given: [{ ...sound.given[0]!, ...change }],
 });
-const lease = {
-  v: 1,
-  number: 1,
+const lock = {
+  token: 1,
   stepKey: KEY,
   workflowId: 'w',
   namespace: 'n',
@@ -341,23 +342,23 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     { ...sound, requests: [...sound.requests, { n: 3, at: 2_001, body: asked(NONCE), refused: false }] },
   ],
   'every request to the model': [
-    withStep({ slots: [{ ...step.slots[0]!, calls: [heard] }] }),
+    withStep({ calls: [{ ...step.calls[0]!, attempts: [heard] }] }),
     { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(20)), refused: false }] },
     // It was sent, and nothing came back: no failure that costs nothing.
-    withStep({ slots: [{ ...step.slots[0]!, calls: [{ ...cutOff, state: 'failed', givenUpAt: null }, heard] }] }),
+    withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...cutOff, state: 'failed', givenUpAt: null }, heard] }] }),
   ],
   'all calls are counted': [
     withStep({ usage: { ...usage, unknownCalls: 0 } }),
     withStep({ usage: { ...usage, calls: 1 } }),
     // Never given up and never counted anew: nothing can have been known otherwise.
-    withStep({ slots: [{ ...step.slots[0]!, calls: [{ ...heardLate, givenUpAt: null }, heard] }] }),
-    withStep({ slots: [...step.slots, { nonce: 'b'.repeat(20), answeredAt: null, calls: [open] }] }),
-    // Its answer was on disk when the sums were taken: with the slot's answer, or with a later count.
-    withStep({ slots: [{ ...step.slots[0]!, calls: [{ ...heardLate, endedAt: 800 }, heard] }] }),
-    withStep({ slots: [{ ...step.slots[0]!, calls: [heardLate, heard] }], talliedAt: 8_000 }),
+    withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...heardLate, givenUpAt: null }, heard] }] }),
+    withStep({ calls: [...step.calls, { nonce: 'b'.repeat(20), answeredAt: null, attempts: [open] }] }),
+    // Its answer was on disk when the sums were taken: with the call's answer, or with a later count.
+    withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...heardLate, endedAt: 800 }, heard] }] }),
+    withStep({ calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }], talliedAt: 8_000 }),
     // Neither as it was counted nor as it is now.
-    withStep({ slots: [{ ...step.slots[0]!, calls: [heardLate, heard] }], usage: { ...usage, unknownCalls: 2 } }),
-    withStep({ slots: [{ ...step.slots[0]!, calls: [heardLate, heard] }], usage: { ...usage, calls: 1 } }),
+    withStep({ calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }], usage: { ...usage, unknownCalls: 2 } }),
+    withStep({ calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }], usage: { ...usage, calls: 1 } }),
   ],
   'ledger, result and archive': [
     withStep({ archived: { ...step.archived, status: null } }),
@@ -376,7 +377,7 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withStep({ status: 'TERMINATED', result: null, ends: ['terminated'] }),
     withFile(A, at(carrier.base, A)),
   ],
-  'no run that has ended': [withWorkspace({ lease })],
+  'no run that has ended': [withWorkspace({ lock })],
   'no temporary or lock file': [
     withFile('c01/.emend-aaaaaaaa-1-0.tmp', ''),
     withWorkspace({ locks: ['index.lock'] }),
@@ -452,24 +453,24 @@ describe('invariants', () => {
 
   test('a call that came to its end after the sums were taken counts as it stood then', () => {
     const shown = INVARIANTS.find(({ name }) => name.includes('all calls are counted'))!;
-    const late = { ...step.slots[0]!, calls: [heardLate, heard] };
-    const failedLate: FoundCall = { state: 'failed', givenUpAt: null, endedAt: 6_000 };
+    const late = { ...step.calls[0]!, attempts: [heardLate, heard] };
+    const failedLate: FoundAttempt = { state: 'failed', givenUpAt: null, endedAt: 6_000 };
     for (const evidence of [
-      withStep({ slots: [late] }),
-      withStep({ slots: [late], usage: { ...usage, unknownCalls: 0 } }),
+      withStep({ calls: [late] }),
+      withStep({ calls: [late], usage: { ...usage, unknownCalls: 0 } }),
       // Open when an aborted run counted its calls.
-      withStep({ slots: [{ ...late, answeredAt: null }], talliedAt: 5_000 }),
-      withStep({ slots: [{ ...late, calls: [failedLate, heard] }], talliedAt: 5_000 }),
+      withStep({ calls: [{ ...late, answeredAt: null }], talliedAt: 5_000 }),
+      withStep({ calls: [{ ...late, attempts: [failedLate, heard] }], talliedAt: 5_000 }),
       // Given up for lost as often as it may be, and asked no more.
-      withStep({ slots: [{ ...late, answeredAt: null, calls: [heardLate, { ...heard, endedAt: 900 }] }] }),
+      withStep({ calls: [{ ...late, answeredAt: null, attempts: [heardLate, { ...heard, endedAt: 900 }] }] }),
     ])
       expect(shown.violations(evidence)).toEqual([]);
   });
 
   test('a call that the model refused counts nowhere', () => {
     const journaled = INVARIANTS.find(({ name }) => name.includes('every request to the model'))!;
-    const failed: FoundCall = { state: 'failed', givenUpAt: null, endedAt: 600 };
-    const refused = withStep({ slots: [{ ...step.slots[0]!, calls: [failed, heard] }] });
+    const failed: FoundAttempt = { state: 'failed', givenUpAt: null, endedAt: 600 };
+    const refused = withStep({ calls: [{ ...step.calls[0]!, attempts: [failed, heard] }] });
     const requests = sound.requests.map((request, i) => ({ ...request, refused: i === 0 }));
     expect(journaled.violations({ ...refused, requests })).toEqual([]);
     expect(journaled.violations(refused)).toHaveLength(1);

@@ -23,9 +23,9 @@ export interface Reply {
 
 let people = 0;
 const TOLD: Readonly<Record<string, Told>> = {
-  settled: 'counted',
+  resolved: 'counted',
   recorded: 'counted',
-  already_settled: 'settled before',
+  already_resolved: 'resolved before',
   sent: 'sent',
 };
 

@@ -23,7 +23,7 @@ export interface Given {
   /** Name of the person, one an answer, so that the run's own log can be searched for it. */
   readonly by: string;
   /** `sent`: told that it is on its way; `unclear`: the server went away while it was given. */
-  readonly told: 'counted' | 'settled before' | 'sent' | 'refused' | 'unclear';
+  readonly told: 'counted' | 'resolved before' | 'sent' | 'refused' | 'unclear';
   readonly said: string;
 }
 
@@ -43,7 +43,7 @@ export interface World {
   note(line: string): void;
 }
 
-/** Time-outs and leases of seconds; attempts enough for all that stopped workers swallow. */
+/** Time-outs and locks of seconds; attempts enough for all that stopped workers swallow. */
 const HEARTBEAT_TIMEOUT_MS = 3_000;
 /** A worker that sleeps longer than this was taken for dead. */
 export const SLEEP_MS = HEARTBEAT_TIMEOUT_MS + 3_000;
@@ -56,14 +56,14 @@ export const FAST: Readonly<Record<string, string>> = {
   EMEND_HOSTHEARTBEATTIMEOUT_MS: String(HEARTBEAT_TIMEOUT_MS),
   // What hangs in an activity is ended a few seconds before this.
   EMEND_HOSTACTIVITYTIMEOUT_MS: String(HOST_ACTIVITY_MS),
-  EMEND_SLOTLEASE_MS: '2000',
+  EMEND_CALLOWNER_MS: '2000',
   EMEND_STREAMIDLE_MS: '2000',
   EMEND_RETRYINITIAL_MS: '100',
   EMEND_RETRYMAXIMUM_MS: '1000',
   EMEND_OUTAGEWAIT_MS: '100',
   EMEND_OUTAGEMAXWAIT_MS: '1000',
   EMEND_STICKYWAIT_MS: '1000',
-  EMEND_LEASEPOLL_MS: '200',
+  EMEND_LOCKPOLL_MS: '200',
   EMEND_ACCEPTWAIT_MS: '2000',
   EMEND_SHUTDOWNGRACE_MS: '1000',
   EMEND_MODELCALLATTEMPTS: '40',

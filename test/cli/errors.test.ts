@@ -6,10 +6,12 @@ import { NO_USAGE } from '../../src/shared/usage.js';
 import { fakeIo } from './io.js';
 
 const result = (outcome: StepOutcome, code: ProblemCode | null = null): StepResult => ({
-  v: 1,
+  v: 2,
   stepKey: 'k',
   outcome,
   files: [],
+  skipped: [],
+  pausedFor_ms: 0,
   wasSplit: false,
   usage: NO_USAGE,
   commit: null,

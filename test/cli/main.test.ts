@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -58,6 +58,29 @@ describe('the command line', () => {
     expect(io.printed.err).toContain('job.md:2: target_files: expected an existing file, there is no gone.ts');
     expect(await readdir(cwd)).toEqual(['job.md']);
     await expect(readdir(env.EMEND_HOME)).rejects.toThrow('ENOENT');
+  });
+
+  test.each([
+    'list',
+    'show abcd',
+    'gc',
+    'recover',
+    'recover --undo abcd',
+    'undo',
+    'plan pause plan.md',
+    'plan check plan.md',
+  ])('emend %s refuses the home of an older Emend with one sentence, and leaves it as it is', async (line) => {
+    const [env, cwd] = [await nowhere(), await temp()];
+    await writeFile(join(cwd, 'plan.md'), '# P\n');
+    const old = { 'host-id': 'a'.repeat(32), 'store-id': 'b'.repeat(32), 'store.json': '{"v":1}' };
+    await mkdir(env.EMEND_HOME, { mode: 0o700 });
+    for (const [name, text] of Object.entries(old)) await writeFile(join(env.EMEND_HOME, name), `${text}\n`);
+    const io = fakeIo({ env, cwd });
+    expect(await main(line.split(' '), io)).toBe(1);
+    const home = await realpath(env.EMEND_HOME);
+    expect(io.printed.err).toContain(`The home at ${home} has version 1; this Emend reads version 2.`);
+    expect(io.printed.err).toContain('An older Emend wrote it');
+    expect((await readdir(home)).sort()).toEqual(Object.keys(old).sort());
   });
 
   test('no server and no key: what to type, exit code 7', async () => {

@@ -192,10 +192,10 @@ Applied to 1 file in ${work}. \`emend undo\` puts them back.
     expect(readFileSync(join(dir, 'outside/a.txt'), 'utf8')).toBe('secret\n');
   });
 
-  test('bare line numbers are used and printed; emend.yaml turns the rung off', async () => {
+  test('bare line numbers are used and printed; emend.yaml turns the tolerance off', async () => {
     put('a.txt', 'one\ntwo\n');
     const answer = '{"operations":[{"type":"delete","file_path":"a.txt","start_line":2,"end_line":2}]}';
-    put('emend.yaml', 'rungs:\n  unchecked_lines: false\n');
+    put('emend.yaml', 'tolerances:\n  unchecked_lines: false\n');
     expect(await patch(answer)).toMatchObject({ exit: 4 });
     put('emend.yaml', '');
     const used = await patch(answer);

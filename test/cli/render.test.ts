@@ -41,10 +41,12 @@ const row = (path: string, status: LedgerRow['status'], more: Partial<LedgerRow>
   ...more,
 });
 const result = (more: Partial<StepResult>): StepResult => ({
-  v: 1,
+  v: 2,
   stepKey: KEY,
   outcome: 'committed',
   files: ['a.ts'],
+  skipped: [],
+  pausedFor_ms: 0,
   wasSplit: false,
   usage: { ...NO_USAGE, calls: 3, input_tokens: 12_000, output_tokens: 345, usd: 0.0412 },
   commit: 'c'.repeat(40),
@@ -116,7 +118,7 @@ describe('a decision', () => {
       diff: 'sha256:0' as const,
       files: [{ path: 'a.ts', change: 'delete' as const, by: 'model' as const, added: 0, removed: 4, key: 'k' }],
       findings: [{ guard: 'deletion', severity: 'ask' as const, path: 'a.ts', message: 'is deleted' }],
-      rungs: ['line_drift a.ts'],
+      tolerances: ['line_drift a.ts'],
       mustAsk: ['a file is deleted'],
     };
     const text = decisionLines('abcd1234', decision({ answered: { 'b.ts': 'skip' } }), { proposal }).join('\n');
@@ -135,8 +137,8 @@ describe('a decision', () => {
 
 describe('a run on one screen', () => {
   const view: ShownRun = {
-    phasesWaiting: [],
     v: 1,
+    phasesWaiting: [],
     stepKey: KEY,
     workflowId: 'emend-1',
     runId: 'r',
@@ -225,11 +227,11 @@ describe('progress', () => {
   test('is drawn over itself in a terminal and not at all elsewhere', () => {
     const tty = fakeIo({ isTty: true });
     const block = new LiveBlock(tty);
-    block.draw(['one', 'two']);
-    block.draw(['three']);
+    block.regeneration(['one', 'two']);
+    block.regeneration(['three']);
     expect(tty.printed.out).toBe('one\ntwo\n\u001b[2A\u001b[0Jthree\n');
     const pipe = fakeIo();
-    new LiveBlock(pipe).draw(['one']);
+    new LiveBlock(pipe).regeneration(['one']);
     expect(pipe.printed.out).toBe('');
   });
 

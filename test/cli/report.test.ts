@@ -13,7 +13,6 @@ const EVIL = '<script>alert(1)</script>';
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString();
 let ids = 0;
 const entry = (kind: ArchiveEntry['kind'], second: number, data: unknown): ArchiveEntry => ({
-  v: 1,
   id: `e${(ids += 1)}`,
   at: at(second),
   kind,
@@ -30,7 +29,6 @@ const usage = (output_tokens: number) => ({
 });
 const ENTRIES: readonly ArchiveEntry[] = [
   entry('started', 0, {
-    v: 1,
     workflowId: 'emend-x',
     runId: 'r',
     namespace: 'default',
@@ -42,14 +40,19 @@ const ENTRIES: readonly ArchiveEntry[] = [
   }),
   event(1, 1, { type: 'format_chosen', bucket: 'A', file_path: `a|${EVIL}.js`, line_count: 3, format: 'whole-file' }),
   entry('activity', 2, {
-    name: 'propose',
+    name: 'proposeEdit',
     attempt: 1,
     file: 'a.js',
     result: { outcome: 'refused', usage: usage(100) },
   }),
   event(2, 2, { type: 'answer_refused', file: 'a.js', outcome: 'refused', attempt: 1, message: EVIL }),
-  entry('activity', 3, { name: 'propose', attempt: 1, file: 'a.js', result: { outcome: 'edited', usage: usage(300) } }),
-  entry('activity', 3, { name: 'pick', attempt: 1, result: { outcome: 'picked', usage: usage(50) } }),
+  entry('activity', 3, {
+    name: 'proposeEdit',
+    attempt: 1,
+    file: 'a.js',
+    result: { outcome: 'edited', usage: usage(300) },
+  }),
+  entry('activity', 3, { name: 'pickFiles', attempt: 1, result: { outcome: 'picked', usage: usage(50) } }),
   event(3, 4, {
     type: 'edit_step_paused',
     reason: 'approval',
@@ -60,11 +63,11 @@ const ENTRIES: readonly ArchiveEntry[] = [
     request: { decision: '1-abc', answer: 'revise', note: `why ${EVIL}`, files: ['a.js'] },
     result: {},
   }),
-  event(4, 10, { type: 'decided', decision: '1-abc', answer: 'revise', files: 1, by: 'ann (cli)' }),
+  event(4, 10, { type: 'decided', decision: '1-abc', answer: 'revise', files: 1, skipped: [], by: 'ann (cli)' }),
   entry('activity', 11, {
     name: 'verify',
     attempt: 1,
-    result: { v: 1, outcome: 'fail_soft', seconds: 1.5, summary: '1 failed', output: `sha256:${'0'.repeat(64)}` },
+    result: { outcome: 'fail_soft', seconds: 1.5, summary: '1 failed', output: `sha256:${'0'.repeat(64)}` },
   }),
 ];
 const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES));
@@ -89,7 +92,7 @@ describe('a report', () => {
     expect(facts.verifications).toMatchObject([{ outcome: 'fail_soft', summary: '1 failed' }]);
     expect(facts.byFile.map(({ file, usage: of }) => [file, of.calls, of.output_tokens])).toEqual([
       ['a.js', 2, 400],
-      ['(pick)', 1, 50],
+      ['(pickFiles)', 1, 50],
     ]);
   });
 

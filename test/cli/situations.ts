@@ -90,8 +90,13 @@ const ends = (scene: Scene, closed: ClosedRun): void => {
 const closedWith = (outcome: StepOutcome, code: ProblemCode | null = null): ClosedRun => ({
   status: 'COMPLETED',
   result: {
-    ...{ v: 1, stepKey: KEY, outcome, files: [], wasSplit: false, usage: NO_USAGE, proposalId: null },
-    ...{ verification: null, commit: outcome === 'committed' ? '1'.repeat(40) : null },
+    ...{ v: 2, stepKey: KEY, outcome, files: [], skipped: [], wasSplit: false, usage: NO_USAGE },
+    ...{
+      proposalId: null,
+      pausedFor_ms: 0,
+      verification: null,
+      commit: outcome === 'committed' ? '1'.repeat(40) : null,
+    },
     problem: code === null ? null : problem(code, 'why it ended so'),
   },
   message: null,
@@ -109,7 +114,7 @@ const interruptSoon = ({ io }: Scene): void => {
     return () => undefined;
   };
 };
-/** What waits is a sealed proposal: one line of a.txt. */
+/** What waits is a proposal: one line of a.txt. */
 const propose = async ({ io, serve }: Scene): Promise<void> => {
   const { blobs } = await openEmend({ env: io.env, local: true });
   const proposal: ProposalSummary = {
@@ -117,7 +122,7 @@ const propose = async ({ io, serve }: Scene): Promise<void> => {
     ref: await blobs.put(new TextEncoder().encode('{}')),
     diff: await blobs.put(new TextEncoder().encode(answer('one'))),
     files: [{ path: 'a.txt', change: 'edit', added: 1, removed: 1, changes: 1, by: 'model', key: 'a' }],
-    ...{ findings: [], rungs: [], mustAsk: [] },
+    ...{ findings: [], tolerances: [], mustAsk: [] },
   };
   const served = serve();
   const { query } = served;

@@ -35,7 +35,7 @@ export class FakeServer implements RunGateway {
   readonly signals: { name: string; payload: unknown }[] = [];
   workers = true;
   attributes = true;
-  answer: UpdateOutcome = { kind: 'answered', outcome: { outcome: 'settled', decision: 'd', message: 'done' } };
+  answer: UpdateOutcome = { kind: 'answered', outcome: { outcome: 'resolved', decision: 'd', message: 'done' } };
   /** News for `follow`, in order; each changes a run before it is told. */
   news: (() => void)[] = [];
 
@@ -46,7 +46,7 @@ export class FakeServer implements RunGateway {
     more: Partial<DescribedRun> = {},
     status: Partial<StepStatus> = {},
   ): FakeRun {
-    const memo = { stepKey, jobPath: 'job.md', title: 'A job', workspace: '/w' };
+    const memo = { stepKey, jobPath: 'job.md', title: 'A job', workspace: '/w', host: 'h' };
     const run: FakeRun = {
       described: {
         workflowId,
@@ -132,7 +132,7 @@ export class FakeServer implements RunGateway {
 }
 
 export const statusOf = (stepKey: string): StepStatus => ({
-  v: 1,
+  v: 2,
   stepKey,
   workspace: '/w',
   jobPath: 'job.md',

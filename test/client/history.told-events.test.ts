@@ -18,16 +18,16 @@ describe('the events of a run in its history', () => {
   test('come from every activity input, each once, also where the input is a stored payload; what is unreadable is left out', async () => {
     const blobs = memoryBlobs();
     const codec = new BlobPayloadCodec(blobs, asProblem);
-    const large = await codec.encode([payload({ v: 1, log: [event(3, 'x'.repeat(20_000))] })]);
+    const large = await codec.encode([payload({ log: [event(3, 'x'.repeat(20_000))] })]);
     const history = [
       {},
       { activityTaskScheduledEventAttributes: null },
-      scheduled([payload({ v: 1, log: [event(2), event(1)] })]),
-      scheduled([payload({ v: 1, log: [event(2, 'other')] })]),
+      scheduled([payload({ log: [event(2), event(1)] })]),
+      scheduled([payload({ log: [event(2, 'other')] })]),
       scheduled(large),
       scheduled([payload('no log'), payload({ log: [event(9)] })]),
       scheduled([{ data: new TextEncoder().encode('{') }]),
-      scheduled([payload({ v: 1, log: [{ seq: 'x' }, event(4)] })]),
+      scheduled([payload({ log: [{ seq: 'x' }, event(4)] })]),
     ];
     const told = await eventsIn(history, [codec]);
     expect(told.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
@@ -41,10 +41,10 @@ describe('the archive of a run that was cut off', () => {
     server.workers = workers;
     const emend = await fakeEmend(server);
     const at = '2026-01-01T00:00:00.000Z';
-    const data = { v: 1, workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
+    const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
     await emend.archive.append(KEY, [
-      { v: 1, id: 's', at, kind: 'started', data },
-      { v: 1, id: 'event-run-1-1', at, kind: 'event', data: event(1) },
+      { id: 's', at, kind: 'started', data },
+      { id: 'event-run-1-1', at, kind: 'event', data: event(1) },
     ]);
     const run = server.add(KEY, 'emend-1');
     server.told = [event(1), event(2)];

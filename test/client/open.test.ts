@@ -11,8 +11,8 @@ const GONE = 'The Temporal server at localhost:7233 did not answer in time.';
 const gone = (): Promise<never> => Promise.reject(new ProblemError(problem('no_server', GONE)));
 
 const noted = async (emend: Emend): Promise<Emend> => {
-  const data = { v: 1, workflowId: 'emend-1', runId: 'run-1', namespace: 'default', title: 'T' };
-  await emend.archive.append(KEY, [{ v: 1, id: 'started', at: '2026-01-01T00:00:00.000Z', kind: 'started', data }]);
+  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', title: 'T' };
+  await emend.archive.append(KEY, [{ id: 'started', at: '2026-01-01T00:00:00.000Z', kind: 'started', data }]);
   return emend;
 };
 const seen = (emend: Emend, text: string) =>

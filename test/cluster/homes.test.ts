@@ -26,19 +26,19 @@ test(
   'a run goes on with the other home: its worker takes workflow and model work, its client shows and decides; files are the first host alone',
   async () => {
     const s = (open = await twoHomes(FILES, RULES));
-    const first = await s.worker('propose:before:1');
+    const first = await s.worker('proposeEdit:before:1');
     const run = await s.start('job.md', job('a.js', 'test: node --check a.js', 'commit: true'));
     await s.until(() => first.fired(), 90);
     await first.exited;
     await s.otherWorker();
-    await eventually('the other home asks the model', () => s.activitiesOf('other', run).includes('propose'));
+    await eventually('the other home asks the model', () => s.activitiesOf('other', run).includes('proposeEdit'));
     expect(s.rehearsal.requests()).toHaveLength(1);
     // Nothing of the first home lives: the next step waits for its host, and the other home's worker answers for the run.
     await eventually('the other home answers', async () => {
       const { status } = await showRun(s.other.emend, run);
-      return status.doing === 'sealing the proposal' && status.decision === null;
+      return status.doing === 'building the proposal' && status.decision === null;
     });
-    expect(s.activitiesOf('other', run)).toEqual(['propose']);
+    expect(s.activitiesOf('other', run)).toEqual(['proposeEdit']);
 
     await s.worker();
     const seen = await resolveRun(s.other.emend, run.stepKey.slice(0, 8));
@@ -55,9 +55,9 @@ test(
     expect(s.rehearsal.requests()).toHaveLength(1);
     // What touches files was done by the first home only, and is recorded there only.
     expect(s.activitiesOf('first', run)).toEqual(
-      expect.arrayContaining(['preflight', 'seal', 'apply', 'verify', 'commit']),
+      expect.arrayContaining(['preflight', 'buildProposal', 'applyProposal', 'verify', 'commit']),
     );
-    expect(s.activitiesOf('other', run)).toEqual(['propose']);
+    expect(s.activitiesOf('other', run)).toEqual(['proposeEdit']);
     expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([[run.stepKey], []]);
   },
   LIMIT_MS,
@@ -94,7 +94,7 @@ test(
 );
 
 test(
-  'two homes, one workspace: the lease in its git directory keeps the second out until the first has committed',
+  'two homes, one workspace: the lock in its git directory keeps the second out until the first has committed',
   async () => {
     const s = (open = await twoHomes(FILES, RULES));
     await Promise.all([s.worker(), s.otherWorker()]);
@@ -112,7 +112,7 @@ test(
       async () => (await theirView()).status.doing === 'waiting for another step to leave the workspace',
     );
     expect([s.read('a.js'), s.read('b.js')]).toEqual([AFTER, BEFORE]);
-    expect(existsSync(join(s.repo, '.git', 'emend', 'lease'))).toBe(true);
+    expect(existsSync(join(s.repo, '.git', 'emend', 'lock'))).toBe(true);
     writeFileSync(go, '');
     expect((await s.end(mine, 120)).outcome).toBe('committed');
     await eventually('the second ends', async () => (await theirView()).status.result !== null, 120);
@@ -123,8 +123,8 @@ test(
       AFTER,
       '',
     ]);
-    expect(s.activitiesOf('first', mine)).toContain('apply');
-    expect(s.activitiesOf('other', theirs)).toContain('apply');
+    expect(s.activitiesOf('first', mine)).toContain('applyProposal');
+    expect(s.activitiesOf('other', theirs)).toContain('applyProposal');
     expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([
       [mine.stepKey],
       [theirs.stepKey],

@@ -62,7 +62,7 @@ describe.each(KILLS)('%s is killed', (_name, kill, start) => {
     'in the middle of apply, which ends while it is away: written once',
     async () => {
       const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, [edit]));
-      const worker = await s.worker('apply:hold-after:1');
+      const worker = await s.worker('applyProposal:hold-after:1');
       const run = await s.start('job.md', JOB('node --check a.js'));
       await s.until(() => worker.fired(), 90);
       expect(s.read('a.js')).toBe(AFTER);

@@ -55,7 +55,7 @@ export const twoHomes = async (
   const home = join(s.home, '..', 'home-2');
   const otherEnv = { ...s.env, EMEND_HOME: home };
   const emend = await openEmend({ env: otherEnv });
-  const host = (of: string): string => readFileSync(join(of, 'host-id'), 'utf8').trim();
+  const host = (of: string): string => readFileSync(join(of, 'host-id'), 'utf8').trim().replace(/^\d+ /, '');
   return {
     ...s,
     other: { env: otherEnv, emend },

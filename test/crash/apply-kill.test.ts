@@ -106,11 +106,11 @@ const killAndRecover = async (setting: Setting, kill: Kill): Promise<'new' | 'ol
     expect(recovered.flatMap((r) => r.conflicts)).toEqual([]);
     expect(recovered.filter((r) => r.did !== 'finished' && r.did !== 'reverted')).toEqual([]);
     expect(await engine.recover()).toEqual([]);
-    const lease = await engine.readLease(scene.workspace);
-    expect(lease?.stepKey ?? STEP).toBe(STEP);
+    const lock = await engine.readLock(scene.workspace);
+    expect(lock?.stepKey ?? STEP).toBe(STEP);
     const [side] = sides;
     // Nobody else may come in between files that stand and the commit that needs them.
-    if (side === 'new') expect(lease).not.toBeNull();
+    if (side === 'new') expect(lock).not.toBeNull();
 
     const back = setting.work === 'rollback';
     const again = await (back ? engine.rollback(scene.request) : engine.apply(scene.request));

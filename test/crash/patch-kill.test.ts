@@ -108,9 +108,9 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
       expect(recovered.exit).toBe(0);
       expect(JSON.parse(recovered.out)).toMatchObject({ transactions: [{ did: 'finished', workspace: place.work }] });
       expect(treeOf(place)).toEqual({ ...(work === 'patch' ? NEW : OLD), 'c.txt': 'c\n' });
-      const lease = join(place.dir, 'home/leases');
-      const [held = ''] = readdirSync(lease);
-      const files = readdirSync(join(lease, held));
+      const lock = join(place.dir, 'home/locks');
+      const [held = ''] = readdirSync(lock);
+      const files = readdirSync(join(lock, held));
       const taken = files.filter((name) => /^\d+\.json$/.test(name));
       expect(taken.filter((name) => !files.includes(name.replace('.json', '.end.json')))).toEqual([]);
       rmSync(place.dir, { recursive: true });

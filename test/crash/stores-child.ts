@@ -1,4 +1,4 @@
-/** Puts under a shared key and takes a shared lease, together with others; prints what it got. */
+/** Puts under a shared key and takes a shared lock, together with others; prints what it got. */
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { hostId } from '../../src/stores/home.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
@@ -8,7 +8,7 @@ export interface ChildAnswer {
   readonly puts: readonly { readonly value: { readonly by: string }; readonly created: boolean }[];
   readonly blob: string;
   readonly host: string;
-  readonly lease: 'held' | 'busy';
+  readonly lock: 'held' | 'busy';
 }
 
 const [home = '', workspace = '', name = ''] = process.argv.slice(2);
@@ -17,9 +17,9 @@ const blobs = createBlobStore({ dir: `${home}/blobs` });
 const keys = Array.from({ length: 20 }, (_, i) => `shared/key-${i}`);
 const puts = await Promise.all(keys.map((key) => records.putIfAbsent(key, { by: name })));
 const blob = await blobs.put(new TextEncoder().encode('the same bytes'));
-const lease = await createLocks({ home }).take(workspace, `step-${name}-0000`, {
+const lock = await createLocks({ home }).take(workspace, `step-${name}-0000`, {
   workflowId: name,
   namespace: 'n',
 });
-const answer: ChildAnswer = { puts, blob, host: await hostId(home), lease: lease.outcome };
+const answer: ChildAnswer = { puts, blob, host: await hostId(home), lock: lock.outcome };
 process.stdout.write(JSON.stringify(answer));

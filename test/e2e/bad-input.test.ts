@@ -587,7 +587,7 @@ describe('with a worker', () => {
     // Runs that begin alike do not come by themselves: the archive is given two.
     for (const end of ['2', '1'])
       await s.emend.archive.append(`abcd${end.repeat(28)}`, [
-        { v: 1, id: 'started', at: new Date().toISOString(), kind: 'started', data: {} },
+        { id: 'started', at: new Date().toISOString(), kind: 'started', data: {} },
       ]);
     const ended = await emend(['show', 'abcd'], s.repo);
     expect(ended).toMatchObject({

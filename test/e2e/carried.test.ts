@@ -10,6 +10,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { initialPlan } from '../../src/workflows/plan/state.js';
 import type { PlanInput, EditStepInput } from '../../src/shared/run.js';
 import { SIGNALS, WORKFLOWS } from '../../src/shared/names.js';
+import { currentRules } from '../../src/shared/rules.js';
 import { initialState } from '../../src/workflows/step/state.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { BUNDLE, replay } from '../support/replay.js';
@@ -28,9 +29,13 @@ const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n';
 const COMMANDS = /^(activityTask|timer|marker|upsert|startChild|workflowExecutionUpdate|workflowExecutionC)/;
 
 const inputOf = (s: Scene, stepKey: string): PlanInput => ({
-  ...{ v: 1, stepKey, workspace: s.repo, planPath: 'plans/010_demo', title: 'Demo' },
+  ...{ v: 2, stepKey, workspace: s.repo, planPath: 'plans/010_demo', title: 'Demo' },
   ...{ queues: s.emend.queues, timings: s.emend.timings, overrides: {}, hints: [], searchAttributes: false },
-  ...{ approval: 'auto', options: { phase: null, mode: 'auto', forceReplan: false, drift: null } },
+  ...{
+    approval: 'auto',
+    rules: currentRules(),
+    options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'approved', restart: false },
+  },
 });
 const startedWith = async (client: ClientConnection['client'], workflowId: string): Promise<{ args: unknown[] }> => {
   const [first] = (await client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
@@ -66,14 +71,14 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   // At stage `running` with an empty group the plan would run no phase, again and again.
   const input = inputOf(s, 'a'.repeat(32));
   const spinning = await start(input, {
-    ...{ v: 1, told: 0, state: { ...initialPlan(input, 0), stage: 'running' } },
+    ...{ v: 2, reportedSeq: 0, state: { ...initialPlan(input, 0), stage: { at: 'running' } } },
   });
   const stopped = await asked(spinning);
   expect(stopped).toMatchObject({ reason: 'engine_failed', message: expect.stringContaining('100 moves in a row') });
   const run = await s.start('job.md', JOB);
   expect((await s.settle(run)).status.decision?.reason).toBe('approval');
   // The answer leads on: the plan is read, and is not there.
-  const retry = { v: 1, decision: stopped.id, answer: 'retry', requestId: 'r', by };
+  const retry = { v: 2, decision: stopped.id, answer: 'retry', requestId: 'r', by };
   await spinning.executeUpdate('decide', { args: [retry] });
   expect(await spinning.result()).toMatchObject({ outcome: 'refused' });
   await replay(JSON.parse(historyToJSON(await spinning.fetchHistory())), 'spinning');
@@ -82,26 +87,26 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   const { args } = await startedWith(client, run.live!.workflowId);
   const stepOf = { ...(args[0] as EditStepInput), stepKey: 'c'.repeat(32) };
   const laters = [
-    await start(planOf, { v: 2, told: 0, state: initialPlan(planOf, 0) }),
-    await start(stepOf, { v: 2, told: 0, state: initialState(stepOf, 0) }, WORKFLOWS.editStep),
+    await start(planOf, { v: 3, reportedSeq: 0, state: initialPlan(planOf, 0) }),
+    await start(stepOf, { v: 3, reportedSeq: 0, state: initialState(stepOf, 0) }, WORKFLOWS.editStep),
   ];
   const waits: Record<string, object> = {};
   for (const later of laters) {
     const unknown = await asked(later);
-    expect(unknown).toMatchObject({ reason: 'version_unknown', message: expect.stringMatching(/has version 2/) });
-    const wait = (waits[later.workflowId] = { v: 1, decision: unknown.id, answer: 'wait', requestId: 'w', by });
+    expect(unknown).toMatchObject({ reason: 'version_unknown', message: expect.stringMatching(/has version 3/) });
+    const wait = (waits[later.workflowId] = { v: 2, decision: unknown.id, answer: 'wait', requestId: 'w', by });
     await expect(later.executeUpdate('decide', { args: [wait] })).rejects.toThrow();
     await later.signal(SIGNALS.decide, { ...wait, requestId: 'x' });
     expect((await asked(later)).id).toBe(unknown.id);
     expect((await kinds(later)).filter((kind) => COMMANDS.test(kind ?? ''))).toEqual([]);
   }
 
-  // The newer worker reads version 2: woken, it goes on as if the older one had never had the run.
+  // The newer worker reads version 3: woken, it goes on as if the older one had never had the run.
   await worker.kill();
   const code = readFileSync(BUNDLE, 'utf8');
   const newer = code.replace(
-    'const isKnown = (value) => versionOf(value) === KNOWN;',
-    'const isKnown = (value) => [1, 2].includes(versionOf(value));',
+    'const isKnown = (value) => versionOf(value) === VERSION;',
+    'const isKnown = (value) => [2, 3].includes(versionOf(value));',
   );
   expect(newer).not.toBe(code);
   const native = await NativeConnection.connect({ address: s.env.TEMPORAL_ADDRESS! });

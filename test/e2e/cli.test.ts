@@ -114,9 +114,9 @@ describe('without a terminal', () => {
     const s = await greeting();
     await s.worker();
     const { out } = await emend(s, 0, ['run', 'job.md', '--yes', '--live']);
-    expect(out).toMatch(/edit \S.*: call 1 begins\n/);
+    expect(out).toMatch(/edit \S.*: attempt 1 begins\n/);
     expect(out).toContain(' | export const greet = () => "good day";\n');
-    expect(out).toMatch(/call 1 has ended\n[\s\S]*committed 1 file as/);
+    expect(out).toMatch(/attempt 1 has ended\n[\s\S]*committed 1 file as/);
   });
 
   test('no worker: 7 and what to type; an answer given meanwhile counts when one comes', async () => {

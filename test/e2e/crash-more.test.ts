@@ -10,7 +10,7 @@ import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { sampled } from '../support/seeded.js';
-import { eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { eventually, lockOf, pidsIn, withHandle } from './ends.js';
 import { alive } from '../support/alive.js';
 import { numbered, portsOf, scene, whole, type Scene } from './support.js';
 
@@ -33,7 +33,7 @@ async function expectWholeEnd(s: Scene, files: Record<string, string>, commits =
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe(String(1 + commits));
   const left = s.git('status', '--porcelain', '--ignored').trim().split('\n');
   expect(left.filter((line) => !/^\?\? \w+\.md$/.test(line))).toEqual([]);
-  expect(await leaseOf(s)).toBeNull();
+  expect(await lockOf(s)).toBeNull();
 }
 
 interface Boundary {
@@ -50,7 +50,7 @@ const nobody = () => Promise.resolve();
 const MERGED = numbered(40).replace('line 2\n', 'line two\n').replace('line 30\n', 'line thirty\n');
 const CASES: Record<string, Boundary> = {
   // The tests refuse the first answer: it is rolled back, and the second one is committed.
-  rollback: {
+  rollBack: {
     files: { 'n.js': 'module.exports = 1;\n' },
     rules: [
       { name: 'wrong', match: { contains: '- n.js', times: 1 }, answer: whole({ 'n.js': 'module.exports = 2;\n' }) },
@@ -69,7 +69,7 @@ const CASES: Record<string, Boundary> = {
     end: { 'n.js': 'module.exports = 3;\n' },
   },
   // Somebody saves another line between proposal and approval: both changes are in the commit.
-  rebase: {
+  rebaseProposal: {
     files: { 'n.txt': numbered(40) },
     rules: [
       {
@@ -97,7 +97,7 @@ const CASES: Record<string, Boundary> = {
     asked: ['n'],
     end: { 'n.txt': MERGED },
   },
-  pick: {
+  pickFiles: {
     files: { 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n' },
     rules: [
       {
@@ -129,10 +129,10 @@ describe('SIGKILL at the rarer boundaries', () => {
     await s.worker();
     await after(s, run);
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: [Object.keys(end).at(-1)] });
-    await expectWholeEnd(s, end, name === 'rebase' ? 2 : 1);
+    await expectWholeEnd(s, end, name === 'rebaseProposal' ? 2 : 1);
     expect(rulesOf(s)).toEqual(asked);
     const told = (await s.events(run)).filter(({ type }) => type === 'rolled_back');
-    expect(told).toHaveLength(name === 'rollback' ? 1 : 0);
+    expect(told).toHaveLength(name === 'rollBack' ? 1 : 0);
   });
 });
 

@@ -46,12 +46,19 @@ async function expectWholeEnd(s: Scene, run: Awaited<ReturnType<Scene['start']>>
 const BOUNDARIES = [
   'preflight:before:1',
   'preflight:after:1',
-  'brief:before:1',
-  'brief:after:1',
-  'propose:before:1',
-  'propose:after:1',
+  'writeBrief:before:1',
+  'writeBrief:after:1',
+  'proposeEdit:before:1',
+  'proposeEdit:after:1',
 ]
-  .concat(['propose:before:2', 'propose:after:2', 'seal:before:1', 'seal:after:1', 'apply:before:1', 'apply:after:1'])
+  .concat([
+    'proposeEdit:before:2',
+    'proposeEdit:after:2',
+    'buildProposal:before:1',
+    'buildProposal:after:1',
+    'applyProposal:before:1',
+    'applyProposal:after:1',
+  ])
   .concat(['verify:before:1', 'verify:after:1', 'commit:before:1', 'commit:after:1']);
 
 describe('SIGKILL at activity boundaries', () => {

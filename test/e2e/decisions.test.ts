@@ -60,7 +60,7 @@ describe('decisions', () => {
     expect(second.status.decision!.id).not.toBe(old);
     // Only the revised file is asked about: the other one's bytes are those that were approved.
     expect(second.status.decision!.files.map((file) => file.path)).toEqual(['a.js']);
-    await expect(s.answer(run, 'approve', { decision: old })).rejects.toThrow(/settled/);
+    await expect(s.answer(run, 'approve', { decision: old })).rejects.toThrow(/resolved/);
     await s.answer(run, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['a.js', 'b.js'] });
     expect(s.read('a.js') + s.read('b.js')).toBe('const a = 4;\nconst b = 2;\n');
@@ -104,7 +104,7 @@ describe('decisions', () => {
       signal(id, 'retry', body);
     for (const body of ['"x"', '[1,2]', '{"decision": ["x"]}', '{"decision": "x", "note": 5}'])
       signal(id, 'approve', body);
-    for (const body of ['null', '{"v": 9}', '{"v": 1, "decision": "x", "answer": "explode", "requestId": "r"}'])
+    for (const body of ['null', '{"v": 9}', '{"v": 2, "decision": "x", "answer": "explode", "requestId": "r"}'])
       signal(id, 'decide', body);
     const gateway = s.emend.runs!;
     await gateway.signal({ workflowId: id, runId: null }, 'approve', { decision: 'x'.repeat(1024 * 1024) });

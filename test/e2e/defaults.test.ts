@@ -12,8 +12,8 @@ afterEach(async () => {
 });
 const LIMIT_S = 300;
 
-longOnly('minutes long: the leases and time-outs that people run with')(
-  'SIGKILL in the middle of a model call, default time-outs and leases: the step ends the same, both calls accounted for',
+longOnly('minutes long: the locks and time-outs that people run with')(
+  'SIGKILL in the middle of a model call, default time-outs and locks: the step ends the same, both calls accounted for',
   async () => {
     const edit = { match: { contains: 'a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) };
     const held = {

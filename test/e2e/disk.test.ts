@@ -39,12 +39,12 @@ const CASES: readonly Case[] = [
   { errno: 'ENOSPC', store: '/blobs/' },
   { errno: 'EROFS', store: '/records/' },
   { errno: 'EIO', store: '/archive/' },
-  { errno: 'ENOSPC', store: '/slots/' },
+  { errno: 'ENOSPC', store: '/calls/' },
   // The log takes no byte, so no call is made.
   { errno: 'ENOSPC', store: 'events.jsonl', calls: 'append' },
   { errno: 'EIO', store: 'answer.json' },
   { errno: 'EACCES', store: '/transactions/' },
-  { errno: 'ENOSPC', store: '/emend/lease/' },
+  { errno: 'ENOSPC', store: '/emend/lock/' },
   // Only part of a transaction's way: its verdict, its end.
   { errno: 'EIO', store: 'verdict-' },
   { errno: 'ENOSPC', store: 'closed.json' },

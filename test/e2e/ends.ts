@@ -1,4 +1,4 @@
-/** What the tests about ends share: runs stopped from outside, the lease afterwards, the command line as a child process, processes that must be gone. */
+/** What the tests about ends share: runs stopped from outside, the lock afterwards, the command line as a child process, processes that must be gone. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,8 +45,8 @@ export const closedOf = async (s: Scene, run: ResolvedRun): Promise<ClosedRun> =
   return s.emend.runs!.closed(ref);
 };
 
-export const leaseOf = (s: Scene): Promise<WorkspaceLock | null> =>
-  createApplyEngine({ home: s.home, blobs: s.emend.blobs }).readLease(s.repo);
+export const lockOf = (s: Scene): Promise<WorkspaceLock | null> =>
+  createApplyEngine({ home: s.home, blobs: s.emend.blobs }).readLock(s.repo);
 
 /** Process ids that a test command wrote down, a line each run of it. */
 export const pidsIn = (path: string): number[] => {

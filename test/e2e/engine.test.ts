@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { transpile } from '../support/transpile.js';
-import { emendCommand, leaseOf } from './ends.js';
+import { emendCommand, lockOf } from './ends.js';
 import { scene, structured, whole, type Scene } from './support.js';
 
 const twice = (n: number): string => `function twice() {\n  return ${n};\n}\n`;
@@ -181,7 +181,7 @@ test('a job in a workspace that a killed `emend patch` holds; then `emend undo` 
   const child = transpile('engine', 'test/crash/patch-child.ts');
   const answer = join(s.home, '..', 'answer');
   writeFileSync(answer, 'FILE p.txt\nnew\nEND FILE\n');
-  // After the point of no return: `p.txt` lies aside under its keep name.
+  // After the point of no return: `p.txt` lies aside under its backup name.
   const patch = (plan: object) =>
     new Promise<{ signal: string | null }>((resolve) => {
       const args = [child.path, 'patch', s.repo, answer, JSON.stringify(plan)];
@@ -196,12 +196,12 @@ test('a job in a workspace that a killed `emend patch` holds; then `emend undo` 
     child.remove();
   }
   expect(existsSync(join(s.repo, 'p.txt'))).toBe(false);
-  expect(await leaseOf(s)).not.toBeNull();
+  expect(await lockOf(s)).not.toBeNull();
 
   const applied = await start('a.js', AUTO);
   expect(await s.end(applied)).toMatchObject({ outcome: 'applied', files: ['a.js'] });
   expect((await s.events(applied)).map(({ type }) => type)).not.toContain('apply_busy');
-  expect([s.read('p.txt'), s.read('a.js'), await leaseOf(s)]).toEqual(['new\n', ONCE, null]);
+  expect([s.read('p.txt'), s.read('a.js'), await lockOf(s)]).toEqual(['new\n', ONCE, null]);
 
   const id = applied.stepKey.slice(0, 8);
   s.write('a.js', `${ONCE}// mine\n`);

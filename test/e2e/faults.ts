@@ -10,7 +10,7 @@ import { createDiskJournal } from '../../src/model/journal/index.js';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
 import { storePaths } from '../../src/stores/location.js';
 import { gitWrapper } from '../support/git-wrapper.js';
-import { leaseOf } from './ends.js';
+import { lockOf } from './ends.js';
 import { scene, whole, type Scene, type WorkerProcess } from './support.js';
 
 const FILES = { 'a.js': 'module.exports = 1;\n', 'b.js': 'module.exports = 1;\n' };
@@ -36,32 +36,32 @@ Raise the numbers.
 
 /** Points inside activities, as test/support/fault-points.js reads them. The first ones are always run. */
 export const CORE = [
-  'propose:sys:link@answer.json',
-  'apply:sys-after:link@verdict-1.json',
-  'apply:sys:rename@/b.js',
+  'proposeEdit:sys:link@answer.json',
+  'applyProposal:sys-after:link@verdict-1.json',
+  'applyProposal:sys:rename@/b.js',
   'commit:git:update-ref',
 ];
 export const NAMED = [
   ...CORE,
-  'apply:sys:link@verdict-1.json',
-  'rollback:sys-after:rename@/a.js',
-  'propose:sys-after:link@answer.json',
-  'apply:sys:link@1.json',
-  'apply:sys:writeExclusive@-0.tmp',
-  'apply:sys:rename@/a.js',
-  'apply:sys-after:rename@/a.js',
-  'apply:sys-after:link@/b.js',
-  'apply:sys:unlinkReading@.keep',
-  'apply:sys:link@closed.json',
-  'apply:sys-after:link@closed.json',
-  'rollback:git:update-ref',
-  'rollback:git-cut:update-ref',
-  'rollback:sys:link@undone.json',
-  'rollback:sys:link@verdict-1.json',
-  'rollback:sys-after:link@verdict-1.json',
-  'rollback:sys:rename@/b.js',
-  'rollback:sys-after:link@closed.json',
-  'rollback:sys:link@1.end.json',
+  'applyProposal:sys:link@verdict-1.json',
+  'rollBack:sys-after:rename@/a.js',
+  'proposeEdit:sys-after:link@answer.json',
+  'applyProposal:sys:link@1.json',
+  'applyProposal:sys:writeExclusive@-0.tmp',
+  'applyProposal:sys:rename@/a.js',
+  'applyProposal:sys-after:rename@/a.js',
+  'applyProposal:sys-after:link@/b.js',
+  'applyProposal:sys:unlinkReading@.backup',
+  'applyProposal:sys:link@closed.json',
+  'applyProposal:sys-after:link@closed.json',
+  'rollBack:git:update-ref',
+  'rollBack:git-cut:update-ref',
+  'rollBack:sys:link@reverted.json',
+  'rollBack:sys:link@verdict-1.json',
+  'rollBack:sys-after:link@verdict-1.json',
+  'rollBack:sys:rename@/b.js',
+  'rollBack:sys-after:link@closed.json',
+  'rollBack:sys:link@1.end.json',
   'commit:git:write-tree',
   'commit:git:commit-tree',
   'commit:git-cut:update-ref',
@@ -93,15 +93,15 @@ export const startJob = (s: Scene): Promise<ResolvedRun> => s.start('job.md', JO
 export const endedLate = (worker: WorkerProcess): boolean => existsSync(`${worker.mark}-ended`);
 
 /**
- * The commit, the tree, the lease and the calls as they must be. `asleep`: a stopped process lives, so its keep files are left to it
+ * The commit, the tree, the lock and the calls as they must be. `asleep`: a stopped process lives, so its backups are left to it
  * until it wakes up.
  */
 export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResult, asleep = false): Promise<string> {
   for (const path of Object.keys(FILES)) expect({ path, is: s.read(path) }).toEqual({ path, is: RIGHT });
   expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
   const left = s.git('status', '--porcelain', '--ignored').trim().split('\n');
-  expect(left.filter((line) => !asleep || !line.endsWith('.keep'))).toEqual(['?? job.md']);
-  expect(await leaseOf(s)).toBeNull();
+  expect(left.filter((line) => !asleep || !line.endsWith('.backup'))).toEqual(['?? job.md']);
+  expect(await lockOf(s)).toBeNull();
   expect(s.git('rev-parse', 'HEAD').trim()).toBe(result.commit);
   await expectPaidOnce(s, run, result);
   return s.git('rev-parse', 'HEAD').trim();
@@ -113,18 +113,18 @@ export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResul
  */
 async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: StepResult): Promise<void> {
   const journal = createDiskJournal({
-    dir: storePaths(s.store).slots,
+    dir: storePaths(s.store).calls,
     model: createAnthropicModel({ env: s.env, streamIdle_ms: 1000 }),
-    slotLease_ms: 1000,
+    callOwner_ms: 1000,
     heartbeat_ms: 1000,
   });
-  const calls = await journal.calls(run.stepKey);
-  const cutOff = calls.filter(({ state }) => state !== 'answered');
+  const attempts = await journal.attempts(run.stepKey);
+  const cutOff = attempts.filter(({ state }) => state !== 'answered');
   const unknown = cutOff.filter(({ state }) => state === 'unknown').length;
-  const answered = calls.filter(({ state }) => state === 'answered').map(({ slot }) => slot);
-  expect({ answered: answered.length, slots: new Set(calls.map(({ slot }) => slot)).size }).toEqual({
+  const answered = attempts.filter(({ state }) => state === 'answered').map(({ callKey }) => callKey);
+  expect({ answered: answered.length, calls: new Set(attempts.map(({ callKey }) => callKey)).size }).toEqual({
     answered: 3,
-    slots: 3,
+    calls: 3,
   });
   expect(new Set(answered).size).toBe(3);
   expect(cutOff.filter(({ state }) => state === 'open')).toEqual([]);
@@ -134,7 +134,7 @@ async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: St
     unknown,
   });
   const rules = s.rehearsal.requests().map(({ rule }) => rule);
-  expect(rules.length).toBeLessThanOrEqual(calls.length);
+  expect(rules.length).toBeLessThanOrEqual(attempts.length);
   if (cutOff.length === 0) expect(rules).toEqual(['wrong', 'a', 'b']);
   else process.stdout.write(`cut off and asked again: ${JSON.stringify(cutOff.map(({ state }) => state))}\n`);
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
-import { closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { closedOf, emendCommand, eventually, lockOf, pidsIn, withHandle } from './ends.js';
 import { alive } from '../support/alive.js';
 import { printedFaults } from '../support/json-schema.js';
 import { scene, whole, type Scene } from './support.js';
@@ -33,7 +33,7 @@ const terminate = async (s: Scene, run: ResolvedRun): Promise<void> => {
   expect(await closedOf(s, run)).toMatchObject({ status: 'TERMINATED', result: null });
 };
 
-/** A terminated run that holds the workspace and has applied nothing under its lease. */
+/** A terminated run that holds the workspace and has applied nothing under its lock. */
 const emptyHold = async (s: Scene): Promise<ResolvedRun> => {
   const run = await s.start('first.md', job('a.js'));
   await s.settle(run);
@@ -43,7 +43,7 @@ const emptyHold = async (s: Scene): Promise<ResolvedRun> => {
   return run;
 };
 
-describe('nothing applied under the lease of a terminated run', () => {
+describe('nothing applied under the lock of a terminated run', () => {
   test('the next step takes it over by itself', async () => {
     const s = (open = await scene(FILES, RULES));
     await s.worker();
@@ -51,7 +51,7 @@ describe('nothing applied under the lease of a terminated run', () => {
     const next = await s.start('next.md', job('b.js', 'approval: auto', 'commit: true'));
     expect(await s.end(next)).toMatchObject({ outcome: 'committed', files: ['b.js'] });
     expect((await s.events(next)).map(({ type }) => type)).not.toContain('apply_busy');
-    expect([s.read('a.js'), s.read('b.js'), await leaseOf(s)]).toEqual([BEFORE, AFTER, null]);
+    expect([s.read('a.js'), s.read('b.js'), await lockOf(s)]).toEqual([BEFORE, AFTER, null]);
   });
 
   test("a worker's start and `emend list` free the workspace", async () => {
@@ -60,7 +60,7 @@ describe('nothing applied under the lease of a terminated run', () => {
     await emptyHold(s);
     await first.kill();
     await s.worker();
-    await eventually('the release by the worker', async () => (await leaseOf(s)) === null);
+    await eventually('the release by the worker', async () => (await lockOf(s)) === null);
 
     const again = await emptyHold(s);
     const listed = await emendCommand(s, 'list');
@@ -68,7 +68,7 @@ describe('nothing applied under the lease of a terminated run', () => {
       `${again.stepKey.slice(0, 8)}  has ended (terminated) and held ${s.repo}, which is free now`,
     );
     expect(listed.out).toMatch(new RegExp(`${again.stepKey.slice(0, 8)} .*terminated, nothing applied`));
-    expect(await leaseOf(s)).toBeNull();
+    expect(await lockOf(s)).toBeNull();
   });
 });
 
@@ -98,20 +98,20 @@ test('files of a terminated run: the next step waits and says for whom and what 
   expect(listed.out).toContain(`${id}  has ended (terminated) and still holds ${s.repo}.`);
   expect(listed.out).toContain('  applied: 1 file: a.js');
   expect(listed.out).toContain(`  emend recover --undo ${id}   puts its files back`);
-  expect((await leaseOf(s))?.stepKey).toBe(first.stepKey);
+  expect((await lockOf(s))?.stepKey).toBe(first.stepKey);
 
   const undo = ['recover', '--undo', id, '--json'];
-  const undone = await emendCommand(s, ...undo);
-  expect(undone).toMatchObject({ code: 0 });
-  expect(printedFaults(undo, undone.out)).toEqual([]);
-  expect(JSON.parse(undone.out)).toMatchObject({ stepKey: first.stepKey, files: ['a.js'], kept: [] });
+  const unfinished = await emendCommand(s, ...undo);
+  expect(unfinished).toMatchObject({ code: 0 });
+  expect(printedFaults(undo, unfinished.out)).toEqual([]);
+  expect(JSON.parse(unfinished.out)).toMatchObject({ stepKey: first.stepKey, files: ['a.js'], leftAlone: [] });
   expect(await s.end(next)).toMatchObject({ outcome: 'committed', files: ['b.js'] });
-  expect([s.read('a.js'), s.read('b.js'), await leaseOf(s)]).toEqual([BEFORE, AFTER, null]);
+  expect([s.read('a.js'), s.read('b.js'), await lockOf(s)]).toEqual([BEFORE, AFTER, null]);
 });
 
 test('an apply whose run was terminated before it began is not begun, once its worker has heard of it', async () => {
   const s = (open = await scene(FILES, RULES));
-  const holding = await s.worker('apply:hold-before:1');
+  const holding = await s.worker('applyProposal:hold-before:1');
   const run = await s.start('first.md', job('a.js', 'approval: auto', 'commit: true'));
   await s.until(() => holding.fired());
   await terminate(s, run);
@@ -121,12 +121,12 @@ test('an apply whose run was terminated before it began is not begun, once its w
   await s.until(() => existsSync(`${holding.mark}-cancelled`));
   holding.go();
   await holding.kill('SIGTERM');
-  expect([s.read('a.js'), await leaseOf(s)]).toEqual([BEFORE, null]);
+  expect([s.read('a.js'), await lockOf(s)]).toEqual([BEFORE, null]);
 });
 
 test('killed between the last file and the notice, then terminated: the workspace tells what the archive never heard', async () => {
   const s = (open = await scene(FILES, RULES));
-  const dying = await s.worker('apply:after:1');
+  const dying = await s.worker('applyProposal:after:1');
   const run = await s.start('first.md', job('a.js', 'approval: auto', 'commit: true'));
   await dying.exited;
   expect(dying.fired()).toBe(true);
@@ -135,6 +135,6 @@ test('killed between the last file and the notice, then terminated: the workspac
   const shown = await emendCommand(s, 'show', id);
   expect(shown.out).toContain(`terminated, 1 file applied (emend recover --undo ${id}): a.js`);
   expect(await emendCommand(s, 'recover', '--undo', id)).toMatchObject({ code: 0 });
-  expect([s.read('a.js'), await leaseOf(s)]).toEqual([BEFORE, null]);
+  expect([s.read('a.js'), await lockOf(s)]).toEqual([BEFORE, null]);
   expect((await emendCommand(s, 'show', id)).out).toContain('terminated, nothing applied (');
 });

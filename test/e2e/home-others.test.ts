@@ -187,7 +187,7 @@ long(
     const year_ms = 365 * 86_400_000;
     const shim = pathToFileURL(join(process.cwd(), 'test/support/set-clock.js')).href;
     const set = (shift_ms: number) => ({ NODE_OPTIONS: `--import=${shim}`, CLOCK_SHIFT_MS: String(shift_ms) });
-    const ahead = await s.worker('apply:after:1', set(year_ms));
+    const ahead = await s.worker('applyProposal:after:1', set(year_ms));
     const run = await s.start('job.md', JOB);
     await s.settle(run);
     await s.answer(run, 'approve');

@@ -59,7 +59,7 @@ test('gone, then empty, then back: the decision says so, no home is made, the ru
   expect(gone.message).toContain(`EMEND_HOME at ${s.home} is gone or was emptied`);
   expect(gone.message).toContain('Put the directory back');
   expect(existsSync(s.home)).toBe(false);
-  expect(await attemptsOf(s, run, 'apply')).toEqual([ATTEMPTS]);
+  expect(await attemptsOf(s, run, 'applyProposal')).toEqual([ATTEMPTS]);
   // Nobody who only looks makes a home either. With a store apart (a cluster) there are runs to see from a home that is new.
   for (const command of s.env.EMEND_STORE === undefined ? LOOKING : []) {
     const said = await emendCommand(s, ...command);
@@ -76,7 +76,7 @@ test('gone, then empty, then back: the decision says so, no home is made, the ru
   expect(empty.message).toContain('is gone or was emptied');
   expect(readdirSync(s.home)).toEqual([]);
   expect(s.read('a.js')).toBe('const a = 1;\n');
-  expect(await attemptsOf(s, run, 'apply')).toEqual([ATTEMPTS, ATTEMPTS]);
+  expect(await attemptsOf(s, run, 'applyProposal')).toEqual([ATTEMPTS, ATTEMPTS]);
 
   rmdirSync(s.home);
   renameSync(away, s.home);

@@ -26,7 +26,7 @@ export const noteShares = (dir: string): void => {
 
 const hostOf = (home: string): string | null => {
   try {
-    return readFileSync(join(home, 'host-id'), 'utf8').trim();
+    return readFileSync(join(home, 'host-id'), 'utf8').trim().replace(/^\d+ /, '');
   } catch {
     return null;
   }

@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { leaseOf } from './ends.js';
+import { lockOf } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -40,5 +40,5 @@ test('rebase writes what the hook staged, reviews it and commits it; the hook is
   expect(s.git('show', 'HEAD:a.js')).toBe('const a = 2;\n// checked\n');
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
   expect(s.git('status', '--porcelain').trim()).toBe('?? job.md');
-  expect(await leaseOf(s)).toBeNull();
+  expect(await lockOf(s)).toBeNull();
 });

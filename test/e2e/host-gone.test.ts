@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
-import { emendCommand, eventually, leaseOf, withHandle } from './ends.js';
+import { emendCommand, eventually, lockOf, withHandle } from './ends.js';
 import { answerFor, planText, startDemo } from './plan-support.js';
 import { longOnly } from '../support/skipped.js';
 import { numbered, scene, whole, type Scene, type WorkerProcess } from './support.js';
@@ -42,7 +42,7 @@ const afterAbort = (s: Scene, run: ResolvedRun) =>
     const { events = [] } = await handle.fetchHistory();
     const at = events!.findLastIndex((event) => event.workflowExecutionUpdateAcceptedEventAttributes != null);
     const scheduled = events!.slice(at).flatMap(({ activityTaskScheduledEventAttributes: done }) => done ?? []);
-    return scheduled.map(({ activityType }) => activityType?.name).filter((name) => name !== 'tally');
+    return scheduled.map(({ activityType }) => activityType?.name).filter((name) => name !== 'countUsage');
   });
 const files = (s: Scene) => [s.read('a.txt'), s.read('b.txt')];
 
@@ -62,7 +62,7 @@ test('applied: the abort ends the run without its host, and `emend recover` ther
     problem: { message: expect.stringContaining('a.txt, b.txt') },
   });
   expect(await afterAbort(s, run)).toEqual([]);
-  expect([files(s), (await leaseOf(s))?.stepKey]).toEqual([[AFTER, AFTER], run.stepKey]);
+  expect([files(s), (await lockOf(s))?.stepKey]).toEqual([[AFTER, AFTER], run.stepKey]);
   await other.kill();
   // A person went on in one of them meanwhile: it is theirs.
   s.write('b.txt', `${AFTER}more\n`);
@@ -71,14 +71,14 @@ test('applied: the abort ends the run without its host, and `emend recover` ther
     code: 5,
     out: expect.stringMatching(/aborted while this host took no work.*\n {2}1 file put back\n {2}left alone: b\.txt/),
   });
-  expect([files(s), await leaseOf(s)]).toEqual([[BEFORE, `${AFTER}more\n`], null]);
+  expect([files(s), await lockOf(s)]).toEqual([[BEFORE, `${AFTER}more\n`], null]);
 }, 240_000);
 
 longOnly('as long again as the first')(
   'half applied: the worker of the host puts the files back as it starts',
   async () => {
     const s = (open = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env: SHORT }));
-    const own = await s.worker('apply:sys-after:rename@/b.txt');
+    const own = await s.worker('applyProposal:sys-after:rename@/b.txt');
     const run = await s.start('job.md', JOB);
     await own.exited;
     expect(own.fired()).toBe(true);
@@ -86,10 +86,10 @@ longOnly('as long again as the first')(
     await unreachable(s, run);
     await s.answer(run, 'abort');
     expect(await s.end(run, 30)).toMatchObject({ outcome: 'aborted', openOnHost: { files: ['a.txt', 'b.txt'] } });
-    expect(await leaseOf(s)).not.toBeNull();
+    expect(await lockOf(s)).not.toBeNull();
     await other.kill();
     await s.worker();
-    await eventually('the end of the hold', async () => (await leaseOf(s)) === null, 30);
+    await eventually('the end of the hold', async () => (await lockOf(s)) === null, 30);
     expect(files(s)).toEqual([BEFORE, BEFORE]);
   },
   240_000,
@@ -114,10 +114,10 @@ longOnly('as long again as the first')(
     await s.answer(run, 'abort', { decision: '' });
     expect(await s.end(run, 30)).toMatchObject({ outcome: 'aborted', openOnHost: { files: ['a.txt'] } });
     expect(await afterAbort(s, run)).toEqual([]);
-    expect([s.read('a.txt'), (await leaseOf(s))?.stepKey]).toEqual([AFTER, phase.stepKey]);
+    expect([s.read('a.txt'), (await lockOf(s))?.stepKey]).toEqual([AFTER, phase.stepKey]);
     await other.kill();
     const said = await emendCommand(s, 'recover');
-    expect({ ...said, held: await leaseOf(s), a: s.read('a.txt') }).toMatchObject({ code: 0, held: null, a: BEFORE });
+    expect({ ...said, held: await lockOf(s), a: s.read('a.txt') }).toMatchObject({ code: 0, held: null, a: BEFORE });
   },
   240_000,
 );

@@ -29,7 +29,7 @@ describe('a job, end to end', () => {
     expect(paused.proposal?.files).toMatchObject([{ path: 'src/greet.js', change: 'edit', added: 1, removed: 1 }]);
     expect(s.read('src/greet.js')).toContain('hello');
 
-    expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'settled', via: 'update' });
+    expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'resolved', via: 'update' });
     const result = await s.end(run);
     expect(result).toMatchObject({
       outcome: 'committed',

@@ -53,10 +53,10 @@ test('SIGKILL at named points inside propose, apply, rollback and commit: one ou
 
 // The engine's own tests kill at every system call (test/crash/apply-kill.test.ts); here they are met through a run.
 testIf(WHOLE, 'kills at system calls take thirteen minutes on a loaded machine (EMEND_WHOLE=1 runs them)')(
-  'SIGKILL before every eighth system call of apply and rollback, archive and lease among them',
+  'SIGKILL before every eighth system call of apply and rollback, archive and lock among them',
   async () => {
     const points: string[] = [];
-    for (const activity of ['apply', 'rollback']) {
+    for (const activity of ['applyProposal', 'rollBack']) {
       const s = await opened();
       const counting = await s.worker(`${activity}:count:0`);
       await s.end(await startJob(s), 180);

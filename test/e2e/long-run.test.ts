@@ -83,7 +83,7 @@ const inOrder = async (run: ResolvedRun): Promise<void> => {
 const flood = async (workflowId: string, count: number): Promise<void> => {
   const handle = connection.client.workflow.getHandle(workflowId);
   const kinds = [
-    (n: number) => handle.signal('decide', { v: 1, decision: 'none', answer: 'approve', requestId: `j${n}` }),
+    (n: number) => handle.signal('decide', { v: 2, decision: 'none', answer: 'approve', requestId: `j${n}` }),
     (n: number) => handle.signal('approve', { decision: `no-${n}` }),
     (n: number) => handle.signal('nobody-listens', n),
     () => handle.signal('retry'),
@@ -106,7 +106,7 @@ test('a step goes on in new runs, whoever is killed: each call is paid for once,
   expect(decision).toMatchObject({ reason: 'approval' });
   await s.workers().at(-1)!.kill();
   await s.worker();
-  expect(await s.answer(await newest(), 'approve')).toMatchObject({ outcome: 'settled' });
+  expect(await s.answer(await newest(), 'approve')).toMatchObject({ outcome: 'resolved' });
   const result = await s.end(await newest(), 90);
   expect(result).toMatchObject({ outcome: 'applied', files: paths });
   // A worker that dies between its note and the request leaves a call that nobody saw: it counts as one that may be paid for.

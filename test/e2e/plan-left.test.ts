@@ -60,8 +60,8 @@ test('terminated between commit and mark: the next run finds the commit by its t
     'Phase 2: Two',
     'Mark Phase 2',
   ]);
-  expect((await s.events(run)).find(({ type }) => type === 'checkpoint_taken')).toMatchObject({
-    ...{ run: null, landed: [1], failures: 0, replans: 0 },
+  expect((await s.events(run)).find(({ type }) => type === 'resumed_from')).toMatchObject({
+    ...{ run: null, committed: [1], failures: 0, replans: 0 },
   });
   const commit = s.git('log', '--format=%h', '--abbrev=12', '--grep=^Phase 1').trim();
   expect(s.read('summaries/010_partial.md')).toContain(
@@ -109,7 +109,7 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   // The cancelled phase's calls among them.
   const paid = s.rehearsal.requests().length;
   expect(await lastCheckpointed(s.emend, plan)).toBe(first.stepKey);
-  expect((await s.emend.archive.kept(first.stepKey, 'checkpoint-')).at(-1)).toMatchObject({
+  expect((await s.emend.archive.files(first.stepKey, 'checkpoint-')).at(-1)).toMatchObject({
     status: 'aborted',
     last_error: expect.stringContaining('two is bad'),
     test_failure_history: [
@@ -142,14 +142,14 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
     const all = await s.events(run);
     return all.some(({ type }) => type === 'phase_failed') ? all : null;
   });
-  expect(events.find(({ type }) => type === 'checkpoint_taken')).toMatchObject({
-    landed: [],
+  expect(events.find(({ type }) => type === 'resumed_from')).toMatchObject({
+    committed: [],
     failures: 2,
     run: first.stepKey.slice(0, 8),
     spent: { calls: paid },
   });
   const { plan: progress, usage } = (await showRun(s.emend, run)).status;
-  expect(progress?.budget?.used_calls).toBe(paid + usage.calls);
+  expect(progress?.budget.used_calls).toBe(paid + usage.calls);
   expect(events.find(({ type }) => type === 'phase_failed')).toMatchObject({ phase: 2, run: 1, consecutive: 3 });
   await s.answer(run, 'abort');
   await s.end(run);
@@ -187,7 +187,7 @@ const onePausedOneInApply = async () => {
   );
   open = s;
   const mine = own(s);
-  const worker = await s.worker('apply:hold-before:1');
+  const worker = await s.worker('applyProposal:hold-before:1');
   const run = await startDemo(s);
   const one = await phaseRun(s, run, 'p1-1');
   const two = await phaseRun(s, run, 'p2-1');

@@ -172,7 +172,7 @@ long.each(['wait', 'abort'] as const)(
   'the run of a phase cannot be waited for, as its host takes no work: the plan asks, and %s leads on',
   async (answer) => {
     const s = await sceneOf(WAVE.slice(0, 1), {}, NOBODY);
-    const first = await s.worker('awaitPhase:before:1');
+    const first = await s.worker('awaitChild:before:1');
     const begun = await startDemo(s);
     const one = await atApproval(s, begun, 'p1-1');
     // As the Temporal UI's Reset button does it: the phase's run is met as one that is there already.

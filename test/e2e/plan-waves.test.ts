@@ -26,7 +26,7 @@ const noWorktrees = (s: Scene): void => {
 
 /** Each of the seven steps, and what a wave adds to them: worktrees, merges, the tests of what came together. */
 const STEPS = [
-  ...['readPlan:after:1', 'prepareWorktree:after:1', 'verify:after:1', 'makePhaseJob:after:2', 'propose:after:1'],
+  ...['readPlan:after:1', 'prepareWorktree:after:1', 'verify:after:1', 'writePhaseJob:after:2', 'proposeEdit:after:1'],
   ...['verify:after:2', 'commit:after:1', 'mergePhase:before:1', 'mergePhase:after:1', 'verify:after:4'],
   ...[
     'markPhase:before:1',

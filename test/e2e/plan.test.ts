@@ -67,7 +67,7 @@ const looksBack = async (s: Scene, run: string): Promise<void> => {
 
 /** Each of the seven steps, and the seams between them. */
 const STEPS = [
-  ...['readPlan:after:1', 'makePhaseJob:after:1', 'propose:after:1', 'verify:after:2', 'commit:after:2'],
+  ...['readPlan:after:1', 'writePhaseJob:after:1', 'proposeEdit:after:1', 'verify:after:2', 'commit:after:2'],
   ...['markPhase:before:1', 'markPhase:after:2', 'saveCheckpoint:after:1', 'readPlan:before:2', 'readPlan:after:4'],
 ];
 
@@ -139,7 +139,7 @@ describe('a plan, end to end', () => {
         ...['checkpoint_saved', 'markers_checked'],
       ];
       expect(types.filter((type) => steps.includes(type))).toEqual([...steps, ...steps, ...steps]);
-      const kept = (await s.emend.archive.kept(run.stepKey, 'checkpoint-')) as Record<string, unknown>[];
+      const kept = (await s.emend.archive.files(run.stepKey, 'checkpoint-')) as Record<string, unknown>[];
       expect(kept.at(-1)).toMatchObject({
         plan_path: 'plans/010_demo',
         total_phases: 3,
@@ -266,7 +266,7 @@ describe('a plan, end to end', () => {
         '[INCOMPLETE] Phase 2: Core logic',
       ]);
       expect(s.git('status', '--porcelain')).toBe('');
-      const kept = (await s.emend.archive.kept(run.stepKey, 'checkpoint-')) as Record<string, unknown>[];
+      const kept = (await s.emend.archive.files(run.stepKey, 'checkpoint-')) as Record<string, unknown>[];
       expect(kept.at(-1)).toMatchObject({ tests_passing: false, completed_phases: [1], status: 'incomplete' });
       expect((kept.at(-1)?.test_failure_history as unknown[]).length).toBe(3);
     },

@@ -182,9 +182,9 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   expect(s.git('show', '--format=', '--name-only', 'HEAD').trim()).toBe('mended.js');
 
   hook(ADDS);
-  const undone = await paused('undone.js', 'hook_changed', 'extra.txt');
-  await s.answer(undone.run, 'take_theirs');
-  expect(await s.end(undone.run)).toMatchObject({ outcome: 'skipped', files: [] });
+  const unfinished = await paused('undone.js', 'hook_changed', 'extra.txt');
+  await s.answer(unfinished.run, 'take_theirs');
+  expect(await s.end(unfinished.run)).toMatchObject({ outcome: 'skipped', files: [] });
   expect([s.read('undone.js'), ...subjects(s, 1)]).toEqual([one(1), 'Change mended.js']);
 
   // A formatter, as hooks mostly are: it changes the file and what is to be committed, every time.
@@ -194,8 +194,16 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   expect(await s.end(styled.run)).toMatchObject({ outcome: 'committed', files: ['styled.js'] });
   await check(s, styled.id, 'edit-step-committed-hook-changed');
   // What the hook made of the file is a proposal of its own, and goes through review (here the policy's) like the first.
-  const sealed = (await s.events(styled.run)).filter((event) => event.type === 'sealed' || event.type === 'decided');
-  expect(sealed.map((event) => event.type)).toEqual(['sealed', 'decided', 'decided', 'sealed', 'decided']);
+  const ready = (await s.events(styled.run)).filter(
+    (event) => event.type === 'proposal_ready' || event.type === 'decided',
+  );
+  expect(ready.map((event) => event.type)).toEqual([
+    'proposal_ready',
+    'decided',
+    'decided',
+    'proposal_ready',
+    'decided',
+  ]);
   expect(s.git('show', 'HEAD:styled.js')).toBe('const one = 2 ;\n');
   expect(s.git('status', '--porcelain', '--', '*.js')).toBe('');
 });

@@ -146,7 +146,7 @@ describe('the ladder', () => {
     ));
     await s.worker();
     const ladder = async (run: Parameters<Scene['events']>[0]) =>
-      (await s.events(run)).flatMap((event) => (event.type === 'ladder' ? [event.to] : []));
+      (await s.events(run)).flatMap((event) => (event.type === 'fallback' ? [event.to] : []));
     const TOLERANCES = ['output budget 128 tokens', 'output budget 256 tokens', 'format structured-edit'];
 
     const long = await s.start('long.md', job(`target_files: [long.js]\napproval: auto\n${LIMITS}`));
@@ -160,7 +160,7 @@ describe('the ladder', () => {
     expect(await ladder(stuck)).toEqual(TOLERANCES);
     expect(s.read('stuck.js')).toBe(LONG);
     await check(s, paused.workflowId!, 'edit-step-paused-truncation');
-    // Retry goes on at the rung that was reached, and the ladder up to the limit that the person raised.
+    // Retry goes on at the fallback that was reached, and further up to the limit that the person raised.
     await s.answer(stuck, 'retry', { set: { maxOutputBudget_tokens: 512 } });
     expect(await s.end(stuck)).toMatchObject({ outcome: 'applied' });
     expect(await ladder(stuck)).toEqual([...TOLERANCES, 'output budget 512 tokens']);

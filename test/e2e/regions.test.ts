@@ -36,7 +36,7 @@ const tripled = (...functions: number[]): string =>
   functions.reduce((all, n) => all.replace(block(n), block(n).replace('a * 2', 'a * 3')), BIG);
 
 const ladder = async (s: Scene, run: Parameters<Scene['events']>[0]): Promise<readonly string[]> =>
-  (await s.events(run)).flatMap((event) => (event.type === 'ladder' ? [event.to] : []));
+  (await s.events(run)).flatMap((event) => (event.type === 'fallback' ? [event.to] : []));
 
 test('a file of 5,000 lines is edited in regions after truncations, over a kill between two of them, and revised', async () => {
   const part = (index: number, count: number, answer: string, times?: number) => ({
@@ -72,7 +72,7 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
     },
   ));
   // Region 1 is answered and its worker gone before the workflow hears of it.
-  const dying = await s.worker('propose:after:3');
+  const dying = await s.worker('proposeEdit:after:3');
   const limits = 'limits: { outputBudget_tokens: 128, maxOutputBudget_tokens: 256, maxTotalChunks: 20 }';
   const run = await s.start('big.md', job(`target_files: [big.ts]\n${limits}`));
   await dying.exited;

@@ -9,7 +9,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun, type RunView } from '../../src/client/index.js';
 import { sampled } from '../support/seeded.js';
-import { eventually, leaseOf, withHandle } from './ends.js';
+import { eventually, lockOf, withHandle } from './ends.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(600_000);
@@ -123,7 +123,10 @@ const drive = async (s: Scene, run: ResolvedRun, answers: Case['answers'], befor
     if (answer === undefined) return view;
     before(decision.reason);
     await s.answer(run, answer, { decision: decision.id });
-    await eventually('the decision to be settled', async () => (await s.show(run)).status.decision?.id !== decision.id);
+    await eventually(
+      'the decision to be resolved',
+      async () => (await s.show(run)).status.decision?.id !== decision.id,
+    );
   }
   throw new Error('more than 8 pauses');
 };
@@ -194,7 +197,7 @@ describe('reset to every workflow task', () => {
         expect({ point, to: it.resetTo.includes(whereIs(view)), whereIs: whereIs(view) }).toMatchObject({ to: true });
         expect({ point, ...standing(s, Object.keys(it.files)) }).toEqual({ point, ...before });
         if (view.status.result?.outcome === 'committed') expect(view.status.result.commit).toBe(before.head);
-        if (it.outcome !== null) expect(await leaseOf(s)).toBeNull();
+        if (it.outcome !== null) expect(await lockOf(s)).toBeNull();
       }
     },
     900_000,

@@ -1,4 +1,4 @@
-/** Reviewing hunk by hunk: part of a proposal is sealed, shown again and committed; on a pseudo-terminal and without one. */
+/** Reviewing hunk by hunk: part of a proposal is taken, shown again and committed; on a pseudo-terminal and without one. */
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -55,7 +55,7 @@ const typing = (s: Scene, typed: readonly string[], tool?: (args: readonly strin
   });
 
 describe('emend review', () => {
-  test('takes one hunk and part of another: sealed, shown again, approved by its own hash, committed', async () => {
+  test('takes one hunk and part of another: a new proposal, shown again, approved by its own hash, committed', async () => {
     const { s, run, decision } = await waiting();
     // a.js: not the definition, half of hunk 2, the use of what was left out; b.js as it is.
     const io = typing(s, ['n', 's', 'n', 'y', 'y', 'y', 'y', 'y', 'y']);
@@ -72,7 +72,7 @@ describe('emend review', () => {
     expect(io.printed.out).toContain('  select   a.js: 2 of 4 changes; 2 left out, not asked for again\n');
     expect(io.printed.out).toContain('  approve  b.js\n');
     // The second round: the part alone, with what was found in it.
-    const again = io.printed.out.slice(io.printed.out.indexOf('sealed as a proposal of its own'));
+    const again = io.printed.out.slice(io.printed.out.indexOf('a proposal of its own now'));
     expect(again).toContain('  selection: 2 of 4 changes were chosen; left out: 1, 2\n');
     expect(again).toContain('uses shout, which only change 1 brings, and that is left out');
     expect(again).not.toContain('line fifteen');
@@ -86,7 +86,7 @@ describe('emend review', () => {
     expect(s.git('status', '--porcelain', 'a.js', 'b.js')).toBe('');
     // What was approved is another proposal than the one that was chosen from.
     expect(result.proposalId?.slice(0, 8)).not.toBe(decision.slice(-8));
-    await expect(s.answer(run, 'approve', { decision })).rejects.toThrow(/settled|ended/);
+    await expect(s.answer(run, 'approve', { decision })).rejects.toThrow(/resolved|ended/);
   });
 
   test('a comment from the editor asks for that file again; leaving in the middle sends nothing that was not confirmed', async () => {
@@ -183,7 +183,7 @@ describe('emend review', () => {
       ['Take hunk 2/3', 'd\r'],
       ['Take hunk 1/1', 'n\r'],
       ['Send these answers', 'y\r'],
-      ['sealed as a proposal of its own', ''],
+      ['a proposal of its own now', ''],
       ['Take this file', 'y\r'],
       ['Send these answers', 'y\r'],
     ]);

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
-import { eventually, leaseOf, pidsIn } from './ends.js';
+import { eventually, lockOf, pidsIn } from './ends.js';
 import { numbered, scene, whole, type Scene, type WorkerProcess } from './support.js';
 
 const BEFORE = numbered(20);
@@ -112,7 +112,15 @@ export const STATES: readonly State[] = [
     reach: ({ s }) => s.until(() => s.rehearsal.requests().length > 0, 90),
     calls: 0,
   },
-  { ...UNTOUCHED, name: 'sealing', keys: AUTO, worker: 'seal:hold-after:1', reach: fired, go, calls: 1 },
+  {
+    ...UNTOUCHED,
+    name: 'building the proposal',
+    keys: AUTO,
+    worker: 'buildProposal:hold-after:1',
+    reach: fired,
+    go,
+    calls: 1,
+  },
   { ...UNTOUCHED, name: 'paused: approval', keys: ['commit: true'], reach: paused('approval'), calls: 1 },
   {
     ...UNTOUCHED,
@@ -126,7 +134,7 @@ export const STATES: readonly State[] = [
     ...UNTOUCHED,
     name: 'in rebase',
     keys: ['commit: true'],
-    worker: 'rebase:hold-before:1',
+    worker: 'rebaseProposal:hold-before:1',
     reach: async (at) => {
       await conflict(at);
       await at.s.answer(at.run, 'rebase');
@@ -149,12 +157,20 @@ export const STATES: readonly State[] = [
     ...UNTOUCHED,
     name: 'in apply, before it began',
     keys: AUTO,
-    worker: 'apply:hold-before:1',
+    worker: 'applyProposal:hold-before:1',
     reach: fired,
     go,
     calls: 1,
   },
-  { ...APPLIED, name: 'in apply, all written', keys: AUTO, worker: 'apply:hold-after:1', reach: fired, go, calls: 1 },
+  {
+    ...APPLIED,
+    name: 'in apply, all written',
+    keys: AUTO,
+    worker: 'applyProposal:hold-after:1',
+    reach: fired,
+    go,
+    calls: 1,
+  },
   {
     ...APPLIED,
     name: 'in verify',
@@ -166,7 +182,7 @@ export const STATES: readonly State[] = [
     ...APPLIED,
     name: 'in rollback, before it began',
     keys: [...AUTO, 'test: exit 1'],
-    worker: 'rollback:hold-before:1',
+    worker: 'rollBack:hold-before:1',
     reach: fired,
     go,
     calls: 1,
@@ -175,7 +191,7 @@ export const STATES: readonly State[] = [
     ...UNTOUCHED,
     name: 'in rollback, all put back',
     keys: [...AUTO, 'test: exit 1'],
-    worker: 'rollback:hold-after:1',
+    worker: 'rollBack:hold-after:1',
     reach: fired,
     go,
     calls: 1,
@@ -287,7 +303,7 @@ export const treeOf = async ({ s }: At) => ({
     .git('status', '--porcelain', '--ignored')
     .split('\n')
     .filter((line) => line !== '' && !/^\?\? \w+\.md$/.test(line) && !line.endsWith(' a.txt')),
-  holder: (await leaseOf(s))?.stepKey ?? null,
+  holder: (await lockOf(s))?.stepKey ?? null,
 });
 export const treeAs = (state: State, run: ResolvedRun, left: 'untouched' | 'applied' | 'committed') => ({
   a: left === 'untouched' ? (state.base ?? BEFORE) : AFTER,

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
-import { closedOf, emendCommand, eventually, leaseOf, pidsIn, withHandle } from './ends.js';
+import { closedOf, emendCommand, eventually, lockOf, pidsIn, withHandle } from './ends.js';
 import { alive } from '../support/alive.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -48,14 +48,14 @@ const STOPS = {
 async function expectUntouched(s: Scene): Promise<void> {
   expect(s.read('a.js')).toBe(BEFORE);
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('1');
-  expect(await leaseOf(s)).toBeNull();
+  expect(await lockOf(s)).toBeNull();
   const left = s.git('status', '--porcelain', '--ignored').trim().split('\n');
   expect(left.filter((line) => !/^\?\? \w+\.md$/.test(line))).toEqual([]);
 }
 
 test('a worker with an activity that does not listen ends all the same, and the next one takes its work over', async () => {
   const s = (open = await scene({ 'a.js': BEFORE }, [EDIT]));
-  const deaf = await s.worker('seal:mute-before:1', { EMEND_SHUTDOWNGRACE_MS: '500' });
+  const deaf = await s.worker('buildProposal:mute-before:1', { EMEND_SHUTDOWNGRACE_MS: '500' });
   const run = await s.start('job.md', job('Raise it', 'approval: auto', 'commit: true'));
   await s.until(() => deaf.fired());
   deaf.child.kill('SIGTERM');
@@ -94,14 +94,14 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     );
     await s.until(() => pidsIn(pids).length === 2);
     expect(s.read('a.js')).toBe(AFTER);
-    // A second step waits for the workspace meanwhile: stopping it leaves the first one's files and lease alone.
+    // A second step waits for the workspace meanwhile: stopping it leaves the first one's files and lock alone.
     const waiting = await s.start('waiting.md', job('Raise it', 'approval: auto').replace('a.js', 'b.js'));
     await eventually('the wait for the workspace', async () =>
       (await s.events(waiting)).some(({ type }) => type === 'apply_busy'),
     );
     await stop.live(s, waiting);
     expect(await closedOf(s, waiting)).toMatchObject(stop.end);
-    expect((await leaseOf(s))?.stepKey).toBe(testing.stepKey);
+    expect((await lockOf(s))?.stepKey).toBe(testing.stepKey);
 
     await stop.live(s, testing);
     expect(await closedOf(s, testing)).toMatchObject(stop.end);
@@ -116,7 +116,7 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
 
   test('while files are being written: they are written to the end, then put back', async () => {
     const s = (open = await scene({ 'a.js': BEFORE }, [EDIT]));
-    const dying = await s.worker('apply:after:1');
+    const dying = await s.worker('applyProposal:after:1');
     const run = await s.start('job.md', job('Raise it', 'approval: auto', 'commit: true'));
     await dying.exited;
     expect(dying.fired()).toBe(true);
@@ -138,7 +138,7 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     expect(await closedOf(s, run)).toMatchObject({ status: 'COMPLETED', result: { outcome: 'committed' } });
     expect(s.read('a.js')).toBe(AFTER);
     expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
-    expect(await leaseOf(s)).toBeNull();
+    expect(await lockOf(s)).toBeNull();
   });
 });
 
@@ -183,9 +183,9 @@ describe('terminated in the Temporal UI', () => {
     expect((await emendCommand(s, 'list')).out).toMatch(new RegExp(`${id} .*terminated, 1 file applied`));
     const seen = await emendCommand(s, 'show', id);
     expect(seen.out).toContain(`terminated, 1 file applied (emend recover --undo ${id}): a.js`);
-    const undone = await emendCommand(s, 'recover', '--undo', id);
-    expect(undone).toMatchObject({ code: 0 });
-    expect(undone.out).toContain('1 file put back');
+    const unfinished = await emendCommand(s, 'recover', '--undo', id);
+    expect(unfinished).toMatchObject({ code: 0 });
+    expect(unfinished.out).toContain('1 file put back');
     await expectUntouched(s);
     expect((await emendCommand(s, 'recover', '--undo', id)).code).toBe(2);
 
@@ -193,7 +193,7 @@ describe('terminated in the Temporal UI', () => {
     const kept = await emendCommand(s, 'recover', '--keep', second.stepKey.slice(0, 8));
     expect(kept).toMatchObject({ code: 0 });
     expect(s.read('a.js')).toBe(AFTER);
-    expect(await leaseOf(s)).toBeNull();
+    expect(await lockOf(s)).toBeNull();
   });
 });
 

@@ -1,12 +1,12 @@
 /**
  * SIGSTOP inside activities of a real run until the attempt is given up and a second worker has brought the step to its end, then
- * SIGCONT: the woken process changes nothing any more, and ends no lease but its own. EMEND_WHOLE=1 runs every named point.
+ * SIGCONT: the woken process changes nothing any more, and ends no lock but its own. EMEND_WHOLE=1 runs every named point.
  */
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { endedLate, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
-import { leaseOf } from './ends.js';
+import { lockOf } from './ends.js';
 import type { Scene } from './support.js';
 
 jest.setTimeout(600_000);
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 /** Between two files, and as git moves the branch. */
-const CORE = ['apply:sys:rename@/b.js', 'commit:git:update-ref'];
+const CORE = ['applyProposal:sys:rename@/b.js', 'commit:git:update-ref'];
 const NEXT_STEP = 'ffff0000ffff0000ffff0000ffff0000';
 
 const stoppedAt = async (point: string): Promise<void> => {
@@ -34,11 +34,11 @@ const stoppedAt = async (point: string): Promise<void> => {
   const keeper = createLocks({ home: s.home });
   expect(await keeper.take(s.repo, NEXT_STEP, { workflowId: 'w', namespace: 'n' })).toMatchObject({ outcome: 'held' });
   s.write('b.js', 'mine\n');
-  const lease = await leaseOf(s);
-  expect(lease).toMatchObject({ stepKey: NEXT_STEP });
+  const lock = await lockOf(s);
+  expect(lock).toMatchObject({ stepKey: NEXT_STEP });
   sleeping.child.kill('SIGCONT');
   await s.until(() => endedLate(sleeping), 120);
-  expect({ point, b: s.read('b.js'), lease: await leaseOf(s) }).toEqual({ point, b: 'mine\n', lease });
+  expect({ point, b: s.read('b.js'), lock: await lockOf(s) }).toEqual({ point, b: 'mine\n', lock });
   expect(s.git('rev-parse', 'HEAD').trim()).toBe(head);
   s.write('b.js', 'module.exports = 3;\n');
   await keeper.release(s.repo, NEXT_STEP);

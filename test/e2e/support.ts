@@ -24,25 +24,25 @@ import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server
 import { homesOf, noteShares } from './homes.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 
-/** Time-outs and leases of seconds, as crash tests want them. */
+/** Time-outs and locks of seconds, as crash tests want them. */
 const FAST: Record<string, string> = {
   EMEND_HEARTBEAT_MS: '200',
   EMEND_HEARTBEATTIMEOUT_MS: '1500',
   EMEND_HOSTHEARTBEATTIMEOUT_MS: '1500',
-  EMEND_SLOTLEASE_MS: '1500',
+  EMEND_CALLOWNER_MS: '1500',
   EMEND_RETRYINITIAL_MS: '100',
   EMEND_RETRYMAXIMUM_MS: '1000',
   EMEND_OUTAGEWAIT_MS: '100',
   EMEND_OUTAGEMAXWAIT_MS: '1000',
   EMEND_STICKYWAIT_MS: '1000',
-  EMEND_LEASEPOLL_MS: '200',
+  EMEND_LOCKPOLL_MS: '200',
   EMEND_ACCEPTWAIT_MS: '3000',
   EMEND_SHUTDOWNGRACE_MS: '2000',
 };
 
 export interface Scene {
   readonly home: string;
-  /** Where blobs, records, slots and archives lie: the home, or on a cluster a directory that two homes share. */
+  /** Where blobs, records, calls and archives lie: the home, or on a cluster a directory that two homes share. */
   readonly store: string;
   readonly repo: string;
   readonly env: Record<string, string | undefined>;

@@ -6,6 +6,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, resolveRun, runEvents, showRun } from '../../src/client/index.js';
 import { releaseLock, releaseStaleLocks } from '../../src/client/ended/locks.js';
+import { versioned } from '../../src/shared/problems.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { closedOf, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf, type At, type State } from './states.js';
@@ -45,7 +46,7 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
   const { held } = await releaseStaleLocks(s.emend);
   const own = held.filter(({ stepKey }) => stepKey === run.stepKey);
   expect(own.map(({ files, ended }) => ({ files, ended }))).toEqual(applied ? [{ files: ['a.txt'], ended: how }] : []);
-  for (const hold of own) expect(await releaseLock(s.emend, hold, 'undo')).toEqual({ files: ['a.txt'], kept: [] });
+  for (const hold of own) expect(await releaseLock(s.emend, hold, 'undo')).toEqual({ files: ['a.txt'], leftAlone: [] });
   const left = applied ? 'untouched' : state.terminated;
   expect(await treeOf(at)).toEqual(treeAs(state, run, left));
 };
@@ -99,7 +100,7 @@ describe('a run that somebody started with a time-out of its own', () => {
               const handle = await client.workflow.start('editStep', {
                 workflowId,
                 taskQueue: input.queues.workflow,
-                args: [input],
+                args: [versioned(input)],
                 memo: { ...memo },
                 workflowExecutionTimeout: '25s',
               });

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { sampled, WHOLE } from '../support/seeded.js';
-import { eventually, leaseOf } from './ends.js';
+import { eventually, lockOf } from './ends.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -47,15 +47,15 @@ interface Kind {
 const ONE: Kind = { asked: ['a'] };
 const KINDS: Record<string, Kind> = {
   preflight: ONE,
-  pick: { target: '', asked: ['pick', 'a'] },
-  brief: { target: 'a.txt, b.txt', asked: ['brief', 'a', 'b'] },
-  propose: ONE,
-  seal: ONE,
-  apply: ONE,
-  rebase: { keys: ['commit: true'], asked: ['a'], end: BOTH },
+  pickFiles: { target: '', asked: ['pick', 'a'] },
+  writeBrief: { target: 'a.txt, b.txt', asked: ['brief', 'a', 'b'] },
+  proposeEdit: ONE,
+  buildProposal: ONE,
+  applyProposal: ONE,
+  rebaseProposal: { keys: ['commit: true'], asked: ['a'], end: BOTH },
   verify: ONE,
   // The tests pass only the second time: the first answer is put back and asked for again.
-  rollback: {
+  rollBack: {
     keys: ['approval: auto', 'commit: true', 'test: "ls .git/once || ! touch .git/once"'],
     asked: ['a', 'a'],
   },
@@ -83,7 +83,7 @@ test.each(sampled('time-outs', all, 0, ['commit: done, no heartbeat'], WHOLE))(
     const s = (open = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env: SHORT }));
     const worker = await s.worker(`${name}:${WAYS[way]}:1`);
     const run = await s.start('job.md', job(kind.target ?? 'a.txt', kind.keys ?? KEYS));
-    if (name === 'rebase') {
+    if (name === 'rebaseProposal') {
       await s.settle(run, 90);
       s.write('a.txt', MINE);
       await s.answer(run, 'approve');
@@ -97,7 +97,7 @@ test.each(sampled('time-outs', all, 0, ['commit: done, no heartbeat'], WHOLE))(
     const whatIsThere = async () => ({
       a: s.read('a.txt'),
       commits: s.git('rev-list', '--count', 'HEAD').trim(),
-      held: await leaseOf(s),
+      held: await lockOf(s),
       asked: s.rehearsal.requests().map(({ rule }) => rule),
     });
     const right = { a: kind.end ?? AFTER, commits: '2', held: null, asked: kind.asked };
@@ -108,7 +108,9 @@ test.each(sampled('time-outs', all, 0, ['commit: done, no heartbeat'], WHOLE))(
     expect(await whatIsThere()).toEqual(right);
     const left = s.git('status', '--porcelain', '--ignored').split('\n');
     expect(
-      left.filter((line) => line !== '' && line !== '?? job.md' && !(name === 'rebase' && line.endsWith(' a.txt'))),
+      left.filter(
+        (line) => line !== '' && line !== '?? job.md' && !(name === 'rebaseProposal' && line.endsWith(' a.txt')),
+      ),
     ).toEqual([]);
   },
   300_000,
@@ -118,7 +120,7 @@ describe('when the attempts are spent', () => {
   const ONCE = { ...SHORT, EMEND_HOSTACTIVITYATTEMPTS: '1', EMEND_MODELCALLATTEMPTS: '1' };
   test('apply, all written: engine_failed; an abort puts the files back, a retry finds them and goes on', async () => {
     const s = (open = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env: ONCE }));
-    const worker = await s.worker('apply:mute-after:1');
+    const worker = await s.worker('applyProposal:mute-after:1');
     const run = await s.start('job.md', job('a.txt', KEYS));
     const view = await s.settle(run, 120);
     expect(worker.fired()).toBe(true);
@@ -126,7 +128,7 @@ describe('when the attempts are spent', () => {
       reason: 'engine_failed',
       message: expect.stringContaining('timed out'),
     });
-    expect([s.read('a.txt'), (await leaseOf(s))?.stepKey]).toEqual([AFTER, run.stepKey]);
+    expect([s.read('a.txt'), (await lockOf(s))?.stepKey]).toEqual([AFTER, run.stepKey]);
     await s.answer(run, 'retry');
     expect(await s.end(run, 90)).toMatchObject({ outcome: 'committed', usage: { calls: 1 } });
     expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
@@ -134,7 +136,7 @@ describe('when the attempts are spent', () => {
 
   test('propose: model_unavailable; a retry finds the answer that was recorded', async () => {
     const s = (open = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env: ONCE }));
-    await s.worker('propose:mute-after:1');
+    await s.worker('proposeEdit:mute-after:1');
     const run = await s.start('job.md', job('a.txt', KEYS));
     expect((await s.settle(run, 120)).status.decision).toMatchObject({ reason: 'model_unavailable' });
     await s.answer(run, 'retry');

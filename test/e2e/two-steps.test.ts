@@ -6,7 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { sampled } from '../support/seeded.js';
-import { eventually, leaseOf, pidsIn } from './ends.js';
+import { eventually, lockOf, pidsIn } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 
 const open = new Set<Scene>();
@@ -71,7 +71,7 @@ test.each(sampled('orders', ORDERS, 1, ORDERS.slice(2, 3)))(
     expect(log).toEqual([`${first}.js`, `${second}.js`]);
     expect(s.git('status', '--porcelain', '--ignored').trim().split('\n').sort()).toEqual(['?? a.md', '?? b.md']);
     expect(pidsIn(note)).toHaveLength(2);
-    expect(await leaseOf(s)).toBeNull();
+    expect(await lockOf(s)).toBeNull();
     const asked = [...s.rehearsal.requests(), ...(t === s ? [] : t.rehearsal.requests())].map(({ rule }) => rule);
     expect(asked).toEqual([first, second]);
   },

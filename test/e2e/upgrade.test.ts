@@ -76,7 +76,7 @@ CASES['paused at approval: approved with today’s client, ended by today’s wo
     await s.worker();
     const paused = await s.settle(run);
     expect(paused).toMatchObject({ source: 'run', status: { decision: { reason: 'approval' } } });
-    expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'settled', via: 'update' });
+    expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'resolved', via: 'update' });
     await expectCommitted(s, run);
     expect(asked(s)).toEqual(['brief', 'a', 'b']);
   };
@@ -124,7 +124,7 @@ CASES['paused at a conflict: rebased and committed by today’s worker'] = async
 };
 
 CASES[
-  'killed in the middle of a model call: today’s worker reads the old slot, counts the call as unknown, asks once more'
+  'killed in the middle of a model call: today’s worker reads the old call, counts its attempt as unknown, asks once more'
 ] = async () => {
   const held = {
     ...B,

@@ -106,7 +106,7 @@ describe('calls of which no activity told', () => {
     expect(asked('long', 'long.js')).toBe(1);
 
     await s.answer(run, 'retry', { set: { budget_tokens: 100_000 } });
-    // The same slot answers now, and tells of both calls: they are two, not three.
+    // The same recorded call has its answer now, and counts both attempts: they are two, not three.
     const { usage, outcome } = await s.end(run);
     expect(outcome).toBe('applied');
     expect(usage).toMatchObject({ calls: 2, unknownCalls: 1 });

@@ -29,19 +29,19 @@ const connected = async <T>(s: Scene, use: (client: ClientConnection['client']) 
   }
 };
 
-test('a record, a run’s input, an answer and an activity’s result with v 2', async () => {
+test('a record, a run’s input, an answer and an activity’s result with v 3', async () => {
   const s = (open = await scene(FILES, RULES));
 
   // A record that a newer worker left: read by preflight.
   const run = await s.start('job.md', JOB);
   const record = join(s.store, 'records/steps', run.stepKey, 'preflight-1.json');
   mkdirSync(dirname(record), { recursive: true });
-  writeFileSync(record, JSON.stringify({ v: 2, outcome: 'ready', snapshot: { moved: true } }));
-  const worker = await buildWorker(s, TODAY, { later: 'seal' });
+  writeFileSync(record, JSON.stringify({ v: 3, outcome: 'ready', snapshot: { moved: true } }));
+  const worker = await buildWorker(s, TODAY, { later: 'buildProposal' });
   const first = await s.settle(run);
   expect(first.status.decision).toMatchObject({
     reason: 'engine_failed',
-    message: expect.stringMatching(/preflight-1 has version 2; this Emend reads version 1.*upgrade this one/),
+    message: expect.stringMatching(/preflight-1.json has version 3; this Emend reads version 2.*upgrade this one/),
   });
   rmSync(record);
 
@@ -53,20 +53,20 @@ test('a record, a run’s input, an answer and an activity’s result with v 2',
     requestId: 'r2',
     by: { name: 'n', from: 'cli' },
   };
-  const later = { ...request, v: 2 } as unknown as Parameters<NonNullable<typeof s.emend.runs>['update']>[1];
+  const later = { ...request, v: 3 } as unknown as Parameters<NonNullable<typeof s.emend.runs>['update']>[1];
   expect(await s.emend.runs!.update(ref, later, 20_000)).toMatchObject({
     kind: 'refused',
     message: expect.stringContaining('upgrade this one'),
   });
   await s.emend.runs!.signal(ref, 'decide', later);
   expect((await s.show(run)).status.ignored.at(-1)).toContain('upgrade this one');
-  await s.emend.runs!.update(ref, { ...later, v: 1, requestId: 'r1', laterField: { v: 2 } } as never, 20_000);
+  await s.emend.runs!.update(ref, { ...later, v: 2, requestId: 'r1', laterField: { v: 3 } } as never, 20_000);
 
-  // The result of a newer activity (build-worker.js makes the first seal's result one).
+  // The result of a newer activity (build-worker.js makes the first buildProposal's result one).
   const second = await s.settle(run);
   expect(second.status.decision).toMatchObject({
     reason: 'engine_failed',
-    message: expect.stringMatching(/The result of seal has version 2/),
+    message: expect.stringMatching(/The result of buildProposal has version 3/),
   });
   expect(worker.fired()).toBe(true);
   await s.answer(run, 'retry');
@@ -80,13 +80,13 @@ test('a record, a run’s input, an answer and an activity’s result with v 2',
     const handle = await client.workflow.start(WORKFLOWS.editStep, {
       taskQueue: s.emend.queues.workflow,
       workflowId: `${s.emend.queues.workflow}-later`,
-      args: [{ v: 2, stepKey: 'f'.repeat(32), everything: 'else' }],
+      args: [{ v: 3, stepKey: 'f'.repeat(32), everything: 'else' }],
     });
     const ended: unknown = await handle.result();
     return { result: ended, raw: (await handle.fetchHistory()).events ?? [] };
   });
   expect(result).toMatchObject({
-    v: 1,
+    v: 2,
     outcome: 'refused',
     problem: { code: 'version_unknown', next: expect.stringContaining('upgrade this one') },
   });

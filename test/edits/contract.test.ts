@@ -86,7 +86,7 @@ describe.each([...FORMATS, ...DIALECTS])('%s', (format) => {
     const file = outcome.files.get('f.txt');
     expect(file === 'absent' ? null : [...(file?.bytes ?? [])]).toEqual([...c.expected]);
     expect(file).toMatchObject({ mode: 0o755 });
-    expect(outcome.rungs).toEqual([]);
+    expect(outcome.tolerances).toEqual([]);
   });
 
   const [plain] = CASES as [Case];

@@ -78,7 +78,7 @@ describe('docs/formats.md', () => {
     },
   );
 
-  test('names every rung, and every code that the engine or a scenario says', () => {
+  test('names every tolerance, and every code that the engine or a scenario says', () => {
     const codes = new Set<string>();
     const files = readdirSync('src/edits', { recursive: true, encoding: 'utf8' });
     for (const file of files.filter((name) => name.endsWith('.ts')))
@@ -98,6 +98,6 @@ describe('docs/formats.md', () => {
     const isSaid = (code: string): boolean =>
       DOC.includes(`\`${code}\``) || (code.startsWith('cut_inside_') && DOC.includes('`cut_inside_*`'));
     expect([...codes].filter((code) => !isSaid(code)).sort()).toEqual([]);
-    expect(Object.keys(TOLERANCES).filter((rung) => !DOC.includes(`\`${rung}\``))).toEqual([]);
+    expect(Object.keys(TOLERANCES).filter((tolerance) => !DOC.includes(`\`${tolerance}\``))).toEqual([]);
   });
 });

@@ -233,7 +233,7 @@ describe('content that makes regular expressions explode', () => {
           format,
           answer,
           files,
-          options: { ...FREE, rungs: { indent: true, lookalikes: true, elision: true } },
+          options: { ...FREE, tolerances: { indent: true, lookalikes: true, elision: true } },
         });
         detectFormat(answer);
         nonceOf(answer);

@@ -31,8 +31,8 @@ export const summary = (reading: Reading): string => {
     const end = plan.finalNewline === undefined ? '' : ` end ${plan.finalNewline}`;
     return `${plan.path}=${plan.lines.join('|')}${mode}${end}`;
   });
-  const rungs = reading.rungs.map((r) => r.rung);
-  return [...plans, ...(rungs.length > 0 ? [`[${rungs.join(' ')}]`] : [])].join('; ');
+  const tolerances = reading.tolerances.map((r) => r.tolerance);
+  return [...plans, ...(tolerances.length > 0 ? [`[${tolerances.join(' ')}]`] : [])].join('; ');
 };
 
 /** The message of the first reason; fails on a reading without reasons. */

@@ -20,7 +20,7 @@ const told = (...input: Parameters<typeof run>) => {
     path,
     result === 'absent' ? 'absent' : `${Buffer.from(result.bytes).toString('latin1')}${(result.mode ?? 0).toString(8)}`,
   ]);
-  return { files: Object.fromEntries(files), moves: outcome.moves.map(({ from, to }) => `${from} ${to}`) };
+  return { files: Object.fromEntries(files), renames: outcome.renames.map(({ from, to }) => `${from} ${to}`) };
 };
 
 const rename = (from: string, to: string, body = ''): string =>
@@ -36,18 +36,18 @@ describe('what moves', () => {
   const a = { a: file('x\n') };
   const both = { ...a, b: file('y\n') };
   test.each<[string, string, Readonly<Record<string, OfferedFile>>, object | string]>([
-    ['keeps bytes and mode', rename('a', 'n'), a, { files: { a: 'absent', n: 'x\n755' }, moves: ['a n'] }],
+    ['keeps bytes and mode', rename('a', 'n'), a, { files: { a: 'absent', n: 'x\n755' }, renames: ['a n'] }],
     [
       'and changes',
       rename('a', 'n', hunk('a/a', 'b/n', '-x', '+z')),
       a,
-      { files: { a: 'absent', n: 'z\n755' }, moves: ['a n'] },
+      { files: { a: 'absent', n: 'z\n755' }, renames: ['a n'] },
     ],
     [
       'to where nothing is',
       rename('a', 'n'),
       { ...a, n: { bytes: null } },
-      { files: { a: 'absent', n: 'x\n755' }, moves: ['a n'] },
+      { files: { a: 'absent', n: 'x\n755' }, renames: ['a n'] },
     ],
     ['to where a file is', rename('a', 'b'), both, 'refused already_exists b'],
     ['what is not there', rename('n', 'm'), a, 'refused target_absent n'],
@@ -66,7 +66,7 @@ describe('what moves', () => {
   test('keeps the bytes of lines that its encoding alone can tell', () => {
     const files = { a: { bytes: Buffer.from('x\n\xe9\n', 'latin1'), mode: 0o644, encoding: 'windows-1252' } };
     const answer = rename('a', 'n', hunk('a/a', 'b/n', '-x', '+z', ' \xe9'));
-    expect(told(answer, files)).toEqual({ files: { a: 'absent', n: 'z\n\xe9\n644' }, moves: ['a n'] });
+    expect(told(answer, files)).toEqual({ files: { a: 'absent', n: 'z\n\xe9\n644' }, renames: ['a n'] });
   });
 
   test('is a new name: guards look at it, and at nothing that stays', () => {
@@ -76,7 +76,7 @@ describe('what moves', () => {
 });
 
 test.each([
-  ['another mode', modes('100755', '100644'), { files: { a: 'x\n644' }, moves: [] }],
+  ['another mode', modes('100755', '100644'), { files: { a: 'x\n644' }, renames: [] }],
   ['the mode that it has', modes('100644', '100755'), 'unchanged marker_missing'],
 ])('%s', (_, answer, expected) => {
   expect(told(answer, { a: file('x\n') })).toEqual(expected);
@@ -86,8 +86,8 @@ describe('the file that the answer was made for', () => {
   const hash = createHash('sha256').update('x\n').digest('hex');
   const change = hunk('a/a', 'b/a', '-x', '+z');
   test.each([
-    ['the same', hash, { files: { a: 'z\n755' }, moves: [] }],
-    ['the same, in capitals', hash.toUpperCase(), { files: { a: 'z\n755' }, moves: [] }],
+    ['the same', hash, { files: { a: 'z\n755' }, renames: [] }],
+    ['the same, in capitals', hash.toUpperCase(), { files: { a: 'z\n755' }, renames: [] }],
     ['another', '0'.repeat(64), 'refused base a'],
     ['none', 'absent', 'refused base a'],
   ])('%s', (_, wanted, expected) => {
@@ -96,9 +96,9 @@ describe('the file that the answer was made for', () => {
   test('none, as it is now', () => {
     const base = new Map([['n', 'absent']]);
     const made = hunk('/dev/null', 'b/n', '+z');
-    expect(told(made, { n: { bytes: null } }, { base })).toEqual({ files: { n: 'z\n0' }, moves: [] });
+    expect(told(made, { n: { bytes: null } }, { base })).toEqual({ files: { n: 'z\n0' }, renames: [] });
     expect(told(made, { n: { bytes: null } }, { base: new Map([['n', hash]]) })).toBe('refused base n');
-    expect(told(change, { a: file('x\n') }, { base })).toEqual({ files: { a: 'z\n755' }, moves: [] });
+    expect(told(change, { a: file('x\n') }, { base })).toEqual({ files: { a: 'z\n755' }, renames: [] });
   });
 });
 

@@ -16,5 +16,5 @@ test.each([
     files,
     options: { requireMarker, ...(nonce === undefined ? {} : { nonce }) },
   });
-  expect(outcome).toMatchObject({ outcome: 'edited', rungs: [] });
+  expect(outcome).toMatchObject({ outcome: 'edited', tolerances: [] });
 });

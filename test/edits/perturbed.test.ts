@@ -62,7 +62,7 @@ const run = (
   answer: string,
   file: Buffer,
   madeFor?: Buffer,
-  rungs: ToleranceSettings = {},
+  tolerances: ToleranceSettings = {},
 ): AnswerOutcome =>
   applyAnswer({
     format,
@@ -70,7 +70,7 @@ const run = (
     files: new Map([['f.txt', { bytes: file }]]),
     options: {
       requireMarker: true,
-      rungs,
+      tolerances,
       ...(madeFor === undefined
         ? {}
         : { base: new Map([['f.txt', createHash('sha256').update(madeFor).digest('hex')]]) }),
@@ -100,7 +100,7 @@ const check = (name: string, property: (s: Sample) => void): number => {
 const say = (format: AnswerFormat, s: Sample): string => SAY[format]('f.txt', s.lines, s.edits);
 const truthOf = (s: Sample): Buffer => encode(apply(s.lines, s.edits), s.crlf);
 
-/** Without the rungs that take a place for which the base's text does not speak. */
+/** Without the tolerances that take a place for which the base's text does not speak. */
 const STRICT: ToleranceSettings = { unchecked_lines: false, earlier_block: false };
 
 interface Stale {
@@ -241,7 +241,8 @@ describe.each(ALL)('%s', (format) => {
       oneOf(outcome, stale.truths, s.crlf);
       // By default a number may decide, or the text that an earlier block made; then it is said.
       const byDefault = run(format, answer, file);
-      if (byDefault.outcome !== 'edited' || byDefault.rungs.some(({ rung }) => STRICT[rung] === false)) return;
+      if (byDefault.outcome !== 'edited' || byDefault.tolerances.some(({ tolerance }) => STRICT[tolerance] === false))
+        return;
       oneOf(byDefault, stale.truths, s.crlf);
     });
     // The property must have had something to say.

@@ -89,7 +89,7 @@ export const runScenario = (name: string, syntax: Syntax): Ran => {
   const tree = plain(treeOf(join(folder, 'expected')));
   return {
     found: edited(outcome, base),
-    wanted: { outcome: 'edited', rungs: [], notes: [], findings: [], moves: [], ...expect, modes, tree },
+    wanted: { outcome: 'edited', tolerances: [], notes: [], findings: [], renames: [], ...expect, modes, tree },
   };
 };
 
@@ -108,12 +108,12 @@ const refusal = (outcome: AnswerOutcome): Seen =>
 
 /** The tree after the edit, and all else that the outcome says but its summary. Splices must give the bytes, and their inverse the base. */
 const edited = (outcome: AnswerOutcome, base: ReadonlyMap<string, Buffer>): Seen => {
-  const empty = { rungs: [], notes: [], findings: [], moves: [], modes: {}, tree: plain(base) };
+  const empty = { tolerances: [], notes: [], findings: [], renames: [], modes: {}, tree: plain(base) };
   if (outcome.outcome === 'unchanged') return { ...empty, outcome: 'unchanged', notes: outcome.reasons };
   if (outcome.outcome !== 'edited') return { ...empty, ...refusal(outcome) };
   const tree = new Map<string, Uint8Array>(base);
   const modes: Record<string, string> = {};
-  const movedFrom = new Map(outcome.moves.map(({ from, to }) => [to, from]));
+  const movedFrom = new Map(outcome.renames.map(({ from, to }) => [to, from]));
   for (const [path, result] of outcome.files) {
     if (result === 'absent') {
       tree.delete(path);
@@ -127,6 +127,6 @@ const edited = (outcome: AnswerOutcome, base: ReadonlyMap<string, Buffer>): Seen
     if (Buffer.compare(applySplices(result.bytes, invertSplices(old, splices)), old) !== 0)
       throw new Error(`inverse of ${path}`);
   }
-  const { rungs, notes, findings, moves } = outcome;
-  return { outcome: 'edited', rungs, notes, findings, moves, modes, tree: plain(tree) };
+  const { tolerances, notes, findings, renames } = outcome;
+  return { outcome: 'edited', tolerances, notes, findings, renames, modes, tree: plain(tree) };
 };

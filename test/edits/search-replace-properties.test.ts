@@ -119,7 +119,7 @@ describe('search-replace, random files and edits', () => {
     );
   });
 
-  test('white space damaged in FIND and REPLACE gives the true lines, rungs aside, or none', () => {
+  test('white space damaged in FIND and REPLACE gives the true lines, tolerances aside, or none', () => {
     let used = 0;
     fc.assert(
       fc.property(cases, fc.constantFrom('  ', '\t', '\r'), fc.nat(), ({ edit, changes }, blank, pick) => {
@@ -128,7 +128,7 @@ describe('search-replace, random files and edits', () => {
           return { ...change, find: change.find.map((text) => text + blank) };
         });
         const reading = read(answerOf(damaged, false), edit);
-        if (reading.kind === 'plans' && reading.rungs.length > 0) used++;
+        if (reading.kind === 'plans' && reading.tolerances.length > 0) used++;
         if (reading.kind !== 'plans' || reading.notes.some((note) => note.code === 'already_present')) return;
         trueOrNone(reading, edit, answerOf(damaged, false));
       }),

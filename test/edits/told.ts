@@ -18,7 +18,7 @@ export const apply = (
     options: { requireMarker: false, mayCreateUnder: [''], allowDelete: true, ...options },
   });
 
-/** Texts by path (null: it is gone), and `rungs` as `rung:line`; else the outcome with the codes of its reasons, each with its edit. */
+/** Texts by path (null: it is gone), and `tolerances` as `tolerance:line`; else the outcome with the codes of its reasons, each with its edit. */
 export const told = (...input: Parameters<typeof apply>): Told => {
   const outcome = apply(...input);
   if (outcome.outcome !== 'edited')
@@ -27,8 +27,8 @@ export const told = (...input: Parameters<typeof apply>): Told => {
     path,
     file === 'absent' ? null : Buffer.from(file.bytes).toString(),
   ]);
-  const rungs = outcome.rungs.map(({ rung, line }) => `${rung}:${line}`);
-  return { ...(Object.fromEntries(files) as object), ...(rungs.length === 0 ? {} : { rungs }) };
+  const tolerances = outcome.tolerances.map(({ tolerance, line }) => `${tolerance}:${line}`);
+  return { ...(Object.fromEntries(files) as object), ...(tolerances.length === 0 ? {} : { tolerances }) };
 };
 
 /** The message of the first reason, or the outcome where there is none. */

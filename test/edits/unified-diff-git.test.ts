@@ -153,7 +153,7 @@ describe('unified-diff, against git', () => {
     const options = { mayCreateUnder: [''], allowDelete: true, base };
     const reading = unifiedDiff.read(diff, contextOf(before, options)).reading;
     if (reading.kind !== 'plans') throw new Error(whyNot(reading));
-    expect(reading.rungs).toEqual([]);
+    expect(reading.tolerances).toEqual([]);
     git(dir, 'stash', '-q', '-u');
     const origin = new Map<string, string>();
     for (const plan of reading.plans) {
@@ -166,12 +166,12 @@ describe('unified-diff, against git', () => {
         const old = before[origin.get(plan.path) ?? plan.path];
         const bytes = old === undefined ? null : new TextEncoder().encode(old);
         const decoded = bytes === null ? null : decodeFile(bytes);
-        const settled = spliced(
+        const resolved = spliced(
           bytes !== null && decoded?.ok ? { bytes, text: decoded.text, codec: decoded.codec } : null,
           plan,
         );
-        if (!settled.ok) throw new Error(settled.reasons.map((r) => r.message).join());
-        put(dir, plan.path, new TextDecoder().decode(settled.bytes));
+        if (!resolved.ok) throw new Error(resolved.reasons.map((r) => r.message).join());
+        put(dir, plan.path, new TextDecoder().decode(resolved.bytes));
         if (plan.mode !== undefined) chmodSync(join(dir, plan.path), plan.mode);
       }
     }

@@ -126,7 +126,7 @@ describe('unified-diff, random files and edits', () => {
           );
           const reading = read(body, edit, whole);
           if (reading.kind !== 'plans') return;
-          if (reading.rungs.some((r) => r.rung === 'counts')) used++;
+          if (reading.tolerances.some((r) => r.tolerance === 'counts')) used++;
           if (!isTrue(reading, edit))
             throw new Error(`${summary(reading)}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
         },
@@ -147,7 +147,7 @@ describe('unified-diff, random files and edits', () => {
         const body = replaced(lines, at, (lines[at] ?? '').slice(1));
         const reading = read(body, edit);
         if (reading.kind !== 'plans') return;
-        if (reading.rungs.some((r) => r.rung === 'lost_blank')) used++;
+        if (reading.tolerances.some((r) => r.tolerance === 'lost_blank')) used++;
         trueOrNone(body, edit);
       }),
       fuzz('lost blanks'),

@@ -34,8 +34,8 @@ function* forever(event: StreamEvent): Generator<StreamEvent> {
   for (let n = 0; n < 1_000_000; n++) yield event;
 }
 const bytesIn = async (dir: string): Promise<number> => {
-  const slot = join(dir, keyParts.stepKey, callKey(keyParts));
-  const sizes = await Promise.all((await fs.readdir(slot)).map(async (name) => (await fs.stat(join(slot, name))).size));
+  const call = join(dir, keyParts.stepKey, callKey(keyParts));
+  const sizes = await Promise.all((await fs.readdir(call)).map(async (name) => (await fs.stat(join(call, name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 };
 
@@ -50,7 +50,7 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
   ])('%s', async (_name, events) => {
     await withDir(async (dir) => {
       const model = talker(events);
-      const journal = createDiskJournal({ dir, model, slotLease_ms: 60_000, heartbeat_ms: 60_000 });
+      const journal = createDiskJournal({ dir, model, callOwner_ms: 60_000, heartbeat_ms: 60_000 });
       await expect(journal.ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
         kind: 'too_large',
         mayBePaid: true,
@@ -58,9 +58,9 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
         message: expect.stringMatching(/20000 bytes \(maxCallLog_bytes\)/) as unknown,
       });
       expect(model.taken).toBeLessThan(MOST);
-      const [call] = await journal.calls(keyParts.stepKey);
+      const [attempt] = await journal.attempts(keyParts.stepKey);
       // It was paid for: counted as cut off, with what is known of its tokens.
-      expect(call).toMatchObject({ state: 'unknown', usage: { calls: 1, unknownCalls: 1, input_tokens: 100 } });
+      expect(attempt).toMatchObject({ state: 'unknown', usage: { calls: 1, unknownCalls: 1, input_tokens: 100 } });
       // The log, and some hundred bytes for request, claim and end.
       expect(await bytesIn(dir)).toBeLessThan(MOST + 2_000);
     });
@@ -69,7 +69,7 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
   test('a raised limit lets the same call through', async () => {
     await withDir(async (dir) => {
       const events = () => [delta({ type: 'text_delta', text: 'x'.repeat(2 * MOST) }), { type: 'message_stop' }];
-      const options = { dir, model: talker(events), slotLease_ms: 60_000, heartbeat_ms: 60_000 };
+      const options = { dir, model: talker(events), callOwner_ms: 60_000, heartbeat_ms: 60_000 };
       await expect(createDiskJournal(options).ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
         kind: 'too_large',
       });

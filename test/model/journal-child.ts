@@ -1,4 +1,4 @@
-/** Asks for one slot in a process of its own, with a fault; prints the outcome as JSON. */
+/** Asks for one recorded call in a process of its own, with a fault; prints the outcome as JSON. */
 import { readFileSync } from 'node:fs';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
@@ -9,7 +9,7 @@ import { shimSys, type ShimPlan } from '../support/sys-shim.js';
 export interface AskTask {
   readonly dir: string;
   readonly url: string;
-  readonly lease_ms: number;
+  readonly owner_ms: number;
   readonly key: CallKeyParts;
   readonly request: ModelRequest;
   readonly nonce: string;
@@ -21,7 +21,7 @@ const { sys, names } = shimSys(realSys, task.plan);
 const journal = createDiskJournal({
   dir: task.dir,
   model: createAnthropicModel({ env: { ANTHROPIC_BASE_URL: task.url }, streamIdle_ms: 10_000 }),
-  slotLease_ms: task.lease_ms,
+  callOwner_ms: task.owner_ms,
   heartbeat_ms: 200,
   sys,
 });

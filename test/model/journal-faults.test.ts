@@ -1,4 +1,4 @@
-/** Every write of the call journal fails once, or from some write on: slots, events, ends, answers. */
+/** Every write of the call journal fails once, or from some write on: calls, events, ends, answers. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -27,17 +27,17 @@ const model = (asked: () => void): ModelPort => ({
   },
 });
 
-const parts = (draw: number) => ({ ...keyParts, draw });
-const fileOf = (dir: string, draw: number, name: string): string | null => {
+const parts = (regeneration: number) => ({ ...keyParts, regeneration });
+const fileOf = (dir: string, regeneration: number, name: string): string | null => {
   try {
-    return readFileSync(join(dir, keyParts.stepKey, callKey(parts(draw)), name), 'utf8');
+    return readFileSync(join(dir, keyParts.stepKey, callKey(parts(regeneration)), name), 'utf8');
   } catch {
     return null;
   }
 };
-/** Where a call's last event lies on disk, it is paid for and nobody may ask again. */
-const isWhole = (dir: string, draw: number): boolean =>
-  (fileOf(dir, draw, 'call-1.events.jsonl') ?? '').includes('{"type":"message_stop"}}\n');
+/** Where an attempt's last event lies on disk, it is paid for and nobody may ask again. */
+const isWhole = (dir: string, regeneration: number): boolean =>
+  (fileOf(dir, regeneration, 'attempt-1.events.jsonl') ?? '').includes('{"type":"message_stop"}}\n');
 
 /** Calls of the model, by directory: what a fault must not make more than needed. */
 const asked = new Map<string, number>();
@@ -45,7 +45,7 @@ const journal = (dir: string, sys = realSys) =>
   createDiskJournal({
     dir,
     sys,
-    slotLease_ms: 60_000,
+    callOwner_ms: 60_000,
     heartbeat_ms: 60_000,
     model: model(() => asked.set(dir, (asked.get(dir) ?? 0) + 1)),
   });
@@ -58,24 +58,24 @@ const work: StoreWork = {
     if (sys !== realSys) asked.set(dir, 0);
     const before = asked.get(dir) ?? 0;
     const whole = isWhole(dir, 1);
-    const slot = fileOf(dir, 1, 'slot.json');
-    for (const draw of [0, 1]) {
-      const outcome = await journal(dir, sys).ask(askFor({ key: parts(draw) }));
+    const recorded = fileOf(dir, 1, 'call.json');
+    for (const regeneration of [0, 1]) {
+      const outcome = await journal(dir, sys).ask(askFor({ key: parts(regeneration) }));
       expect(outcome).toMatchObject({ outcome: 'answered', answer: { text: PIECES.join('') } });
-      told(String(draw));
+      told(String(regeneration));
     }
     // A recorded answer is not asked for again, one that was cut off once; every call is in the usage.
     expect({ whole, more: (asked.get(dir) ?? 0) - before }).toEqual({ whole, more: whole ? 0 : 1 });
-    if (slot !== null) expect(fileOf(dir, 1, 'slot.json')).toBe(slot);
+    if (recorded !== null) expect(fileOf(dir, 1, 'call.json')).toBe(recorded);
   },
   check: async (dir, told) => {
-    const calls = await journal(dir).calls(keyParts.stepKey);
-    for (const draw of ['0', ...told]) {
-      expect(fileOf(dir, Number(draw), 'answer.json')).not.toBeNull();
-      expect(calls.find((c) => c.key.draw === Number(draw) && c.state === 'answered')).toBeDefined();
+    const attempts = await journal(dir).attempts(keyParts.stepKey);
+    for (const regeneration of ['0', ...told]) {
+      expect(fileOf(dir, Number(regeneration), 'answer.json')).not.toBeNull();
+      expect(attempts.find((c) => c.key.regeneration === Number(regeneration) && c.state === 'answered')).toBeDefined();
     }
-    // Each call that was made is accounted for, and none is an answer unless its last event is on disk.
-    const ours = calls.filter((c) => c.key.draw === 1);
+    // Each attempt that was made is accounted for, and none is an answer unless its last event is on disk.
+    const ours = attempts.filter((c) => c.key.regeneration === 1);
     expect(ours.length).toBeGreaterThanOrEqual(asked.get(dir) ?? 0);
     if (ours.length === 1) expect(ours[0]?.state === 'answered').toBe(isWhole(dir, 1));
   },

@@ -26,7 +26,7 @@ interface Ended {
 }
 const start = (dir: string, url: string, plan?: ShimPlan): { process: ChildProcess; ended: Promise<Ended> } => {
   const file = join(dir, `task-${Math.random()}.json`);
-  const task: AskTask = { dir: join(dir, 'slots'), url, lease_ms: 1000, key: keyParts, request, nonce: NONCE };
+  const task: AskTask = { dir: join(dir, 'calls'), url, owner_ms: 1000, key: keyParts, request, nonce: NONCE };
   fs.writeFileSync(file, JSON.stringify(plan === undefined ? task : { ...task, plan }));
   const started = spawn(process.execPath, [child.path, file], { stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '';
@@ -44,15 +44,15 @@ const outcomeOf = (ended: Ended) => (JSON.parse(ended.out) as { outcome: CallOut
 
 /** Call logs that hold the whole answer, and all of them. */
 const logsOf = (dir: string) => {
-  const found = fs.existsSync(join(dir, 'slots'))
-    ? fs.readdirSync(join(dir, 'slots'), { recursive: true, encoding: 'utf8' })
+  const found = fs.existsSync(join(dir, 'calls'))
+    ? fs.readdirSync(join(dir, 'calls'), { recursive: true, encoding: 'utf8' })
     : [];
-  const calls = found.filter((name) => /call-\d+\.json$/.test(name));
+  const attempts = found.filter((name) => /attempt-\d+\.json$/.test(name));
   const logs = found
     .filter((name) => name.endsWith('.jsonl'))
-    .map((name) => fs.readFileSync(join(dir, 'slots', name), 'utf8'));
+    .map((name) => fs.readFileSync(join(dir, 'calls', name), 'utf8'));
   return {
-    calls: calls.length,
+    attempts: attempts.length,
     begun: logs.filter((text) => text.includes('"message_start"')).length,
     whole: logs.filter((text) => text.includes('"message_stop"}}\n')).length,
   };
@@ -72,7 +72,7 @@ describe('killed with SIGKILL', () => {
         first.process.kill('SIGKILL');
         expect((await first.ended).signal).toBe('SIGKILL');
 
-        const journal = journalAt(join(dir, 'slots'), url);
+        const journal = journalAt(join(dir, 'calls'), url);
         const outcome = await journal.ask(askFor());
         expect(outcome).toMatchObject({
           outcome: 'answered',
@@ -80,10 +80,10 @@ describe('killed with SIGKILL', () => {
           usage: { calls: 2, unknownCalls: 1 },
         });
         expect(requests()).toHaveLength(2);
-        const [lost, paid] = await journal.calls(keyParts.stepKey);
-        expect(lost).toMatchObject({ call: 1, state: 'unknown', usage: { unknownCalls: 1 } });
+        const [lost, paid] = await journal.attempts(keyParts.stepKey);
+        expect(lost).toMatchObject({ attempt: 1, state: 'unknown', usage: { unknownCalls: 1 } });
         expect(lost!.usage.input_tokens).toBeGreaterThan(0);
-        expect(paid).toMatchObject({ call: 2, state: 'answered' });
+        expect(paid).toMatchObject({ attempt: 2, state: 'answered' });
         expect(outcome.usage.usd).toBeCloseTo(lost!.usage.usd! + paid!.usage.usd!);
       }),
     );
@@ -95,8 +95,8 @@ describe('killed with SIGKILL', () => {
         // The third link would make answer.json.
         const ended = await start(dir, url, { at: 3, when: 'before', fault: 'kill', only: ['link'] }).ended;
         expect(ended).toMatchObject({ signal: 'SIGKILL' });
-        expect(logsOf(dir)).toEqual({ calls: 1, begun: 1, whole: 1 });
-        const outcome = await journalAt(join(dir, 'slots'), url).ask(askFor());
+        expect(logsOf(dir)).toEqual({ attempts: 1, begun: 1, whole: 1 });
+        const outcome = await journalAt(join(dir, 'calls'), url).ask(askFor());
         expect(outcome).toMatchObject({
           outcome: 'answered',
           recorded: true,
@@ -128,19 +128,19 @@ describe('killed with SIGKILL', () => {
           // The number of appends varies by the network's pieces: a point past the end kills nobody, and then nothing may be asked.
           expect([ended.signal, ended.code]).toContain(ended.signal === null ? 0 : 'SIGKILL');
           if (ended.signal === 'SIGKILL') killed++;
-          const { calls, whole: complete } = logsOf(dir);
+          const { attempts, whole: complete } = logsOf(dir);
           const before = requests().length;
-          const outcome = await journalAt(join(dir, 'slots'), url).ask(askFor());
+          const outcome = await journalAt(join(dir, 'calls'), url).ask(askFor());
           expect({ plan, outcome }).toMatchObject({
             outcome: {
               outcome: 'answered',
               answer: { text: whole },
               nonce: NONCE,
-              usage: { unknownCalls: calls - complete },
+              usage: { unknownCalls: attempts - complete },
             },
           });
           expect({ plan, asked: requests().length - before }).toEqual({ plan, asked: complete > 0 ? 0 : 1 });
-          expect(before).toBeLessThanOrEqual(calls);
+          expect(before).toBeLessThanOrEqual(attempts);
         }),
       );
     }
@@ -156,14 +156,14 @@ describe('stopped and woken', () => {
   test.each([
     ['while its stream stands still', false],
     ['when its stream goes on', true],
-  ])('an owner whose lease was taken over returns the recorded answer: %s', async (_name, goesOn) => {
+  ])('an owner whose call was taken over returns the recorded answer: %s', async (_name, goesOn) => {
     await withDir((dir) =>
       withRehearsal(rules, async ({ url, requests, release }) => {
         const first = start(dir, url);
         await eventually('held', () => requests()[0]?.state === 'held');
         await eventually('begun', () => logsOf(dir).begun === 1);
         first.process.kill('SIGSTOP');
-        const journal = journalAt(join(dir, 'slots'), url);
+        const journal = journalAt(join(dir, 'calls'), url);
         const outcome = await journal.ask(askFor());
         expect(outcome).toMatchObject({
           outcome: 'answered',
@@ -176,7 +176,7 @@ describe('stopped and woken', () => {
         const woken = outcomeOf(await first.ended);
         expect(woken).toEqual({ ...outcome, recorded: true });
         expect(requests()).toHaveLength(2);
-        expect(await journal.calls(keyParts.stepKey)).toHaveLength(2);
+        expect(await journal.attempts(keyParts.stepKey)).toHaveLength(2);
         expect(await journal.ask(askFor())).toEqual(woken);
       }),
     );

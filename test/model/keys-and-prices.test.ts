@@ -7,14 +7,14 @@ import type { CallKeyParts } from '../../src/model/ports.js';
 import { addUsage, NO_USAGE, sumUsage } from '../../src/shared/usage.js';
 import { keyParts } from './support.js';
 
-describe('slot key', () => {
+describe('call key', () => {
   test('is what it has always been', () => {
     // Kept answers are found by it: a change of this value pays for every open step again.
     expect(callKey(keyParts)).toBe(
       createHash('sha256')
         .update(
-          `{"bases":["absent"],"draw":0,"file":"src/a.ts","format":"whole-file","instructions":"sha256:${'0'.repeat(64)}",` +
-            '"model":"rehearsal","notes":null,"outputBudget_tokens":1000,"refusal":null,"region":"*","role":"edit",' +
+          `{"bases":["absent"],"file":"src/a.ts","format":"whole-file","instructions":"sha256:${'0'.repeat(64)}",` +
+            '"model":"rehearsal","notes":null,"outputBudget_tokens":1000,"refusal":null,"regeneration":0,"region":"*","role":"edit",' +
             '"stepKey":"00112233445566778899aabbccddeeff"}',
         )
         .digest('hex'),
@@ -27,7 +27,7 @@ describe('slot key', () => {
       { role: 'brief' },
       { file: '*' },
       { region: 'a' },
-      { draw: 1 },
+      { regeneration: 1 },
       { bases: ['absent', 'absent'] },
       { format: 'unified-diff' },
       { model: 'other' },

@@ -50,7 +50,7 @@ export const keyParts: CallKeyParts = {
   role: 'edit',
   file: 'src/a.ts',
   region: '*',
-  draw: 0,
+  regeneration: 0,
   bases: ['absent'],
   format: 'whole-file',
   model: 'rehearsal',
@@ -70,7 +70,7 @@ export const askFor = (more: Partial<JournalAsk> = {}): JournalAsk => ({
 });
 
 export const journalAt = (dir: string, url: string, more: Partial<DiskJournalOptions> = {}) =>
-  createDiskJournal({ dir, model: modelAt(url), slotLease_ms: 1000, heartbeat_ms: 200, ...more });
+  createDiskJournal({ dir, model: modelAt(url), callOwner_ms: 1000, heartbeat_ms: 200, ...more });
 
 /** Waits for something that another process or a server does. */
 export const eventually = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {

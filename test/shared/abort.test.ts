@@ -1,11 +1,11 @@
 /** Ends before the end: abort at every stage, activities that fail for good, hosts and blobs that are gone. */
 import { describe, expect, test } from '@jest/globals';
 import { nextEffect } from '../../src/workflows/step/effects.js';
-import { inOrder, play, StepDriver, type Case, type Saying, type Words } from './step-driver.js';
+import { ACTIVITY, inOrder, play, StepDriver, type Case, type Saying, type Words } from './step-driver.js';
 
 const TESTED = { test: { commands: ['npm test'], found: null } };
 const check = (it: Case): void => {
-  expect(play(it).trace.join(' > ')).toBe(it.moves);
+  expect(play(it).trace.join(' > ')).toBe(it.effects);
 };
 
 /** One long run through every stage, to be aborted before and during each of its moves. */
@@ -70,21 +70,21 @@ describe('abort', () => {
         'preflight',
         'propose',
         'rebase',
-        'rollback',
+        'roll_back',
         'say',
-        'seal',
+        'build',
         'verify',
         'wait',
       ].sort(),
     );
-    expect(driver.state.outcome).toBe('committed');
+    expect(driver.outcome).toBe('committed');
   });
 
-  const moves = Array.from({ length: lengthOf() }, (_, index) => index);
+  const effects = Array.from({ length: lengthOf() }, (_, index) => index);
   test.each(['before', 'during'] as const)(
     '%s every move: rolled back exactly when something is applied and not committed',
     (when) => {
-      for (const at of moves) {
+      for (const at of effects) {
         const { driver, next } = drive();
         for (let count = 0; count < at; count += 1) next();
         const move = nextEffect(driver.state, driver.now);
@@ -94,38 +94,38 @@ describe('abort', () => {
           driver.step();
         } else driver.abort();
         const committed = driver.state.commit !== null;
-        const applied = driver.state.applications.length > 0;
+        const applied = driver.state.applied.all.length > 0;
         const trace: string[] = [];
         const from = driver.trace.length;
         expect(driver.run()).toBe('closed');
         trace.push(...driver.trace.slice(from));
         const what = `${when} move ${at} (${move.kind})`;
-        expect({ what, outcome: driver.state.outcome }).toEqual({ what, outcome: committed ? 'committed' : 'aborted' });
-        expect({ what, trace }).toEqual({ what, trace: applied && !committed ? ['rollback'] : [] });
+        expect({ what, outcome: driver.outcome }).toEqual({ what, outcome: committed ? 'committed' : 'aborted' });
+        expect({ what, trace }).toEqual({ what, trace: applied && !committed ? ['roll_back'] : [] });
         expect({ what, left: driver.world.uncommitted() }).toEqual({ what, left: [] });
         expect(driver.state.abortedBy === null).toBe(committed);
       }
     },
   );
 
-  test('an open decision is settled by it, with who and why; what was answered before is kept and not carried on', () => {
+  test('an open decision is resolved by it, with who and why; what was answered before is kept and not carried on', () => {
     const driver = play({ files: ['a.ts', 'b.ts'], decisions: [['approve', { files: ['a.ts'] }]] });
     expect(driver.say(['abort', { note: 'wrong branch' }])).toBeNull();
-    const [settled] = driver.state.settled;
-    expect(settled?.answers.map(({ answer, note, by }) => [answer, note, by.name])).toEqual([
+    const [resolved] = driver.state.resolved;
+    expect(resolved?.answers.map(({ answer, note, by }) => [answer, note, by.name])).toEqual([
       ['approve', null, 'ann'],
       ['abort', 'wrong branch', 'ann'],
     ]);
     expect(driver.state.pendingRecords).toEqual([]);
-    expect(driver.state).toMatchObject({ outcome: 'aborted', abortedBy: 'ann (cli)' });
+    expect(driver.state).toMatchObject({ stage: { outcome: 'aborted' }, abortedBy: 'ann (cli)' });
   });
 
   test('a cancel in the UI equals abort', () => {
     const driver = play({ decisions: ['approve'], ready: TESTED, words: { verify: ['fails'] } });
-    driver.fold({ type: 'abort', by: 'cancel request' });
+    driver.dispatch({ type: 'abort', by: 'cancel request' });
     expect(driver.run()).toBe('closed');
-    expect(driver.trace.slice(-1)).toEqual(['rollback']);
-    expect(driver.state).toMatchObject({ outcome: 'aborted', abortedBy: 'cancel request' });
+    expect(driver.trace.slice(-1)).toEqual(['roll_back']);
+    expect(driver.state).toMatchObject({ stage: { outcome: 'aborted' }, abortedBy: 'cancel request' });
   });
 });
 
@@ -135,107 +135,107 @@ describe('picking', () => {
       name: 'a model picks the files where the job names none',
       files: ['a.ts', 'b.ts'],
       words: { preflight: ['pick'], pick: ['picked:b.ts'] },
-      moves: 'preflight > pick > preflight 2 > propose * > seal > ask approval b.ts',
+      effects: 'preflight > pick > preflight 2 > propose * > build > ask approval b.ts',
     },
     {
       name: 'asked for again with a new draw; nothing to do by hand before the files are known',
       words: { preflight: ['pick'], pick: ['declined', 'declined'] },
       decisions: ['manual', 'retry', 'skip'],
-      moves:
+      effects:
         'preflight > pick > ask declined > say manual > no: manual is no answer to declined; answers are: retry, skip, abort > ' +
         'say retry > pick#2 > ask declined > say skip > skipped',
     },
     {
       name: 'files that were picked and lead nowhere are a decision, not a loop',
       words: { preflight: ['pick', 'pick'] },
-      moves: 'preflight > pick > preflight 2 > ask engine_failed',
+      effects: 'preflight > pick > preflight 2 > ask engine_failed',
     },
-    { name: 'refused', words: { preflight: ['refused'] }, moves: 'preflight > refused' },
+    { name: 'refused', words: { preflight: ['refused'] }, effects: 'preflight > refused' },
   ])('$name', check);
 });
 
 describe('hosts and blobs that are gone', () => {
-  const A = 'preflight > propose * > seal';
+  const A = 'preflight > propose * > build';
   const GO = `${A} > ask approval a.ts > say approve > apply a.ts`;
   test.each<Case>([
     {
       name: 'workspace_unreachable at preflight: wait asks again',
       words: { preflight: ['fails:workspace_unreachable', 'fails:workspace_unreachable'] },
       decisions: ['wait', 'wait'],
-      moves:
-        'preflight > ask workspace_unreachable > say wait > preflight > ask workspace_unreachable > say wait > preflight > propose * > seal > ask approval a.ts',
+      effects:
+        'preflight > ask workspace_unreachable > say wait > preflight > ask workspace_unreachable > say wait > preflight > propose * > build > ask approval a.ts',
     },
     {
       name: 'workspace_unreachable at apply: wait applies, abort has nothing to roll back',
       words: { apply: ['fails:workspace_unreachable', 'fails:workspace_unreachable'] },
       decisions: ['approve', 'wait', 'abort'],
-      moves: `${GO} > ask workspace_unreachable > say wait > apply a.ts > ask workspace_unreachable > say abort > aborted`,
+      effects: `${GO} > ask workspace_unreachable > say wait > apply a.ts > ask workspace_unreachable > say abort > aborted`,
     },
     {
       name: 'a commit that was made by an activity that failed for good is not rolled back: abort ends committed',
       ready: { commitMessage: 'Change' },
       words: { commit: ['late'] },
       decisions: ['approve', 'abort'],
-      moves: `${GO} > commit > ask engine_failed > say abort > rollback > committed`,
+      effects: `${GO} > commit > ask engine_failed > say abort > roll_back > committed`,
     },
     {
-      name: 'workspace_unreachable at rollback: wait rolls back',
+      name: 'workspace_unreachable at roll_back: wait rolls back',
       ready: TESTED,
-      words: { verify: ['fails'], rollback: ['fails:workspace_unreachable'] },
+      words: { verify: ['fails'], roll_back: ['fails:workspace_unreachable'] },
       decisions: ['approve', 'abort', 'wait'],
-      moves: `${GO} > verify > ask engine_failed > say abort > rollback > ask workspace_unreachable > say wait > rollback > aborted`,
+      effects: `${GO} > verify > ask engine_failed > say abort > roll_back > ask workspace_unreachable > say wait > roll_back > aborted`,
     },
     {
       name: 'workspace_unreachable at verify: abort ends without the host and rolls nothing back',
       ready: TESTED,
       words: { verify: ['fails:workspace_unreachable'] },
       decisions: ['approve', 'abort'],
-      moves: `${GO} > verify > ask workspace_unreachable > say abort > aborted`,
+      effects: `${GO} > verify > ask workspace_unreachable > say abort > aborted`,
     },
     {
-      name: 'workspace_unreachable at rollback: a second abort ends without the host',
+      name: 'workspace_unreachable at roll_back: a second abort ends without the host',
       ready: TESTED,
-      words: { verify: ['fails'], rollback: ['fails:workspace_unreachable'] },
+      words: { verify: ['fails'], roll_back: ['fails:workspace_unreachable'] },
       decisions: ['approve', 'abort', 'abort'],
-      moves: `${GO} > verify > ask engine_failed > say abort > rollback > ask workspace_unreachable > say abort > aborted`,
+      effects: `${GO} > verify > ask engine_failed > say abort > roll_back > ask workspace_unreachable > say abort > aborted`,
     },
     {
       name: 'a chunk whose host is gone is asked for the same way after wait',
       files: ['a.ts', 'b.ts'],
       words: { propose: { 'a.ts': ['fails:workspace_unreachable'] } },
       decisions: ['wait'],
-      moves:
-        'preflight > propose a.ts > propose b.ts > ask workspace_unreachable a.ts > say wait > propose a.ts > seal > ask approval b.ts,a.ts',
+      effects:
+        'preflight > propose a.ts > propose b.ts > ask workspace_unreachable a.ts > say wait > propose a.ts > build > ask approval b.ts,a.ts',
     },
     {
       name: 'blob_lost in a chunk: everything anew, with new answers',
       words: { propose: ['fails:blob_lost'] },
       decisions: ['regenerate'],
-      moves:
-        'preflight > propose * > ask blob_lost a.ts > say regenerate > preflight 2 > propose *#2 > seal > ask approval a.ts',
+      effects:
+        'preflight > propose * > ask blob_lost a.ts > say regenerate > preflight 2 > propose *#2 > build > ask approval a.ts',
     },
     {
-      name: 'blob_lost at seal: the lost answer is not looked for again',
+      name: 'blob_lost at build: the lost answer is not looked for again',
       files: ['a.ts', 'b.ts'],
-      words: { seal: ['fails:blob_lost'] },
+      words: { build: ['fails:blob_lost'] },
       decisions: ['regenerate'],
-      moves:
-        'preflight > propose a.ts > propose b.ts > seal > ask blob_lost > say regenerate > preflight 2 > propose a.ts#2 > propose b.ts#2 > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose a.ts > propose b.ts > build > ask blob_lost > say regenerate > preflight 2 > propose a.ts#2 > propose b.ts#2 > build > ask approval a.ts,b.ts',
     },
     {
       name: 'blob_lost after an apply: rolled back before a new base is taken',
       ready: TESTED,
       words: { verify: ['fails:blob_lost'] },
       decisions: ['approve', 'regenerate'],
-      moves: `${GO} > verify > ask blob_lost > say regenerate > rollback > preflight 2 > propose *#2 > seal > ask approval a.ts`,
+      effects: `${GO} > verify > ask blob_lost > say regenerate > roll_back > preflight 2 > propose *#2 > build > ask approval a.ts`,
     },
     {
       name: 'blob_lost: what a person left out stays out',
       files: ['a.ts', 'b.ts'],
-      words: { propose: { 'a.ts': ['declined'] }, seal: ['fails:blob_lost'] },
+      words: { propose: { 'a.ts': ['declined'] }, build: ['fails:blob_lost'] },
       decisions: [['skip', { files: ['a.ts'] }], 'regenerate'],
-      moves:
-        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip a.ts > seal > ask blob_lost > say regenerate > preflight 2 > propose b.ts#2 > seal > ask approval b.ts',
+      effects:
+        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip a.ts > build > ask blob_lost > say regenerate > preflight 2 > propose b.ts#2 > build > ask approval b.ts',
     },
   ])('$name', check);
 });
@@ -247,11 +247,11 @@ describe('an activity that fails for good asks, and retry does it again', () => 
     pick: { words: { preflight: ['pick'] } },
     brief: { ready: { briefWanted: true } },
     propose: {},
-    seal: {},
+    build: {},
     apply: { decisions: ['approve'] },
     rebase: { words: { apply: ['base_changed:a.ts'] }, decisions: ['approve', 'rebase'] },
     verify: { decisions: ['approve'], ready: TESTED },
-    rollback: { decisions: ['approve'], ready: TESTED, words: { verify: ['fail:x'] } },
+    roll_back: { decisions: ['approve'], ready: TESTED, words: { verify: ['fail:x'] } },
     commit: { decisions: ['approve'] },
   };
   test.each(Object.keys(AT))('%s', (activity) => {
@@ -265,6 +265,8 @@ describe('an activity that fails for good asks, and retry does it again', () => 
     driver.run();
     expect(driver.trace[before]).toMatch(new RegExp(`^${activity}`));
     expect(driver.state.decision?.reason ?? 'closed').toMatch(/approval|closed/);
-    expect(driver.state.events.filter((event) => event.type === 'activity_failed')).toMatchObject([{ activity }]);
+    expect(driver.state.events.filter((event) => event.type === 'activity_failed')).toMatchObject([
+      { activity: ACTIVITY[activity] ?? activity },
+    ]);
   });
 });

@@ -5,49 +5,49 @@ import { play, StepDriver, inOrder, type Case, type Saying, type Words } from '.
 const TWO = ['a.ts', 'b.ts'];
 const TESTED = { test: { commands: ['npm test'], found: null } };
 const check = (it: Case): void => {
-  expect(play(it).trace.join(' > ')).toBe(it.moves);
+  expect(play(it).trace.join(' > ')).toBe(it.effects);
 };
-const A = 'preflight > propose * > seal';
-const AB = 'preflight > propose a.ts > propose b.ts > seal';
+const A = 'preflight > propose * > build';
+const AB = 'preflight > propose a.ts > propose b.ts > build';
 
-describe('seal', () => {
+describe('build', () => {
   test.each<Case>([
     {
       name: 'refused: the file is asked for again, told why, then a decision',
-      words: { seal: ['refused:a.ts', 'refused:a.ts'] },
-      moves: `${A} > propose a.ts#2 told > seal > ask attempts_exhausted a.ts`,
+      words: { build: ['refused:a.ts', 'refused:a.ts'] },
+      effects: `${A} > propose a.ts#2 told > build > ask attempts_exhausted a.ts`,
     },
     {
       name: 'refused: only the files that it names',
       files: TWO,
-      words: { seal: ['refused:b.ts'] },
-      moves: `${AB} > propose b.ts#2 told > seal > ask approval a.ts,b.ts`,
+      words: { build: ['refused:b.ts'] },
+      effects: `${AB} > propose b.ts#2 told > build > ask approval a.ts,b.ts`,
     },
     {
       name: 'refused without a file that could be asked for again is a decision, not a loop',
-      words: { seal: ['refused:moved.ts', 'refused:moved.ts'] },
+      words: { build: ['refused:moved.ts', 'refused:moved.ts'] },
       decisions: ['retry'],
-      moves: `${A} > ask engine_failed > say retry > seal > ask engine_failed`,
+      effects: `${A} > ask engine_failed > say retry > build > ask engine_failed`,
     },
     {
       name: 'refused: what a person wrote is not asked of the model',
       ready: { overEstimate: ['too much'] },
-      words: { seal: ['touch:a.ts;refused:a.ts'] },
+      words: { build: ['touch:a.ts;refused:a.ts'] },
       decisions: ['manual'],
-      moves: 'preflight > ask estimate > say manual > seal > ask engine_failed a.ts',
+      effects: 'preflight > ask estimate > say manual > build > ask engine_failed a.ts',
     },
-    { name: 'empty', words: { seal: ['empty'] }, moves: `${A} > unchanged` },
+    { name: 'empty', words: { build: ['empty'] }, effects: `${A} > unchanged` },
     {
-      name: 'its activity fails: retry seals again',
-      words: { seal: ['fails'] },
+      name: 'its activity fails: retry builds again',
+      words: { build: ['fails'] },
       decisions: ['retry'],
-      moves: `${A} > ask engine_failed > say retry > seal > ask approval a.ts`,
+      effects: `${A} > ask engine_failed > say retry > build > ask approval a.ts`,
     },
     {
       name: 'its activity fails: skip',
-      words: { seal: ['fails'] },
+      words: { build: ['fails'] },
       decisions: ['skip'],
-      moves: `${A} > ask engine_failed > say skip > skipped`,
+      effects: `${A} > ask engine_failed > say skip > skipped`,
     },
   ])('$name', check);
 });
@@ -55,16 +55,21 @@ describe('seal', () => {
 describe('review', () => {
   const APPLIED = 'apply a.ts > commit > committed';
   test.each<Case>([
-    { name: 'ask', decisions: ['approve'], moves: `${A} > ask approval a.ts > say approve > ${APPLIED}` },
-    { name: 'auto', ready: { approval: 'auto' }, moves: `${A} > approve_by_policy > ${APPLIED}` },
+    { name: 'ask', decisions: ['approve'], effects: `${A} > ask approval a.ts > say approve > ${APPLIED}` },
+    { name: 'auto', ready: { approval: 'auto' }, effects: `${A} > approve_by_policy > ${APPLIED}` },
     {
       name: 'auto, but a person must look',
       ready: { approval: 'auto' },
       mustAsk: ['package.json is protected'],
       decisions: ['approve'],
-      moves: `${A} > ask approval a.ts > say approve > ${APPLIED}`,
+      effects: `${A} > ask approval a.ts > say approve > ${APPLIED}`,
     },
-    { name: 'skip all', files: TWO, decisions: ['skip'], moves: `${AB} > ask approval a.ts,b.ts > say skip > skipped` },
+    {
+      name: 'skip all',
+      files: TWO,
+      decisions: ['skip'],
+      effects: `${AB} > ask approval a.ts,b.ts > say skip > skipped`,
+    },
     {
       name: 'apply starts when every file has its verdict',
       files: TWO,
@@ -72,54 +77,54 @@ describe('review', () => {
         ['approve', { files: ['b.ts'] }],
         ['skip', { files: ['a.ts'] }],
       ],
-      moves: `${AB} > ask approval a.ts,b.ts > say approve b.ts > say skip a.ts > apply b.ts > commit > committed`,
+      effects: `${AB} > ask approval a.ts,b.ts > say approve b.ts > say skip a.ts > apply b.ts > commit > committed`,
     },
     {
       name: 'approve alone covers the rest',
       files: TWO,
       decisions: [['skip', { files: ['a.ts'] }], 'approve'],
-      moves: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve > apply b.ts > commit > committed`,
+      effects: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve > apply b.ts > commit > committed`,
     },
     {
       name: 'the first verdict on a file stands',
       files: TWO,
       decisions: [['skip', { files: ['a.ts'] }], ['approve', { files: ['a.ts'] }], 'approve'],
-      moves: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve a.ts > no: a.ts has its answer already: skip; the first one stands > say approve > apply b.ts > commit > committed`,
+      effects: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve a.ts > no: a.ts has its answer already: skip; the first one stands > say approve > apply b.ts > commit > committed`,
     },
     {
       name: 'revise: from the original, with the note and the rejected edit; a verdict on the same bytes stands',
       files: TWO,
       decisions: [['approve', { files: ['b.ts'] }], ['revise', { files: ['a.ts'], note: 'make it four' }], 'approve'],
-      moves:
-        `${AB} > ask approval a.ts,b.ts > say approve b.ts > say revise a.ts > propose a.ts#2 told "make it four" > seal > ` +
+      effects:
+        `${AB} > ask approval a.ts,b.ts > say approve b.ts > say revise a.ts > propose a.ts#2 told "make it four" > build > ` +
         'ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
     },
     {
       name: 'revise that gives the approved bytes of nobody: the new ones are asked about',
       words: { propose: ['edited=1', 'edited=1'] },
       decisions: [['revise', { note: 'again' }], 'approve'],
-      moves: `${A} > ask approval a.ts > say revise > propose a.ts#2 told "again" > seal > ask approval a.ts > say approve > ${APPLIED}`,
+      effects: `${A} > ask approval a.ts > say revise > propose a.ts#2 told "again" > build > ask approval a.ts > say approve > ${APPLIED}`,
     },
     {
       name: 'no commit asked for',
       ready: { commitMessage: null },
       decisions: ['approve'],
-      moves: `${A} > ask approval a.ts > say approve > apply a.ts > applied`,
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > applied`,
     },
     {
-      name: 'part of a file is sealed and asked about again; what was approved stands',
+      name: 'part of a file is taken and asked about again; what was approved stands',
       files: TWO,
       changes: 3,
       decisions: [['approve', { files: ['b.ts'] }], ['select', { select: { 'a.ts': [1, 3] } }], 'approve'],
-      moves:
-        `${AB} > ask approval a.ts,b.ts > say approve b.ts > say select a.ts[1,3] > seal > ` +
+      effects:
+        `${AB} > ask approval a.ts,b.ts > say approve b.ts > say select a.ts[1,3] > build > ` +
         'ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
     },
     {
       name: 'a part of a part',
       changes: 3,
       decisions: [['select', { select: { 'a.ts': [1, 3] } }], ['select', { select: { 'a.ts': [2] } }], 'approve'],
-      moves: `${A} > ask approval a.ts > say select a.ts[1,3] > seal > ask approval a.ts > say select a.ts[2] > seal > ask approval a.ts > say approve > ${APPLIED}`,
+      effects: `${A} > ask approval a.ts > say select a.ts[1,3] > build > ask approval a.ts > say select a.ts[2] > build > ask approval a.ts > say approve > ${APPLIED}`,
     },
     {
       name: 'a part of one file while another is asked for again',
@@ -130,15 +135,15 @@ describe('review', () => {
         ['revise', { files: ['b.ts'], note: 'make it four' }],
         'approve',
       ],
-      moves:
-        `${AB} > ask approval a.ts,b.ts > say select a.ts[2] > say revise b.ts > propose b.ts#2 told "make it four" > seal > ` +
+      effects:
+        `${AB} > ask approval a.ts,b.ts > say select a.ts[2] > say revise b.ts > propose b.ts#2 told "make it four" > build > ` +
         'ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > commit > committed',
     },
     {
       name: 'a part that is revised is asked for from the original, all of it',
       changes: 3,
       decisions: [['select', { select: { 'a.ts': [2] } }], ['revise', { note: 'x' }], 'approve'],
-      moves: `${A} > ask approval a.ts > say select a.ts[2] > seal > ask approval a.ts > say revise > propose a.ts#2 told "x" > seal > ask approval a.ts > say approve > ${APPLIED}`,
+      effects: `${A} > ask approval a.ts > say select a.ts[2] > build > ask approval a.ts > say revise > propose a.ts#2 told "x" > build > ask approval a.ts > say approve > ${APPLIED}`,
     },
     {
       name: 'a part of files carried over to newer ones: the others stay carried over',
@@ -146,16 +151,16 @@ describe('review', () => {
       changes: 3,
       words: { apply: ['base_changed:a.ts,b.ts'] },
       decisions: ['approve', 'rebase', ['select', { select: { 'a.ts': [1] } }], 'approve', 'approve'],
-      moves:
+      effects:
         `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict a.ts,b.ts > say rebase > rebase > ask approval a.ts,b.ts > ` +
-        'say select a.ts[1] > say approve > seal > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
+        'say select a.ts[1] > say approve > build > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
     },
     {
       name: 'a file named constructor is a file like any other',
       files: ['constructor', '__proto__', 'toString'],
       decisions: [['skip', { files: ['toString'] }], 'approve'],
-      moves:
-        'preflight > propose constructor > propose __proto__ > propose toString > seal > ask approval constructor,__proto__,toString > ' +
+      effects:
+        'preflight > propose constructor > propose __proto__ > propose toString > build > ask approval constructor,__proto__,toString > ' +
         'say skip toString > say approve > apply constructor,__proto__ > commit > committed',
     },
   ])('$name', check);
@@ -168,107 +173,107 @@ describe('apply', () => {
       name: 'busy is waited for and told once',
       words: { apply: ['busy', 'busy'] },
       decisions: ['approve'],
-      moves: `${A} > ask approval a.ts > say approve > apply a.ts > wait > apply a.ts > wait > apply a.ts > commit > committed`,
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > wait > apply a.ts > wait > apply a.ts > commit > committed`,
     },
     {
       name: 'base_changed, rebase: reviewed again, then applied',
       files: TWO,
       words: { apply: ['base_changed:a.ts'] },
       decisions: ['approve', 'rebase', 'approve'],
-      moves: `${ASKED} > ask conflict a.ts > say rebase > rebase > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed`,
+      effects: `${ASKED} > ask conflict a.ts > say rebase > rebase > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed`,
     },
     {
       name: 'base_changed, regenerate: only that file gets a new base',
       files: TWO,
       words: { apply: ['base_changed:a.ts'] },
       decisions: ['approve', 'regenerate', 'approve'],
-      moves: `${ASKED} > ask conflict a.ts > say regenerate > preflight 2 > propose a.ts > seal > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed`,
+      effects: `${ASKED} > ask conflict a.ts > say regenerate > preflight 2 > propose a.ts > build > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed`,
     },
     {
       name: 'base_changed, take_theirs: the rest is applied',
       files: TWO,
       words: { apply: ['base_changed:a.ts'] },
       decisions: ['approve', 'take_theirs'],
-      moves: `${ASKED} > ask conflict a.ts > say take_theirs > apply b.ts > commit > committed`,
+      effects: `${ASKED} > ask conflict a.ts > say take_theirs > apply b.ts > commit > committed`,
     },
     {
       name: 'base_changed, take_theirs for all: nothing is left',
       words: { apply: ['base_changed:a.ts'] },
       decisions: ['approve', 'take_theirs'],
-      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask conflict a.ts > say take_theirs > skipped`,
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > ask conflict a.ts > say take_theirs > skipped`,
     },
     {
       name: 'each file of a conflict has its own answer',
       files: TWO,
       words: { apply: ['base_changed:a.ts,b.ts'] },
       decisions: ['approve', ['regenerate', { files: ['a.ts'] }], ['take_theirs', { files: ['b.ts'] }], 'approve'],
-      moves: `${ASKED} > ask conflict a.ts,b.ts > say regenerate a.ts > say take_theirs b.ts > preflight 2 > propose a.ts > seal > ask approval a.ts > say approve > apply a.ts > commit > committed`,
+      effects: `${ASKED} > ask conflict a.ts,b.ts > say regenerate a.ts > say take_theirs b.ts > preflight 2 > propose a.ts > build > ask approval a.ts > say approve > apply a.ts > commit > committed`,
     },
     {
       name: 'conflict: the others are on disk; take_theirs commits them',
       files: TWO,
       words: { apply: ['conflict:b.ts'] },
       decisions: ['approve', 'take_theirs'],
-      moves: `${ASKED} > ask conflict b.ts > say take_theirs > commit > committed`,
+      effects: `${ASKED} > ask conflict b.ts > say take_theirs > commit > committed`,
     },
     {
       name: 'conflict, regenerate: a second application, one commit',
       files: TWO,
       words: { apply: ['conflict:b.ts'] },
       decisions: ['approve', 'regenerate', 'approve'],
-      moves: `${ASKED} > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ask approval b.ts > say approve > apply b.ts > commit > committed`,
+      effects: `${ASKED} > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > build > ask approval b.ts > say approve > apply b.ts > commit > committed`,
     },
     {
       name: 'conflict, rebase: a second application',
       files: TWO,
       words: { apply: ['conflict:b.ts'] },
       decisions: ['approve', 'rebase', 'approve'],
-      moves: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask approval b.ts > say approve > apply b.ts > commit > committed`,
+      effects: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask approval b.ts > say approve > apply b.ts > commit > committed`,
     },
     {
       name: 'conflict, rebase in conflict, regenerate',
       files: TWO,
       words: { apply: ['conflict:b.ts'], rebase: ['conflict:b.ts'] },
       decisions: ['approve', 'rebase', 'regenerate'],
-      moves: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ask approval b.ts`,
+      effects: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > build > ask approval b.ts`,
     },
     {
       name: 'rebase in conflict, take_theirs for it: the others stand as approved',
       files: TWO,
       words: { apply: ['base_changed:b.ts'], rebase: ['conflict:b.ts'] },
       decisions: ['approve', 'rebase', 'take_theirs'],
-      moves: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask conflict b.ts > say take_theirs > apply a.ts > commit > committed`,
+      effects: `${ASKED} > ask conflict b.ts > say rebase > rebase > ask conflict b.ts > say take_theirs > apply a.ts > commit > committed`,
     },
     {
       name: 'rebase that leaves nothing to change',
       words: { apply: ['base_changed:a.ts'], rebase: ['empty'] },
       decisions: ['approve', 'rebase'],
-      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask conflict a.ts > say rebase > rebase > unchanged`,
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > ask conflict a.ts > say rebase > rebase > unchanged`,
     },
     {
       name: 'a full disk asks; retry applies',
       words: { apply: ['failed'] },
       decisions: ['approve', 'retry'],
-      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say retry > apply a.ts > commit > committed`,
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say retry > apply a.ts > commit > committed`,
     },
     {
       name: 'a full disk asks; skip ends with nothing to roll back',
       words: { apply: ['failed'] },
       decisions: ['approve', 'skip'],
-      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say skip > skipped`,
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say skip > skipped`,
     },
     {
       name: 'an apply that never said whether it wrote is rolled back when the step ends',
       words: { apply: ['late'] },
       decisions: ['approve', 'abort'],
-      moves: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say abort > rollback > aborted`,
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > ask engine_failed > say abort > roll_back > aborted`,
     },
     {
       name: 'a new base that is refused does not leave the first part applied',
       files: TWO,
       words: { apply: ['conflict:b.ts'], preflight: ['ready', 'refused'] },
       decisions: ['approve', 'regenerate'],
-      moves: `${ASKED} > ask conflict b.ts > say regenerate > preflight 2 > rollback > refused`,
+      effects: `${ASKED} > ask conflict b.ts > say regenerate > preflight 2 > roll_back > refused`,
     },
   ])('$name', check);
 
@@ -286,12 +291,12 @@ describe('apply', () => {
       }
     }).toThrow(/still going/);
     while (waited_ms < 60 * 86_400_000) {
-      driver.fold({ type: 'applied', result: { v: 1, outcome: 'busy', holder: 'feedbeef', since: 'now' } });
+      driver.dispatch({ type: 'applied', result: { outcome: 'busy', holder: 'feedbeef', since: 'now' } });
       tries += 1;
       const ms = driver.nextWait();
       waits.push(ms);
       waited_ms += ms;
-      driver.fold({ type: 'waited' });
+      driver.dispatch({ type: 'waited' });
     }
     expect(waits.slice(0, 6)).toEqual([4000, 8000, 16_000, 30_000, 30_000, 30_000]);
     // 60 days of it: some eight events a try, against the 51,200 at which the server ends a run.
@@ -300,13 +305,13 @@ describe('apply', () => {
   });
 });
 
-describe('verify and rollback', () => {
+describe('verify and roll_back', () => {
   test('the same bytes again: a person who is asked is told', () => {
     const again = { words: { propose: ['edited=1', 'edited=1', 'edited=2'], verify: ['fail:x', 'fail:y'] } };
     const ready = { ...TESTED, approval: 'ask' } as const;
     const driver = play({ ...again, ready, decisions: ['approve'] });
-    const FIRST = `${A} > ask approval a.ts > say approve > apply a.ts > verify > rollback`;
-    expect(driver.trace.join(' > ')).toBe(`${FIRST} > propose a.ts#2 told > seal > ask approval a.ts`);
+    const FIRST = `${A} > ask approval a.ts > say approve > apply a.ts > verify > roll_back`;
+    expect(driver.trace.join(' > ')).toBe(`${FIRST} > propose a.ts#2 told > build > ask approval a.ts`);
     expect(driver.state.decision?.message).toContain(
       'the proposal is ready, but the tests failed with these very bytes before: 1 file',
     );
@@ -319,9 +324,9 @@ describe('verify and rollback', () => {
   test('the same bytes again under approval: auto: told where a person must look anyway', () => {
     const words = { propose: ['edited=1', 'edited=1'], verify: ['fail:x', 'fail:x'] };
     const ready = { ...TESTED, approval: 'auto' } as const;
-    const ONCE = 'approve_by_policy > apply a.ts > verify > rollback';
+    const ONCE = 'approve_by_policy > apply a.ts > verify > roll_back';
     expect(play({ words, ready }).trace.join(' > ')).toBe(
-      `${A} > ${ONCE} > propose a.ts#2 told > seal > ${ONCE} > ask tests_failed`,
+      `${A} > ${ONCE} > propose a.ts#2 told > build > ${ONCE} > ask tests_failed`,
     );
     const driver = play({ words, ready, mustAsk: ['a guard'], decisions: ['approve'] });
     expect(driver.state.decision?.message).toContain(
@@ -334,19 +339,19 @@ describe('verify and rollback', () => {
     name: string,
     verify: readonly string[],
     decisions: readonly Saying[],
-    moves: string,
+    effects: string,
     more: Partial<Case> = {},
     words: Words = {},
   ): Case => ({
     name,
     words: { ...words, verify },
     decisions: ['approve', ...decisions],
-    moves: `${GO} > ${moves}`,
+    effects: `${GO} > ${effects}`,
     ready: TESTED,
     ...more,
   });
-  const AGAIN = 'rollback > propose a.ts#2 told > seal > ask approval a.ts > say approve > apply a.ts';
-  const THIRD = 'rollback > propose a.ts#3 told > seal > ask approval a.ts > say approve > apply a.ts';
+  const AGAIN = 'roll_back > propose a.ts#2 told > build > ask approval a.ts > say approve > apply a.ts';
+  const THIRD = 'roll_back > propose a.ts#3 told > build > ask approval a.ts > say approve > apply a.ts';
   test.each<Case>([
     ...(['pass', 'pass_with_warnings', 'no_tests'] as const).map((word) =>
       tested(word, [word], [], 'verify > commit > committed'),
@@ -364,15 +369,15 @@ describe('verify and rollback', () => {
       'the same signature twice in a row is a decision',
       ['fail:x', 'fail:x'],
       ['approve'],
-      `verify > ${AGAIN} > verify > rollback > ask tests_failed`,
+      `verify > ${AGAIN} > verify > roll_back > ask tests_failed`,
     ),
     tested(
       'another signature is another try, up to maxFailedVerifications',
       ['fail:x', 'fail:y', 'fail:z'],
       ['approve', 'approve'],
-      `verify > ${AGAIN} > verify > ${THIRD} > verify > rollback > ask tests_failed`,
+      `verify > ${AGAIN} > verify > ${THIRD} > verify > roll_back > ask tests_failed`,
     ),
-    tested('maxFailedVerifications: 1', ['fail:x'], [], 'verify > rollback > ask tests_failed', {
+    tested('maxFailedVerifications: 1', ['fail:x'], [], 'verify > roll_back > ask tests_failed', {
       limits: { maxFailedVerifications: 1 },
     }),
     tested(
@@ -394,7 +399,7 @@ describe('verify and rollback', () => {
       `verify > verify > ${AGAIN} > verify > commit > committed`,
     ),
     tested(
-      'the same bytes once more after a rollback are asked about again: their application has a number of its own',
+      'the same bytes once more after a roll_back are asked about again: their application has a number of its own',
       ['fail:x', 'pass'],
       ['approve'],
       `verify > ${AGAIN} > verify > commit > committed`,
@@ -405,37 +410,37 @@ describe('verify and rollback', () => {
       'tests_failed: keep applies the last proposal again, marked',
       ['fail:x'],
       ['keep'],
-      'verify > rollback > ask tests_failed > say keep > apply a.ts > commit [INCOMPLETE] > committed',
+      'verify > roll_back > ask tests_failed > say keep > apply a.ts > commit [INCOMPLETE] > committed',
       {
         limits: { maxFailedVerifications: 1 },
       },
     ),
-    tested('tests_failed: skip', ['fail:x'], ['skip'], 'verify > rollback > ask tests_failed > say skip > skipped', {
+    tested('tests_failed: skip', ['fail:x'], ['skip'], 'verify > roll_back > ask tests_failed > say skip > skipped', {
       limits: { maxFailedVerifications: 1 },
     }),
     tested(
       'tests_failed: revise starts counting anew',
       ['fail:x', 'fail:x', 'pass'],
       [['revise', { note: 'mind the zero' }], 'approve'],
-      'verify > rollback > ask tests_failed > say revise > propose a.ts#2 told "mind the zero" > seal > ask approval a.ts > say approve > apply a.ts > verify > rollback > ask tests_failed',
+      'verify > roll_back > ask tests_failed > say revise > propose a.ts#2 told "mind the zero" > build > ask approval a.ts > say approve > apply a.ts > verify > roll_back > ask tests_failed',
       { limits: { maxFailedVerifications: 1 } },
     ),
     tested(
       'tests_failed: manual takes the files as they are, and they are verified',
       ['fail:x', 'touch:a.ts', 'pass'],
       ['manual'],
-      'verify > rollback > ask tests_failed > say manual > seal > apply a.ts > verify > commit > committed',
+      'verify > roll_back > ask tests_failed > say manual > build > apply a.ts > verify > commit > committed',
       { limits: { maxFailedVerifications: 1 } },
-      { seal: ['sealed', 'touch:a.ts'] },
+      { build: ['built', 'touch:a.ts'] },
     ),
     tested(
       'what a person wrote is not asked of the model when the tests fail; revise takes it as the base',
       ['fail:x', 'fail:y', 'pass'],
       ['manual', ['revise', { note: 'mind the zero' }], 'approve'],
-      'verify > rollback > ask tests_failed > say manual > seal > apply a.ts > verify > rollback > ask tests_failed > ' +
-        'say revise > preflight 2 > propose a.ts#2 "mind the zero" > seal > ask approval a.ts > say approve > apply a.ts > verify > commit > committed',
+      'verify > roll_back > ask tests_failed > say manual > build > apply a.ts > verify > roll_back > ask tests_failed > ' +
+        'say revise > preflight 2 > propose a.ts#2 "mind the zero" > build > ask approval a.ts > say approve > apply a.ts > verify > commit > committed',
       { limits: { maxFailedVerifications: 1 } },
-      { seal: ['sealed', 'touch:a.ts'] },
+      { build: ['built', 'touch:a.ts'] },
     ),
     tested(
       'its activity fails: retry',
@@ -447,39 +452,39 @@ describe('verify and rollback', () => {
       'its activity fails: skip rolls back',
       ['fails'],
       ['skip'],
-      'verify > ask engine_failed > say skip > rollback > skipped',
+      'verify > ask engine_failed > say skip > roll_back > skipped',
     ),
     tested(
       'its activity fails: manual takes what a person made of the applied files',
       ['fails', 'pass'],
       ['manual'],
-      'verify > ask engine_failed > say manual > seal > apply a.ts > verify > commit > committed',
+      'verify > ask engine_failed > say manual > build > apply a.ts > verify > commit > committed',
       {},
-      { seal: ['sealed', 'touch:a.ts'] },
+      { build: ['built', 'touch:a.ts'] },
     ),
     tested(
-      'rollback fails: retry',
+      'roll_back fails: retry',
       ['fail:x'],
       ['retry'],
-      'verify > rollback > ask engine_failed > say retry > rollback > ask tests_failed',
+      'verify > roll_back > ask engine_failed > say retry > roll_back > ask tests_failed',
       { limits: { maxFailedVerifications: 1 } },
-      { rollback: ['fails'] },
+      { roll_back: ['fails'] },
     ),
     tested(
-      'rollback of an abort fails: manual says that the person has put the files right',
+      'roll_back of an abort fails: manual says that the person has put the files right',
       ['fails'],
       ['abort', 'manual'],
-      'verify > ask engine_failed > say abort > rollback > ask engine_failed > say manual > aborted',
+      'verify > ask engine_failed > say abort > roll_back > ask engine_failed > say manual > aborted',
       {},
-      { rollback: ['fails'] },
+      { roll_back: ['fails'] },
     ),
     tested(
-      'rollback that finds no blobs: a new base would not help, so it asks as any failure does',
+      'roll_back that finds no blobs: a new base would not help, so it asks as any failure does',
       ['fails'],
       ['abort', 'skip'],
-      'verify > ask engine_failed > say abort > rollback > ask engine_failed > say skip > rollback > aborted',
+      'verify > ask engine_failed > say abort > roll_back > ask engine_failed > say skip > roll_back > aborted',
       {},
-      { rollback: ['fails:blob_lost'] },
+      { roll_back: ['fails:blob_lost'] },
     ),
     {
       name: 'after a conflict both applications are rolled back, and both are asked for again',
@@ -487,9 +492,9 @@ describe('verify and rollback', () => {
       ready: TESTED,
       words: { apply: ['conflict:b.ts'], verify: ['fail:x'] },
       decisions: ['approve', 'regenerate', 'approve'],
-      moves:
-        `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ` +
-        'ask approval b.ts > say approve > apply b.ts > verify > rollback > propose a.ts#2 told > propose b.ts#2 told > seal > ask approval a.ts,b.ts',
+      effects:
+        `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > build > ` +
+        'ask approval b.ts > say approve > apply b.ts > verify > roll_back > propose a.ts#2 told > propose b.ts#2 told > build > ask approval a.ts,b.ts',
     },
     {
       name: 'keep after a conflict applies both parts again',
@@ -498,24 +503,24 @@ describe('verify and rollback', () => {
       limits: { maxFailedVerifications: 1 },
       words: { apply: ['conflict:b.ts'], verify: ['fail:x'] },
       decisions: ['approve', 'regenerate', 'approve', 'keep'],
-      moves:
-        `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > seal > ` +
-        'ask approval b.ts > say approve > apply b.ts > verify > rollback > ask tests_failed > say keep > seal > apply a.ts,b.ts > commit [INCOMPLETE] > committed',
+      effects:
+        `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict b.ts > say regenerate > preflight 2 > propose b.ts > build > ` +
+        'ask approval b.ts > say approve > apply b.ts > verify > roll_back > ask tests_failed > say keep > build > apply a.ts,b.ts > commit [INCOMPLETE] > committed',
     },
   ])('$name', check);
 
   test('what gets no turn on its host is asked for again, and nothing else changes', () => {
     const busy = new StepDriver(
       { ready: TESTED },
-      inOrder({ seal: ['busy', 'busy', 'sealed'], verify: ['busy', 'pass'], commit: ['busy', 'committed'] }),
+      inOrder({ build: ['busy', 'busy', 'built'], verify: ['busy', 'pass'], commit: ['busy', 'committed'] }),
     );
     busy.run();
     busy.say('approve');
     busy.run();
-    expect(busy.state.outcome).toBe('committed');
-    expect(busy.state.failedVerifications).toBe(0);
+    expect(busy.outcome).toBe('committed');
+    expect(busy.state.tests.failures).toBe(0);
     const told = busy.state.events.flatMap((event) => (event.type === 'warning' ? [event.message.split(' ')[0]] : []));
-    expect(told).toEqual(['seal', 'seal', 'verify', 'commit']);
+    expect(told).toEqual(['buildProposal', 'buildProposal', 'verify', 'commit']);
   });
 
   test('a transient failure gets twice the time, a later verification the usual one', () => {
@@ -537,92 +542,98 @@ describe('verify and rollback', () => {
 describe('test_command', () => {
   const FOUND = { test: { commands: [], found: 'npm test' } };
   const ASK = 'preflight > ask test_command';
-  const GO = 'propose * > seal > ask approval a.ts';
+  const GO = 'propose * > build > ask approval a.ts';
   test.each<Case & { readonly commands: readonly string[]; readonly remember: string | null }>([
     {
       name: 'run it, and remember',
       decisions: ['run'],
-      moves: `${ASK} > say run > ${GO}`,
+      effects: `${ASK} > say run > ${GO}`,
       commands: ['npm test'],
       remember: 'npm test',
     },
     {
       name: 'another one',
       decisions: [['other', { set: { command: 'make check' } }]],
-      moves: `${ASK} > say other > ${GO}`,
+      effects: `${ASK} > say other > ${GO}`,
       commands: ['make check'],
       remember: null,
     },
-    { name: 'no tests', decisions: ['no_tests'], moves: `${ASK} > say no_tests > ${GO}`, commands: [], remember: null },
+    {
+      name: 'no tests',
+      decisions: ['no_tests'],
+      effects: `${ASK} > say no_tests > ${GO}`,
+      commands: [],
+      remember: null,
+    },
     {
       name: 'other without a command',
       decisions: ['other'],
-      moves: `${ASK} > say other > no: other needs set.command`,
+      effects: `${ASK} > say other > no: other needs set.command`,
       commands: [],
       remember: null,
     },
   ])('$name', (it) => {
     const { trace, state } = play({ ...it, ready: FOUND });
-    expect(trace.join(' > ')).toBe(it.moves);
-    expect(state.testCommands).toEqual(it.commands);
-    expect(state.rememberTest).toBe(it.remember);
+    expect(trace.join(' > ')).toBe(it.effects);
+    expect(state.tests.commands).toEqual(it.commands);
+    expect(state.tests.remember).toBe(it.remember);
   });
 });
 
 describe('commit', () => {
   const GO = `${A} > ask approval a.ts > say approve > apply a.ts > commit`;
   test.each<Case>([
-    { name: 'nothing to commit', words: { commit: ['nothing'] }, decisions: ['approve'], moves: `${GO} > unchanged` },
+    { name: 'nothing to commit', words: { commit: ['nothing'] }, decisions: ['approve'], effects: `${GO} > unchanged` },
     ...(['conflict', 'hook_changed'] as const).flatMap((reason): Case[] => [
       {
         name: `${reason}: rebase commits onto what is there now, or takes what the hook made of the files`,
         words: { commit: [reason] },
         decisions: ['approve', 'rebase'],
-        moves: `${GO} > ask ${reason} (commit) > say rebase > ${reason === 'hook_changed' ? 'seal > ' : ''}commit > committed`,
+        effects: `${GO} > ask ${reason} (commit) > say rebase > ${reason === 'hook_changed' ? 'build > ' : ''}commit > committed`,
       },
       {
         name: `${reason}: take_theirs rolls back`,
         words: { commit: [reason] },
         decisions: ['approve', 'take_theirs'],
-        moves: `${GO} > ask ${reason} (commit) > say take_theirs > rollback > skipped`,
+        effects: `${GO} > ask ${reason} (commit) > say take_theirs > roll_back > skipped`,
       },
       {
         name: `${reason}: regenerate rolls back and starts from the files as they are`,
         words: { commit: [reason] },
         decisions: ['approve', 'regenerate', 'approve'],
-        moves: `${GO} > ask ${reason} (commit) > say regenerate > rollback > preflight 2 > propose *#2 > seal > ask approval a.ts > say approve > apply a.ts > commit > committed`,
+        effects: `${GO} > ask ${reason} (commit) > say regenerate > roll_back > preflight 2 > propose *#2 > build > ask approval a.ts > say approve > apply a.ts > commit > committed`,
       },
     ]),
     {
       name: 'failed: retry',
       words: { commit: ['failed'] },
       decisions: ['approve', 'retry'],
-      moves: `${GO} > ask engine_failed > say retry > commit > committed`,
+      effects: `${GO} > ask engine_failed > say retry > commit > committed`,
     },
     {
       name: 'failed: skip rolls back',
       words: { commit: ['failed'] },
       decisions: ['approve', 'skip'],
-      moves: `${GO} > ask engine_failed > say skip > rollback > skipped`,
+      effects: `${GO} > ask engine_failed > say skip > roll_back > skipped`,
     },
     {
       name: 'failed (a hook refused): manual commits what the person made of it',
-      words: { commit: ['failed'], seal: ['sealed', 'touch:a.ts'] },
+      words: { commit: ['failed'], build: ['built', 'touch:a.ts'] },
       decisions: ['approve', 'manual'],
-      moves: `${GO} > ask engine_failed > say manual > seal > apply a.ts > commit > committed`,
+      effects: `${GO} > ask engine_failed > say manual > build > apply a.ts > commit > committed`,
     },
     {
       name: 'its activity fails',
       words: { commit: ['fails'] },
       decisions: ['approve', 'retry'],
-      moves: `${GO} > ask engine_failed > say retry > commit > committed`,
+      effects: `${GO} > ask engine_failed > say retry > commit > committed`,
     },
     {
       name: 'what a person skipped stays out of a new base',
       files: TWO,
       words: { commit: ['conflict'] },
       decisions: [['skip', { files: ['a.ts'] }], 'approve', 'regenerate'],
-      moves: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve > apply b.ts > commit > ask conflict (commit) > say regenerate > rollback > preflight 2 > propose b.ts#2 > seal > ask approval b.ts`,
+      effects: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve > apply b.ts > commit > ask conflict (commit) > say regenerate > roll_back > preflight 2 > propose b.ts#2 > build > ask approval b.ts`,
     },
   ])('$name', check);
 });

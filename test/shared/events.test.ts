@@ -20,7 +20,7 @@ const OURS: Readonly<Record<string, readonly string[]>> = {
 
 const { state } = play({
   files: ['a.ts', 'b.ts'],
-  ready: { shouldSplit: false, whole: { format: 'whole-file', outputBudget_tokens: 16_384 } },
+  ready: { shouldSplit: false, combined: { format: 'whole-file', outputBudget_tokens: 16_384 } },
   words: { propose: { '*': ['truncated>split'], 'b.ts': ['declined'] } },
 });
 const one = (type: string): StepEvent => {

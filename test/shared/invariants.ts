@@ -27,17 +27,17 @@ export function checkFold(before: StepState, after: StepState, fact: Fact): void
   if (after.decision !== null && after.decision.id !== before.decision?.id) {
     holds(before.decision === null, 'never two open decisions');
     holds(after.decision.n === before.nextDecision, 'a decision has a number of its own');
-    holds(!after.settled.some((past) => past.id === after.decision?.id), 'a decision id never comes twice');
+    holds(!after.resolved.some((past) => past.id === after.decision?.id), 'a decision id never comes twice');
     holds(after.decision.accepts.includes('abort'), 'every decision takes an abort');
   }
-  holds(after.snapshotNumber >= before.snapshotNumber, 'snapshot numbers never fall');
+  holds(after.base.number >= before.base.number, 'snapshot numbers never fall');
   holds(before.commit === null || after.commit === before.commit, 'a commit stays');
-  if (before.stage === 'closed')
-    holds(after.stage === 'closed' && after.outcome === before.outcome, 'closed stays closed');
-  if (after.stage === 'closed') {
-    holds(after.outcome !== null, 'an ended step has an outcome');
-    const ended = after.outcome === 'aborted' || after.outcome === 'skipped' || after.outcome === 'refused';
-    holds(!ended || after.applications.length === 0, `${after.outcome ?? ''} with files applied and not committed`);
+  if (before.stage.at === 'closed')
+    holds(after.stage.at === 'closed' && after.stage.outcome === before.stage.outcome, 'closed stays closed');
+  if (after.stage.at === 'closed') {
+    const { outcome } = after.stage;
+    const ended = outcome === 'aborted' || outcome === 'skipped' || outcome === 'refused';
+    holds(!ended || after.applied.all.length === 0, `${outcome} with files applied and not committed`);
   }
   if (fact.type === 'decided' && fact.request.answer !== 'abort' && before.decision !== null) {
     // The first verdict on a file stands.
@@ -47,10 +47,13 @@ export function checkFold(before: StepState, after: StepState, fact: Fact): void
   }
   const statuses = new Set(['pending', 'in_progress', 'done', 'failed', 'skipped']);
   holds(
-    after.files.every((file) => statuses.has(file.status)),
+    after.edits.files.every((file) => statuses.has(file.status)),
     'statuses are the five of the ledger',
   );
-  holds(new Set(after.files.map((file) => file.path)).size === after.files.length, 'one ledger entry a file');
+  holds(
+    new Set(after.edits.files.map((file) => file.path)).size === after.edits.files.length,
+    'one ledger entry a file',
+  );
 }
 
 export function checkMove(state: StepState, move: Effect): void {
@@ -58,7 +61,7 @@ export function checkMove(state: StepState, move: Effect): void {
   switch (move.kind) {
     case 'apply': {
       holds(move.files.length > 0, 'apply without files');
-      const entries = new Map(state.files.map((file) => [file.path, file]));
+      const entries = new Map(state.edits.files.map((file) => [file.path, file]));
       for (const file of state.proposal?.files ?? []) {
         if (!move.files.includes(file.path) || file.by === 'person') continue;
         const verdict = entries.get(file.path)?.verdict ?? null;
@@ -77,21 +80,21 @@ export function checkMove(state: StepState, move: Effect): void {
       return;
     }
     case 'commit':
-      holds(state.applications.length > 0, 'commit without apply');
-      holds(state.lease !== null, 'commit without a lease');
+      holds(state.applied.all.length > 0, 'commit without apply');
+      holds(state.applied.lock !== null, 'commit without a lock');
       holds(state.abortedBy === null, 'commit after an abort');
       holds(pathsToApply(state).length === 0, 'commit before all was applied');
       return;
     case 'verify':
-      holds(state.applications.length > 0, 'verify without apply');
+      holds(state.applied.all.length > 0, 'verify without apply');
       return;
-    case 'rollback':
-      holds(state.applications.length > 0, 'rollback without apply');
+    case 'roll_back':
+      holds(state.applied.all.length > 0, 'roll_back without apply');
       return;
     case 'propose': {
       const files = move.chunks.map((chunk) => chunk.file);
       holds(new Set(files).size === files.length, 'a file is asked for twice side by side');
-      const entries = new Map(state.files.map((file) => [file.path, file]));
+      const entries = new Map(state.edits.files.map((file) => [file.path, file]));
       for (const file of files)
         if (file !== '*')
           holds(
@@ -100,16 +103,16 @@ export function checkMove(state: StepState, move: Effect): void {
           );
       if (files.includes('*'))
         holds(
-          state.files.every((file) => file.status === 'pending' || file.status === 'in_progress'),
+          state.edits.files.every((file) => file.status === 'pending' || file.status === 'in_progress'),
           'a call for all files though some are decided',
         );
       holds(state.abortedBy === null, 'a call after an abort');
-      const most = state.limits?.maxTotalChunks ?? Math.max(10, 2 * state.files.length);
+      const most = state.base.limits?.maxTotalChunks ?? Math.max(10, 2 * state.edits.files.length);
       holds(
-        state.chunksUsed - (state.unanswered ?? 0) + move.chunks.length <= most,
+        state.edits.chunks - state.edits.unanswered + move.chunks.length <= most,
         'more edit calls than maxTotalChunks',
       );
-      holds(move.chunks.length <= (state.limits?.concurrency ?? 1), 'more calls side by side than concurrency');
+      holds(move.chunks.length <= (state.base.limits?.concurrency ?? 1), 'more calls side by side than concurrency');
       return;
     }
     default:

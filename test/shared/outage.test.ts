@@ -13,14 +13,14 @@ describe('the waits', () => {
       name: 'it comes back: nobody is asked, and the other files wait for it',
       files,
       words: { propose: { 'a.ts': many(3) } },
-      moves:
-        'preflight > propose a.ts > wait 10 > propose a.ts > wait 20 > propose a.ts > wait 40 > propose a.ts > propose b.ts > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts > wait 10 > propose a.ts > wait 20 > propose a.ts > wait 40 > propose a.ts > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'half an hour at most, then one question for all that is open',
       files,
       words: { propose: { 'b.ts': many(99) } },
-      moves: [
+      effects: [
         'preflight > propose a.ts > propose b.ts',
         ...[10, 20, 40, 80, 160, 300, 300, 300, 300, 290].map((s) => `wait ${s} > propose b.ts`),
         'ask model_unavailable b.ts,c.ts',
@@ -31,58 +31,58 @@ describe('the waits', () => {
       files: ['a.ts'],
       words: { propose: ['down>401', 'down', 'edited'] },
       decisions: ['retry'],
-      moves:
-        'preflight > propose * > ask model_unavailable a.ts > say retry > propose * > wait 10 > propose * > seal > ask approval a.ts',
+      effects:
+        'preflight > propose * > ask model_unavailable a.ts > say retry > propose * > wait 10 > propose * > build > ask approval a.ts',
     },
     {
       name: 'what is done goes on without the rest',
       files,
       words: { propose: { 'b.ts': ['down>401'] } },
       decisions: ['skip', 'approve'],
-      moves:
-        'preflight > propose a.ts > propose b.ts > ask model_unavailable b.ts,c.ts > say skip > seal > ask approval a.ts > say approve > apply a.ts > commit > committed',
+      effects:
+        'preflight > propose a.ts > propose b.ts > ask model_unavailable b.ts,c.ts > say skip > build > ask approval a.ts > say approve > apply a.ts > commit > committed',
     },
     {
       name: 'the wish of the server is kept',
       files: ['a.ts'],
       words: { propose: ['down>after:700', 'down>after:5'] },
-      moves: 'preflight > propose * > wait 700 > propose * > wait 20 > propose * > seal > ask approval a.ts',
+      effects: 'preflight > propose * > wait 700 > propose * > wait 20 > propose * > build > ask approval a.ts',
     },
     {
       name: 'a wish that is longer than all waits may be is asked about at once',
       files: ['a.ts'],
       words: { propose: ['down>after:1801'] },
-      moves: 'preflight > propose * > ask model_unavailable a.ts',
+      effects: 'preflight > propose * > ask model_unavailable a.ts',
     },
     {
       name: 'an address that nobody answers at is asked about before the first answer, and waited for after it',
       files,
       words: { propose: { 'a.ts': ['down>unreached', 'edited'], 'b.ts': ['down>unreached', 'edited'] } },
       decisions: ['retry'],
-      moves:
-        'preflight > propose a.ts > ask model_unavailable a.ts,b.ts,c.ts > say retry > propose a.ts > propose b.ts > wait 10 > propose b.ts > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts > ask model_unavailable a.ts,b.ts,c.ts > say retry > propose a.ts > propose b.ts > wait 10 > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'side by side: one outage, one wait, one call to try it with',
       files,
       limits: { concurrency: 3 },
       words: { propose: { 'a.ts': many(2), 'b.ts': many(1), 'c.ts': many(1) } },
-      moves:
-        'preflight > propose a.ts + b.ts + c.ts > wait 8 > propose a.ts > wait 20 > propose a.ts > propose b.ts + c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts + b.ts + c.ts > wait 8 > propose a.ts > wait 20 > propose a.ts > propose b.ts + c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'tries are no calls of maxTotalChunks',
       files: ['a.ts'],
       limits: { maxTotalChunks: 1 },
       words: { propose: many(3) },
-      moves:
-        'preflight > propose * > wait 10 > propose * > wait 20 > propose * > wait 40 > propose * > seal > ask approval a.ts',
+      effects:
+        'preflight > propose * > wait 10 > propose * > wait 20 > propose * > wait 40 > propose * > build > ask approval a.ts',
     },
     {
       name: 'calls that are cut off, too, do not make it try the next file at once and for ever',
       files,
       words: { propose: { 'a.ts': ['down', 'call_lost'], 'b.ts': ['down', 'edited'] } },
-      moves:
+      effects:
         'preflight > propose a.ts > wait 10 > propose a.ts > propose b.ts > wait 20 > propose b.ts > propose c.ts > ask call_lost a.ts',
     },
     {
@@ -90,18 +90,18 @@ describe('the waits', () => {
       files,
       ready: { briefWanted: true },
       words: { brief: ['down'] },
-      moves:
-        'preflight > brief > wait 10 > brief > propose a.ts > propose b.ts > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > brief > wait 10 > brief > propose a.ts > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'and picking files',
       files: ['a.ts'],
       words: { preflight: ['pick'], pick: ['down'] },
-      moves: 'preflight > pick > wait 10 > pick > preflight 2 > propose * > seal > ask approval a.ts',
+      effects: 'preflight > pick > wait 10 > pick > preflight 2 > propose * > build > ask approval a.ts',
     },
-  ])('$name', ({ moves, ...it }) => {
+  ])('$name', ({ effects, ...it }) => {
     const driver = play(it);
-    expect(driver.trace.join(' > ')).toBe(moves);
+    expect(driver.trace.join(' > ')).toBe(effects);
   });
 });
 
@@ -131,7 +131,7 @@ describe('while it waits', () => {
     expect(driver.next()).toBe('back_off');
     const { id } = driver.state.outage!;
     expect(driver.say(['retry', { decision: id }])).toBeNull();
-    expect([driver.next(), driver.state.settled, driver.state.decision]).toEqual(['propose', [], null]);
+    expect([driver.next(), driver.state.resolved, driver.state.decision]).toEqual(['propose', [], null]);
     expect(driver.state.outage).toMatchObject({ tries: 0, waited_ms: 0 });
   });
 
@@ -147,13 +147,13 @@ describe('while it waits', () => {
     expect(driver.say(['retry', { decision: id }])).toContain('no decision is open');
     expect(validateDecision(driver.state, driver.request('abort', ''))).toEqual({ counts: true });
     driver.abort();
-    expect(driver.state.outcome).toBe('aborted');
+    expect(driver.outcome).toBe('aborted');
   });
 
   test('a clock that is set back does not make the wait longer', () => {
     const driver = waiting();
     driver.now -= 86_400_000;
-    driver.fold({ type: 'waited' });
+    driver.dispatch({ type: 'waited' });
     expect(driver.next()).toBe('propose');
   });
 });

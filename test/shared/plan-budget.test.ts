@@ -11,66 +11,67 @@ import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanInput, StepResult } from '../../src/shared/run.js';
 import { resultOfPlan } from '../../src/workflows/plan/views.js';
 import { queueNames } from '../../src/shared/names.js';
+import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
 const none = Object.fromEntries(Object.entries(LIMITS).map(([name, spec]) => [name, spec.default])) as Limits;
-const inputOf = (estimate?: 'ask' | 'approved'): PlanInput => ({
-  ...{ v: 1, stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+const inputOf = (estimate: 'ask' | 'approved'): PlanInput => ({
+  ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
   queues: queueNames('t', 'h'),
   timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-  ...{ overrides: {}, hints: [], searchAttributes: false },
-  options: {
-    ...{ phase: null, mode: 'auto', forceReplan: false, drift: null },
-    ...(estimate === undefined ? {} : { estimate }),
-  },
+  ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false },
+  options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate, restart: false },
 });
 /** Three phases, of which the first is done already; each is expected to take two calls and 3,000 tokens. */
 const planOf = (limits: Partial<Limits>, approval: 'ask' | 'auto', declared = false): ReadyPlan => {
   const phases = [1, 2, 3].map((number): PhaseReading => ({
     ...{ id: `p${number}`, number, name: `N${number}`, marker: number === 1 ? 'completed' : null, expanded: false },
-    ...{ dependsOn: [], tasks: { total: 1, done: 0 }, category: 'code', text: `t${number}` },
+    ...{ dependsOn: [], tasks: { total: 1, done: 0 }, category: 'code', second: false, text: `t${number}` },
     score: { score: 1, keywords: {}, tasks: 0, files: 0, tests: 0, above: [] },
     estimate: { calls: 2, input_tokens: 2_000, output_tokens: 1_000, usd: 0.5 },
   }));
   return {
-    ...{ v: 1, outcome: 'ready', title: 'Demo', hash: 'h', level: 0, phases, declared, approval },
+    ...{ outcome: 'ready', title: 'Demo', hash: 'h', level: 0, phases, declared, approval },
     waves: declared ? [[['p1', 'p2', 'p3']]] : [[['p1']], [['p2']], [['p3']]],
     thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
     limits: { ...none, ...limits },
-    ...{ test: { commands: [], found: null }, texts: blob('texts') },
+    ...{ test: { commands: [], found: null }, texts: blob('texts'), settings: blob('settings'), lostMarks: 3 },
   };
 };
-const fold = (state: PlanState, ...facts: readonly PlanFact[]): PlanState =>
+const dispatch = (state: PlanState, ...facts: readonly PlanFact[]): PlanState =>
   facts.reduce((folded, fact) => reducePlan(folded, fact, 0), state);
-const read = (plan: ReadyPlan, estimate?: 'ask' | 'approved'): PlanState =>
-  fold(initialPlan(inputOf(estimate), 0), { type: 'plan_read', result: plan });
+const read = (plan: ReadyPlan, estimate: 'ask' | 'approved' = 'approved'): PlanState =>
+  dispatch(initialPlan(inputOf(estimate), 0), { type: 'plan_read', result: plan });
+/** Of phases for which nothing is expected, so that nobody is asked about the estimate. */
+const readFree = (plan: ReadyPlan): PlanState =>
+  read({ ...plan, phases: plan.phases.map((phase) => ({ ...phase, estimate: { ...NO_USAGE, usd: 0 } })) });
 const answered = (state: PlanState, answer: string, set?: Partial<Record<LimitName, number>>): PlanState => {
   const by = { name: 'x', from: 'cli' };
-  const request = { v: 1, decision: state.decision?.id, answer, requestId: answer, by, set };
-  return fold(state, { type: 'decided', request: request as never });
+  const request = { decision: state.decision?.id, answer, requestId: answer, by, set };
+  return dispatch(state, { type: 'decided', request: request as never });
 };
 /** Opens the decision that the next move asks for. */
 const asked = (state: PlanState, now = 0): PlanState => {
   const move = nextPlanEffect(state, now, false);
   if (move.kind !== 'pause') throw new Error(`no pause, but ${move.kind}`);
-  return fold(state, { type: 'paused', pause: move.pause });
+  return dispatch(state, { type: 'paused', pause: move.pause });
 };
 /** The second phase runs, changes nothing and is marked. */
 const ended = (state: PlanState, usage: Partial<StepResult['usage']>, pausedFor_ms = 0): PlanState => {
   const plan = planOf({}, 'auto');
   const result: StepResult = {
-    ...{ v: 1, stepKey: 'k', outcome: 'unchanged', files: [], wasSplit: false, commit: null, proposalId: null },
-    ...{ verification: null, problem: null, pausedFor_ms, usage: { ...NO_USAGE, ...usage } },
+    ...{ v: 2, stepKey: 'k', outcome: 'unchanged', files: [], skipped: [], wasSplit: false, commit: null },
+    ...{ proposalId: null, verification: null, problem: null, pausedFor_ms, usage: { ...NO_USAGE, ...usage } },
   };
-  return fold(
+  return dispatch(
     state,
     { type: 'begun', group: ['p2'] },
-    { type: 'job_made', phase: 'p2', result: { v: 1, outcome: 'ready', job: blob('j'), path: 'j', title: 't' } },
+    { type: 'job_made', phase: 'p2', result: { outcome: 'ready', job: blob('j'), path: 'j', title: 't' } },
     { type: 'phases_started', phases: ['p2'] },
     { type: 'phase_ended', ended: { phase: 'p2', result, how: '' } },
-    { type: 'phase_marked', phase: 'p2', result: { v: 1, outcome: 'marked', commit: null, files: [] } },
-    { type: 'checkpointed', result: { v: 1, path: 'c' } },
+    { type: 'phase_marked', phase: 'p2', result: { outcome: 'marked', commit: null, files: [] } },
+    { type: 'checkpointed', result: { path: 'c' } },
     { type: 'plan_read', result: { ...plan, phases: plan.phases.map((each) => ({ ...each, marker: 'incomplete' })) } },
   );
 };
@@ -86,13 +87,10 @@ describe('the estimate before the first phase', () => {
     ['ask', 'auto', { budget_tokens: 5_999 }, true],
     ['ask', 'auto', { budget_tokens: 6_000 }, false],
     ['ask', 'auto', { budget_usd: 0.99 }, true],
-    // A run of an earlier version goes on as it did.
-    [undefined, 'ask', over, false],
   ] as const)('estimate: %s, approval: %s, limits %j: asked %s', (estimate, approval, limits, isAsked) => {
     const state = read(planOf(limits, approval), estimate);
     expect(nextPlanEffect(state, 0, false).kind).toBe(isAsked ? 'pause' : 'begin');
-    const told = state.events.filter(({ type }) => type === 'plan_estimated');
-    expect(told).toHaveLength(estimate === undefined ? 0 : 1);
+    expect(state.events.filter(({ type }) => type === 'plan_estimated')).toHaveLength(1);
   });
 
   test('counts what is still to be done, says what it is over, and is asked once', () => {
@@ -130,18 +128,18 @@ describe('what earlier runs used', () => {
   const spent = { usage: { ...NO_USAGE, calls: 3, input_tokens: 900, usd: 0.5 }, time_ms: 20_000 };
   const leaving = (limits: Partial<Limits>, why: readonly string[] = []): ReadyPlan => ({
     ...planOf(limits, 'auto'),
-    left: { ...{ run: 'feedc0de', why, phases: [], failures: [], replans: [], commits: [] }, spent },
+    resumePoint: { ...{ run: 'feedc0de', why, phases: [], failures: [], replans: [], commits: [] }, spent },
   });
 
   test('counts against each budget and in what a phase may use, not in what this run used', () => {
     const limits = { budget_tokens: 1_000, budget_usd: 2, budget_calls: 10, wallClock_s: 60 };
-    const state = read(leaving(limits));
+    const state = readFree(leaving(limits));
     expect(budgetsLeft(state, 10_000)).toEqual({
       ...{ budget_tokens: 100, budget_usd: 1.5, budget_calls: 7, wallClock_s: 30 },
     });
     expect(state.usage).toEqual(NO_USAGE);
     expect(resultOfPlan(state).plan?.budget).toMatchObject({ used_tokens: 900, used_calls: 3, usedBefore_ms: 20_000 });
-    const taken = state.events.find(({ type }) => type === 'checkpoint_taken');
+    const taken = state.events.find(({ type }) => type === 'resumed_from');
     expect(taken === undefined ? '' : describeEvent(taken)).toContain(
       'used of the budgets: 3 model calls, 900 tokens in',
     );
@@ -156,7 +154,7 @@ describe('what earlier runs used', () => {
     ['budget_calls', 3, '3 model calls used by the plan; budget_calls is 3'],
     ['wallClock_s', 20, '20 s used by the plan; wallClock_s is 20'],
   ] as const)('%s that they used up is asked about before the first phase', (name, limit, message) => {
-    expect(asked(read(leaving({ [name]: limit }))).decision).toMatchObject({ reason: 'budget', message });
+    expect(asked(readFree(leaving({ [name]: limit }))).decision).toMatchObject({ reason: 'budget', message });
   });
 
   test('is told with the estimate that it puts over a budget', () => {
@@ -168,7 +166,7 @@ describe('what earlier runs used', () => {
   });
 
   test('counts where a person says resume, and not where they say restart', () => {
-    const open = asked(read(leaving({ budget_calls: 10 }, ['it was aborted'])));
+    const open = asked(readFree(leaving({ budget_calls: 10 }, ['it was aborted'])));
     expect(open.decision?.reason).toBe('resume');
     expect(budgetsLeft(answered(open, 'resume'), 0)).toEqual({ budget_calls: 7 });
     expect(budgetsLeft(answered(open, 'restart'), 0)).toEqual({ budget_calls: 10 });
@@ -184,7 +182,7 @@ describe('a budget over the whole plan', () => {
   ] as const)(
     '%s: reached, it asks before the next phase; retry raises it by as much again',
     (name, limit, usage, now, words) => {
-      const state = ended(read(planOf({ [name]: limit }, 'auto')), usage);
+      const state = ended(readFree(planOf({ [name]: limit }, 'auto')), usage);
       const open = asked(state, now);
       expect(open.decision).toMatchObject({ reason: 'budget', subject: name, accepts: ['retry', 'abort'] });
       expect(open.decision?.message).toBe(`${words} used by the plan; ${name} is ${limit}`);
@@ -197,17 +195,17 @@ describe('a budget over the whole plan', () => {
   );
 
   test('time in which a phase waited for a person is not used', () => {
-    const state = ended(read(planOf({ wallClock_s: 60 }, 'auto')), {}, 30_000);
+    const state = ended(readFree(planOf({ wallClock_s: 60 }, 'auto')), {}, 30_000);
     expect(nextPlanEffect(state, 89_000, false).kind).toBe('begin');
     expect(nextPlanEffect(state, 90_000, false).kind).toBe('pause');
   });
 
   test('a phase may use what is left; phases side by side share it', () => {
     const limits = { budget_tokens: 1_001, budget_usd: 2, budget_calls: 5, wallClock_s: 60 };
-    const one = { ...read(planOf(limits, 'auto')), usage: { ...NO_USAGE, calls: 2, input_tokens: 200, usd: 1 } };
+    const one = { ...readFree(planOf(limits, 'auto')), usage: { ...NO_USAGE, calls: 2, input_tokens: 200, usd: 1 } };
     expect(budgetsLeft(one, 10_000)).toEqual({ budget_tokens: 801, budget_usd: 1, budget_calls: 3, wallClock_s: 50 });
-    const two = fold(one, { type: 'begun', group: ['p2', 'p3'] }, { type: 'phases_started', phases: ['p2', 'p3'] });
+    const two = dispatch(one, { type: 'begun', group: ['p2', 'p3'] }, { type: 'phases_started', phases: ['p2', 'p3'] });
     expect(budgetsLeft(two, 10_000)).toEqual({ budget_tokens: 400, budget_usd: 0.5, budget_calls: 1, wallClock_s: 50 });
-    expect(budgetsLeft(read(planOf({}, 'auto')), 0)).toEqual({});
+    expect(budgetsLeft(readFree(planOf({}, 'auto')), 0)).toEqual({});
   });
 });

@@ -3,26 +3,28 @@
  * whatever the model proposes, every path comes to a limit; the calls are counted.
  */
 import { describe, expect, test } from '@jest/globals';
-import { judgePhase } from '../../src/activities/plan/replan.js';
+import { evaluateTriggers } from '../../src/activities/plan/replan.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
 import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { failedSince } from '../../src/workflows/plan/revising.js';
+import { within } from '../../src/workflows/frame/machine.js';
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { initialPlan, isDone, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanInput, StepResult } from '../../src/shared/run.js';
 import { queueNames } from '../../src/shared/names.js';
+import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
 const input: PlanInput = {
-  ...{ v: 1, stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+  ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
   queues: queueNames('t', 'h'),
   timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-  ...{ overrides: {}, hints: [], searchAttributes: false, approval: 'auto' },
-  options: { phase: null, mode: 'auto', forceReplan: false, drift: null },
+  ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false, approval: 'auto' },
+  options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'approved', restart: false },
 };
 const LIMIT = 2;
 const MOST_MOVES = 5_000;
@@ -40,7 +42,7 @@ interface Counts {
   reports: number;
   proposals: number;
   limits: number;
-  moves: number;
+  effects: number;
   /** Of the plan: one, and one more each time it goes on in a new one. */
   runs: number;
 }
@@ -48,7 +50,7 @@ interface Counts {
 class World {
   phases: { id: string; name: string; tasks: number }[];
   next: number;
-  readonly counts: Counts = { edits: 0, reports: 0, proposals: 0, limits: 0, moves: 0, runs: 1 };
+  readonly counts: Counts = { edits: 0, reports: 0, proposals: 0, limits: 0, effects: 0, runs: 1 };
   private n = 0;
   readonly fate: Fate;
   readonly merged: string[] = [];
@@ -76,6 +78,7 @@ class World {
         expanded: false,
         category: 'code',
         text: `${id}${tasks}`,
+        second: false,
       },
       dependsOn: this.phases.slice(0, index).map((each) => each.id),
       tasks: { total: tasks, done: 0 },
@@ -83,7 +86,6 @@ class World {
     }));
     return {
       ...{
-        v: 1,
         outcome: 'ready',
         title: 'Demo',
         hash: 'h',
@@ -91,6 +93,7 @@ class World {
         phases,
         declared: this.together,
         approval: 'auto',
+        lostMarks: 3,
       },
       waves: this.together ? [[this.phases.map(({ id }) => id)]] : this.phases.map(({ id }) => [[id]]),
       thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: LIMIT },
@@ -101,7 +104,7 @@ class World {
 
   apply({ phase, proposal }: Revising): ApplyReplanResult {
     const action = (proposal?.action ?? 'add_phase') as Exclude<ReturnType<Fate['proposes']>, 'nothing' | 'misfit'>;
-    if (proposal?.why === 'misfit') return { v: 1, outcome: 'refused', why: 'does not fit' };
+    if (proposal?.why === 'misfit') return { outcome: 'refused', why: 'does not fit' };
     const at = this.phases.findIndex(({ id }) => id === phase);
     const fresh = { id: `p${this.next}`, name: `N${this.next}`, tasks: 1 };
     if (action === 'update_tasks')
@@ -112,14 +115,15 @@ class World {
       this.next += 1;
     }
     const measures = { oldStructure: 'a', newStructure: 'b', complexityBefore: 3, complexityAfter: 3 };
-    return { v: 1, outcome: 'replanned', action, ...measures, commit: 'c' };
+    return { outcome: 'replanned', action, ...measures, commit: 'c' };
   }
 
   run(state: PlanState, id: string): StepResult {
     this.counts.edits += 1;
     const phase = phaseOf(state, id);
-    const nothing = { files: [], wasSplit: false, usage: NO_USAGE, proposalId: null, commit: null, problem: null };
-    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 1, stepKey: 'k', ...nothing };
+    const nothing = { files: [], skipped: [], proposalId: null, commit: null, problem: null, pausedFor_ms: 0 };
+    const more = { wasSplit: false, usage: NO_USAGE };
+    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 2, stepKey: 'k', ...nothing, ...more };
     if (this.fate.passes?.(id, phase.runs) === true)
       return { ...base, outcome: 'committed', commit: `${id}-${phase.runs}`, verification: 'pass' };
     // Where a person is asked by the run itself, they skip.
@@ -143,49 +147,49 @@ async function drive(
   const world = new World(fate, phases, together);
   let state = initialPlan({ ...input, options: { ...input.options, ...more } }, 0);
   let now = 0;
-  const fold = (fact: PlanFact): void => {
+  const dispatch = (fact: PlanFact): void => {
     state = reducePlan(state, fact, (now += 1));
   };
   for (;;) {
     const move = nextPlanEffect(state, 0, false);
     if (move.kind === 'finish') return { state, world };
-    world.counts.moves += 1;
-    if (world.counts.moves > MOST_MOVES)
+    world.counts.effects += 1;
+    if (world.counts.effects > MOST_MOVES)
       throw new Error(`does not end: ${JSON.stringify(world.counts)} at ${move.kind}`);
     switch (move.kind) {
       case 'read':
-        fold({ type: 'plan_read', result: marked(world.reading(), state) });
+        dispatch({ type: 'plan_read', result: marked(world.reading(), state) });
         break;
       case 'begin':
-        fold({ type: 'begun', group: move.group });
+        dispatch({ type: 'begun', group: move.group });
         break;
       case 'begin_revising':
-        fold({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
+        dispatch({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
         break;
       case 'revise':
-        fold(await revise(state, world, move.revising));
+        dispatch(await revise(state, world, move.revising));
         break;
       case 'job':
-        fold({
+        dispatch({
           type: 'job_made',
           phase: move.phase,
-          result: { v: 1, outcome: 'ready', job: blob('job'), path: 'j', title: 't' },
+          result: { outcome: 'ready', job: blob('job'), path: 'j', title: 't' },
         });
         break;
       case 'run':
-        fold({ type: 'phases_started', phases: move.phases });
+        dispatch({ type: 'phases_started', phases: move.phases });
         for (const phase of move.phases)
-          fold({ type: 'phase_ended', ended: { phase, result: world.run(state, phase), how: '' } });
+          dispatch({ type: 'phase_ended', ended: { phase, result: world.run(state, phase), how: '' } });
         break;
       case 'mark':
-        fold({ type: 'phase_marked', phase: move.phase, result: { v: 1, outcome: 'marked', commit: null, files: [] } });
+        dispatch({ type: 'phase_marked', phase: move.phase, result: { outcome: 'marked', commit: null, files: [] } });
         break;
       case 'checkpoint':
-        fold({ type: 'checkpointed', result: { v: 1, path: 'c' } });
+        dispatch({ type: 'checkpointed', result: { path: 'c' } });
         break;
       case 'pause':
         if (move.pause.reason === 'replan_limit') world.counts.limits += 1;
-        fold({ type: 'paused', pause: move.pause });
+        dispatch({ type: 'paused', pause: move.pause });
         break;
       case 'await_decision': {
         const { decision } = state;
@@ -194,33 +198,33 @@ async function drive(
         if (!(decision.accepts as readonly string[]).includes(answer))
           throw new Error(`${decision.reason} does not take ${answer}`);
         const by = { name: 'x', from: 'cli' } as never;
-        const request = { v: 1, decision: decision.id, answer, requestId: `r${now}`, by } as never;
-        fold({ type: 'decided', request });
+        const request = { decision: decision.id, answer, requestId: `r${now}`, by } as never;
+        dispatch({ type: 'decided', request });
         break;
       }
       case 'continue':
         // The same plan in a new run.
         world.counts.runs += 1;
-        state = { ...state, groups: 0 };
+        state = within(state, 'counts', { groups: 0 });
         break;
       case 'close':
-        fold({ type: 'closed', outcome: move.outcome });
+        dispatch({ type: 'closed', outcome: move.outcome });
         break;
       case 'worktree': {
         const name = worktreeName(phaseOf(state, move.phase));
-        const result = { v: 1, outcome: 'ready', workspace: `/w/${name}` } as const;
-        fold({ type: 'worktree_ready', phase: move.phase, name, result });
+        const result = { outcome: 'ready', workspace: `/w/${name}`, base: 'b' } as const;
+        dispatch({ type: 'worktree_ready', phase: move.phase, name, result });
         break;
       }
       case 'verify':
-        fold({ type: 'group_untested', base: move.phase !== null });
+        dispatch({ type: 'group_untested', base: move.phase !== null });
         break;
       case 'merge':
         world.merged.push(move.phase);
-        fold({ type: 'phase_merged', phase: move.phase, result: { v: 1, outcome: 'merged', commit: 'm' } });
+        dispatch({ type: 'phase_merged', phase: move.phase, result: { outcome: 'merged', commit: 'm' } });
         break;
       case 'clean':
-        fold({ type: 'worktree_removed', name: move.name, result: { v: 1, dropped: null } });
+        dispatch({ type: 'worktree_removed', name: move.name, result: { dropped: null, kept: null } });
         break;
       default:
         throw new Error(`a move that was not looked for: ${move.kind}`);
@@ -244,18 +248,17 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
   switch (revising.step) {
     case 'debug':
       world.counts.reports += 1;
-      return { type: 'debugged', revising, result: { v: 1, report: blob('r'), path: 'p', message: null, usage } };
+      return { type: 'debugged', revising, result: { report: blob('r'), path: 'p', message: null, usage } };
     case 'propose': {
       world.counts.proposals += 1;
       const action = world.fate.proposes(world.count());
       if (action === 'nothing')
-        return { type: 'proposed', revising, result: { v: 1, outcome: 'failed', message: 'no', usage } };
+        return { type: 'proposed', revising, result: { outcome: 'failed', message: 'no', usage } };
       const why = action === 'misfit' ? 'misfit' : 'w';
       return {
         type: 'proposed',
         revising,
         result: {
-          v: 1,
           outcome: 'proposed',
           replan: blob('x'),
           action: action === 'misfit' ? 'add_phase' : action,
@@ -268,18 +271,18 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
       return { type: 'replanned', revising, result: world.apply(revising) };
     default: {
       const { replans, complexity, tasks, expanded, failures } = phase;
-      const result = await judgePhase()({
-        ...{ v: 1, stepKey: 'k', log: [], trigger: revising.trigger, replans, expanded, forced: revising.forced },
+      const result = await evaluateTriggers()({
+        ...{ stepKey: 'k', log: [], trigger: revising.trigger, replans, expanded, forced: revising.forced },
         ...{
           score: complexity.score,
           tasks: tasks.total,
           failures,
           failedPhases: failedSince(state),
-          settled: isDone(phase),
+          resolved: isDone(phase),
         },
-        thresholds: state.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
+        thresholds: state.reading.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
       });
-      return { type: 'judged', revising, result };
+      return { type: 'triggers_evaluated', revising, result };
     }
   }
 }
@@ -299,7 +302,7 @@ describe('a phase that always fails', () => {
       1,
     );
     expect(world.counts).toMatchObject({ edits: 6, reports: 0, proposals: 2, limits: 1 });
-    expect(state).toMatchObject({ outcome: 'incomplete', phases: [{ status: 'skipped', replans: 2 }] });
+    expect(state).toMatchObject({ stage: { outcome: 'incomplete' }, phases: [{ status: 'skipped', replans: 2 }] });
   });
   test('in a new way each time: a report after the second, three attempts a plan', async () => {
     const { world } = await drive(
@@ -347,7 +350,7 @@ describe('a phase that always fails', () => {
       1,
     );
     expect(force.world.counts).toMatchObject({ edits: 6 + 2 + 2, proposals: 2 + 2, limits: 2 });
-    expect(force.state.replans.map((replan) => replan.forced)).toEqual([false, false, true, false]);
+    expect(force.state.records.replans.map((replan) => replan.forced)).toEqual([false, false, true, false]);
   });
   test('--force-replan holds once for a phase and what is added for it, so that nothing goes on for ever', async () => {
     const one = await drive(
@@ -361,7 +364,7 @@ describe('a phase that always fails', () => {
       1,
       { forceReplan: true },
     );
-    expect(chain.state.stage).toBe('closed');
+    expect(chain.state.stage.at).toBe('closed');
   });
 });
 
@@ -375,7 +378,7 @@ test('beside others: what passed is merged and marked first, then the one that f
     ['completed', 0],
   ]);
   expect(world.counts).toMatchObject({ edits: 2 + 6, proposals: 2, limits: 1 });
-  expect(state.worktrees).toEqual([]);
+  expect(state.worktrees.made).toEqual([]);
 });
 
 test('failures in three phases are a pattern of the plan', async () => {
@@ -386,9 +389,9 @@ test('failures in three phases are a pattern of the plan', async () => {
     return false;
   };
   const { state, world } = await drive({ ...always(same, () => 'update_tasks'), passes }, 4);
-  expect(state.outcome).toBe('completed');
+  expect(state.stage).toMatchObject({ outcome: 'completed' });
   expect(world.counts.proposals).toBe(1);
-  expect(state.replans).toMatchObject([{ phase: 'p3', trigger: 'test_failure_pattern' }]);
+  expect(state.records.replans).toMatchObject([{ phase: 'p3', trigger: 'test_failure_pattern' }]);
 });
 
 test('whatever happens, it ends: 100 plans of chance', async () => {
@@ -408,7 +411,7 @@ test('whatever happens, it ends: 100 plans of chance', async () => {
       passes: () => random() < 0.2,
     };
     const { state, world } = await drive(fate, 1 + (seed % 5), {}, seed % 2 === 0);
-    expect(state.stage).toBe('closed');
+    expect(state.stage.at).toBe('closed');
     expect(world.counts.edits).toBeLessThan(400);
     for (const { replans } of state.phases) expect(replans).toBeLessThanOrEqual(LIMIT);
   }
@@ -422,9 +425,9 @@ test('a plan of 200 phases comes to its end in two runs, with as many moves for 
     passes: () => true,
   };
   const [few, many] = [await drive(passing, 10), await drive(passing, 200)];
-  expect(many.state).toMatchObject({ outcome: 'completed' });
+  expect(many.state.stage).toMatchObject({ outcome: 'completed' });
   expect(many.world.counts).toMatchObject({ edits: 200, runs: 2 });
   const perPhase = ({ state, world: { counts } }: typeof few): number =>
-    Math.round((counts.moves - counts.runs) / state.phases.length);
+    Math.round((counts.effects - counts.runs) / state.phases.length);
   expect(perPhase(many)).toBe(perPhase(few));
 });

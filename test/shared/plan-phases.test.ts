@@ -1,4 +1,5 @@
 /** What becomes of a plan where a phase's run is cancelled, a host or a worktree is gone, or a mark cannot be written: the rules alone. */
+import type { ActivityName } from '../../src/shared/activities.js';
 import { describe, expect, test } from '@jest/globals';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
@@ -9,20 +10,22 @@ import { initialPlan, phaseOf, type PlanState } from '../../src/workflows/plan/s
 import type { PlanInput, StepResult } from '../../src/shared/run.js';
 import type { ReadyPlan } from '../../src/shared/plan.js';
 import { queueNames } from '../../src/shared/names.js';
+import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
 const input: PlanInput = {
-  ...{ v: 1, stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+  ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
   queues: queueNames('t', 'h'),
   timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-  ...{ overrides: {}, hints: [], searchAttributes: false, approval: 'auto' },
-  options: { phase: null, mode: 'auto', forceReplan: false, drift: null },
+  ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false, approval: 'auto' },
+  options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'approved', restart: false },
 };
 const reading = (ids: readonly string[], done: readonly string[] = []): ReadyPlan => ({
-  ...{ v: 1, outcome: 'ready', title: 'Demo', hash: 'h', level: 0, declared: true, approval: 'auto', lostMarks: 3 },
+  ...{ outcome: 'ready', title: 'Demo', hash: 'h', level: 0, declared: true, approval: 'auto', lostMarks: 3 },
   phases: ids.map((id) => ({
     ...{ id, number: Number(id.slice(1)), name: `N${id}`, expanded: false, category: 'code', text: id, dependsOn: [] },
+    second: false,
     marker: done.includes(id) ? 'completed' : null,
     tasks: { total: 1, done: 0 },
     score: { score: 3, keywords: {}, tasks: 1, files: 0, tests: 0, above: [] },
@@ -33,11 +36,9 @@ const reading = (ids: readonly string[], done: readonly string[] = []): ReadyPla
   ...{ test: { commands: [], found: null }, texts: blob('texts'), settings: blob('settings') },
 });
 const committed = (id: string): StepResult => ({
-  ...{ v: 1, stepKey: id, outcome: 'committed', commit: `c-${id}`, verification: 'pass', files: [] },
-  ...{ wasSplit: false, usage: NO_USAGE, proposalId: null, problem: null },
+  ...{ v: 2, stepKey: id, outcome: 'committed', commit: `c-${id}`, verification: 'pass', files: [] },
+  ...{ skipped: [], wasSplit: false, usage: NO_USAGE, proposalId: null, problem: null, pausedFor_ms: 0 },
 });
-
-const FAILED = { type: 'activity_failed', reason: 'workspace_unreachable', message: 'm' } as const;
 
 /** A plan that is driven by hand: moves that need no fact of their own are made, up to one that does. */
 class Driven {
@@ -45,9 +46,9 @@ class Driven {
   private now = 0;
   constructor(ids: readonly string[]) {
     this.state = initialPlan(input, 0);
-    this.fold({ type: 'plan_read', result: reading(ids) });
+    this.dispatch({ type: 'plan_read', result: reading(ids) });
   }
-  fold(fact: PlanFact): void {
+  dispatch(fact: PlanFact): void {
     this.state = reducePlan(this.state, fact, (this.now += 1));
   }
   /** As the workflow does the next moves, until one of these kinds comes. */
@@ -57,51 +58,51 @@ class Driven {
       if (kinds.includes(move.kind)) return move;
       switch (move.kind) {
         case 'begin':
-          this.fold({ type: 'begun', group: move.group });
+          this.dispatch({ type: 'begun', group: move.group });
           break;
         case 'worktree': {
           const name = worktreeName(phaseOf(this.state, move.phase));
-          const result = { v: 1, outcome: 'ready', workspace: `/trees/${name}`, base: 'b' } as const;
-          this.fold({ type: 'worktree_ready', phase: move.phase, name, result });
+          const result = { outcome: 'ready', workspace: `/trees/${name}`, base: 'b' } as const;
+          this.dispatch({ type: 'worktree_ready', phase: move.phase, name, result });
           break;
         }
         case 'verify':
-          this.fold({ type: 'group_untested', base: move.phase !== null });
+          this.dispatch({ type: 'group_untested', base: move.phase !== null });
           break;
         case 'job': {
-          const result = { v: 1, outcome: 'ready', job: blob('job'), path: 'j', title: 't' } as const;
-          this.fold({ type: 'job_made', phase: move.phase, result });
+          const result = { outcome: 'ready', job: blob('job'), path: 'j', title: 't' } as const;
+          this.dispatch({ type: 'job_made', phase: move.phase, result });
           break;
         }
         case 'run':
           if (move.phases.some((id) => lacksWorktree(this.state, phaseOf(this.state, id))))
-            this.fold({ type: 'worktrees_wanted' });
-          else this.fold({ type: 'phases_started', phases: move.phases });
+            this.dispatch({ type: 'worktrees_wanted' });
+          else this.dispatch({ type: 'phases_started', phases: move.phases });
           break;
         case 'merge':
-          this.fold({ type: 'phase_merged', phase: move.phase, result: { v: 1, outcome: 'merged', commit: 'm' } });
+          this.dispatch({ type: 'phase_merged', phase: move.phase, result: { outcome: 'merged', commit: 'm' } });
           break;
         case 'checkpoint':
-          this.fold({ type: 'checkpointed', result: { v: 1, path: 'c' } });
+          this.dispatch({ type: 'checkpointed', result: { path: 'c' } });
           break;
         case 'clean':
-          this.fold({ type: 'worktree_removed', name: move.name, result: { v: 1, dropped: null } });
+          this.dispatch({ type: 'worktree_removed', name: move.name, result: { dropped: null, kept: null } });
           break;
         case 'pause':
-          this.fold({ type: 'paused', pause: move.pause });
+          this.dispatch({ type: 'paused', pause: move.pause });
           break;
         default:
           throw new Error(`a move that was not looked for: ${move.kind}`);
       }
       // Its runs are under way: what comes of them is a fact of their own.
-      if (move.kind === 'run' && this.state.stage === 'running') return move;
+      if (move.kind === 'run' && this.state.stage.at === 'running') return move;
     }
-    throw new Error(`does not come to ${kinds.join()}: ${this.state.stage}`);
+    throw new Error(`does not come to ${kinds.join()}: ${this.state.stage.at}`);
   }
   ends(id: string, how: 'committed' | 'cancelled' | 'failed'): void {
     const cancelled = how === 'cancelled';
     const result = how === 'committed' ? committed(id) : null;
-    this.fold({ type: 'phase_ended', ended: { phase: id, result, how, cancelled } });
+    this.dispatch({ type: 'phase_ended', ended: { phase: id, result, how, cancelled } });
   }
   asked() {
     this.until('await_decision');
@@ -111,11 +112,11 @@ class Driven {
     const { id, accepts } = this.asked();
     expect(accepts).toContain(answer);
     const by = { name: 'x', from: 'cli' };
-    const request = { v: 1, decision: id, answer, requestId: `r${this.now}`, by } as never;
-    this.fold({ type: 'decided', request, markLeft: true });
+    const request = { decision: id, answer, requestId: `r${this.now}`, by } as never;
+    this.dispatch({ type: 'decided', request });
   }
-  fails(activity: string, phase: string, reason: 'engine_failed' | 'workspace_unreachable' | 'blob_lost'): void {
-    this.fold({ type: 'activity_failed', activity, phase, reason, message: 'm', again: true });
+  fails(activity: ActivityName, phase: string, reason: 'engine_failed' | 'workspace_unreachable' | 'blob_lost'): void {
+    this.dispatch({ type: 'activity_failed', activity, phase, reason, message: 'm' });
   }
 }
 
@@ -126,7 +127,7 @@ describe('a cancelled run', () => {
     plan.until();
     plan.ends('p1', 'cancelled');
     plan.ends('p3', 'cancelled');
-    expect([plan.state.ask, plan.state.stage]).toEqual([null, 'running']);
+    expect([plan.state.ask, plan.state.stage.at]).toEqual([null, 'running']);
     plan.ends('p2', 'committed');
     expect(plan.asked()).toMatchObject({ reason: 'cancelled', accepts: ['retry', 'skip', 'abort'] });
     expect(plan.state.asked).toBe('p1');
@@ -149,20 +150,6 @@ describe('a phase beside others', () => {
       expect(plan.until('worktree', 'job', 'run')).toEqual({ kind: 'worktree', phase });
     },
   );
-
-  test('works where an answer of an earlier build led past its worktree in none but its own', () => {
-    const plan = new Driven(['p1', 'p2']);
-    plan.until('worktree');
-    plan.fold({ ...FAILED, activity: 'prepareWorktree', phase: 'p1' });
-    const { id } = plan.asked();
-    const request = { v: 1, decision: id, answer: 'wait', requestId: 'r', by: { name: 'x', from: 'cli' } } as never;
-    plan.fold({ type: 'decided', request });
-    plan.until('run');
-    expect(plan.state.phases.map(({ worktree }) => worktree)).toEqual([null, null]);
-    plan.until('worktree');
-    plan.until('job', 'run');
-    expect(plan.state.phases.map(({ worktree }) => worktree?.workspace)).toEqual(['/trees/p1-1', '/trees/p2-1']);
-  });
 
   test('that runs again looks for its worktree first, under the name and from the base that it had', () => {
     const plan = new Driven(['p1', 'p2']);
@@ -188,7 +175,7 @@ describe('a mark that cannot be written', () => {
     return plan;
   };
   const refused = (plan: Driven): void => {
-    plan.fold({ type: 'phase_marked', phase: 'p1', result: { v: 1, outcome: 'conflict', why: 'frozen' } });
+    plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'conflict', why: 'frozen' } });
   };
 
   test.each(['skip', 'manual'])('%s: the plan goes on without, and does not ask again', (answer) => {
@@ -197,7 +184,7 @@ describe('a mark that cannot be written', () => {
     expect(plan.asked().message).toContain('frozen');
     plan.answer(answer);
     plan.until('read');
-    plan.fold({ type: 'plan_read', result: reading(['p1']) });
+    plan.dispatch({ type: 'plan_read', result: reading(['p1']) });
     expect(plan.until('mark', 'close')).toMatchObject({ kind: 'close' });
   });
 
@@ -222,9 +209,9 @@ describe('a mark that cannot be written', () => {
     let written = 0;
     for (; written < 20; written++) {
       if (plan.until('mark', 'await_decision').kind === 'await_decision') break;
-      plan.fold({ type: 'phase_marked', phase: 'p1', result: { v: 1, outcome: 'marked', commit: 'm', files: [] } });
+      plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: 'm', files: [] } });
       plan.until('read');
-      plan.fold({ type: 'plan_read', result: reading(['p1']) });
+      plan.dispatch({ type: 'plan_read', result: reading(['p1']) });
     }
     expect(written).toBe(4);
     expect(plan.asked()).toMatchObject({
@@ -233,7 +220,7 @@ describe('a mark that cannot be written', () => {
     });
     plan.answer('skip');
     plan.until('read');
-    plan.fold({ type: 'plan_read', result: reading(['p1']) });
+    plan.dispatch({ type: 'plan_read', result: reading(['p1']) });
     expect(plan.until('mark', 'close')).toMatchObject({ kind: 'close' });
   });
 });
@@ -241,6 +228,6 @@ describe('a mark that cannot be written', () => {
 test('commits of a removed worktree are named by what the plan says of itself, with their phase', () => {
   const plan = new Driven(['p1', 'p2']);
   const kept = 'refs/emend/kept/feedc0de/p2-1';
-  plan.fold({ type: 'worktree_removed', name: 'p2-1', result: { v: 1, dropped: 'abc', kept } });
+  plan.dispatch({ type: 'worktree_removed', name: 'p2-1', result: { dropped: 'abc', kept } });
   expect(progressOfPlan(plan.state).kept).toEqual([{ phase: 2, name: 'p2-1', ref: kept, commit: 'abc' }]);
 });

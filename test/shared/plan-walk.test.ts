@@ -17,13 +17,13 @@ const wanted: fc.Arbitrary<Wanted> = fc.record({
   test: fc.constantFrom('none', 'configured', 'configured', 'found'),
   left: fc.constantFrom('nothing', 'nothing', 'counts', 'asked'),
   budget: fc.constantFrom(null, null, 1, 5),
-  early: fc.constantFrom(false, false, true),
   options: fc.record({
     phase: fc.constantFrom(null, null, null, 2, 99),
     mode: fc.constantFrom('auto', 'sequential', 'waves'),
     forceReplan: fc.boolean(),
     drift: fc.constantFrom(null, 'more'),
     estimate: fc.constantFrom('ask', 'approved'),
+    restart: fc.constant(false),
   }),
 });
 test('no sequence spins, every answer that a decision offers leads on, every plan ends or waits', () => {
@@ -48,7 +48,7 @@ test('no sequence spins, every answer that a decision offers leads on, every pla
   // The walks reach every activity's failure, every reason for one, every question of a plan, and every end; a short sample may miss one.
   if (drawn(0, 1) === 0) return;
   const activities = [
-    ...['readPlan', 'scorePhase', 'judgePhase', 'debugPhase', 'proposeReplan', 'applyReplan', 'makePhaseJob'],
+    ...['readPlan', 'scorePhase', 'evaluateTriggers', 'debugPhase', 'proposeReplan', 'applyReplan', 'writePhaseJob'],
     ...['prepareWorktree', 'verify', 'mergePhase', 'markPhase', 'removeWorktree', 'saveCheckpoint'],
   ];
   expect([...activities, ...FAILURES].filter((name) => !seen.failed.has(name))).toEqual([]);
@@ -65,7 +65,7 @@ test('a plan that was stopped as it made no progress goes on from wherever it wa
     fc.property(wanted, fc.array(fc.nat(10_000), { maxLength: 60, size: 'max' }), fc.nat(80), (plan, numbers, at) => {
       const walk = new PlanWalk(plan, numbers);
       for (let n = 0; n < at; n += 1) if (walk.next().kind === 'await_decision' || walk.step()) break;
-      if (walk.state.stage === 'closed') return;
+      if (walk.state.stage.at === 'closed') return;
       const fork = walk.fork();
       fork.stop();
       while (!fork.step());
@@ -84,18 +84,25 @@ test('what was lost is read again, and what is read then counts', () => {
     test: 'none',
     left: 'nothing',
   } as const;
-  const options = { phase: null, mode: 'auto', forceReplan: false, drift: null } as const;
-  const walk = new PlanWalk({ ...plain, budget: null, early: false, options }, []);
+  const options = {
+    phase: null,
+    mode: 'auto',
+    forceReplan: false,
+    drift: null,
+    estimate: 'approved',
+    restart: false,
+  } as const;
+  const walk = new PlanWalk({ ...plain, budget: null, options }, []);
   while (walk.next().kind !== 'job') walk.step();
-  const { texts } = walk.state.plan!;
-  walk.fail('makePhaseJob', 'p1', 'blob_lost');
+  const { texts } = walk.state.reading.plan!;
+  walk.fail('writePhaseJob', 'p1', 'blob_lost');
   while (walk.state.decision === null) walk.step();
   walk.answer('regenerate');
   expect(walk.next().kind).toBe('read');
   while (walk.next().kind !== 'job') walk.step();
-  expect(walk.state.plan!.texts).not.toBe(texts);
+  expect(walk.state.reading.plan!.texts).not.toBe(texts);
   while (!walk.step());
-  expect(walk.state.outcome).toBe('completed');
+  expect(walk.state.stage).toMatchObject({ outcome: 'completed' });
 });
 
 interface Seen {
@@ -114,5 +121,6 @@ function followEach(walk: PlanWalk, seen: Seen): void {
 function note(walk: PlanWalk, seen: Seen): void {
   for (const name of walk.failed) seen.failed.add(name);
   for (const name of walk.answers) seen.answers.add(name);
-  if (walk.state.outcome !== null) seen.outcomes.add(walk.state.outcome);
+  const { stage } = walk.state;
+  if (stage.at === 'closed') seen.outcomes.add(stage.outcome);
 }

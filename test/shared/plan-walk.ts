@@ -2,6 +2,7 @@
  * A plan's moves without Temporal, driven by a row of numbers: each chooses what comes of a move, which answer a person gives, what people
  * wish. Where the row ends everything works and every question gets its first answer, so a walk can be followed to its end from anywhere.
  */
+import type { ActivityName } from '../../src/shared/activities.js';
 import type { Answer, PauseReason } from '../../src/shared/decisions.js';
 import { validateDecision } from '../../src/shared/validate-decision.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
@@ -10,12 +11,14 @@ import type { ApplyReplanResult, EvaluateTriggersResult } from '../../src/shared
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
 import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
-import { worktreeName } from '../../src/workflows/plan/worktrees.js';
+import { within } from '../../src/workflows/frame/machine.js';
+import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { initialPlan, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanInput, PlanOptions, StepResult } from '../../src/shared/run.js';
 import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
 import { queueNames } from '../../src/shared/names.js';
+import { currentRules } from '../../src/shared/rules.js';
 import type { VerifyResult } from '../../src/shared/proposal-activities.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
@@ -37,8 +40,6 @@ export interface Wanted {
   readonly test: 'none' | 'configured' | 'found';
   readonly left: 'nothing' | 'counts' | 'asked';
   readonly budget: number | null;
-  /** Its failures are those of a history that an earlier build began. */
-  readonly early: boolean;
   readonly options: PlanOptions;
 }
 
@@ -83,10 +84,11 @@ export class PlanWalk {
     }));
     this.nextPhase = wanted.phases + 1;
     const input: PlanInput = {
-      ...{ v: 1, stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+      ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
       queues: queueNames('t', 'h'),
       timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-      ...{ overrides: {}, hints: [], searchAttributes: false, approval: 'auto' as const, options: wanted.options },
+      ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false, approval: 'auto' as const },
+      options: wanted.options,
     };
     this.state = initialPlan(input, this.now);
   }
@@ -105,7 +107,7 @@ export class PlanWalk {
   }
 
   /** One of `count`, 0 where the row has ended. */
-  private draw(count: number): number {
+  private regeneration(count: number): number {
     const value = this.numbers[this.n];
     this.n += 1;
     return value === undefined ? 0 : value % count;
@@ -120,7 +122,7 @@ export class PlanWalk {
 
   /** Makes the next move; true where the plan has ended. At a question: answers it, unless `stop` says that it is to be looked at. */
   step(): boolean {
-    this.wish();
+    this.control();
     const move = this.next();
     const label = labelOf(move);
     this.trace.push(label);
@@ -144,22 +146,21 @@ export class PlanWalk {
     this.answers.add(`${decision.reason} ${answer}`);
     const set = answer === 'other' ? { set: { command: 'make check' } } : {};
     const by = { name: 'ann', from: 'cli' };
-    const request = { v: 1, decision: decision.id, answer, requestId: `r${this.now}`, by, ...set } as const;
-    const judgement = validateDecision(this.state, request);
-    if (!judgement.counts) throw new Error(`${answer} is offered by ${decision.reason}: ${judgement.message}`);
-    const anew = answer === 'regenerate' && ['choosing', 'jobs'].includes(this.state.stage);
+    const request = { decision: decision.id, answer, requestId: `r${this.now}`, by, ...set } as const;
+    const validation = validateDecision(this.state, request);
+    if (!validation.counts) throw new Error(`${answer} is offered by ${decision.reason}: ${validation.message}`);
+    const anew = answer === 'regenerate' && ['choosing', 'jobs'].includes(this.state.stage.at);
     if (this.broken !== null && ['retry', 'wait', 'regenerate'].includes(answer))
       this.expected = anew ? 'read' : this.broken;
     this.broken = null;
-    this.fold({ type: 'decided', request });
+    this.dispatch({ type: 'decided', request });
   }
 
   /** An activity fails for good. */
-  fail(activity: string, phase: string | null, reason: (typeof FAILURES)[number]): void {
+  fail(activity: ActivityName, phase: string | null, reason: (typeof FAILURES)[number]): void {
     this.failed.add(activity).add(reason);
     this.trace.push(`(${reason})`);
-    const again = this.wanted.early ? {} : { again: true };
-    this.fold({ type: 'activity_failed', activity, phase, reason, message: 'it broke', ...again });
+    this.dispatch({ type: 'activity_failed', activity, phase, reason, message: 'it broke' });
     const told = this.state.ask?.message;
     if (told !== `${activity}: it broke`)
       throw new Error(`${activity} failed, and is asked about as ${told ?? 'nothing'}`);
@@ -168,14 +169,14 @@ export class PlanWalk {
   /** The workflow found that it waits for nothing. */
   stop(): void {
     this.broken = null;
-    this.fold({ type: 'no_progress', moves: 100 });
+    this.dispatch({ type: 'no_progress', effects: 100 });
   }
 
   shown(): string {
     return this.trace.slice(-30).join(' > ');
   }
 
-  private fold(fact: PlanFact): void {
+  private dispatch(fact: PlanFact): void {
     const before = this.state;
     this.state = reducePlan(before, fact, (this.now += 1000));
     const { decision } = this.state;
@@ -186,31 +187,33 @@ export class PlanWalk {
       checkpointOf(this.state, this.now);
     }
     if (decision !== null && decision.accepts.length < 2) throw new Error(`${decision.reason} offers abort alone`);
-    if (before.stage === 'closed' && this.state.stage !== 'closed') throw new Error(`opened again: ${this.shown()}`);
+    if (before.stage.at === 'closed' && this.state.stage.at !== 'closed')
+      throw new Error(`opened again: ${this.shown()}`);
   }
 
   /** What people say in between. */
-  private wish(): void {
-    if (this.state.stage === 'closed') return;
+  private control(): void {
+    if (this.state.stage.at === 'closed') return;
     if (this.next().kind === 'await_resume') {
       this.expected = null;
-      this.fold({ type: 'wish', wish: this.draw(3) === 1 ? 'stop' : 'resume', by: 'ann' });
+      this.dispatch({ type: 'control_received', control: this.regeneration(3) === 1 ? 'stop' : 'resume', by: 'ann' });
       return;
     }
-    const chosen = this.spent ? 0 : this.draw(40);
+    const chosen = this.spent ? 0 : this.regeneration(40);
     // What they say may come before the move that is to be made again.
     if (chosen >= 1 && chosen <= 5) this.broken = this.expected = null;
-    if (chosen === 1 || chosen === 2) this.fold({ type: 'wish', wish: 'pause', by: 'ann' });
-    if (chosen === 3 && this.draw(5) === 1) this.fold({ type: 'wish', wish: 'stop', by: 'ann' });
-    if (chosen === 4) this.fold({ type: 'drift', text: 'more', by: 'ann' });
+    if (chosen === 1 || chosen === 2) this.dispatch({ type: 'control_received', control: 'pause', by: 'ann' });
+    if (chosen === 3 && this.regeneration(5) === 1)
+      this.dispatch({ type: 'control_received', control: 'stop', by: 'ann' });
+    if (chosen === 4) this.dispatch({ type: 'drift', text: 'more', by: 'ann' });
     if (chosen === 5) this.edit();
-    if (chosen === 6) this.fold({ type: 'ignored', what: 'junk', why: 'junk' });
+    if (chosen === 6) this.dispatch({ type: 'ignored', what: 'junk', why: 'junk' });
   }
 
   /** A person changes the document. */
   private edit(): void {
-    const at = this.draw(this.document.length + 1);
-    switch (this.draw(3)) {
+    const at = this.regeneration(this.document.length + 1);
+    switch (this.regeneration(3)) {
       case 0:
         this.document = this.document.map((phase, n) => (n === at ? { ...phase, text: `${phase.text}+` } : phase));
         return;
@@ -249,22 +252,22 @@ export class PlanWalk {
     const ids = phases.map(({ id }) => id);
     const pairs = ids.flatMap((_, at) => (at % 3 === 0 ? [ids.slice(at, at + 3)] : []));
     const first = ids[0] ?? 'p1';
-    const landed = { commit: 'c0', tests: 'pass' } as const;
+    const committed = { commit: 'c0', tests: 'pass' } as const;
     const counts = { replans: 1, forceSpent: false, failures: [], complexity: null };
     return {
-      ...{ v: 1, outcome: 'ready', title: 'Demo', level: 0, phases, declared: together, approval },
+      ...{ outcome: 'ready', title: 'Demo', level: 0, phases, declared: together, approval },
       hash: this.document.map(({ id, text }) => `${id}${text}`).join(),
       waves: together ? pairs.map((pair) => [pair]) : ids.map((id) => [[id]]),
       thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
       limits: { budget_calls: budget } as ReadyPlan['limits'],
       test: { commands: test === 'configured' ? ['t'] : [], found: test === 'found' ? 't' : null },
-      ...{ texts: blob(`texts ${this.state.reading}`), settings: blob('settings') },
+      ...{ texts: blob(`texts ${this.state.reading.number}`), settings: blob('settings'), lostMarks: 3 },
       ...(left === 'nothing'
         ? {}
         : {
-            left: {
+            resumePoint: {
               ...{ run: null, why: left === 'asked' ? ['old'] : [], failures: [], replans: [], commits: ['c0'] },
-              phases: [{ id: first, landed, ...counts }],
+              phases: [{ id: first, committed, ...counts }],
             },
           }),
     };
@@ -272,8 +275,9 @@ export class PlanWalk {
 
   /** As the activity answers where the documents ask for what the run knows. */
   private sameOr(read: ReadyPlan): ReadPlanResult {
-    const { plan, adopt, again } = this.state;
-    if (adopt !== null || again === 'reading' || plan?.hash !== read.hash) return read;
+    const { stage, reading } = this.state;
+    const wanted = stage.at === 'reading' && (stage.inherit !== null || stage.renew);
+    if (wanted || reading.plan?.hash !== read.hash) return read;
     const phases = read.phases.map(({ id, number, marker, expanded, tasks }) => ({
       id,
       number,
@@ -281,21 +285,21 @@ export class PlanWalk {
       expanded,
       tasks,
     }));
-    return { v: 1, outcome: 'same', hash: read.hash, level: 0, phases };
+    return { outcome: 'same', hash: read.hash, level: 0, phases };
   }
 
   /** Is this verification an activity, as the workflow sees it? */
   private tests({ phase }: Extract<PlanEffect, { kind: 'verify' }>): boolean {
-    const { testCommands, baseTested, mergedTested } = this.state;
-    return testCommands.length > 0 && !(phase === null ? mergedTested : baseTested);
+    const { tests, group } = this.state;
+    return tests.commands.length > 0 && !(phase === null ? group.mergedTested : group.baseTested);
   }
 
   /** Does the activity fail for good? */
-  private fails(activity: string, phase: string | null, label: string): boolean {
-    const chosen = this.draw(20);
+  private fails(activity: ActivityName, phase: string | null, label: string): boolean {
+    const chosen = this.regeneration(20);
     if (chosen < 16) return false;
     const reason = FAILURES[chosen - 16] ?? 'engine_failed';
-    this.broken = this.wanted.early ? null : label;
+    this.broken = label;
     this.fail(activity, phase, reason);
     return true;
   }
@@ -306,49 +310,58 @@ export class PlanWalk {
         if (this.fails('readPlan', null, label)) return;
         const problem = { code: 'plan_invalid', message: 'broken' } as never;
         const result =
-          this.draw(12) === 1 ? ({ v: 1, outcome: 'refused', problem } as const) : this.sameOr(this.reading());
-        return this.fold({ type: 'plan_read', result });
+          this.regeneration(12) === 1 ? ({ outcome: 'refused', problem } as const) : this.sameOr(this.reading());
+        return this.dispatch({ type: 'plan_read', result });
       }
       case 'score': {
         if (this.fails('scorePhase', move.phase, label)) return;
         const score = {
-          score: this.draw(10),
+          score: this.regeneration(10),
           method: 'agent',
           reasoning: 'r',
           discrepancy: null,
           message: null,
         } as const;
-        return this.fold({ type: 'scored', phase: move.phase, result: { v: 1, ...score, usage } });
+        return this.dispatch({ type: 'scored', phase: move.phase, result: { ...score, usage } });
       }
       case 'begin_revising':
-        return this.fold({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
+        return this.dispatch({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
       case 'revise':
         return this.revise(move.revising, label);
       case 'begin':
-        return this.fold({ type: 'begun', group: move.group });
+        return this.dispatch({ type: 'begun', group: move.group });
       case 'job': {
-        if (this.fails('makePhaseJob', move.phase, label)) return;
-        const refused = { v: 1, outcome: 'refused', problem: { code: 'usage', message: 'no' } } as const;
-        const ready = { v: 1, outcome: 'ready', job: blob('job'), path: 'j', title: 't' } as const;
-        return this.fold({ type: 'job_made', phase: move.phase, result: this.draw(12) === 1 ? refused : ready });
+        if (this.fails('writePhaseJob', move.phase, label)) return;
+        const refused = { outcome: 'refused', problem: { code: 'usage', message: 'no' } } as const;
+        const ready = { outcome: 'ready', job: blob('job'), path: 'j', title: 't' } as const;
+        return this.dispatch({
+          type: 'job_made',
+          phase: move.phase,
+          result: this.regeneration(12) === 1 ? refused : ready,
+        });
       }
       case 'run':
         return this.run(move.phases);
       case 'worktree': {
         if (this.fails('prepareWorktree', move.phase, label)) return;
         const name = worktreeName(phaseOf(this.state, move.phase));
-        const ready = { v: 1, outcome: 'ready', workspace: `/w/${name}` } as const;
-        const result = this.draw(10) === 1 ? ({ v: 1, outcome: 'failed', why: 'no' } as const) : ready;
-        return this.fold({ type: 'worktree_ready', phase: move.phase, name, result });
+        const ready = { outcome: 'ready', workspace: `/w/${name}`, base: 'b' } as const;
+        const result = this.regeneration(10) === 1 ? ({ outcome: 'failed', why: 'no' } as const) : ready;
+        return this.dispatch({ type: 'worktree_ready', phase: move.phase, name, result });
       }
       case 'verify': {
         const base = move.phase !== null;
-        if (!this.tests(move)) return this.fold({ type: 'group_untested', base });
+        if (!this.tests(move)) return this.dispatch({ type: 'group_untested', base });
         if (this.fails('verify', move.phase, label)) return;
-        const fails = this.draw(base ? 8 : 2) === 1;
-        const told = { kind: null, transient: false, signature: null, summary: 's', output: null, seconds: 1 };
-        const result: VerifyResult = { v: 1, ...told, outcome: fails ? 'fail_hard' : 'pass' };
-        return this.fold({ type: 'group_verified', base, result });
+        const fails = this.regeneration(base ? 8 : 2) === 1;
+        const told = { kind: null, transient: false, signature: null, summary: 's', output: null };
+        const result: VerifyResult = {
+          ...told,
+          seconds: 1,
+          suggestions: [],
+          outcome: fails ? 'fail_hard' : 'pass',
+        };
+        return this.dispatch({ type: 'group_verified', base, result });
       }
       case 'merge': {
         if (this.fails('mergePhase', move.phase, label)) return;
@@ -359,34 +372,36 @@ export class PlanWalk {
           { outcome: 'conflict', files: ['a.ts'] },
           { outcome: 'failed', why: 'no' },
         ] as const;
-        const result = { v: 1, ...(results[this.draw(results.length)] ?? results[0]) } as const;
-        return this.fold({ type: 'phase_merged', phase: move.phase, result });
+        const result = { ...(results[this.regeneration(results.length)] ?? results[0]) } as const;
+        return this.dispatch({ type: 'phase_merged', phase: move.phase, result });
       }
       case 'clean':
         if (this.fails('removeWorktree', null, label)) return;
-        return this.fold({ type: 'worktree_removed', name: move.name, result: { v: 1, dropped: null } });
+        return this.dispatch({ type: 'worktree_removed', name: move.name, result: { dropped: null, kept: null } });
       case 'mark':
         return this.mark(move.phase, label);
       case 'checkpoint':
         if (this.fails('saveCheckpoint', null, label)) return;
-        return this.fold({ type: 'checkpointed', result: { v: 1, path: 'c' } });
+        return this.dispatch({ type: 'checkpointed', result: { path: 'c' } });
       case 'wait':
-        return this.fold({ type: 'waited' });
+        return this.dispatch({ type: 'waited' });
       case 'pause':
-        return this.fold({ type: 'paused', pause: move.pause });
+        return this.dispatch({ type: 'paused', pause: move.pause });
       case 'await_decision': {
         const accepts = this.state.decision?.accepts ?? [];
         // Now and then somebody gives up; most of the time they say something else.
         const given = accepts.filter((answer) => answer !== 'abort');
-        return this.answer((!this.spent && this.draw(60) === 1 ? 'abort' : given[this.draw(given.length)]) ?? 'abort');
+        return this.answer(
+          (!this.spent && this.regeneration(60) === 1 ? 'abort' : given[this.regeneration(given.length)]) ?? 'abort',
+        );
       }
       case 'await_resume':
         return;
       case 'continue':
-        this.state = { ...this.state, groups: 0 };
+        this.state = within(this.state, 'counts', { groups: 0 });
         return;
       case 'close':
-        return this.fold({ type: 'closed', outcome: move.outcome });
+        return this.dispatch({ type: 'closed', outcome: move.outcome });
       default:
         throw new Error(`a move that the walk does not know: ${(move as PlanEffect).kind}`);
     }
@@ -394,42 +409,43 @@ export class PlanWalk {
 
   private mark(id: string, label: string): void {
     if (this.fails('markPhase', id, label)) return;
-    const chosen = this.draw(10);
+    const chosen = this.regeneration(10);
     if (chosen === 1)
-      return this.fold({ type: 'phase_marked', phase: id, result: { v: 1, outcome: 'busy', holder: 'h' } });
+      return this.dispatch({ type: 'phase_marked', phase: id, result: { outcome: 'busy', holder: 'h' } });
     if (chosen === 2)
-      return this.fold({ type: 'phase_marked', phase: id, result: { v: 1, outcome: 'conflict', why: 'no' } });
-    const undone = chosen === 3 ? { undone: [{ text: 't', why: 'w' }] } : {};
+      return this.dispatch({ type: 'phase_marked', phase: id, result: { outcome: 'conflict', why: 'no' } });
+    const unfinished = chosen === 3 ? { unfinished: [{ text: 't', why: 'w' }] } : {};
     const { status } = phaseOf(this.state, id);
     this.marks.set(id, status === 'skipped' || status === 'incomplete' ? status : 'completed');
-    this.fold({
+    this.dispatch({
       type: 'phase_marked',
       phase: id,
-      result: { v: 1, outcome: 'marked', commit: 'k', files: [], ...undone },
+      result: { outcome: 'marked', commit: 'k', files: [], ...unfinished },
     });
   }
 
   private run(phases: readonly string[]): void {
-    const together = this.state.group.length > 1;
+    // As runPhases does.
+    if (phases.some((id) => lacksWorktree(this.state, phaseOf(this.state, id))))
+      return this.dispatch({ type: 'worktrees_wanted' });
     for (const id of phases) {
-      const { job, worktree, number } = phaseOf(this.state, id);
+      const { job, number } = phaseOf(this.state, id);
       if (job === null) throw new Error(`Phase ${number} runs without a job: ${this.shown()}`);
-      if (together && worktree === null && !this.wanted.early)
-        throw new Error(`Phase ${number} runs beside others, in no worktree: ${this.shown()}`);
     }
-    this.fold({ type: 'phases_started', phases });
+    this.dispatch({ type: 'phases_started', phases });
     for (const phase of phases) {
       const result = this.result(phase);
-      this.fold({ type: 'phase_ended', ended: { phase, result, how: result?.outcome ?? 'terminated' } });
+      this.dispatch({ type: 'phase_ended', ended: { phase, result, how: result?.outcome ?? 'terminated' } });
     }
   }
 
   private result(id: string): StepResult | null {
     const { asksItself, runs } = phaseOf(this.state, id);
-    const nothing = { files: [], wasSplit: false, usage, proposalId: null, commit: null, problem: null };
-    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 1, stepKey: 'k', ...nothing };
+    const nothing = { files: [], skipped: [], proposalId: null, commit: null, problem: null, pausedFor_ms: 0 };
+    const more = { wasSplit: false, usage };
+    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 2, stepKey: 'k', ...nothing, ...more };
     const committed = { ...base, outcome: 'committed', commit: `${id}-${runs}`, verification: 'pass' } as const;
-    switch (this.draw(14)) {
+    switch (this.regeneration(14)) {
       case 1:
         return { ...committed, verification: 'fail_hard' };
       case 2:
@@ -458,51 +474,52 @@ export class PlanWalk {
 
   private revise(revising: Revising, label: string): void {
     const { step, phase } = revising;
-    const activity = {
-      judge: 'judgePhase',
-      asked: 'judgePhase',
+    const activities = {
+      evaluate: 'evaluateTriggers',
+      asked: 'evaluateTriggers',
       debug: 'debugPhase',
       propose: 'proposeReplan',
       apply: 'applyReplan',
-    }[step];
+    } as const;
+    const activity = activities[step];
     if (this.fails(activity, phase, label)) return;
     switch (step) {
       case 'debug': {
-        const result = { v: 1, report: blob('r'), path: 'p', message: null, usage } as const;
-        return this.fold({ type: 'debugged', revising, result });
+        const result = { report: blob('r'), path: 'p', message: null, usage } as const;
+        return this.dispatch({ type: 'debugged', revising, result });
       }
       case 'propose': {
         const proposed = { outcome: 'proposed', replan: blob('x'), action: 'add_phase', why: 'w' } as const;
-        const result = this.draw(3) === 1 ? ({ outcome: 'failed', message: 'no' } as const) : proposed;
-        return this.fold({ type: 'proposed', revising, result: { v: 1, usage, ...result } });
+        const result = this.regeneration(3) === 1 ? ({ outcome: 'failed', message: 'no' } as const) : proposed;
+        return this.dispatch({ type: 'proposed', revising, result: { usage, ...result } });
       }
       case 'apply':
-        return this.fold({ type: 'replanned', revising, result: this.replan(phase) });
+        return this.dispatch({ type: 'replanned', revising, result: this.replan(phase) });
       default: {
         const outcomes = ['none', 'notice', 'replan', 'limit', 'replan'] as const;
-        const outcome = outcomes[this.draw(outcomes.length)] ?? 'none';
+        const outcome = outcomes[this.regeneration(outcomes.length)] ?? 'none';
         const failed = revising.trigger === 'test_failure_pattern';
-        const tier = !failed ? null : outcome === 'notice' && this.draw(4) > 0 ? 'debug' : 'again';
+        const tier = !failed ? null : outcome === 'notice' && this.regeneration(4) > 0 ? 'debug' : 'again';
         const told = {
           actions: ['add_phase'],
           forced: outcome === 'replan' && revising.forced,
           why: 'w',
           suggestions: ['s'],
         };
-        const result: EvaluateTriggersResult = { v: 1, tier, outcome, ...told };
-        return this.fold({ type: 'judged', revising, result });
+        const result: EvaluateTriggersResult = { tier, outcome, ...told };
+        return this.dispatch({ type: 'triggers_evaluated', revising, result });
       }
     }
   }
 
   private replan(id: string): ApplyReplanResult {
-    switch (this.draw(6)) {
+    switch (this.regeneration(6)) {
       case 1:
-        return { v: 1, outcome: 'busy', holder: 'h' };
+        return { outcome: 'busy', holder: 'h' };
       case 2:
-        return { v: 1, outcome: 'refused', why: 'no' };
+        return { outcome: 'refused', why: 'no' };
       case 3:
-        return { v: 1, outcome: 'conflict', why: 'no' };
+        return { outcome: 'conflict', why: 'no' };
       case 4:
         this.addPhase(this.document.findIndex((phase) => phase.id === id));
         break;
@@ -510,7 +527,7 @@ export class PlanWalk {
         this.document = this.document.map((phase) => (phase.id === id ? { ...phase, text: `${phase.text}*` } : phase));
     }
     const measures = { oldStructure: 'a', newStructure: 'b', complexityBefore: 3, complexityAfter: 3 };
-    return { v: 1, outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' };
+    return { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' };
   }
 }
 

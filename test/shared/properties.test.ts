@@ -36,7 +36,6 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       'declined',
       'prompt_cut',
       'call_lost',
-      'model_unavailable',
       'down',
       'down>unreached',
       'down>401',
@@ -48,12 +47,12 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       ...FAILS,
     ]),
   order: () => ['reversed', undefined],
-  seal: (n) => often(['empty', `refused:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
+  build: (n) => often(['empty', `refused:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
   apply: (n) =>
     often(['busy', 'failed', `base_changed:${path(n)}`, `conflict:${path(n)}`, `touch:${path(n)}`, 'late', ...FAILS]),
   rebase: (n) => often([`conflict:${path(n)}`, 'empty', ...FAILS]),
   verify: (n) => ['fail:x', 'fail:y', 'fail', 'transient:x', 'no_tests', 'pass', `touch:${path(n)}`, ...FAILS],
-  rollback: (n) => often([`touch:${path(n)}`, 'late', ...FAILS]),
+  roll_back: (n) => often([`touch:${path(n)}`, 'late', ...FAILS]),
   commit: () => often(['nothing', 'conflict', 'hook_changed', 'failed', ...FAILS]),
 };
 
@@ -154,18 +153,18 @@ function playOut({ wanted, words, answers }: Plan): { driver: StepDriver; told: 
     expect(statusOf(state).state).toBe('waiting');
     const n = queue.shift();
     const request = n === undefined ? driver.request('abort') : answerOf(driver, n);
-    const judgement = validateDecision(state, request);
-    if (n === undefined || judgement.counts) told.answered += 1;
-    if (request.answer === 'manual' && state.stage === 'rollback') told.leftByHand = true;
+    const validation = validateDecision(state, request);
+    if (n === undefined || validation.counts) told.answered += 1;
+    if (request.answer === 'manual' && state.stage.at === 'roll_back') told.leftByHand = true;
     if (n !== undefined && n % 31 === 0) {
       const reading = readShortSignal(state, 'approve', [undefined, 'x', { decision: 7 }, []][n % 4]);
-      if (reading.kind === 'ignored') driver.fold({ type: 'ignored', what: reading.what, why: reading.why });
+      if (reading.kind === 'ignored') driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
     }
-    if (!judgement.counts) {
-      driver.fold({ type: 'ignored', what: request.answer, why: judgement.message });
+    if (!validation.counts) {
+      driver.dispatch({ type: 'ignored', what: request.answer, why: validation.message });
       continue;
     }
-    driver.fold({ type: 'decided', request });
+    driver.dispatch({ type: 'decided', request });
     // The same request once more (update and signal of one decision) is known.
     expect(validateDecision(driver.state, request)).toMatchObject({ counts: false, again: true });
   }
@@ -178,18 +177,18 @@ describe('any fakes, any answers', () => {
     fc.assert(
       fc.property(plan, (it) => {
         const { driver, told } = playOut(it);
-        const { state, world } = driver;
-        outcomes.set(state.outcome ?? '', (outcomes.get(state.outcome ?? '') ?? 0) + 1);
-        if (['aborted', 'skipped', 'refused'].includes(state.outcome ?? '') && !told.leftByHand)
+        const { state, world, outcome } = driver;
+        outcomes.set(outcome ?? '', (outcomes.get(outcome ?? '') ?? 0) + 1);
+        if (['aborted', 'skipped', 'refused'].includes(outcome ?? '') && !told.leftByHand)
           // Where the host is gone what is left there is named.
           expect(world.uncommitted().filter((each) => state.openOnHost?.files.includes(each) !== true)).toEqual([]);
-        expect(state.outcome === 'committed').toBe(world.commits.length > 0);
+        expect(outcome === 'committed').toBe(world.commits.length > 0);
         expect(world.commits.length).toBeLessThanOrEqual(1);
         // JSON and back is the same: the state is plain data.
         expect(JSON.parse(JSON.stringify(state))).toEqual(state);
-        const ids = state.settled.map((decision) => decision.id);
+        const ids = state.resolved.map((decision) => decision.id);
         expect(new Set(ids).size).toBe(ids.length);
-        for (const decision of state.settled) expect(decision.answers.length).toBeGreaterThan(0);
+        for (const decision of state.resolved) expect(decision.answers.length).toBeGreaterThan(0);
       }),
       fuzz('steps'),
     );
@@ -211,18 +210,18 @@ describe('any fakes, any answers', () => {
           const n = always[activity];
           const options = (WORDS[activity]?.(n ?? 0) ?? []).filter((word) => word !== undefined);
           const word = n === undefined ? undefined : options[n % options.length];
-          // Another step's lease is waited for as long as it is held: that wait has no bound, and grows.
+          // Another step's lock is waited for as long as it is held: that wait has no bound, and grows.
           return word === 'busy' ? undefined : word;
         });
         for (const n of answers) {
           if (driver.run(60 + 40 * (wanted.files?.length ?? 1)) === 'closed') return;
           // Between two answers nobody pays for more than the limit allows.
-          const most = driver.state.limits?.maxTotalChunks ?? Math.max(10, 2 * driver.state.files.length);
+          const most = driver.state.base.limits?.maxTotalChunks ?? Math.max(10, 2 * driver.state.edits.files.length);
           // Calls to a model that was down count for none.
-          expect(driver.state.chunksUsed - (driver.state.unanswered ?? 0)).toBeLessThanOrEqual(most);
+          expect(driver.state.edits.chunks - driver.state.edits.unanswered).toBeLessThanOrEqual(most);
           const request = answerOf(driver, n);
           if (request.answer !== 'abort' && validateDecision(driver.state, request).counts)
-            driver.fold({ type: 'decided', request });
+            driver.dispatch({ type: 'decided', request });
         }
       }),
       fuzz('stubborn activities'),
@@ -245,7 +244,7 @@ describe('any fakes, any answers', () => {
           driver.step();
         }
         left.length = 0;
-        driver.fold({ type: 'no_progress', moves: 100 });
+        driver.dispatch({ type: 'no_progress', effects: 100 });
         for (let turn = 0; driver.run() === 'waits'; turn += 1) {
           expect(turn).toBeLessThan(20);
           // These need more than the word.
@@ -266,7 +265,7 @@ describe('any fakes, any answers', () => {
           const n = left.shift();
           if (n === undefined) return activity === 'verify' ? 'pass' : undefined;
           const word = options[n % options.length];
-          return activity === 'rollback' ? undefined : word;
+          return activity === 'roll_back' ? undefined : word;
         });
         const answers = [...it.answers];
         for (let count = 0; count < at; count += 1) {
@@ -276,7 +275,7 @@ describe('any fakes, any answers', () => {
           else {
             const n = answers.shift();
             const request = n === undefined ? driver.request('abort') : answerOf(driver, n);
-            if (validateDecision(driver.state, request).counts) driver.fold({ type: 'decided', request });
+            if (validateDecision(driver.state, request).counts) driver.dispatch({ type: 'decided', request });
           }
         }
         if (driver.next() === 'finish') return;
@@ -291,8 +290,8 @@ describe('any fakes, any answers', () => {
           expect(turn).toBeLessThan(3);
           expect(driver.say(first)).toBeNull();
         }
-        expect(driver.state.outcome).not.toBeNull();
-        if (driver.state.outcome === 'aborted') expect(driver.world.uncommitted()).toEqual([]);
+        expect(driver.outcome).not.toBeNull();
+        if (driver.outcome === 'aborted') expect(driver.world.uncommitted()).toEqual([]);
       }),
       fuzz('aborts'),
     );
@@ -336,13 +335,13 @@ describe('whatever is sent', () => {
         const named: unknown = rightId && isRecord ? { ...sent, decision: state.decision?.id } : sent;
         for (const reading of [readRequest(state, named), readShortSignal(state, answer, named)]) {
           if (reading.kind === 'ignored') {
-            driver.fold({ type: 'ignored', what: reading.what, why: reading.why });
+            driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
             expect(driver.state.decision).toEqual(state.decision);
             continue;
           }
-          const judgement = validateDecision(driver.state, reading.request);
-          if (judgement.counts) driver.fold({ type: 'decided', request: reading.request });
-          else expect(judgement.message.length).toBeLessThan(3000);
+          const validation = validateDecision(driver.state, reading.request);
+          if (validation.counts) driver.dispatch({ type: 'decided', request: reading.request });
+          else expect(validation.message.length).toBeLessThan(3000);
         }
         expect(driver.state.ignored.join('').length).toBeLessThan(5000);
         expect(Object.prototype).not.toHaveProperty('budget_usd');
@@ -362,7 +361,7 @@ describe('whatever is sent', () => {
       deep,
       { deep },
       { v: deep },
-      { v: 1, decision: id, answer: 'approve', requestId: 'r', set: { model: deep } },
+      { v: 2, decision: id, answer: 'approve', requestId: 'r', set: { model: deep } },
     ]) {
       for (const reading of [readRequest(driver.state, sent), readShortSignal(driver.state, 'approve', sent)])
         if (reading.kind === 'request') expect(validateDecision(driver.state, reading.request).counts).toBe(false);

@@ -12,105 +12,105 @@ const WHOLE = {
 } as const;
 
 const check = (it: Case): void => {
-  expect(play(it).trace.join(' > ')).toBe(it.moves);
+  expect(play(it).trace.join(' > ')).toBe(it.effects);
 };
 
-describe('one file: outcome x attempt x rung -> next', () => {
+describe('one file: outcome x attempt x tolerance -> next', () => {
   test.each<Case>([
-    { name: 'edited', moves: `${TO_REVIEW} > seal > ask approval a.ts` },
-    { name: 'unchanged', words: { propose: ['unchanged'] }, moves: `${TO_REVIEW} > seal > unchanged` },
+    { name: 'edited', effects: `${TO_REVIEW} > build > ask approval a.ts` },
+    { name: 'unchanged', words: { propose: ['unchanged'] }, effects: `${TO_REVIEW} > build > unchanged` },
     {
       name: 'invalid once',
       words: { propose: ['invalid'] },
-      moves: `${TO_REVIEW} > propose *#2 told > seal > ask approval a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 told > build > ask approval a.ts`,
     },
     {
       name: 'refused once',
       words: { propose: ['refused'] },
-      moves: `${TO_REVIEW} > propose *#2 told > seal > ask approval a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 told > build > ask approval a.ts`,
     },
     {
       name: 'invalid and refused count together',
       words: { propose: ['invalid', 'refused'] },
-      moves: `${TO_REVIEW} > propose *#2 told > ask attempts_exhausted a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 told > ask attempts_exhausted a.ts`,
     },
     {
       name: 'attempts by their limit',
       limits: { maxAttemptsPerFile: 3 },
       words: { propose: ['refused', 'refused', 'refused'] },
-      moves: `${TO_REVIEW} > propose *#2 told > propose *#3 told > ask attempts_exhausted a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 told > propose *#3 told > ask attempts_exhausted a.ts`,
     },
     {
       name: 'unmarked is asked for once more the same way: not told, not counted',
       words: { propose: ['unmarked', 'invalid'] },
-      moves: `${TO_REVIEW} > propose *#2 > propose *#3 told > seal > ask approval a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 > propose *#3 told > build > ask approval a.ts`,
     },
     {
       name: 'unmarked twice is a decision',
       words: { propose: ['unmarked', 'unmarked'] },
-      moves: `${TO_REVIEW} > propose *#2 > ask unmarked a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 > ask unmarked a.ts`,
     },
     {
       name: 'unmarked after a refusal keeps what was refused',
       words: { propose: ['invalid', 'unmarked'] },
-      moves: `${TO_REVIEW} > propose *#2 told > propose *#3 told > seal > ask approval a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 told > propose *#3 told > build > ask approval a.ts`,
     },
-    ...(['declined', 'prompt_cut', 'call_lost', 'model_unavailable'] as const).map((outcome) => ({
+    ...(['declined', 'prompt_cut', 'call_lost'] as const).map((outcome) => ({
       name: `${outcome} is not tried again without a person`,
       words: { propose: [outcome] },
-      moves: `${TO_REVIEW} > ask ${outcome} a.ts`,
+      effects: `${TO_REVIEW} > ask ${outcome} a.ts`,
     })),
     {
       name: 'truncated: larger budget, same draw',
       words: { propose: ['truncated>budget:32768'] },
-      moves: `${TO_REVIEW} > propose * 32768 > seal > ask approval a.ts`,
+      effects: `${TO_REVIEW} > propose * 32768 > build > ask approval a.ts`,
     },
     {
       name: 'truncated: the whole ladder, then a decision',
       words: {
         propose: ['truncated>budget:32768', 'truncated>budget:65536', 'truncated>format', 'truncated>exhausted'],
       },
-      moves: `${TO_REVIEW} > propose * 32768 > propose * 65536 > propose * structured-edit 65536 > ask truncation a.ts`,
+      effects: `${TO_REVIEW} > propose * 32768 > propose * 65536 > propose * structured-edit 65536 > ask truncation a.ts`,
     },
     {
-      name: 'attempts are counted per rung: a truncation moves on and they start anew',
+      name: 'attempts are counted per tolerance: a truncation moves on and they start anew',
       words: { propose: ['invalid', 'truncated>budget:32768', 'invalid', 'invalid'] },
-      moves: `${TO_REVIEW} > propose *#2 told > propose *#2 32768 told > propose *#3 32768 told > ask attempts_exhausted a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 told > propose *#2 32768 told > propose *#3 32768 told > ask attempts_exhausted a.ts`,
     },
     {
       name: 'another format is not told what another format said',
       words: { propose: ['invalid', 'truncated>format'] },
-      moves: `${TO_REVIEW} > propose *#2 told > propose *#2 structured-edit > seal > ask approval a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 told > propose *#2 structured-edit > build > ask approval a.ts`,
     },
     {
-      name: 'unmarked once per rung',
+      name: 'unmarked once per tolerance',
       words: { propose: ['unmarked', 'truncated>budget:32768', 'unmarked', 'unmarked'] },
-      moves: `${TO_REVIEW} > propose *#2 > propose *#2 32768 > propose *#3 32768 > ask unmarked a.ts`,
+      effects: `${TO_REVIEW} > propose *#2 > propose *#2 32768 > propose *#3 32768 > ask unmarked a.ts`,
     },
   ])('$name', check);
 });
 
 describe('several files', () => {
   test.each<Case>([
-    { name: 'one call over all', ...WHOLE, moves: 'preflight > propose * > seal > ask approval a.ts,b.ts' },
+    { name: 'one call over all', ...WHOLE, effects: 'preflight > propose * > build > ask approval a.ts,b.ts' },
     {
       name: 'truncated: split by file, with a brief',
       ...WHOLE,
       words: { propose: ['truncated>split'] },
-      moves: 'preflight > propose * > brief > propose a.ts > propose b.ts > seal > ask approval a.ts,b.ts',
+      effects: 'preflight > propose * > brief > propose a.ts > propose b.ts > build > ask approval a.ts,b.ts',
     },
     {
       name: 'attempts spent on the whole step: split by file with attempts of their own',
       ...WHOLE,
       words: { propose: { '*': ['invalid', 'invalid'], 'a.ts': ['invalid'] } },
-      moves:
-        'preflight > propose * > propose *#2 told > brief > propose a.ts > propose a.ts#2 told > propose b.ts > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose * > propose *#2 told > brief > propose a.ts > propose a.ts#2 told > propose b.ts > build > ask approval a.ts,b.ts',
     },
     {
       name: 'a brief that fails to come of it: the chunks go without',
       ...WHOLE,
       words: { propose: ['truncated>split'], brief: ['none'] },
-      moves: 'preflight > propose * > brief > propose a.ts > propose b.ts > seal > ask approval a.ts,b.ts',
+      effects: 'preflight > propose * > brief > propose a.ts > propose b.ts > build > ask approval a.ts,b.ts',
     },
     {
       name: 'a brief whose activity fails asks; retry asks for it again',
@@ -118,14 +118,14 @@ describe('several files', () => {
       ready: { briefWanted: true },
       words: { brief: ['fails'] },
       decisions: ['retry'],
-      moves:
-        'preflight > brief > ask model_unavailable > say retry > brief > propose a.ts > propose b.ts > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > brief > ask model_unavailable > say retry > brief > propose a.ts > propose b.ts > build > ask approval a.ts,b.ts',
     },
     {
       name: 'a failed file does not hold up the others; one pause with all that needs deciding',
       files: THREE,
       words: { propose: { 'a.ts': ['declined'], 'b.ts': ['invalid', 'invalid'] } },
-      moves: 'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > ask declined a.ts,b.ts',
+      effects: 'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > ask declined a.ts,b.ts',
     },
     {
       name: 'each failed file has its own answer',
@@ -135,38 +135,38 @@ describe('several files', () => {
         ['skip', { files: ['a.ts'] }],
         ['retry', { files: ['b.ts'], note: 'use tabs' }],
       ],
-      moves:
+      effects:
         'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > ask declined a.ts,b.ts > ' +
-        'say skip a.ts > say retry b.ts > propose b.ts#3 told "use tabs" > seal > ask approval c.ts,b.ts',
+        'say skip a.ts > say retry b.ts > propose b.ts#3 told "use tabs" > build > ask approval c.ts,b.ts',
     },
     {
       name: 'manual takes the file from the disk, without the model and without a verdict of its own',
       files: TWO,
-      words: { propose: { 'a.ts': ['declined'] }, seal: ['touch:a.ts'] },
+      words: { propose: { 'a.ts': ['declined'] }, build: ['touch:a.ts'] },
       decisions: ['manual', 'approve'],
-      moves:
-        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say manual > seal > ask approval b.ts > say approve > apply b.ts,a.ts > commit > committed',
+      effects:
+        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say manual > build > ask approval b.ts > say approve > apply b.ts,a.ts > commit > committed',
     },
     {
       name: 'all failed, all skipped',
       files: TWO,
       words: { propose: ['declined', 'declined'] },
       decisions: ['skip'],
-      moves: 'preflight > propose a.ts > propose b.ts > ask declined a.ts,b.ts > say skip > seal > skipped',
+      effects: 'preflight > propose a.ts > propose b.ts > ask declined a.ts,b.ts > say skip > build > skipped',
     },
     {
       name: 'retry raises the budget and changes the model',
       files: TWO,
       words: { propose: { 'b.ts': ['truncated>exhausted'] } },
       decisions: [['retry', { set: { outputBudget_tokens: 40_000, model: 'big' } }]],
-      moves:
-        'preflight > propose a.ts > propose b.ts > ask truncation b.ts > say retry > propose b.ts#2 40000 model=big > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose a.ts > propose b.ts > ask truncation b.ts > say retry > propose b.ts#2 40000 model=big > build > ask approval a.ts,b.ts',
     },
     {
       name: 'a propose activity that fails fails its file alone',
       files: TWO,
       words: { propose: { 'a.ts': ['fails'] } },
-      moves: 'preflight > propose a.ts > propose b.ts > ask model_unavailable a.ts',
+      effects: 'preflight > propose a.ts > propose b.ts > ask model_unavailable a.ts',
     },
     {
       name: 'a file skipped at a limit is not in the one call for the rest',
@@ -174,9 +174,9 @@ describe('several files', () => {
       limits: { budget_tokens: 100 },
       words: { propose: { '*': ['invalid'] } },
       decisions: [['skip', { files: ['a.ts'] }], 'retry', 'retry'],
-      moves:
+      effects:
         'preflight > propose * > ask budget a.ts,b.ts > say skip a.ts > say retry > propose b.ts > ' +
-        'seal > ask approval b.ts > say retry > no: retry is no answer to approval; answers are: approve, skip, revise, abort',
+        'build > ask approval b.ts > say retry > no: retry is no answer to approval; answers are: approve, skip, revise, abort',
     },
     {
       name: 'retry at a limit reaches the one call for all',
@@ -184,16 +184,16 @@ describe('several files', () => {
       limits: { budget_tokens: 100 },
       words: { propose: { '*': ['invalid'] } },
       decisions: [['retry', { note: 'use tabs', set: { model: 'big', outputBudget_tokens: 20_000 } }]],
-      moves:
-        'preflight > propose * > ask budget a.ts,b.ts > say retry > propose *#2 20000 told model=big "use tabs" > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose * > ask budget a.ts,b.ts > say retry > propose *#2 20000 told model=big "use tabs" > build > ask approval a.ts,b.ts',
     },
     {
       name: 'retry after the one call was declined asks it again',
       ...WHOLE,
       words: { propose: { '*': ['declined'] } },
       decisions: [['retry', { note: 'it is my own code' }]],
-      moves:
-        'preflight > propose * > ask declined a.ts,b.ts > say retry > propose *#2 "it is my own code" > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose * > ask declined a.ts,b.ts > say retry > propose *#2 "it is my own code" > build > ask approval a.ts,b.ts',
     },
     {
       name: 'answers for some files end the one call; the rest goes by file',
@@ -203,37 +203,37 @@ describe('several files', () => {
         ['skip', { files: ['a.ts'] }],
         ['retry', { files: ['b.ts'] }],
       ],
-      moves:
-        'preflight > propose * > ask declined a.ts,b.ts > say skip a.ts > say retry b.ts > propose b.ts#2 > seal > ask approval b.ts',
+      effects:
+        'preflight > propose * > ask declined a.ts,b.ts > say skip a.ts > say retry b.ts > propose b.ts#2 > build > ask approval b.ts',
     },
     {
-      name: 'the machinery failed, not the answer: retry asks for the same slot, so that a recorded answer is found',
+      name: 'the machinery failed, not the answer: retry asks for the same recorded call, so that a recorded answer is found',
       words: { propose: ['fails'] },
       decisions: ['retry'],
-      moves: 'preflight > propose * > ask model_unavailable a.ts > say retry > propose * > seal > ask approval a.ts',
+      effects: 'preflight > propose * > ask model_unavailable a.ts > say retry > propose * > build > ask approval a.ts',
     },
     {
       name: 'revise after the one call goes by file',
       ...WHOLE,
       words: { propose: { '*': ['invalid'] } },
       decisions: [['revise', { note: 'shorter' }]],
-      moves:
-        'preflight > propose * > propose *#2 told > seal > ask approval a.ts,b.ts > say revise > ' +
-        'propose a.ts#3 told "shorter" > propose b.ts#3 told "shorter" > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose * > propose *#2 told > build > ask approval a.ts,b.ts > say revise > ' +
+        'propose a.ts#3 told "shorter" > propose b.ts#3 told "shorter" > build > ask approval a.ts,b.ts',
     },
     {
-      name: 'retry after the ladder of a single file goes on from its last rung',
+      name: 'retry after the ladder of a single file goes on from its last tolerance',
       words: { propose: ['truncated>budget:32768', 'truncated>format', 'truncated>exhausted'] },
       decisions: ['retry'],
-      moves:
+      effects:
         'preflight > propose * > propose * 32768 > propose * structured-edit 32768 > ask truncation a.ts > say retry > ' +
-        'propose *#2 structured-edit 32768 > seal > ask approval a.ts',
+        'propose *#2 structured-edit 32768 > build > ask approval a.ts',
     },
   ])('$name', check);
 
   test('a split is told, and the result says so', () => {
     const { state } = play({ ...WHOLE, words: { propose: ['truncated>split'] }, decisions: ['approve'] });
-    expect(state.wasSplit).toBe(true);
+    expect(state.edits.split).toBe(true);
     expect(state.events.filter((event) => event.type === 'edit_split_triggered')).toMatchObject([
       { reason: 'truncated', file_count: 2 },
     ]);
@@ -242,7 +242,7 @@ describe('several files', () => {
       words: { propose: { '*': ['declined'] } },
       decisions: [['skip', { files: ['b.ts'] }], 'retry'],
     });
-    expect(declined.wasSplit).toBe(true);
+    expect(declined.edits.split).toBe(true);
   });
 });
 
@@ -252,34 +252,34 @@ describe('chunks side by side', () => {
       name: 'as many as concurrency allows, the rest after them',
       files: THREE,
       limits: { concurrency: 2 },
-      moves: 'preflight > propose a.ts + b.ts > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects: 'preflight > propose a.ts + b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'never more than the chunks that are left',
       files: THREE,
       limits: { concurrency: 3, maxTotalChunks: 2 },
-      moves: 'preflight > propose a.ts + b.ts > ask chunk_limit c.ts',
+      effects: 'preflight > propose a.ts + b.ts > ask chunk_limit c.ts',
     },
     {
       name: 'answers in another order',
       files: THREE,
       limits: { concurrency: 3 },
       words: { order: ['reversed'] },
-      moves: 'preflight > propose a.ts + b.ts + c.ts > seal > ask approval c.ts,b.ts,a.ts',
+      effects: 'preflight > propose a.ts + b.ts + c.ts > build > ask approval c.ts,b.ts,a.ts',
     },
     {
       name: 'a refused one is asked for again beside the next',
       files: THREE,
       limits: { concurrency: 2 },
       words: { propose: { 'a.ts': ['invalid'] } },
-      moves: 'preflight > propose a.ts + b.ts > propose a.ts#2 told + c.ts > seal > ask approval b.ts,a.ts,c.ts',
+      effects: 'preflight > propose a.ts + b.ts > propose a.ts#2 told + c.ts > build > ask approval b.ts,a.ts,c.ts',
     },
   ])('$name', check);
 
   test('a chunk sees what was accepted when it started; the chain keeps a head for each of them', () => {
     const { world, state } = play({ files: THREE, limits: { concurrency: 2 } });
     expect(world.asked.map((each) => each.accepted.length)).toEqual([0, 0, 2]);
-    expect(state.accepted).toHaveLength(1);
+    expect(state.edits.accepted).toHaveLength(1);
     const { world: inOrder } = play({ files: THREE });
     expect(inOrder.asked.map((each) => each.accepted.length)).toEqual([0, 1, 1]);
   });
@@ -293,16 +293,16 @@ describe('limits are decisions', () => {
       files,
       limits: { maxTotalChunks: 1 },
       decisions: ['retry', 'retry'],
-      moves:
-        'preflight > propose a.ts > ask chunk_limit b.ts,c.ts > say retry > propose b.ts > ask chunk_limit c.ts > say retry > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts > ask chunk_limit b.ts,c.ts > say retry > propose b.ts > ask chunk_limit c.ts > say retry > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'chunk_limit: retry with a number',
       files,
       limits: { maxTotalChunks: 1 },
       decisions: [['retry', { set: { maxTotalChunks: 9 } }]],
-      moves:
-        'preflight > propose a.ts > ask chunk_limit b.ts,c.ts > say retry > propose b.ts > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts > ask chunk_limit b.ts,c.ts > say retry > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'chunk_limit: answered file by file it is raised once',
@@ -313,7 +313,7 @@ describe('limits are decisions', () => {
         ['retry', { files: ['b.ts'] }],
         ['retry', { files: ['c.ts'] }],
       ],
-      moves:
+      effects:
         'preflight > propose a.ts > ask chunk_limit b.ts,c.ts > say retry b.ts > say retry c.ts > propose b.ts > ask chunk_limit b.ts,c.ts',
     },
     {
@@ -321,7 +321,7 @@ describe('limits are decisions', () => {
       files,
       limits: { maxAttemptsPerFile: 20 },
       words: { propose: { 'a.ts': Array.from({ length: 12 }, () => 'invalid') } },
-      moves: [
+      effects: [
         'preflight',
         'propose a.ts',
         ...[2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => `propose a.ts#${n} told`),
@@ -333,65 +333,65 @@ describe('limits are decisions', () => {
       files,
       limits: { maxTotalChunks: 1 },
       decisions: ['skip', 'approve'],
-      moves:
-        'preflight > propose a.ts > ask chunk_limit b.ts,c.ts > say skip > seal > ask approval a.ts > say approve > apply a.ts > commit > committed',
+      effects:
+        'preflight > propose a.ts > ask chunk_limit b.ts,c.ts > say skip > build > ask approval a.ts > say approve > apply a.ts > commit > committed',
     },
     {
       name: 'budget_tokens',
       files,
       limits: { budget_tokens: 150 },
       decisions: ['retry'],
-      moves: 'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > ask budget c.ts',
+      effects: 'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > ask budget c.ts',
     },
     {
       name: 'budget_usd: retry with a number',
       files,
       limits: { budget_usd: 0.01 },
       decisions: [['retry', { set: { budget_usd: 5 } }]],
-      moves:
-        'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'a raise that is not enough asks again',
       files,
       limits: { budget_tokens: 150 },
       decisions: [['retry', { set: { budget_tokens: 100 } }]],
-      moves: 'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > ask budget b.ts,c.ts',
+      effects: 'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > ask budget b.ts,c.ts',
     },
     {
       name: 'wallClock_s',
       files,
       limits: { wallClock_s: 3 },
       decisions: [['retry', { set: { wallClock_s: 100 } }]],
-      moves:
-        'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > propose c.ts > seal > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'no limit is asked about where nothing is left to pay',
       limits: { maxTotalChunks: 1, budget_tokens: 1 },
       words: {},
-      moves: 'preflight > propose * > seal > ask approval a.ts',
+      effects: 'preflight > propose * > build > ask approval a.ts',
     },
     {
       name: 'estimate: said before paying; retry goes on and hints reach the prompts',
       files: TWO,
       ready: { overEstimate: ['12 calls planned; maxTotalChunks is 10'] },
       decisions: [['retry', { note: 'be brief', set: { model: 'small' } }]],
-      moves:
-        'preflight > ask estimate > say retry > propose a.ts model=small "be brief" > propose b.ts model=small "be brief" > seal > ask approval a.ts,b.ts',
+      effects:
+        'preflight > ask estimate > say retry > propose a.ts model=small "be brief" > propose b.ts model=small "be brief" > build > ask approval a.ts,b.ts',
     },
     {
       name: 'estimate: skip ends it unpaid',
       ready: { overEstimate: ['too much'] },
       decisions: ['skip'],
-      moves: 'preflight > ask estimate > say skip > skipped',
+      effects: 'preflight > ask estimate > say skip > skipped',
     },
     {
       name: 'estimate: manual takes the files from the disk',
       ready: { overEstimate: ['too much'] },
-      words: { seal: ['touch:a.ts'] },
+      words: { build: ['touch:a.ts'] },
       decisions: ['manual'],
-      moves: 'preflight > ask estimate > say manual > seal > apply a.ts > commit > committed',
+      effects: 'preflight > ask estimate > say manual > build > apply a.ts > commit > committed',
     },
   ])('$name', check);
 

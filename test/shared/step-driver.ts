@@ -2,13 +2,14 @@
  * The workflow's loop without Temporal: `nextEffect` says what comes next, a word of the case says what came of it, `reduce` folds
  * it in. A case is data: words per activity, decisions in order, and the moves that must follow. Invariants are checked at every fold.
  */
-import { waitsForHost } from '../../src/workflows/frame/decision-state.js';
+import type { ActivityName } from '../../src/shared/activities.js';
 import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
 import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { nextEffect, type Chunk, type Effect } from '../../src/workflows/step/effects.js';
 import { queueNames } from '../../src/shared/names.js';
-import type { EditStepInput } from '../../src/shared/run.js';
+import { currentRules } from '../../src/shared/rules.js';
+import type { EditStepInput, StepOutcome } from '../../src/shared/run.js';
 import { reduce, type Fact } from '../../src/workflows/step/reduce.js';
 import { initialState, type StepState } from '../../src/workflows/step/state.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
@@ -17,7 +18,6 @@ import { blob, downOf, USAGE, World, type Wanted } from './world.js';
 
 const STEP_KEY = 'feedc0de'.repeat(4);
 const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
-  v: 1,
   stepKey: STEP_KEY,
   workspace: '/w',
   job: blob('job'),
@@ -25,6 +25,7 @@ const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
   title: 'Grow',
   queues: queueNames('t', 'h'),
   timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
+  rules: currentRules(),
   overrides: {},
   hints: [],
   searchAttributes: false,
@@ -50,6 +51,11 @@ export const inOrder = (words: Words): Choose => {
   return (activity, about) => queues.get(`${activity} ${about}`)?.shift() ?? queues.get(`${activity} `)?.shift();
 };
 
+/** Of moves that are not called as their activity is. */
+export const ACTIVITY: Readonly<Record<string, ActivityName>> = {
+  ...{ pick: 'pickFiles', brief: 'writeBrief', propose: 'proposeEdit', build: 'buildProposal' },
+  ...{ apply: 'applyProposal', rebase: 'rebaseProposal', roll_back: 'rollBack' },
+};
 const MODEL = new Set(['pick', 'brief', 'propose']);
 /** Work that an abort cuts short; the rest runs to its end first. */
 const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify']);
@@ -57,7 +63,7 @@ const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify']);
 const MOST_IDLE = 5;
 const DEFAULT_BUDGET = 16_384;
 
-const NOT_YET = { v: 1, outcome: 'busy' } as const;
+const NOT_YET = { outcome: 'busy' } as const;
 
 export class StepDriver {
   state: StepState;
@@ -75,24 +81,27 @@ export class StepDriver {
     this.state = initialState(inputOf(input), this.now);
   }
 
-  fold(fact: Fact): void {
+  /** Null while it has not ended. */
+  get outcome(): StepOutcome | null {
+    const { stage } = this.state;
+    return stage.at === 'closed' ? stage.outcome : null;
+  }
+
+  dispatch(fact: Fact): void {
     const before = this.state;
-    // As the workflow says it of an abort.
-    const aborts = fact.type === 'decided' && fact.request.answer === 'abort';
-    const told = aborts ? { ...fact, withoutHost: waitsForHost(before) } : fact;
-    this.state = reduce(before, told, (this.now += 1000));
+    this.state = reduce(before, fact, (this.now += 1000));
     checkFold(before, this.state, fact);
   }
 
   /** Performs moves until the step waits for a person or has ended; more than `bound` moves is a loop without end. */
-  run(bound = 400 + 10 * this.state.files.length): 'waits' | 'closed' {
+  run(bound = 400 + 10 * this.state.edits.files.length): 'waits' | 'closed' {
     let idle = 0;
     for (let count = 0; count < bound; count += 1) {
       const move = nextEffect(this.state, this.now);
       idle = move.kind === 'pause' || move.kind === 'approve_by_policy' ? idle + 1 : 0;
       if (idle > MOST_IDLE) throw new Error(`waits for nothing: ${this.trace.slice(-10).join(' > ')}`);
       if (move.kind === 'finish') {
-        if (this.state.stage !== 'closed') this.fold({ type: 'finished' });
+        if (this.outcome === null) this.dispatch({ type: 'finished' });
         return 'closed';
       }
       if (move.kind === 'await_decision') return 'waits';
@@ -112,7 +121,7 @@ export class StepDriver {
   }
 
   abort(): void {
-    this.fold({ type: 'decided', request: this.request('abort', '') });
+    this.dispatch({ type: 'decided', request: this.request('abort', '') });
   }
 
   /** The abort comes in the middle of the next move. */
@@ -138,35 +147,35 @@ export class StepDriver {
 
   private takeUpAbort(): void {
     this.abortRequested = false;
-    if (this.state.stage === 'closed') return;
+    if (this.outcome !== null) return;
     this.abort();
   }
 
   request(answer: Answer, decision = this.state.decision?.id ?? ''): DecisionRequest {
     this.requests += 1;
-    return { v: 1, decision, answer, requestId: `r${this.requests}`, by: { name: 'ann', from: 'cli' } };
+    return { decision, answer, requestId: `r${this.requests}`, by: { name: 'ann', from: 'cli' } };
   }
 
   /** Answers as a face does: judged first. Returns why it does not count, or null. */
   say(saying: Saying): string | null {
     const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
     const request = { ...this.request(answer), ...more };
-    const judgement = validateDecision(this.state, request);
-    if (!judgement.counts) return judgement.message;
+    const validation = validateDecision(this.state, request);
+    if (!validation.counts) return validation.message;
     const before = this.state;
-    this.fold({ type: 'decided', request });
+    this.dispatch({ type: 'decided', request });
     outcomeOf(before, this.state, request);
     return null;
   }
 
   private perform(move: Exclude<Effect, { kind: 'finish' | 'await_decision' }>): void {
-    if (move.kind === 'pause') return this.fold({ type: 'paused', pause: move.pause });
-    if (move.kind === 'wait') return this.fold({ type: 'waited' });
+    if (move.kind === 'pause') return this.dispatch({ type: 'paused', pause: move.pause });
+    if (move.kind === 'wait') return this.dispatch({ type: 'waited' });
     if (move.kind === 'back_off') {
       this.now += move.ms - 1000;
-      return this.fold({ type: 'waited' });
+      return this.dispatch({ type: 'waited' });
     }
-    if (move.kind === 'approve_by_policy') return this.fold({ type: 'approved_by_policy' });
+    if (move.kind === 'approve_by_policy') return this.dispatch({ type: 'approved_by_policy' });
     if (move.kind === 'propose') return this.propose(move.chunks);
     if (this.abortRequested && INTERRUPTIBLE.has(move.kind)) return;
     if (move.kind === 'verify') this.verifyTimeouts.push(move.timeout_s);
@@ -174,7 +183,7 @@ export class StepDriver {
     // `late`: it did its work, and then its worker died for good before it could say so.
     if (word === 'late') this.work(move.kind, undefined);
     const failed = this.failure(word === 'late' ? 'fails' : word, move.kind, null);
-    this.fold(failed ?? this.work(move.kind, word));
+    this.dispatch(failed ?? this.work(move.kind, word));
   }
 
   /** `touch:a.ts;rest`: a person saves the file just before. */
@@ -190,7 +199,13 @@ export class StepDriver {
     if (word?.startsWith('fails') !== true) return null;
     const [, named] = word.split(':');
     const reason = (named ?? (MODEL.has(activity) ? 'model_unavailable' : 'engine_failed')) as PauseReason;
-    return { type: 'activity_failed', activity, chunk, reason, message: 'it broke' };
+    return {
+      type: 'activity_failed',
+      activity: ACTIVITY[activity] ?? (activity as ActivityName),
+      chunk,
+      reason,
+      message: 'it broke',
+    };
   }
 
   private work(kind: string, word: string | undefined): Fact {
@@ -202,38 +217,37 @@ export class StepDriver {
         const paths = word?.startsWith('picked:') === true ? word.slice(7).split(',') : null;
         if (word === 'down') {
           const failed = { outcome: 'failed', reason: 'model_unavailable', message: '', usage: NO_USAGE } as const;
-          return { type: 'picked', result: { v: 1, ...failed, down: downOf('') } };
+          return { type: 'picked', result: { ...failed, down: downOf('') } };
         }
         if (paths !== null || word === undefined)
-          return { type: 'picked', result: { v: 1, outcome: 'picked', paths: paths ?? ['a.ts'], usage: USAGE } };
+          return { type: 'picked', result: { outcome: 'picked', paths: paths ?? ['a.ts'], usage: USAGE } };
         return {
           type: 'picked',
-          result: { v: 1, outcome: 'failed', reason: word as PauseReason, message: word, usage: USAGE },
+          result: { outcome: 'failed', reason: word as PauseReason, message: word, usage: USAGE },
         };
       }
       case 'brief': {
         if (word === 'down') {
           const down = downOf('');
-          return { type: 'briefed', result: { v: 1, brief: null, usage: NO_USAGE, message: 'no brief', down } };
+          return { type: 'briefed', result: { brief: null, usage: NO_USAGE, message: 'no brief', down } };
         }
         const none = word === 'none';
         const result = {
-          v: 1,
           brief: none ? null : blob('brief'),
           usage: USAGE,
           message: none ? 'no brief' : null,
         } as const;
         return { type: 'briefed', result };
       }
-      case 'seal':
-        return { type: 'sealed', result: word === 'busy' ? NOT_YET : world.seal(word ?? 'sealed', state) };
+      case 'build':
+        return { type: 'proposal_built', result: word === 'busy' ? NOT_YET : world.build(word ?? 'built', state) };
       case 'apply':
         return { type: 'applied', result: world.apply(word ?? 'applied', state) };
       case 'rebase':
-        return { type: 'rebased', result: world.rebase(word ?? 'sealed', state) };
+        return { type: 'rebased', result: world.rebase(word ?? 'built', state) };
       case 'verify':
         return { type: 'verified', result: word === 'busy' ? NOT_YET : world.verify(word ?? 'pass') };
-      case 'rollback':
+      case 'roll_back':
         return { type: 'rolled_back', result: world.rollback(state) };
       case 'commit':
         return { type: 'committed', result: word === 'busy' ? NOT_YET : world.commit(word ?? 'committed') };
@@ -243,28 +257,28 @@ export class StepDriver {
   }
 
   private propose(chunks: readonly Chunk[]): void {
-    for (const chunk of chunks) this.fold({ type: 'chunk_started', chunk });
+    for (const chunk of chunks) this.dispatch({ type: 'chunk_started', chunk });
     if (this.abortRequested) return;
     // The answers of chunks side by side come in any order.
     const order = this.choose('order', '') === 'reversed' ? [...chunks].reverse() : chunks;
     for (const chunk of order) {
       const word = this.choose('propose', chunk.file);
       const { attempt, file, seq, heads } = chunk;
-      const { draw, format, outputBudget_tokens, model, note, refusal } = attempt;
-      const { brief, preflight } = this.state;
-      const snapshot = preflight?.snapshot ?? blob('');
-      const told = { draw, format, outputBudget_tokens, model, note, refusal };
+      const { regeneration, format, outputBudget_tokens, model, note, refusal } = attempt;
+      const { base, edits } = this.state;
+      const snapshot = base.ready?.snapshot ?? blob('');
+      const told = { regeneration, format, outputBudget_tokens, model, note, refusal };
       const failed = this.failure(word, 'propose', chunk);
       const answer = () =>
-        this.world.propose(word ?? 'edited', { snapshot, file, seq, brief, accepted: heads, ...told });
-      this.fold(failed ?? { type: 'proposed', chunk, result: answer() });
+        this.world.propose(word ?? 'edited', { snapshot, file, seq, brief: edits.brief, accepted: heads, ...told });
+      this.dispatch(failed ?? { type: 'proposed', chunk, result: answer() });
     }
   }
 }
 
 const chunkLabel = ({ file, attempt }: Chunk): string =>
   [
-    attempt.draw === 1 ? file : `${file}#${attempt.draw}`,
+    attempt.regeneration === 1 ? file : `${file}#${attempt.regeneration}`,
     attempt.format === 'whole-file' ? '' : attempt.format,
     attempt.outputBudget_tokens === DEFAULT_BUDGET ? '' : String(attempt.outputBudget_tokens),
     attempt.refusal === null ? '' : 'told',
@@ -278,9 +292,9 @@ const chunkLabel = ({ file, attempt }: Chunk): string =>
 function labelOf(move: Effect, state: StepState): string {
   switch (move.kind) {
     case 'preflight':
-      return state.snapshotNumber === 1 ? 'preflight' : `preflight ${state.snapshotNumber}`;
+      return state.base.number === 1 ? 'preflight' : `preflight ${state.base.number}`;
     case 'pick':
-      return state.pickDraw === 1 ? 'pick' : `pick#${state.pickDraw}`;
+      return state.base.pickRegeneration === 1 ? 'pick' : `pick#${state.base.pickRegeneration}`;
     case 'propose':
       return `propose ${move.chunks.map(chunkLabel).join(' + ')}`;
     case 'apply':
@@ -290,7 +304,7 @@ function labelOf(move: Effect, state: StepState): string {
     case 'back_off':
       return `wait ${Math.round(move.ms / 1000)}`;
     case 'commit':
-      return state.incomplete ? 'commit [INCOMPLETE]' : 'commit';
+      return state.applied.incomplete ? 'commit [INCOMPLETE]' : 'commit';
     default:
       return move.kind;
   }
@@ -301,12 +315,12 @@ export interface Case extends Wanted {
   readonly words?: Words;
   readonly decisions?: readonly Saying[];
   /** The moves, and the answers between them, joined by ` > `; ends in the outcome or in the `ask` that waits. */
-  readonly moves: string;
+  readonly effects: string;
   readonly input?: Partial<EditStepInput>;
 }
 
 /** Plays a case to its end, or to the pause that its decisions run out at. */
-export function play(it: Omit<Case, 'moves' | 'name'>): StepDriver {
+export function play(it: Omit<Case, 'effects' | 'name'>): StepDriver {
   const driver = new StepDriver(it, inOrder(it.words ?? {}), it.input);
   const decisions = [...(it.decisions ?? [])];
   while (driver.run(400 + 10 * (it.files?.length ?? 1)) === 'waits') {
@@ -319,6 +333,6 @@ export function play(it: Omit<Case, 'moves' | 'name'>): StepDriver {
     if (refused !== null) driver.trace.push(`no: ${refused}`);
   }
   if (decisions.length > 0) throw new Error(`decisions left over: ${JSON.stringify(decisions)}`);
-  driver.trace.push(driver.state.outcome ?? 'no outcome');
+  driver.trace.push(driver.outcome ?? 'no outcome');
   return driver;
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { BOUNDS, LIMITS } from '../../src/shared/limits.js';
+import { versioned } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { readRequest, readShortSignal } from '../../src/workflows/frame/read-signal.js';
 import { play, type Saying, type StepDriver } from './step-driver.js';
@@ -37,20 +38,6 @@ test('what counts goes by the rules of the run, not by those of today', () => {
   expect(judged({}, 'longer')).toMatchObject({ message: 'the note is longer than 4 characters' });
 });
 
-test('a bound and a reason that came after the run was started are those of the frozen table, never of today', () => {
-  const { bounds, answers, ...now } = currentRules();
-  const { note_bytes, ...older } = bounds;
-  const { approval, ...reasons } = answers;
-  const rules = { ...now, bounds: older, answers: reasons } as unknown as ReturnType<typeof currentRules>;
-  const driver = play({ files: TWO, input: { rules } });
-  expect(driver.state.decision?.accepts).toEqual([...approval.filter((each) => each !== 'select'), 'abort']);
-  expect(
-    validateDecision(driver.state, { ...driver.request('revise'), note: 'x'.repeat(note_bytes + 1) }),
-  ).toMatchObject({
-    message: `the note is longer than ${note_bytes} characters`,
-  });
-});
-
 describe('refused, with the reason', () => {
   test.each<[string, () => StepDriver, Saying, RegExp]>([
     [
@@ -67,10 +54,10 @@ describe('refused, with the reason', () => {
       /an answer counts only for the proposal it names/,
     ],
     [
-      'settled, another answer',
+      'resolved, another answer',
       revised,
-      ['approve', { decision: 'settled' }],
-      /^decision 1-.* is settled: revise by ann/,
+      ['approve', { decision: 'resolved' }],
+      /^decision 1-.* is resolved: revise by ann/,
     ],
     ['nothing is open', running, ['approve', { decision: '7-feedc0de' }], /^no decision is open/],
     ['the run has ended', closed, ['approve', { decision: '7-feedc0de' }], /^the run has ended: skipped/],
@@ -168,10 +155,10 @@ describe('refused, with the reason', () => {
     const driver = made();
     const { state } = driver;
     const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
-    const id = more.decision === 'settled' ? { decision: state.settled[0]?.id ?? '' } : {};
-    const judgement = validateDecision(state, { ...driver.request(answer), ...more, ...id });
-    expect(judgement).toMatchObject({ counts: false, again: false });
-    expect(judgement.counts ? '' : judgement.message).toMatch(words);
+    const id = more.decision === 'resolved' ? { decision: state.resolved[0]?.id ?? '' } : {};
+    const validation = validateDecision(state, { ...driver.request(answer), ...more, ...id });
+    expect(validation).toMatchObject({ counts: false, again: false });
+    expect(validation.counts ? '' : validation.message).toMatch(words);
   });
 
   test('the open decision is what it was after every refusal', () => {
@@ -190,8 +177,8 @@ describe('counts once', () => {
   test('the same request by update and by signal', () => {
     const driver = atApproval();
     const request = driver.request('approve');
-    driver.fold({ type: 'decided', request });
-    const reading = readRequest(driver.state, JSON.parse(JSON.stringify(request)));
+    driver.dispatch({ type: 'decided', request });
+    const reading = readRequest(driver.state, JSON.parse(JSON.stringify(versioned(request))));
     expect(reading.kind).toBe('request');
     expect(validateDecision(driver.state, reading.kind === 'request' ? reading.request : request)).toMatchObject({
       counts: false,
@@ -208,7 +195,7 @@ describe('counts once', () => {
     ['the same answer with its files in another order', { answer: 'approve', files: ['b.ts', 'a.ts'] }, true],
     ['another answer', { answer: 'skip' }, false],
     ['the same answer for fewer files', { answer: 'approve', files: ['a.ts'] }, false],
-  ])('settled: %s', (_, more, again) => {
+  ])('resolved: %s', (_, more, again) => {
     const driver = atApproval();
     const { id } = driver.state.decision!;
     driver.say('approve');
@@ -259,22 +246,22 @@ describe('counts once', () => {
     const driver = atApproval();
     const before = driver.state;
     const partly = { ...driver.request('approve'), files: ['a.ts'] };
-    driver.fold({ type: 'decided', request: partly });
+    driver.dispatch({ type: 'decided', request: partly });
     expect(outcomeOf(before, driver.state, partly)).toMatchObject({
       outcome: 'recorded',
       message: 'approve recorded; 1 files still wait',
     });
     const rest = driver.request('approve');
     const open = driver.state;
-    driver.fold({ type: 'decided', request: rest });
-    expect(outcomeOf(open, driver.state, rest)).toMatchObject({ outcome: 'settled', decision: before.decision?.id });
+    driver.dispatch({ type: 'decided', request: rest });
+    expect(outcomeOf(open, driver.state, rest)).toMatchObject({ outcome: 'resolved', decision: before.decision?.id });
   });
 
   test('who, when, from where and why are kept', () => {
     const driver = atApproval();
     driver.say(['approve', { files: ['a.ts'], note: 'fine' }]);
     driver.say('skip');
-    expect(driver.state.settled).toMatchObject([
+    expect(driver.state.resolved).toMatchObject([
       {
         reason: 'approval',
         answers: [

@@ -59,7 +59,7 @@ export interface Wanted {
   /** Every edit has so many changes to choose among. */
   readonly changes?: number;
 }
-interface Sealed {
+interface ProposedFile {
   readonly path: string;
   readonly base: string;
   readonly result: string;
@@ -77,10 +77,10 @@ export class World {
     BlobRef,
     { heads: readonly BlobRef[]; files: readonly (readonly [string, string])[] }
   >();
-  private readonly proposals = new Map<BlobRef, readonly Sealed[]>();
+  private readonly proposals = new Map<BlobRef, readonly ProposedFile[]>();
   private readonly records = new Map<string, readonly string[]>();
   private answers = 0;
-  private leases = 0;
+  private locks = 0;
   private readonly paths: readonly string[];
   private readonly wanted: Wanted;
 
@@ -95,19 +95,21 @@ export class World {
     this.disk.set(path, `${this.disk.get(path) ?? ''}, saved`);
   }
 
-  sealedFiles(ref: BlobRef): readonly Sealed[] {
+  proposalFiles(ref: BlobRef): readonly ProposedFile[] {
     return this.proposals.get(ref) ?? [];
   }
 
-  // ---------------------------------------------------------------------------------------------------------------- up to the seal
+  // ---------------------------------------------------------------------------------------------------------------- up to the proposal
   preflight(word: string, state: StepState): PreflightResult {
-    if (word === 'pick') return { v: 1, outcome: 'pick', snapshot: blob('file list') };
+    if (word === 'pick') return { outcome: 'pick', snapshot: blob('file list') };
     if (word.startsWith('refused'))
-      return { v: 1, outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
-    const snapshot = blob(`snapshot ${state.snapshotNumber}`);
-    const before = state.preflight === null ? undefined : this.bases.get(state.preflight.snapshot);
-    const renewed = (path: string): boolean => state.snapshotOnly === null || state.snapshotOnly.includes(path);
-    const chosen = state.picked ?? this.paths;
+      return { outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
+    const { number, ready, picked } = state.base;
+    const snapshot = blob(`snapshot ${number}`);
+    const before = ready === null ? undefined : this.bases.get(ready.snapshot);
+    const only = state.stage.at === 'preflight' ? state.stage.only : null;
+    const renewed = (path: string): boolean => only === null || only.includes(path);
+    const chosen = picked ?? this.paths;
     const bases = chosen.map(
       (path) => [path, (renewed(path) ? this.disk.get(path) : before?.get(path)) ?? ''] as const,
     );
@@ -123,7 +125,6 @@ export class World {
       outputBudget_tokens: 16_384,
     }));
     return {
-      v: 1,
       outcome: 'ready',
       snapshot,
       limits: { ...DEFAULT_LIMITS, ...this.wanted.limits },
@@ -133,7 +134,7 @@ export class World {
       shouldSplit,
       splitReason: shouldSplit ? `${chosen.length} files` : 'one call',
       complexity: 'low',
-      whole: shouldSplit ? null : { format: 'whole-file', outputBudget_tokens: 16_384 },
+      combined: shouldSplit ? null : { format: 'whole-file', outputBudget_tokens: 16_384 },
       briefWanted: false,
       test: { commands: [], found: null },
       commitMessage: 'Grow',
@@ -147,7 +148,7 @@ export class World {
   propose(word: string, input: Omit<ProposeInput, 'v' | 'stepKey' | 'log'>): ProposeResult {
     const { snapshot, ...shown } = input;
     this.asked.push(shown);
-    const base = { v: 1, usage: USAGE } as const;
+    const base = { usage: USAGE } as const;
     const [outcome = 'edited', detail = ''] = word.split(/[>=]/);
     const message = `${outcome} (${input.file})`;
     switch (outcome) {
@@ -182,26 +183,24 @@ export class World {
       case 'declined':
       case 'prompt_cut':
       case 'call_lost':
-      case 'model_unavailable':
         return { ...base, outcome, message };
       case 'down':
-        return { v: 1, outcome: 'model_unavailable', message: 'Overloaded', down: downOf(detail), usage: NO_USAGE };
+        return { outcome: 'model_unavailable', message: 'Overloaded', down: downOf(detail), usage: NO_USAGE };
       default:
         throw new Error(`no such answer: ${word}`);
     }
   }
 
-  seal(word: string, state: StepState): BuildProposalResult {
-    const bases = this.bases.get(state.preflight?.snapshot ?? blob('')) ?? new Map<string, string>();
-    if (word === 'empty') return { v: 1, outcome: 'empty' };
+  build(word: string, state: StepState): BuildProposalResult {
+    const bases = this.bases.get(state.base.ready?.snapshot ?? blob('')) ?? new Map<string, string>();
+    if (word === 'empty') return { outcome: 'empty' };
     if (word.startsWith('refused'))
       return {
-        v: 1,
         outcome: 'refused',
         files: after(word).map((path) => ({
           path,
           message: `${path}: conflict markers`,
-          refusal: blob(`seal ${path}`),
+          refusal: blob(`build ${path}`),
         })),
       };
     const { exclude, manual } = leftOut(state);
@@ -215,14 +214,14 @@ export class World {
         for (const [path, content] of result.files) latest.set(path, content);
       }
     };
-    walk(state.accepted);
+    walk(state.edits.accepted);
     const ownBase = new Map<string, string>();
     for (const { proposal, files } of selectedFiles(state) ?? [])
       for (const { path, changes } of files) {
-        const sealed = this.sealedFiles(proposal).find((file) => file.path === path);
-        if (sealed === undefined) throw new Error('a file is taken from a proposal that does not have it');
-        ownBase.set(path, sealed.base);
-        latest.set(path, changes === null ? sealed.result : `${sealed.result}[${changes.join()}]`);
+        const proposed = this.proposalFiles(proposal).find((file) => file.path === path);
+        if (proposed === undefined) throw new Error('a file is taken from a proposal that does not have it');
+        ownBase.set(path, proposed.base);
+        latest.set(path, changes === null ? proposed.result : `${proposed.result}[${changes.join()}]`);
       }
     const model = [...latest]
       .filter(([path]) => !out.has(path))
@@ -231,10 +230,10 @@ export class World {
     const files = [...model, ...person]
       .map((file) => ({ ...file, base: ownBase.get(file.path) ?? bases.get(file.path) ?? '' }))
       .filter((file) => file.base !== file.result);
-    return files.length === 0 ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal: this.sealed(files) };
+    return files.length === 0 ? { outcome: 'empty' } : { outcome: 'built', proposal: this.summary(files) };
   }
 
-  private sealed(files: readonly Sealed[], mustAsk = this.wanted.mustAsk ?? []): ProposalSummary {
+  private summary(files: readonly ProposedFile[], mustAsk = this.wanted.mustAsk ?? []): ProposalSummary {
     const hash = blob(JSON.stringify(files.map(({ path, base, result }) => [path, base, result])));
     this.proposals.set(hash, files);
     return {
@@ -251,41 +250,41 @@ export class World {
         key: `${path}: ${base} -> ${result}`,
       })),
       findings: [],
-      rungs: [],
+      tolerances: [],
       mustAsk,
     };
   }
 
   // -------------------------------------------------------------------------------------------------------------- from apply to commit
-  private takeLease(): HeldLock {
-    this.leases += 1;
-    return { number: this.leases, head: 'c0', headRef: 'refs/heads/main', takenAt: '2026-01-01T00:00:00.000Z' };
+  private takeLock(): HeldLock {
+    this.locks += 1;
+    return { token: this.locks, head: 'c0', headRef: 'refs/heads/main', takenAt: '2026-01-01T00:00:00.000Z' };
   }
 
   apply(word: string, state: StepState): ApplyResult {
-    const lease = this.takeLease();
+    const lock = this.takeLock();
     const conflictsOf = (paths: readonly string[]) => paths.map((path) => ({ path, why: 'saved meanwhile' }));
-    if (word === 'busy') return { v: 1, outcome: 'busy', holder: 'feedbeef', since: 'now' };
-    if (word === 'failed') return { v: 1, outcome: 'failed', problem: problem('disk', 'no space left') };
+    if (word === 'busy') return { outcome: 'busy', holder: 'feedbeef', since: 'now' };
+    if (word === 'failed') return { outcome: 'failed', problem: problem('disk', 'no space left') };
     const proposal = state.proposal;
     if (proposal === null) throw new Error('apply without a proposal');
     const wanted = new Set(pathsToApply(state));
-    const record = `${proposal.ref} ${state.approvalNumber}`;
-    const files = this.sealedFiles(proposal.ref).filter((file) => wanted.has(file.path));
+    const record = `${proposal.ref} ${state.applied.decision}`;
+    const files = this.proposalFiles(proposal.ref).filter((file) => wanted.has(file.path));
     const closed = this.records.get(record);
     if (closed !== undefined) {
       const ours = files.filter((file) => file.by === 'model');
       // As in the engine: a closed record is not applied again; at its base somebody undid it.
       if (ours.length > 0 && ours.every((file) => this.disk.get(file.path) === file.base))
-        return { v: 1, outcome: 'conflict', conflicts: conflictsOf(ours.map((file) => file.path)), files: [], lease };
-      return { v: 1, outcome: 'applied', files: closed, lease };
+        return { outcome: 'conflict', conflicts: conflictsOf(ours.map((file) => file.path)), files: [], lock };
+      return { outcome: 'applied', files: closed, lock };
     }
     if (word.startsWith('base_changed')) for (const path of after(word)) this.touch(path);
     const changed = files.filter(
       (file) => this.disk.get(file.path) !== (file.by === 'person' ? file.result : file.base),
     );
     if (changed.length > 0)
-      return { v: 1, outcome: 'base_changed', conflicts: conflictsOf(changed.map((file) => file.path)) };
+      return { outcome: 'base_changed', conflicts: conflictsOf(changed.map((file) => file.path)) };
     if (word.startsWith('conflict')) for (const path of after(word)) this.touch(path);
     const saved = files
       .filter((file) => file.by === 'model' && this.disk.get(file.path) !== file.base)
@@ -294,37 +293,38 @@ export class World {
     for (const file of written) this.disk.set(file.path, file.result);
     const done = written.map((file) => file.path);
     this.records.set(record, done);
-    if (saved.length > 0) return { v: 1, outcome: 'conflict', conflicts: conflictsOf(saved), files: done, lease };
-    return { v: 1, outcome: 'applied', files: done, lease };
+    if (saved.length > 0) return { outcome: 'conflict', conflicts: conflictsOf(saved), files: done, lock };
+    return { outcome: 'applied', files: done, lock };
   }
 
   rebase(word: string, state: StepState): RebaseResult {
-    if (word === 'empty') return { v: 1, outcome: 'empty' };
+    if (word === 'empty') return { outcome: 'empty' };
     if (word.startsWith('conflict'))
-      return { v: 1, outcome: 'conflict', conflicts: after(word).map((path) => ({ path, why: 'same lines' })) };
+      return { outcome: 'conflict', conflicts: after(word).map((path) => ({ path, why: 'same lines' })) };
     const { exclude } = leftOut(state);
     const ref = state.proposal?.ref;
     if (ref === undefined) throw new Error('rebase without a proposal');
-    const files = this.sealedFiles(ref)
+    const only = state.stage.at === 'rebase' ? state.stage.files : null;
+    const files = this.proposalFiles(ref)
       .filter((file) => !exclude.includes(file.path))
-      .map((file): Sealed => {
-        if (state.rebaseFiles !== null && !state.rebaseFiles.includes(file.path)) return file;
+      .map((file): ProposedFile => {
+        if (only !== null && !only.includes(file.path)) return file;
         const now = this.disk.get(file.path) ?? '';
         return { ...file, base: now, result: `${file.result} on ${now}` };
       });
-    return { v: 1, outcome: 'sealed', proposal: this.sealed(files, ['files changed after the proposal']) };
+    return { outcome: 'built', proposal: this.summary(files, ['files changed after the proposal']) };
   }
 
   /** `pass`, `pass_with_warnings`, `no_tests`, `fail:<signature>`, `transient:<signature>`. */
   verify(word: string): VerifyResult {
     const base = {
-      v: 1,
       kind: null,
       transient: false,
       signature: null,
       summary: word,
       output: null,
       seconds: 1,
+      suggestions: [],
     } as const;
     if (word === 'pass' || word === 'pass_with_warnings' || word === 'no_tests') return { ...base, outcome: word };
     const [kind, signature = null] = word.split(':');
@@ -339,36 +339,35 @@ export class World {
   }
 
   rollback(state: StepState): RollbackResult {
-    const landed = this.commits.at(-1);
-    if (landed !== undefined) return { v: 1, files: [], kept: [], commit: landed };
+    const committed = this.commits.at(-1);
+    if (committed !== undefined) return { files: [], leftAlone: [], commit: committed };
     const files: string[] = [];
     const kept: { path: string; why: string }[] = [];
-    for (const done of [...state.applications].reverse())
-      for (const file of this.sealedFiles(done.proposal)) {
+    for (const done of [...state.applied.all].reverse())
+      for (const file of this.proposalFiles(done.proposal)) {
         if (file.by === 'person' || !done.files.includes(file.path)) continue;
         if (this.disk.get(file.path) === file.result) {
           this.disk.set(file.path, file.base);
           files.push(file.path);
         } else if (this.disk.get(file.path) !== file.base) kept.push({ path: file.path, why: 'saved meanwhile' });
       }
-    return { v: 1, files: [...new Set(files)], kept };
+    return { files: [...new Set(files)], leftAlone: kept };
   }
 
   commit(word: string): CommitResult {
     // A retry finds the commit that an attempt before it made.
-    const landed = this.commits.at(-1);
-    if (landed !== undefined) return { v: 1, outcome: 'committed', commit: landed, note: null };
-    if (word === 'nothing') return { v: 1, outcome: 'nothing' };
+    const committed = this.commits.at(-1);
+    if (committed !== undefined) return { outcome: 'committed', commit: committed, note: null };
+    if (word === 'nothing') return { outcome: 'nothing' };
     if (word === 'conflict' || word === 'hook_changed')
       return {
-        v: 1,
         outcome: 'conflict',
         reason: word,
         why: word === 'conflict' ? 'HEAD moved' : 'the hook changed a.ts',
       };
-    if (word === 'failed') return { v: 1, outcome: 'failed', problem: problem('hook_failed', 'the hook refused') };
+    if (word === 'failed') return { outcome: 'failed', problem: problem('hook_failed', 'the hook refused') };
     this.commits.push('c1');
-    return { v: 1, outcome: 'committed', commit: 'c1', note: null };
+    return { outcome: 'committed', commit: 'c1', note: null };
   }
 
   /** Files on disk that hold an applied result of the model's which is not committed. */

@@ -70,6 +70,23 @@ describe('which store a home works with', () => {
     expect(await apart.archive.list()).toEqual(['0123456789abcdef']);
   });
 
+  test('one that another Emend made is refused, whichever home works with it', async () => {
+    const { dir: store } = await resolveStore(at('store'), await homeOf('home'));
+    for (const [id, says] of [
+      ['a'.repeat(32), 'version 1'],
+      [`3 ${'a'.repeat(32)}`, 'version 3'],
+    ] as const) {
+      fs.writeFileSync(join(store, 'store-id'), `${id}\n`);
+      for (const home of ['home', 'new'])
+        await expect(resolveStore(at('store'), await homeOf(home))).rejects.toMatchObject({
+          problem: {
+            code: 'version_unknown',
+            message: `The store at ${store} has ${says}; this Emend reads version 2.`,
+          },
+        });
+    }
+  });
+
   test('a file, and a directory that others may write to, are refused with what to do', async () => {
     const home = await homeOf('home');
     fs.writeFileSync(join(dir, 'file'), '');
@@ -82,7 +99,6 @@ describe('which store a home works with', () => {
 });
 
 const entry = (id: string, time = '2026-01-01T00:00:00.000Z', data: unknown = id): ArchiveEntry => ({
-  v: 1,
   id,
   at: time,
   kind: 'event',
@@ -135,9 +151,9 @@ test('a link that was made although the reply was lost counts as ours (NFS sends
     },
   };
   const text = new TextEncoder().encode('ours');
-  expect(await putFileIfAbsent(nfs, join(dir, 'call-1.json'), text)).toEqual({ bytes: text, created: true });
+  expect(await putFileIfAbsent(nfs, join(dir, 'attempt-1.json'), text)).toEqual({ bytes: text, created: true });
   expect(links).toBe(1);
-  expect(fs.readdirSync(dir)).toEqual(['call-1.json']);
+  expect(fs.readdirSync(dir)).toEqual(['attempt-1.json']);
   // Another's file is another's, the same reply or not.
   const racing: Sys = {
     ...realSys,
@@ -146,7 +162,7 @@ test('a link that was made although the reply was lost counts as ours (NFS sends
       await realSys.link(from, to);
     },
   };
-  const put = await putFileIfAbsent(racing, join(dir, 'call-2.json'), text);
+  const put = await putFileIfAbsent(racing, join(dir, 'attempt-2.json'), text);
   expect({ created: put.created, text: new TextDecoder().decode(put.bytes) }).toEqual({
     created: false,
     text: 'theirs',

@@ -17,7 +17,9 @@ test('docs/operations.md has the table of activities that `npm run reference` ma
   const path = 'docs/operations.md';
   const [before, , after] = readFileSync(path, 'utf8').split(/(?<=^## Activities\n\n)((?:\|.*\n)+)/m);
   const wanted = `${before}${activityTable()}\n${after}`;
-  expect(wanted).toContain('| `apply` | writing the files | `emend-host-<id>` | 10 min | 10 min | none | 30 s | 10 |');
+  expect(wanted).toContain(
+    '| `applyProposal` | writing the files | `emend-host-<id>` | 10 min | 10 min | none | 30 s | 10 |',
+  );
   if (process.env.EMEND_WRITE_REFERENCE === '1') writeFileSync(path, wanted);
   expect(readFileSync(path, 'utf8')).toBe(wanted);
 });

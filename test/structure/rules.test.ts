@@ -149,7 +149,6 @@ describe('sources', () => {
   /** Numbers that bound nothing: what others have fixed, weights and units. The page's own sizes stand beside what they draw. */
   const NO_BOUNDS: Record<string, string> = {
     'src/shared/problems.ts': 'the version of what is stored',
-    'src/shared/rules.ts': 'bounds as they once were, for histories',
     'src/model/prompts/files.ts': 'weights of an estimate',
     'src/model/tokens.ts': 'weights of an estimate',
     'src/activities/frame/edit-work.ts': 'a weight of an estimate',

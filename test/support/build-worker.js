@@ -3,7 +3,7 @@
  * PARTS=workflows|activities: only these task queues; without it the build's own worker, all of them.
  * KILL=<system call>:<n>, KILL_UNDER=<folder>: SIGKILL to itself after the n-th such call that names a path in that folder (git's own
  * apart); writes the file KILL_MARK first, so that a test fails when its fault never fired.
- * LATER=<activity>: its first result says `v: 2`; writes the file KILL_MARK then.
+ * LATER=<activity>: its first result says `v: 3`; writes the file KILL_MARK then.
  * EXTRA=1: every activity input and result carries a field that no release knows.
  */
 import { existsSync, writeFileSync } from 'node:fs';
@@ -13,12 +13,11 @@ import { pino } from 'pino';
 
 const { env } = process;
 const built = (path) => join(process.argv[2], 'dist', path);
-/** The first of these modules that the build has: today's place, and the one of 0.1.0. */
-const from = (...paths) => import(built(paths.find((path) => existsSync(built(path))) ?? paths[0]));
+const from = (path) => import(built(path));
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
 
 const planKill = async (call, nth) => {
-  const { realSys } = await from('src/system/sys.js', 'src/workspace/sys.js');
+  const { realSys } = await from('src/system/sys.js');
   const real = realSys[call].bind(realSys);
   let seen = 0;
   realSys[call] = async (...args) => {
@@ -48,7 +47,7 @@ const later = (context) => ({
       const result = await next(input);
       if (context.info.activityType !== env.LATER || existsSync(env.KILL_MARK)) return result;
       writeFileSync(env.KILL_MARK, String(process.pid));
-      return { ...result, v: 2 };
+      return { ...result, v: 3 };
     },
   },
 });
@@ -57,24 +56,20 @@ const interceptors = [...(env.EXTRA === undefined ? [] : [extra]), ...(env.LATER
 /** As the build's own worker does it, for some of its queues. */
 const startParts = async (home) => {
   Runtime.install({ shutdownSignals: [] });
-  const { queuesOf } = await from('src/worker/index.js', 'worker.js');
-  const { createPorts, diskDependencies } = await from('src/worker/adapters.js', 'worker.js');
+  const { queuesOf } = await from('src/worker/index.js');
+  const { createPorts } = await from('src/worker/adapters.js');
   const { archiveSink, createActivities } = await from('src/activities/index.js');
-  const { connectWorker } = await from('src/worker/run-workers.js', 'src/temporal/worker-connection.js');
+  const { connectWorker } = await from('src/worker/run-workers.js');
   const { boundFailures } = await from('src/temporal/failures.js');
-  // Builds before EMEND_STORE had no store apart from the home, and asked nobody about the runs that hold a workspace.
-  const places = ['src/stores/location.js', 'src/workspace/store.js'];
-  const stores = places.some((path) => existsSync(built(path)));
-  const store = stores ? await (await from(...places)).resolveStore(env, home) : undefined;
+  const { resolveStore } = await from('src/stores/location.js');
+  const store = await resolveStore(env, home);
   const stateOfHolder = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
-  // Builds before src/worker/adapters.ts were told stateOfHolder afterwards.
-  const made = await (createPorts ?? diskDependencies)({ env, home, logger }, store, { stateOfHolder });
-  const dependencies = { ...made, stateOfHolder };
-  const { blobs } = dependencies;
+  const ports = await createPorts({ env, home, logger }, store, { stateOfHolder });
+  const { blobs } = ports;
   const queues = await queuesOf(env, home);
   const { connection, namespace, dataConverter } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
   const common = { connection, namespace, dataConverter };
-  const { host, model } = createActivities(dependencies);
+  const { host, model } = createActivities(ports);
   const activities = { activity: [...interceptors, boundFailures] };
   const workers =
     env.PARTS === 'workflows'
@@ -83,7 +78,7 @@ const startParts = async (home) => {
             ...common,
             taskQueue: queues.workflow,
             workflowBundle: { codePath: join(process.argv[2], 'dist/workflow-bundle.js') },
-            sinks: archiveSink(dependencies),
+            sinks: archiveSink(ports),
           }),
         ]
       : [
@@ -102,13 +97,11 @@ const startParts = async (home) => {
 };
 
 if (env.KILL !== undefined) await planKill(...env.KILL.split(':'));
-const { createWorker, startWorker } = await from('src/worker/index.js', 'worker.js');
-const { resolveHome } = await from('src/stores/home.js', 'src/workspace/home.js');
+const { createWorker } = await from('src/worker/index.js');
+const { resolveHome } = await from('src/stores/home.js');
 const home = await resolveHome(env);
 const worker =
-  env.PARTS === undefined
-    ? await (createWorker ?? startWorker)({ env, home, logger, interceptors })
-    : await startParts(home);
+  env.PARTS === undefined ? await createWorker({ env, home, logger, interceptors }) : await startParts(home);
 process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');
 await worker.done;

@@ -37,7 +37,7 @@ describe('BlobPayloadCodec', () => {
     expect(Buffer.from(encoded?.metadata?.encoding ?? []).toString()).toBe('binary/emend-blob');
     expect(encoded?.data?.byteLength).toBeLessThan(400);
     expect(JSON.parse(Buffer.from(encoded?.data ?? []).toString())).toMatchObject({
-      v: 1,
+      v: 2,
       ref: [...blobs.kept.keys()][0],
     });
     const [decoded] = await codec.decode([encoded!]);
@@ -84,12 +84,12 @@ describe('BlobPayloadCodec', () => {
   });
 
   test.each([
-    ['a lost blob', { v: 1, ref: `sha256:${'0'.repeat(64)}`, bytes: 1, metadata: {} }, 'blob_lost'],
-    ['a later version', { v: 2, anything: true }, 'version_unknown'],
+    ['a lost blob', { v: 2, ref: `sha256:${'0'.repeat(64)}`, bytes: 1, metadata: {} }, 'blob_lost'],
+    ['a later version', { v: 3, anything: true }, 'version_unknown'],
     ['no JSON', 'not json', 'blob_lost'],
     ['JSON null', null, 'blob_lost'],
-    ['a path for a reference', { v: 1, ref: '../../etc/passwd', bytes: 1, metadata: {} }, 'blob_lost'],
-    ['no metadata', { v: 1, ref: `sha256:${'0'.repeat(64)}`, bytes: 1 }, 'blob_lost'],
+    ['a path for a reference', { v: 2, ref: '../../etc/passwd', bytes: 1, metadata: {} }, 'blob_lost'],
+    ['no metadata', { v: 2, ref: `sha256:${'0'.repeat(64)}`, bytes: 1 }, 'blob_lost'],
   ])('%s ends without retry: %j', async (_title, value, code) => {
     const decoding = new BlobPayloadCodec(memoryBlobs(), asFailure).decode([envelope(value)]);
     await expect(decoding).rejects.toMatchObject({ type: code, nonRetryable: true });

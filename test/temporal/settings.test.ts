@@ -10,8 +10,8 @@ describe('resolveTimings', () => {
   });
 
   test('EMEND_<NAME> in upper case overrides one; blank counts as unset', () => {
-    const timings = resolveTimings({ EMEND_SLOTLEASE_MS: ' 1500 ', EMEND_CONNECT_MS: ' ' });
-    expect(timings.slotLease_ms).toBe(1500);
+    const timings = resolveTimings({ EMEND_CALLOWNER_MS: ' 1500 ', EMEND_CONNECT_MS: ' ' });
+    expect(timings.callOwner_ms).toBe(1500);
     expect(timings.connect_ms).toBe(TIMINGS.connect_ms.default);
   });
 

@@ -8,11 +8,12 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../src/client/archive/run.js';
 import { readRefusal } from '../../src/activities/step/refusals.js';
-import { getSnapshot, putJson } from '../../src/activities/step/snapshot.js';
+import { getSnapshot } from '../../src/activities/step/snapshot.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { CallKeyParts } from '../../src/model/ports.js';
 import { ProblemError, unreadableCarried } from '../../src/shared/problems.js';
+import { currentRules } from '../../src/shared/rules.js';
 import { initialPlan } from '../../src/workflows/plan/state.js';
 import type { PlanInput } from '../../src/shared/run.js';
 import { readRequest } from '../../src/workflows/frame/read-signal.js';
@@ -20,6 +21,7 @@ import { claimRecord, liveDevServer, recordPath } from '../../src/temporal/dev-r
 import { checkDatabase } from '../../src/temporal/dev-server.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
 import { ownProcess } from '../../src/system/process.js';
+import { putJson } from '../../src/stores/ports.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { homePaths } from '../../src/stores/home.js';
@@ -53,18 +55,18 @@ const problemOf = async (work: Promise<unknown>) => {
 const REFUSED = { code: 'version_unknown', next: expect.stringContaining('upgrade this one') };
 
 describe('blobs', () => {
-  test.each([2, 1.5, '1', undefined])('a snapshot with v %s', async (v) => {
+  test.each([3, 2.5, '2', undefined])('a snapshot with v %s', async (v) => {
     const blobs = createBlobStore({ dir: storePaths(home).blobs });
     expect(await problemOf(getSnapshot(blobs, await putJson(blobs, { v, targets: [] })))).toMatchObject(REFUSED);
-    const extra = { v: 1, targets: [], laterField: { v: 2 } };
+    const extra = { targets: [], laterField: { v: 3 } };
     expect(await getSnapshot(blobs, await putJson(blobs, extra))).toEqual(extra);
   });
 
   test('a refusal of a later version is no rejected diff', async () => {
     const blobs = createBlobStore({ dir: storePaths(home).blobs });
     const put = (v: number) => putJson(blobs, { v, kind: 'refused', reasons: 'why', answer: 'text', later: true });
-    expect(await problemOf(readRefusal(blobs, await put(2)))).toMatchObject(REFUSED);
-    expect(await readRefusal(blobs, await put(1))).toEqual({ reasons: 'why', answer: 'text' });
+    expect(await problemOf(readRefusal(blobs, await put(3)))).toMatchObject(REFUSED);
+    expect(await readRefusal(blobs, await put(2))).toEqual({ reasons: 'why', answer: 'text' });
   });
 });
 
@@ -74,7 +76,7 @@ describe('the call journal', () => {
     role: 'edit',
     file: 'a.js',
     region: '*',
-    draw: 1,
+    regeneration: 1,
     bases: ['absent'],
     format: 'whole-file',
     model: 'm',
@@ -83,35 +85,35 @@ describe('the call journal', () => {
     notes: null,
     refusal: null,
   };
-  const dir = () => join(storePaths(home).slots, STEP, callKey(key));
+  const dir = () => join(storePaths(home).calls, STEP, callKey(key));
   const at = new Date(0).toISOString();
   const usage = { input_tokens: 1, output_tokens: 1, cacheRead_tokens: 0, cacheWrite_tokens: 0 };
   const request = { model: 'm', max_tokens: 100, system: [], messages: [] };
   const FILES: Record<string, object> = {
-    'slot.json': { v: 1, at, key, request, nonce: 'n', prices: null },
-    'call-1.json': {
-      v: 1,
+    'call.json': { v: 2, at, key, request, nonce: 'n', prices: null },
+    'attempt-1.json': {
+      v: 2,
       at,
       owner: { id: 'x', process: { boot: '-', pid: 1, started: '0' }, pidNamespace: null },
     },
-    'call-1.events.jsonl': { v: 1, call: 1, at },
-    'call-1.end.json': { v: 1, at, state: 'unknown', why: 'lease_ended' },
+    'attempt-1.events.jsonl': { v: 2, attempt: 1, at },
+    'attempt-1.end.json': { v: 2, at, state: 'unknown', why: 'owner_lost' },
     'answer.json': {
-      v: 1,
+      v: 2,
       at,
-      call: 1,
+      attempt: 1,
       answer: { text: 't', stopReason: 'end_turn', model: 'm', usage },
       usage: { calls: 1, unknownCalls: 0, ...usage, usd: null, seconds: 1 },
     },
   };
   const journal = () =>
     createDiskJournal({
-      dir: storePaths(home).slots,
+      dir: storePaths(home).calls,
       model: {
         stream: () => Promise.reject(new Error('asked again')),
         ready: () => null,
       },
-      slotLease_ms: 200,
+      callOwner_ms: 200,
       heartbeat_ms: 1000,
     });
   const ask = () =>
@@ -123,23 +125,23 @@ describe('the call journal', () => {
       signal: new AbortController().signal,
     });
 
-  test.each(Object.keys(FILES))('%s with v 2: nothing is asked, nothing is changed', async (name) => {
-    // An answer on disk is all that is read of a slot: without it the calls are looked at.
+  test.each(Object.keys(FILES))('%s with v 3: nothing is asked, nothing is changed', async (name) => {
+    // An answer on disk is all that is read of a recorded call: without it the attempts are looked at.
     const names = Object.keys(FILES).filter((each) => each !== 'answer.json' || name === each);
     for (const each of names)
-      plant(join(dir(), each), `${JSON.stringify({ ...FILES[each], ...(each === name ? { v: 2 } : {}) })}\n`);
+      plant(join(dir(), each), `${JSON.stringify({ ...FILES[each], ...(each === name ? { v: 3 } : {}) })}\n`);
     const before = readdirSync(dir());
     expect(await problemOf(ask())).toMatchObject(REFUSED);
     expect(readdirSync(dir())).toEqual(before);
   });
 
   test('unknown extra fields', async () => {
-    for (const [name, value] of Object.entries(FILES)) plant(join(dir(), name), { ...value, laterField: { v: 2 } });
+    for (const [name, value] of Object.entries(FILES)) plant(join(dir(), name), { ...value, laterField: { v: 3 } });
     expect(await ask()).toMatchObject({ outcome: 'answered', answer: { text: 't' }, recorded: true });
   });
 });
 
-describe('transactions and leases', () => {
+describe('transactions and locks', () => {
   const workspace = () => {
     const path = join(home, '..', `${home.split('/').at(-1) ?? ''}-ws`);
     mkdirSync(path, { recursive: true });
@@ -149,43 +151,43 @@ describe('transactions and leases', () => {
     rmSync(workspace(), { recursive: true, force: true });
   });
 
-  test('a plan with v 2: recovery reports it, leaves it alone and goes on with the others', async () => {
+  test('a plan with v 3: recovery reports it, leaves it alone and goes on with the others', async () => {
     const name = `${'b'.repeat(64)}-1`;
     const path = join(homePaths(home).transactions, STEP, name, 'plan-1.json');
-    plant(path, { v: 2, kind: 'apply', workspace: workspace() });
+    plant(path, { v: 3, kind: 'apply', workspace: workspace() });
     plant(join(homePaths(home).transactions, STEP, `${'c'.repeat(64)}-2`, 'plan-1.json'), { v: 3 });
     const engine = createApplyEngine({ home, blobs: createBlobStore({ dir: storePaths(home).blobs }) });
     const recovered = await engine.recover();
     expect(recovered.map(({ did }) => did)).toEqual(['failed', 'failed']);
-    expect(recovered[0]?.conflicts[0]?.why).toContain('has version 2; this Emend reads version 1');
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ v: 2 });
+    expect(recovered[0]?.conflicts[0]?.why).toContain('has version 3; this Emend reads version 2');
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ v: 3 });
   });
 
-  test('a lease with v 2 is held by somebody unknown: nobody takes it', async () => {
-    const leases = createLocks({ home });
-    const { taken } = await leases.take(workspace(), STEP, { workflowId: 'w', namespace: 'n' });
+  test('a lock with v 3 is held by somebody unknown: nobody takes it', async () => {
+    const locks = createLocks({ home });
+    const { taken } = await locks.take(workspace(), STEP, { workflowId: 'w', namespace: 'n' });
     expect(taken).toBe(true);
-    const file = readdirSync(homePaths(home).leases, { recursive: true })
+    const file = readdirSync(homePaths(home).locks, { recursive: true })
       .map(String)
       .find((each) => each.endsWith('/1.json'))!;
-    const path = join(homePaths(home).leases, file);
+    const path = join(homePaths(home).locks, file);
     const held = JSON.parse(readFileSync(path, 'utf8')) as object;
     rmSync(path);
-    plant(path, { ...held, v: 2 });
-    expect(
-      await problemOf(leases.take(workspace(), 'c'.repeat(32), { workflowId: 'w', namespace: 'n' })),
-    ).toMatchObject(REFUSED);
+    plant(path, { ...held, v: 3 });
+    expect(await problemOf(locks.take(workspace(), 'c'.repeat(32), { workflowId: 'w', namespace: 'n' }))).toMatchObject(
+      REFUSED,
+    );
     rmSync(path);
-    plant(path, { ...held, laterField: { v: 2 } });
-    expect((await leases.read(workspace()))?.stepKey).toBe(STEP);
+    plant(path, { ...held, laterField: { v: 3 } });
+    expect((await locks.read(workspace()))?.stepKey).toBe(STEP);
   });
 });
 
-test('archive entries with v 2 are left out, and that is said', async () => {
+test('archive entries with v 3 are left out, and that is said', async () => {
   const archive = createArchive({ dir: storePaths(home).archive });
-  const started = { v: 1, workflowId: 'w', runId: 'r', workspace: '/w', jobPath: 'j', title: 't', later: 1 };
-  const entry = { v: 1, id: 'started', at: new Date(0).toISOString(), kind: 'started', data: started, later: true };
-  const lines = [entry, { ...entry, v: 2, id: 'x' }, { v: 2, wholly: 'new' }].map(
+  const started = { workflowId: 'w', runId: 'r', workspace: '/w', jobPath: 'j', title: 't', later: 1 };
+  const entry = { v: 2, id: 'started', at: new Date(0).toISOString(), kind: 'started', data: started, later: true };
+  const lines = [entry, { ...entry, v: 3, id: 'x' }, { v: 3, wholly: 'new' }].map(
     (each) => `${JSON.stringify(each)}\n`,
   );
   plant(join(storePaths(home).archive, STEP, 'log.jsonl'), lines.join(''));
@@ -193,45 +195,47 @@ test('archive entries with v 2 are left out, and that is said', async () => {
   expect(run).toMatchObject({ newer: 2, started: { title: 't' }, closed: null });
 });
 
-test('a home whose store.json has v 2 works with no store; extra fields are no matter', async () => {
+test('a home whose store.json has v 3 works with no store; extra fields are no matter', async () => {
   const apart = join(home, 'a store');
   const env = { EMEND_STORE: apart };
   const { id } = await resolveStore(env, home);
   const note = homePaths(home).storeNote;
   const kept = JSON.parse(readFileSync(note, 'utf8')) as object;
-  plant(note, { ...kept, v: 2 });
+  plant(note, { ...kept, v: 3 });
   for (const each of [env, {}])
     expect(await problemOf(resolveStore(each, home))).toMatchObject({
       code: 'version_unknown',
       message: expect.stringContaining(note),
     });
-  plant(note, { ...kept, laterField: { v: 2 } });
+  plant(note, { ...kept, laterField: { v: 3 } });
   expect(await resolveStore({}, home)).toMatchObject({ id, apart: true });
 });
 
-test('a closed run’s result with v 2 is not guessed at', () => {
-  const closed = { status: 'COMPLETED', result: { v: 2, outcome: 'half_done' }, message: null };
-  const run = archivedRun(STEP, [{ v: 1, id: 'closed-r', at: '', kind: 'closed', data: closed }]);
+test('a closed run’s result with v 3 is not guessed at', () => {
+  const closed = { status: 'COMPLETED', result: { v: 3, outcome: 'half_done' }, message: null };
+  const run = archivedRun(STEP, [{ id: 'closed-r', at: '', kind: 'closed', data: closed }]);
   expect(run.closed).toMatchObject({ result: null, message: expect.stringContaining('upgrade') });
 });
 
-test('a decision with v 2 does not count, in words that say what to do; extra fields are no matter', () => {
-  const request = { v: 1, decision: '1-aaaaaaaa', answer: 'approve', requestId: 'r', by: { name: 'n', from: 'cli' } };
-  expect(readRequest({ input: {}, decision: null }, { ...request, v: 2 })).toMatchObject({
+test('a decision with v 3 does not count, in words that say what to do; extra fields are no matter', () => {
+  const request = { v: 2, decision: '1-aaaaaaaa', answer: 'approve', requestId: 'r', by: { name: 'n', from: 'cli' } };
+  expect(readRequest({ input: { rules: currentRules() }, decision: null }, { ...request, v: 3 })).toMatchObject({
     kind: 'ignored',
-    why: expect.stringMatching(/version 2; this Emend reads version 1.*upgrade/),
+    why: expect.stringMatching(/version 3; this Emend reads version 2.*upgrade/),
   });
-  expect(readRequest({ input: {}, decision: null }, { ...request, laterField: [] })).toMatchObject({
+  expect(
+    readRequest({ input: { rules: currentRules() }, decision: null }, { ...request, laterField: [] }),
+  ).toMatchObject({
     kind: 'request',
-    request,
+    request: { decision: request.decision, requestId: 'r' },
   });
 });
 
 describe('the dev server', () => {
-  test('a record with v 2 is a server of a newer Emend: not taken over, not connected to', async () => {
+  test('a record with v 3 is a server of a newer Emend: not taken over, not connected to', async () => {
     const process = await ownProcess(realSys);
     const record = {
-      v: 1,
+      v: 2,
       state: 'serving',
       process,
       address: 'a:1',
@@ -240,10 +244,10 @@ describe('the dev server', () => {
       logFile: 'l',
       cliVersion: '1',
     } as const;
-    plant(recordPath(home), { ...record, v: 2 });
+    plant(recordPath(home), { ...record, v: 3 });
     expect(await problemOf(claimRecord(home, record))).toMatchObject(REFUSED);
     expect(await problemOf(liveDevServer(home))).toMatchObject(REFUSED);
-    expect(JSON.parse(readFileSync(recordPath(home), 'utf8'))).toMatchObject({ v: 2 });
+    expect(JSON.parse(readFileSync(recordPath(home), 'utf8'))).toMatchObject({ v: 3 });
     plant(recordPath(home), { ...record, laterField: 1 });
     expect(await liveDevServer(home)).toMatchObject(record);
   });
@@ -269,22 +273,24 @@ describe('the dev server', () => {
 test('what a run carries over is read by version and shape; a field that began as null may be missing', () => {
   const fresh = initialPlan({ stepKey: 'f'.repeat(32), options: { drift: null } } as unknown as PlanInput, 0);
   const carried = (change: object, of: object = {}): unknown => ({
-    v: 1,
-    told: 3,
+    v: 2,
+    reportedSeq: 3,
     state: { ...fresh, ...change },
     ...of,
   });
-  expect(unreadableCarried(carried({ pausedBy: 'ann', later: 1 }), fresh)).toBeNull();
+  const later = { stage: { at: 'running' }, usage: { ...fresh.usage, usd: null }, later: 1 };
+  expect(unreadableCarried(carried(later), fresh)).toBeNull();
   const left = new Set(['input', 'estimateAsked']);
   const without = Object.fromEntries(Object.entries(fresh).filter(([name]) => !left.has(name)));
-  expect(unreadableCarried({ v: 1, told: 0, state: without }, fresh)).toBeNull();
+  expect(unreadableCarried({ v: 2, reportedSeq: 0, state: without }, fresh)).toBeNull();
   const odd: readonly (readonly [unknown, RegExp])[] = [
-    [carried({}, { v: 2 }), /has version 2; this Emend reads version 1/],
-    [carried({ v: 2 }), /The state that the run goes on from has version 2/],
-    [carried({}, { told: '3' }), /told is missing/],
+    [carried({}, { v: 3 }), /has version 3; this Emend reads version 2/],
+    [carried({ v: 3 }), /The state that the run goes on from has version 3/],
+    [carried({}, { reportedSeq: '3' }), /reportedSeq is missing/],
     [carried({ phases: {} }), /phases is missing or of another kind/],
     [carried({ stage: undefined }), /stage is missing/],
-    [{ v: 1, told: 0 }, /no version/],
+    [carried({ group: { ids: [] } }), /group.baseTested is missing/],
+    [{ v: 2, reportedSeq: 0 }, /no version/],
     [null, /no version/],
     ['x', /no version/],
   ];

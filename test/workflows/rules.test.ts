@@ -5,7 +5,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
-import { FIRST_RULES } from '../../src/shared/rules.js';
 import { BUNDLE, replayAll, type Told } from '../support/replay.js';
 
 const dir = join(process.cwd(), 'test/histories');
@@ -56,18 +55,4 @@ beforeAll(async () => {
 test('with every constant changed each kept history replays as it went', async () => {
   expect(Object.values(plain).flat().length).toBeGreaterThan(100);
   expect(await replayAll(kept(), altered(LIVE))).toEqual(plain);
-}, 60_000);
-
-test('where the input has rules nothing else is read, in a plan and in its later runs', async () => {
-  const given = kept();
-  for (const { events } of Object.values(given)) {
-    const [payload] = events[0]!.workflowExecutionStartedEventAttributes!.input.payloads;
-    const input = JSON.parse(Buffer.from(payload!.data, 'base64').toString()) as object;
-    payload!.data = Buffer.from(JSON.stringify({ rules: FIRST_RULES, ...input })).toString('base64');
-  }
-  expect(await replayAll(given, altered([...LIVE, ['rules', 'FIRST_RULES']]))).toEqual(plain);
-}, 60_000);
-
-test('the first rules are read where the input has none: with other ones histories do not replay', async () => {
-  await expect(replayAll(kept(), altered([['rules', 'FIRST_RULES']]))).rejects.toThrow(/determinism/i);
 }, 60_000);

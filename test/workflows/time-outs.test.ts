@@ -35,7 +35,10 @@ const activities = (timings: Timings, test_s: number): Record<string, readonly [
   const hooks = { ...turn, ...own, hook_s: 2 * hook_s * 1000 };
   const testTimeout_s = test_s * 1000;
   return {
-    'seal, all files one after the other': [whole('seal'), { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 }],
+    'buildProposal, all files one after the other': [
+      whole('buildProposal'),
+      { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 },
+    ],
     verify: [whole('verify'), { ...turn, ...own, testTimeout_s }],
     commit: [whole('commit'), hooks],
     markPhase: [whole('markPhase'), hooks],
@@ -44,12 +47,12 @@ const activities = (timings: Timings, test_s: number): Record<string, readonly [
       whole('prepareWorktree'),
       { ...turn, ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s },
     ],
-    awaitPhase: [whole('awaitPhase'), { half: timings.hostActivityTimeout_ms / 2 }],
+    awaitChild: [whole('awaitChild'), { half: timings.hostActivityTimeout_ms / 2 }],
     ...(timings === DEFAULTS
       ? {
-          ...named(['apply', 'rollback', 'mergePhase'], { ...own, attemptPatience_ms, revertedWait_ms }),
-          ...named(['preflight', 'rebase'], { ...own, editTime_ms: EDIT_TIME_MS }),
-          ...named(['pick', 'brief', 'propose', 'scorePhase', 'debugPhase', 'proposeReplan'], {
+          ...named(['applyProposal', 'rollBack', 'mergePhase'], { ...own, attemptPatience_ms, revertedWait_ms }),
+          ...named(['preflight', 'rebaseProposal'], { ...own, editTime_ms: EDIT_TIME_MS }),
+          ...named(['pickFiles', 'writeBrief', 'proposeEdit', 'scorePhase', 'debugPhase', 'proposeReplan'], {
             streamIdle_ms: timings.streamIdle_ms,
             ...turn,
             editTime_ms: EDIT_TIME_MS,
@@ -80,7 +83,7 @@ test('heartbeats, attempts and totals are longer than what they are of', () => {
   expect(t.heartbeat_ms).toBeLessThan(t.heartbeatTimeout_ms);
   expect(t.hostHeartbeatTimeout_ms).toBeLessThan(t.hostActivityTimeout_ms);
   expect(t.modelCallTimeout_ms).toBeLessThan(t.modelCallTotal_ms);
-  expect(COUNT_WAIT_MS).toBeLessThan(BOUNDS.tallyTotal_ms);
+  expect(COUNT_WAIT_MS).toBeLessThan(BOUNDS.countTotal_ms);
   expect(SYNTAX_PARSE_MS).toBeLessThan(EDIT_TIME_MS);
 });
 
@@ -113,7 +116,7 @@ const OTHERS: Record<string, readonly string[]> = {
   ],
   'the end of what was ended, kept back of each activity': ['killGrace_ms', 'activityEnd_ms', 'drain_ms'],
   'ages of files': ['foreignScratch_ms', 'checkpointFresh_ms', 'day_ms'],
-  'compared with their own wholes': ['countWait_ms', 'tallyTotal_ms', 'syntaxParse_ms'],
+  'compared with their own wholes': ['countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
   'the end of another process, asked for on the command line': ['endPoll_ms', 'killed_ms'],
 };
 /** Those of several files stand in shared, those of one at its head, in capitals. The page and talks with a server hold up no activity. */

@@ -83,7 +83,10 @@ describe('filesystems that cannot do everything', () => {
     expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
     expect(leftovers(scene.workspace)).toEqual([]);
-    expect(await scene.engine({ sys }).rollback(scene.request)).toMatchObject({ files: scene.request.files, kept: [] });
+    expect(await scene.engine({ sys }).rollback(scene.request)).toMatchObject({
+      files: scene.request.files,
+      leftAlone: [],
+    });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
     scene.remove();
   });

@@ -62,7 +62,7 @@ const isKept = (scene: Scene, path: string, text: string, outcome: ApplyOutcome)
 
 interface Walk {
   readonly steps: readonly number[];
-  /** Steps that name the file, its temp or its keep file: where an act in between matters most. Always run. */
+  /** Steps that name the file, its temp or its backup: where an act in between matters most. Always run. */
   readonly critical: (path: string) => readonly number[];
   /** The step that takes away the kept base of the file; the last at which a write through an old handle can be seen. */
   readonly discards: (path: string) => number;

@@ -44,7 +44,6 @@ export const requestOf = (
 ): ApplyRequest => {
   const side = (text: string | null, mode: number) => (text === null ? null : { ref: refOf(bytesOf(text)), mode });
   const proposal: Proposal = {
-    v: 1,
     stepKey,
     files: files.map((f): ProposalFile => {
       const mode = f.mode ?? 0o644;
@@ -55,7 +54,7 @@ export const requestOf = (
         by: f.by ?? 'model',
       };
     }),
-    moves: [],
+    renames: [],
   };
   const holder = { workflowId: `emend-${stepKey}`, namespace: 'default' };
   return {

@@ -143,7 +143,7 @@ const MEANWHILE: readonly Meanwhile[] = [
 
 describe('an attempt that sleeps at some system call while another finishes', () => {
   const files = mixedFiles(5);
-  /** Always run: the steps that name the first file (replaced) or the fourth (deleted), their temps or keep files. */
+  /** Always run: the steps that name the first file (replaced) or the fourth (deleted), their temps or backups. */
   const walk = async () => {
     const scene = await makeScene(files);
     const count = shimSys(realSys);

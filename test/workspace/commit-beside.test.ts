@@ -34,7 +34,7 @@ describe('a file with uncommitted changes', () => {
     await repo.commitAll();
     const base = text({ 2: 'mine\n' });
     await repo.write('f', text({ 2: 'mine\n', 15: 'theirs\n' }));
-    const request = await requestFor(repo, [blobs.sealed('f', base, text({ 2: 'mine\n', 15: 'theirs\n' }))]);
+    const request = await requestFor(repo, [blobs.file('f', base, text({ 2: 'mine\n', 15: 'theirs\n' }))]);
     committed(await commit(request));
     expect(await repo.git('show', 'HEAD:f')).toBe(text({ 15: 'theirs\n' }));
     expect(await repo.status()).toBe(' M f\n');
@@ -45,7 +45,7 @@ describe('a file with uncommitted changes', () => {
   test('the same lines: a conflict that names file and lines; nothing is committed', async () => {
     await repo.write('f', text());
     const head = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.sealed('f', text({ 7: 'mine\n' }), text({ 7: 'both\n' }))]);
+    const request = await requestFor(repo, [blobs.file('f', text({ 7: 'mine\n' }), text({ 7: 'both\n' }))]);
     const outcome = await commit(request);
     expect(outcome).toMatchObject({ outcome: 'conflict' });
     expect(JSON.stringify(outcome)).toMatch(/f: .*\(7 before the step\)/);
@@ -56,7 +56,7 @@ describe('a file with uncommitted changes', () => {
     await repo.write('f', text(), 0o644);
     await repo.commitAll();
     await repo.write('f', text({ 3: 'x\n' }), 0o755);
-    committed(await commit(await requestFor(repo, [blobs.sealed('f', text(), text({ 3: 'x\n' }), [0o755, 0o755])])));
+    committed(await commit(await requestFor(repo, [blobs.file('f', text(), text({ 3: 'x\n' }), [0o755, 0o755])])));
     expect(await repo.git('ls-tree', '--format=%(objectmode)', 'HEAD')).toBe('100644\n');
   });
 
@@ -64,12 +64,12 @@ describe('a file with uncommitted changes', () => {
     await repo.write('old', text());
     await repo.commitAll();
     const files = [
-      blobs.sealed('new', null, text({ 2: 'mine\n', 15: 'x\n' })),
-      blobs.sealed('old', text({ 2: 'mine\n' }), null),
+      blobs.file('new', null, text({ 2: 'mine\n', 15: 'x\n' })),
+      blobs.file('old', text({ 2: 'mine\n' }), null),
     ];
     await repo.write('new', text({ 2: 'mine\n', 15: 'x\n' }));
     await rm(join(repo.dir, 'old'));
-    committed(await commit(await requestFor(repo, files, { moves: [{ from: 'old', to: 'new' }] })));
+    committed(await commit(await requestFor(repo, files, { renames: [{ from: 'old', to: 'new' }] })));
     expect(await repo.git('show', 'HEAD:new')).toBe(text({ 15: 'x\n' }));
     expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new\n');
   });
@@ -84,7 +84,7 @@ describe('a file with uncommitted changes', () => {
     await repo.write('f', text());
     await repo.write('dir/inner', 'i\n');
     const head = await repo.commitAll();
-    expect(await commit(await requestFor(repo, [blobs.sealed(path, base, result)]))).toMatchObject({
+    expect(await commit(await requestFor(repo, [blobs.file(path, base, result)]))).toMatchObject({
       outcome: 'conflict',
     });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
@@ -102,8 +102,8 @@ describe("the person's index", () => {
     await repo.write('both', text({ 2: 'staged\n' }));
     await repo.git('add', '-A');
     const request = await requestFor(repo, [
-      blobs.sealed('ours', text(), text({ 5: 'x\n' })),
-      blobs.sealed('both', text({ 2: 'staged\n' }), text({ 2: 'staged\n', 15: 'x\n' })),
+      blobs.file('ours', text(), text({ 5: 'x\n' })),
+      blobs.file('both', text({ 2: 'staged\n' }), text({ 2: 'staged\n', 15: 'x\n' })),
     ]);
     await repo.write('ours', text({ 5: 'x\n' }));
     await repo.write('both', text({ 2: 'staged\n', 15: 'x\n' }));
@@ -122,7 +122,7 @@ describe("the person's index", () => {
     await repo.write('f', '2\n');
     const lock = join(repo.dir, '.git/index.lock');
     await writeFile(lock, '');
-    const waiting = commit(await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')]), 20_000);
+    const waiting = commit(await requestFor(repo, [blobs.file('f', '1\n', '2\n')]), 20_000);
     while ((await repo.line('rev-list', '--count', 'HEAD')) !== '2') await new Promise((go) => setTimeout(go, 20));
     await rm(lock);
     expect(committed(await waiting).note).toBeUndefined();
@@ -134,7 +134,7 @@ describe("the person's index", () => {
     await repo.commitAll();
     await repo.write('f', '2\n');
     await writeFile(join(repo.dir, '.git/index.lock'), 'not ours');
-    const request = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')]);
+    const request = await requestFor(repo, [blobs.file('f', '1\n', '2\n')]);
     const { commit: id, note } = committed(await commit(request));
     expect(note).toContain('index.lock');
     expect(await repo.line('rev-parse', 'HEAD')).toBe(id);
@@ -151,7 +151,7 @@ describe('line endings', () => {
     await repo.write('f', 'a\r\nb\r\n');
     await repo.commitAll();
     await repo.write('f', 'a\r\nB\r\n');
-    committed(await commit(await requestFor(repo, [blobs.sealed('f', 'a\r\nb\r\n', 'a\r\nB\r\n')])));
+    committed(await commit(await requestFor(repo, [blobs.file('f', 'a\r\nb\r\n', 'a\r\nB\r\n')])));
     expect(await repo.git('show', 'HEAD:f')).toBe('a\nB\n');
     expect(await repo.status()).toBe('');
   });
@@ -161,7 +161,7 @@ describe('line endings', () => {
     await repo.commitAll();
     await repo.git('config', 'core.autocrlf', 'true');
     await repo.write('f', 'a\r\nB\r\n');
-    committed(await commit(await requestFor(repo, [blobs.sealed('f', 'a\r\nb\r\n', 'a\r\nB\r\n')])));
+    committed(await commit(await requestFor(repo, [blobs.file('f', 'a\r\nb\r\n', 'a\r\nB\r\n')])));
     expect(await repo.git('show', 'HEAD:f')).toBe('a\r\nB\r\n');
     expect(await repo.status()).toBe('');
   });
@@ -171,7 +171,7 @@ describe('line endings', () => {
     await repo.commitAll();
     await repo.git('config', 'core.autocrlf', 'true');
     await rm(join(repo.dir, 'f'));
-    committed(await commit(await requestFor(repo, [blobs.sealed('f', 'a\r\nb\r\n', null)])));
+    committed(await commit(await requestFor(repo, [blobs.file('f', 'a\r\nb\r\n', null)])));
     expect(await repo.git('ls-tree', 'HEAD')).toBe('');
     expect(await repo.status()).toBe('');
   });
@@ -183,7 +183,7 @@ describe('line endings', () => {
     await repo.commitAll();
     const [base, result] = [crlf(text({ 2: 'mine\n' })), crlf(text({ 2: 'mine\n', 15: 'x\n' }))];
     await repo.write('f', result);
-    committed(await commit(await requestFor(repo, [blobs.sealed('f', base, result)])));
+    committed(await commit(await requestFor(repo, [blobs.file('f', base, result)])));
     expect(await repo.git('show', 'HEAD:f')).toBe(text({ 15: 'x\n' }));
   });
 
@@ -195,7 +195,7 @@ describe('line endings', () => {
     await repo.commitAll();
     await repo.write('pkg/f.txt', 'b\r\n');
     await repo.write('pkg/g.up', 'xyz\n');
-    const files = [blobs.sealed('f.txt', 'a\r\n', 'b\r\n'), blobs.sealed('g.up', 'abc\n', 'xyz\n')];
+    const files = [blobs.file('f.txt', 'a\r\n', 'b\r\n'), blobs.file('g.up', 'abc\n', 'xyz\n')];
     committed(await commit(await requestFor(repo, files, { workspace: join(repo.dir, 'pkg') })));
     expect(await repo.git('show', 'HEAD:pkg/f.txt')).toBe('b\n');
     expect(await repo.git('show', 'HEAD:pkg/g.up')).toBe('XYZ\n');
@@ -216,7 +216,7 @@ describe('hooks', () => {
     await repo.write('f', '2\n');
     await repo.write('g', 'staged by the person\n');
     await repo.git('add', 'g');
-    return requestFor(repo, [blobs.sealed('f', '1\n', '2\n')], { hooks: true, ...more });
+    return requestFor(repo, [blobs.file('f', '1\n', '2\n')], { hooks: true, ...more });
   };
 
   test('none there: committed', async () => {
@@ -269,7 +269,7 @@ test("signing that fails is git_failed with git's words, nothing committed", asy
   await repo.write('f', '1\n');
   const head = await repo.commitAll();
   await repo.git('config', 'gpg.program', '/nonexistent/gpg');
-  const asked = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')], { sign: true });
+  const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
   expect(await commit(asked)).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
   expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
 });
@@ -285,7 +285,7 @@ test('signed: the signature differs each time, yet a retry finds the commit', as
   );
   await repo.git('config', 'gpg.program', join(repo.dir, '.git/gpg'));
   await repo.write('f', '2\n');
-  const asked = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')], { sign: true });
+  const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
   const first = committed(await commit(asked));
   expect(await repo.git('cat-file', 'commit', 'HEAD')).toContain('BEGIN PGP SIGNATURE');
   expect(committed(await commit(asked))).toEqual(first);

@@ -42,7 +42,7 @@ const killedIn = async (hook: string, when: string, ...args: string[]): Promise<
 /** The step's change, as apply wrote it, and its commit. */
 const commitOurs = async (): Promise<CommitOutcome> => {
   await repo.write('f', '2\n');
-  return createCommitter({ blobs, lockWait_ms: 200 })(await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')]));
+  return createCommitter({ blobs, lockWait_ms: 200 })(await requestFor(repo, [blobs.file('f', '1\n', '2\n')]));
 };
 
 test.each([
@@ -110,7 +110,7 @@ test.each([
   const real = Date.now;
   const YEAR_ms = 365 * 24 * 3_600_000;
   await repo.write('f', '2\n');
-  const request = await requestFor(repo, [blobs.sealed('f', '1\n', '2\n')]);
+  const request = await requestFor(repo, [blobs.file('f', '1\n', '2\n')]);
   const lock = git('refs/heads/main.lock');
   writeFileSync(lock, '');
   let jumped = 0;

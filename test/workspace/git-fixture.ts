@@ -63,7 +63,7 @@ export class Repo {
   }
 }
 
-/** Blobs in memory; `sealed` makes the file records of a proposal from texts. */
+/** Blobs in memory; `file` makes the file records of a proposal from texts. */
 export class Blobs implements BlobStore {
   readonly #bytes = new Map<string, Uint8Array>();
   add(text: string): BlobRef {
@@ -82,7 +82,7 @@ export class Blobs implements BlobStore {
   has(ref: BlobRef): Promise<boolean> {
     return Promise.resolve(this.#bytes.has(ref));
   }
-  sealed(
+  file(
     path: string,
     base: string | null,
     result: string | null,
@@ -97,7 +97,7 @@ export class Blobs implements BlobStore {
   }
 }
 
-/** A request with the lease as it is now: HEAD of the repository. */
+/** A request with the lock as it is now: HEAD of the repository. */
 export async function requestFor(
   repo: Repo,
   files: readonly ProposalFile[],
@@ -109,11 +109,10 @@ export async function requestFor(
     stepKey: STEP,
     workspace: repo.dir,
     files,
-    moves: [],
+    renames: [],
     message: 'Change things',
-    lease: {
-      v: 1,
-      number: 1,
+    lock: {
+      token: 1,
       stepKey: STEP,
       workflowId: 'w',
       namespace: 'default',

@@ -1,6 +1,6 @@
 /**
  * Attempts that wake up late: after the step has gone on, was rolled back, or has ended. Whatever they were about to do, they write
- * nothing, commit nothing, and end no lease that was taken after theirs. EMEND_WHOLE=1 puts them to sleep at every system call.
+ * nothing, commit nothing, and end no lock that was taken after theirs. EMEND_WHOLE=1 puts them to sleep at every system call.
  */
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -41,7 +41,7 @@ const committedScene = async (files = mixedFiles(3)): Promise<Scene> => {
 };
 const visible = (scene: Scene) =>
   Object.entries(snapshot(scene.workspace)).filter(([path]) => !path.includes('.emend-'));
-const leaseOf = (scene: Scene): Promise<WorkspaceLock | null> => scene.engine().readLease(scene.workspace);
+const lockOf = (scene: Scene): Promise<WorkspaceLock | null> => scene.engine().readLock(scene.workspace);
 
 interface Sleep {
   readonly name: string;
@@ -55,7 +55,7 @@ const takeOther = async (scene: Scene): Promise<void> => {
     outcome: 'held',
   });
 };
-const release = (scene: Scene, engine: ApplyEngine) => engine.releaseLease(scene.workspace, STEP);
+const release = (scene: Scene, engine: ApplyEngine) => engine.releaseLock(scene.workspace, STEP);
 
 const SLEEPS: readonly Sleep[] = [
   {
@@ -78,7 +78,7 @@ const SLEEPS: readonly Sleep[] = [
       const told = await engine.apply(scene.request);
       if (told.outcome === 'base_changed') fs.writeFileSync(scene.at(file!.path), before);
       else await release(scene, engine);
-      expect(await leaseOf(scene)).toBeNull();
+      expect(await lockOf(scene)).toBeNull();
     },
   },
   {
@@ -129,12 +129,12 @@ describe('a late attempt', () => {
         await asleep;
         const engine = scene.engine({ patience_ms: 0 });
         await meanwhile(scene, engine);
-        const [before, lease] = [visible(scene), await leaseOf(scene)];
+        const [before, lock] = [visible(scene), await lockOf(scene)];
         late = true;
         wake();
         await sleeper;
         expect({ at, files: visible(scene) }).toEqual({ at, files: before });
-        expect({ at, lease: await leaseOf(scene) }).toEqual({ at, lease });
+        expect({ at, lock: await lockOf(scene) }).toEqual({ at, lock });
         await engine.recover();
         expect({ at, files: visible(scene), left: leftovers(scene.workspace) }).toEqual({
           at,
@@ -147,12 +147,12 @@ describe('a late attempt', () => {
     900_000,
   );
 
-  test('of apply leaves the lease that it took to the attempt that works under it', async () => {
+  test('of apply leaves the lock that it took to the attempt that works under it', async () => {
     const counted = await committedScene();
     const count = shimSys(realSys);
     await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
     counted.remove();
-    const taking = count.stepsAbout((path) => path.includes('/emend/lease/'));
+    const taking = count.stepsAbout((path) => path.includes('/emend/lock/'));
     let underOne = 0;
     for (const at of taking) {
       const scene = (open = await committedScene());
@@ -161,7 +161,7 @@ describe('a late attempt', () => {
       // The other attempt comes and goes while this one sleeps.
       const fault = async (): Promise<void> => {
         await scene.engine({ patience_ms: 0 }).apply(scene.request);
-        held = await leaseOf(scene);
+        held = await lockOf(scene);
         late = true;
       };
       const shim = shimSys(realSys, { at, when: 'before', fault });
@@ -173,56 +173,56 @@ describe('a late attempt', () => {
         .apply(scene.request, assertCurrent)
         .catch(() => null);
       expect({ at, late }).toEqual({ at, late: true });
-      expect({ at, lease: await leaseOf(scene) }).toEqual({ at, lease: held });
+      expect({ at, lock: await lockOf(scene) }).toEqual({ at, lock: held });
       if (said === null) underOne += 1;
       scene.remove();
     }
     expect(underOne).toBeGreaterThan(2);
   });
 
-  test('of apply that finds its step done gives back the lease that it took for it', async () => {
+  test('of apply that finds its step done gives back the lock that it took for it', async () => {
     const scene = (open = await committedScene());
     let done = false;
     const sys = {
       ...realSys,
-      // The first look at the workspace comes after the record was read, before the lease is taken.
+      // The first look at the workspace comes after the record was read, before the lock is taken.
       realpath: async (path: string) => {
         if (!done) {
           done = true;
           await scene.engine().apply(scene.request);
-          await scene.engine().releaseLease(scene.workspace, STEP);
+          await scene.engine().releaseLock(scene.workspace, STEP);
         }
         return realSys.realpath(path);
       },
     };
     expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
-    expect(await leaseOf(scene)).toBeNull();
+    expect(await lockOf(scene)).toBeNull();
   });
 });
 
-test('a release by number ends no later lease of the same step', async () => {
+test('a release by token ends no later lock of the same step', async () => {
   const scene = (open = await committedScene());
   const engine = scene.engine();
   await engine.apply(scene.request);
   await engine.rollback(scene.request);
-  await engine.releaseLease(scene.workspace, STEP, 1);
+  await engine.releaseLock(scene.workspace, STEP, 1);
   await engine.apply({ ...scene.request, decision: 2 });
-  await engine.releaseLease(scene.workspace, STEP, 1);
-  expect(await leaseOf(scene)).toMatchObject({ stepKey: STEP, number: 2 });
+  await engine.releaseLock(scene.workspace, STEP, 1);
+  expect(await lockOf(scene)).toMatchObject({ stepKey: STEP, token: 2 });
 });
 
 describe('commit and rollback exclude each other', () => {
   const commitRequest = (scene: Scene, applied: ApplyOutcome, mayMove?: () => Promise<boolean>): CommitRequest => {
     if (applied.outcome !== 'applied') throw new Error(JSON.stringify(applied));
-    const { lease, record } = applied;
+    const { lock, record } = applied;
     return {
       stepKey: STEP,
       workspace: scene.workspace,
       files: scene.request.proposal.files,
-      moves: [],
+      renames: [],
       message: 'Change',
-      lease,
-      date: lease.takenAt,
+      lock,
+      date: lock.takenAt,
       hooks: false,
       sign: false,
       records: [record],
@@ -277,7 +277,7 @@ describe('commit and rollback exclude each other', () => {
       const first = await committer(scene)(commitRequest(scene, applied));
       if (first.outcome !== 'committed') throw new Error(JSON.stringify(first));
       ({ commit } = first);
-      await scene.engine().releaseLease(scene.workspace, STEP);
+      await scene.engine().releaseLock(scene.workspace, STEP);
       if (others) {
         git(scene, 'commit', '-q', '--allow-empty', '-m', 'later');
         fs.writeFileSync(scene.at(scene.request.files[0]!), 'of the next step\n');
@@ -331,13 +331,13 @@ describe('an application that was recorded before, asked for again', () => {
     await scene.engine().rollback(scene.request);
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'base_changed' });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
-    expect(await leaseOf(scene)).toBeNull();
+    expect(await lockOf(scene)).toBeNull();
   });
 
   test('a rollback waits for the workspace like everybody else', async () => {
     const scene = (open = await committedScene());
     await scene.engine().apply(scene.request);
-    await scene.engine().releaseLease(scene.workspace, STEP);
+    await scene.engine().releaseLock(scene.workspace, STEP);
     await takeOther(scene);
     await expect(scene.engine().rollback(scene.request)).rejects.toMatchObject({ problem: { code: 'busy' } });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));

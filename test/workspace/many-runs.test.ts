@@ -41,17 +41,17 @@ const counting = (): { readonly sys: Sys; readonly calls: Record<string, number>
 };
 
 test('records that are settled are passed over by their names; what is not settled is still recovered', async () => {
-  const lease = { v: 1, stepKey: keyOf(0), number: 1 };
-  const plan = { v: 1, kind: 'apply', generation: 1, workspace: join(home, 'gone'), lease, files: [], token: 't' };
+  const lock = { v: 2, stepKey: keyOf(0), token: 1 };
+  const plan = { v: 2, kind: 'apply', generation: 1, workspace: join(home, 'gone'), lock, files: [], token: 't' };
   const recordOf = (n: number, decision = 1): string => `transactions/${keyOf(n)}/${'a'.repeat(64)}-${decision}`;
   for (let n = 0; n < RUNS; n += 1) {
     await write(`${recordOf(n)}/plan-1.json`, plan);
-    await write(`${recordOf(n)}/verdict-1.json`, { v: 1, verdict: 'committed' });
-    await write(`${recordOf(n)}/closed.json`, { v: 1, outcome: 'applied', files: [], conflicts: [], lease });
+    await write(`${recordOf(n)}/verdict-1.json`, { v: 2, verdict: 'committed' });
+    await write(`${recordOf(n)}/closed.json`, { v: 2, outcome: 'applied', files: [], conflicts: [], lock });
   }
   // Others had a hand in it, and what they left is swept.
-  await write(`${recordOf(0)}/driver-ab.json`, { v: 1 });
-  await write(`${recordOf(0)}/swept.json`, { v: 1 });
+  await write(`${recordOf(0)}/driver-ab.json`, { v: 2 });
+  await write(`${recordOf(0)}/swept.json`, { v: 2 });
   const { sys, calls } = counting();
   const blobs = createBlobStore({ dir: join(home, 'blobs') });
   expect(await createApplyEngine({ home, blobs, sys }).recover()).toEqual([]);
@@ -66,10 +66,10 @@ test('records that are settled are passed over by their names; what is not settl
 
 test('the archive is listed with one look at each log', async () => {
   for (let n = 0; n < RUNS; n += 1) {
-    await write(`archive/${keyOf(n)}/log.jsonl`, { v: 1 });
+    await write(`archive/${keyOf(n)}/log.jsonl`, { v: 2 });
   }
   // The log of another host that writes to this store.
-  await write(`archive/${keyOf(RUNS)}/log-${'b'.repeat(32)}.jsonl`, { v: 1 });
+  await write(`archive/${keyOf(RUNS)}/log-${'b'.repeat(32)}.jsonl`, { v: 2 });
   await mkdir(join(home, 'archive', keyOf(RUNS + 1)));
   const { sys, calls } = counting();
   const listed = await createArchive({ dir: join(home, 'archive'), sys }).list();

@@ -49,7 +49,7 @@ const BACKS: Record<string, Back> = {
     work: async (scene, sys) => {
       const done = await scene.engine({ sys }).rollback(scene.request);
       if (done.outcome !== 'rolled_back') throw new Error(JSON.stringify(done));
-      return done.kept;
+      return done.leftAlone;
     },
     side: 'old',
   },

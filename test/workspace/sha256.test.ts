@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 const applying = (files: readonly ProposalFile[]): ApplyRequest => {
-  const proposal = { v: 1, stepKey: STEP, files, moves: [] } as const;
+  const proposal = { v: 2, stepKey: STEP, files, renames: [] } as const;
   const paths = files.map(({ path }) => path);
   const proposalId = proposalIdOf(proposal);
   return { stepKey: STEP, workspace: repo.dir, proposalId, proposal, decision: 1, files: paths, holder };
@@ -49,9 +49,9 @@ const names = (): Promise<string> => repo.git('show', '--format=', '--name-statu
 
 test('commit: an edit, a deletion and a new file; and one of a deletion alone', async () => {
   const files = [
-    blobs.sealed('a.txt', 'one\n', 'ONE\n'),
-    blobs.sealed('gone.txt', 'x\n', null),
-    blobs.sealed('new.txt', null, 'new\n'),
+    blobs.file('a.txt', 'one\n', 'ONE\n'),
+    blobs.file('gone.txt', 'x\n', null),
+    blobs.file('new.txt', null, 'new\n'),
   ];
   const request = applying(files);
   expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
@@ -59,14 +59,14 @@ test('commit: an edit, a deletion and a new file; and one of a deletion alone', 
   expect(await commit(files, [record])).toMatchObject({ outcome: 'committed', ref: 'refs/heads/main' });
   expect(await names()).toBe('M\ta.txt\nD\tgone.txt\nA\tnew.txt\n');
   expect(await repo.status()).toBe('');
-  await engine.releaseLease(repo.dir, STEP);
+  await engine.releaseLock(repo.dir, STEP);
 
   await rm(join(repo.dir, 'new.txt'));
   const key = STEP.replaceAll('0', '1');
-  const alone = await requestFor(repo, [blobs.sealed('new.txt', 'new\n', null)], { stepKey: key });
+  const alone = await requestFor(repo, [blobs.file('new.txt', 'new\n', null)], { stepKey: key });
   const deleted = await createCommitter({ blobs, lockWait_ms: 300 })({
     ...alone,
-    lease: { ...alone.lease, stepKey: key },
+    lock: { ...alone.lock, stepKey: key },
   });
   expect(deleted).toMatchObject({ outcome: 'committed' });
   expect(await names()).toBe('D\tnew.txt\n');
@@ -79,13 +79,13 @@ test('a first commit, of a new file beside one that is gone', async () => {
   await rm(join(repo.dir, 'gone.txt'));
   await rm(join(repo.dir, 'a.txt'));
   await repo.write('new.txt', 'new\n');
-  const outcome = await commit([blobs.sealed('gone.txt', 'x\n', null), blobs.sealed('new.txt', null, 'new\n')]);
+  const outcome = await commit([blobs.file('gone.txt', 'x\n', null), blobs.file('new.txt', null, 'new\n')]);
   expect(outcome).toMatchObject({ outcome: 'committed' });
   expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new.txt\n');
 });
 
 test('rollback: the files come back, and a late commit of them is not made', async () => {
-  const files = [blobs.sealed('a.txt', 'one\n', 'ONE\n'), blobs.sealed('gone.txt', 'x\n', null)];
+  const files = [blobs.file('a.txt', 'one\n', 'ONE\n'), blobs.file('gone.txt', 'x\n', null)];
   const request = applying(files);
   expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
   expect(await engine.rollback(request)).toMatchObject({ outcome: 'rolled_back', files: ['a.txt', 'gone.txt'] });
@@ -112,7 +112,7 @@ test('undo: `emend undo` puts a patch back, in a tree with commits', async () =>
 
 test('worktree: made at its base, merged with a deletion, taken back, removed', async () => {
   const base = await repo.line('rev-parse', 'HEAD');
-  const keeper = createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) });
+  const keeper = createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace) });
   const made = await keeper.make({ plan: STEP, name: 'p1-1', workspace: repo.dir, base });
   if (!made.ok) throw new Error(made.problem.message);
   const tree = new Repo(made.value.path);

@@ -24,7 +24,6 @@ afterEach(() => {
 const bytes = (text: string) => new TextEncoder().encode(text);
 const noLinks: Sys = { ...realSys, link: (_, path) => Promise.reject(errnoError('EPERM', 'link', path)) };
 const entry = (id: string, data: unknown = id): ArchiveEntry => ({
-  v: 1,
   id,
   at: '2026-01-01T00:00:00Z',
   kind: 'event',
@@ -57,13 +56,13 @@ describe.each([
 
   test('every system call that fails: a disk problem with path and errno, nothing half there, and the next put succeeds', async () => {
     const count = shimSys(sys);
-    await createRecordStore({ dir: join(dir, 'count'), sys: count.sys }).putIfAbsent('k', 1);
+    await createRecordStore({ dir: join(dir, 'count'), sys: count.sys }).putIfAbsent('k', { at: 0 });
     let failures = 0;
     for (let at = 1; at <= count.calls(); at++) {
       const where = join(dir, `${at}`);
       const shim = shimSys(sys, { at, when: 'before', fault: { errno: 'ENOSPC', short: true } });
       const failed = await createRecordStore({ dir: where, sys: shim.sys })
-        .putIfAbsent('k', at)
+        .putIfAbsent('k', { at })
         .then(
           () => null,
           (error: unknown) => error as Error,
@@ -72,15 +71,15 @@ describe.each([
       const store = createRecordStore({ dir: where, sys });
       if (failed === null) {
         // The call would have failed anyhow (its directory was still to be made): a put that says it succeeded did.
-        expect(await store.get('k')).toBe(at);
+        expect(await store.get('k')).toEqual({ at });
         continue;
       }
       failures++;
       expect(failed).toMatchObject({ problem: { code: 'disk' } });
       expect(failed.message).toMatch(/ENOSPC/);
       expect(failed.message).toContain(where);
-      expect([undefined, at]).toContain(await store.get('k'));
-      expect((await store.putIfAbsent('k', at)).value).toBe(at);
+      expect([null, { at }]).toContainEqual(await store.get('k'));
+      expect((await store.putIfAbsent('k', { at })).value).toEqual({ at });
     }
     expect(failures).toBeGreaterThan(count.calls() - 3);
   });
@@ -113,8 +112,8 @@ describe('records', () => {
       await expect(createRecordStore({ dir }).get(key)).rejects.toMatchObject({ problem: { code: 'internal' } });
     },
   );
-  test('absent is undefined', async () => {
-    expect(await createRecordStore({ dir }).get('nothing')).toBeUndefined();
+  test('absent is null', async () => {
+    expect(await createRecordStore({ dir }).get('nothing')).toBeNull();
   });
 });
 
@@ -136,7 +135,7 @@ describe('archive', () => {
     await archive.append(KEY, [entry('1')]);
     const log = join(dir, KEY, 'log.jsonl');
     const whole = fs.readFileSync(log);
-    const second = Buffer.from(`${JSON.stringify(entry('torn ü'))}\n`);
+    const second = Buffer.from(`${JSON.stringify({ v: 2, ...entry('torn ü') })}\n`);
     for (let cut = 1; cut < second.length; cut++) {
       fs.writeFileSync(log, Buffer.concat([whole, second.subarray(0, cut)]));
       expect((await archive.read(KEY)).map((e) => e.id)).toEqual(['1']);
@@ -181,13 +180,13 @@ describe('archive', () => {
       },
     };
     const archive = createArchive({ dir, sys });
-    expect(await archive.lastKept(KEY, 'checkpoint-')).toBeNull();
-    for (const n of ['01', '02', '10']) await archive.keep(KEY, `checkpoint-${n}`, { v: 1, n });
-    await archive.keep(KEY, 'checkup', { v: 1 });
+    expect(await archive.lastFile(KEY, 'checkpoint-')).toBeNull();
+    for (const n of ['01', '02', '10']) await archive.putFile(KEY, `checkpoint-${n}`, { n });
+    await archive.putFile(KEY, 'checkup', {});
     read.length = 0;
-    expect(await archive.lastKept(KEY, 'checkpoint-')).toEqual({ v: 1, n: '10' });
+    expect(await archive.lastFile(KEY, 'checkpoint-')).toEqual({ n: '10' });
     expect(read).toEqual([join(dir, KEY, 'checkpoint-10.json')]);
-    expect(await archive.kept(KEY, 'checkpoint-')).toHaveLength(3);
+    expect(await archive.files(KEY, 'checkpoint-')).toHaveLength(3);
   });
 
   test('find: by prefix, newest first', async () => {
@@ -206,7 +205,7 @@ describe('archive', () => {
   });
 });
 
-test('many processes at once: one record each, one host id, one lease', async () => {
+test('many processes at once: one record each, one host id, one lock', async () => {
   const child = transpile('stores', 'test/crash/stores-child.ts');
   try {
     const workspace = join(dir, 'work');
@@ -222,7 +221,7 @@ test('many processes at once: one record each, one host id, one lease', async ()
     }
     expect(new Set(got.map((g) => g.host)).size).toBe(1);
     expect(new Set(got.map((g) => g.blob)).size).toBe(1);
-    expect(got.map((g) => g.lease).sort()).toEqual(['busy', 'busy', 'busy', 'busy', 'busy', 'held']);
+    expect(got.map((g) => g.lock).sort()).toEqual(['busy', 'busy', 'busy', 'busy', 'busy', 'held']);
   } finally {
     child.remove();
   }

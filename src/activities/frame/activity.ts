@@ -8,8 +8,16 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { ModelError } from '../../model/errors.js';
 import { ACTIVITIES, type ActivityName, type ActivitySpec } from '../../shared/activities.js';
 import { BOUNDS, type Timings } from '../../shared/limits.js';
-import { PROBLEMS, ProblemError, type Problem, type ProblemCode, checkVersion, fail } from '../../shared/problems.js';
-import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
+import {
+  PROBLEMS,
+  ProblemError,
+  type Problem,
+  type ProblemCode,
+  checkVersion,
+  fail,
+  versioned,
+} from '../../shared/problems.js';
+import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { eventEntries } from '../../stores/ports.js';
 import { isoTime } from '../../system/clock.js';
 import { NoTurn, withTimeLimit } from '../../system/turns.js';
@@ -38,7 +46,7 @@ const CLOCK: Clock = { running_ms: () => performance.now(), wall_ms: () => Date.
 /** `timeout_ms`: the attempt's heartbeat time-out; null: it has none and is never given up for its silence. */
 export function startHeartbeat(timeout_ms: number | null, clock: Clock = CLOCK): Heartbeat {
   // Of whoever stood still this long it is certain. The server may have given up somewhat earlier, as beats reach it with a delay:
-  // for that moment there are lease numbers and marks.
+  // for that moment there are fencing tokens and marks.
   const limit_ms = timeout_ms ?? Infinity;
   let running = clock.running_ms();
   let wall = clock.wall_ms();
@@ -73,7 +81,7 @@ export interface ActivityScope {
   readonly signal: AbortSignal;
   /** Throws where the process stood still so long that this attempt has been given up: it must not write any more. */
   readonly assertCurrent: AssertCurrent;
-  /** The workflow that the activity belongs to: who holds a lease that is taken here. */
+  /** The workflow that the activity belongs to: who holds a lock that is taken here. */
   readonly owner: { readonly workflowId: string; readonly namespace: string };
 }
 export type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
@@ -125,22 +133,19 @@ const summaryOf = (result: unknown): unknown => {
 const fileOf = (input: object): { readonly file?: string } =>
   'file' in input && typeof input.file === 'string' ? { file: input.file } : {};
 
-/** Only activities whose workflow knows it. */
-type NotYetOf<I> = 'retriesBusy' extends keyof I ? NotYet : never;
-
-function beat_ms(name: ActivityName, timings: Timings): number {
+function heartbeat_ms(name: ActivityName, timings: Timings): number {
   const { timeouts, heartbeat }: ActivitySpec = ACTIVITIES[name];
   // A third of the time-out: two beats may be lost before the activity is taken for dead.
   const third_ms = Math.max(50, Math.floor(timings[timeouts.heartbeatTimeout] / 3));
   return heartbeat === undefined ? third_ms : Math.min(timings[heartbeat], third_ms);
 }
 
-export function activity<I extends ActivityBase, O>(
+export function activity<I extends ActivityBase, O extends object>(
   name: ActivityName,
   ports: ActivityPorts,
   work: Work<I, O>,
-): (input: I) => Promise<O | NotYetOf<I>> {
-  const every_ms = beat_ms(name, ports.timings);
+): (input: I) => Promise<O> {
+  const every_ms = heartbeat_ms(name, ports.timings);
   return async (input) => {
     const context = Context.current();
     const { workflowExecution, namespace, activityId, attempt } = context.info;
@@ -166,18 +171,18 @@ export function activity<I extends ActivityBase, O>(
       await ports.checkHome();
       await ports.archive.append(input.stepKey, [
         {
-          v: 1,
           id: `activity-${runId}-${activityId}`,
           at: isoTime(ports.clock),
           kind: 'activity',
           data: { name, attempt, ...fileOf(input), result: summaryOf(result) },
         },
       ]);
-      return result;
+      return versioned<O>(result);
     } catch (error) {
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
-      if (error instanceof NoTurn && 'retriesBusy' in input) return { v: 1, outcome: 'busy' } as NotYetOf<I>;
+      const spec: ActivitySpec = ACTIVITIES[name];
+      if (error instanceof NoTurn && spec.asksAgain === true) return versioned({ outcome: 'busy' }) as unknown as O;
       ports.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err: error }, 'activity failed');
       throw asFailure(error);
     } finally {

@@ -3,7 +3,7 @@ import { priceBy, promptCut, estimateRequestTokens } from '../../model/tokens.js
 import type { BuiltRequest } from '../../model/prompts/index.js';
 import type { ModelAnswer, Role, CallKeyParts } from '../../model/ports.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
-import { BOUNDS, LIMITS, type Limits, type Timings } from '../../shared/limits.js';
+import { BOUNDS, type Limits, type Timings } from '../../shared/limits.js';
 import type { ModelDown } from '../../shared/outage.js';
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
@@ -28,7 +28,7 @@ interface Unavailable {
 const OF_THE_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad_request', 'context', 'too_large']);
 
 /** ◆ A value, not a failure: the workflow waits, and asks for nothing else meanwhile. */
-function unavailable(error: unknown, { modelOutage_s }: Partial<Limits>, timings: Timings): Unavailable {
+function unavailable(error: unknown, { modelOutage_s }: Limits, timings: Timings): Unavailable {
   if (!(error instanceof ModelError) || error.kind === 'cancelled') throw error;
   const { kind, retryable, retryAfter_ms = 0, mayBePaid, problem } = error;
   if (!retryable && OF_THE_REQUEST.has(kind)) throw error;
@@ -36,8 +36,7 @@ function unavailable(error: unknown, { modelOutage_s }: Partial<Limits>, timings
   const wait = {
     first_ms: timings.outageWait_ms,
     most_ms: timings.outageMaxWait_ms,
-    // A snapshot from before this limit has none.
-    total_ms: (modelOutage_s ?? LIMITS.modelOutage_s.default ?? 0) * 1000,
+    total_ms: (modelOutage_s ?? 0) * 1000,
     retryAfter_ms,
   };
   // A machine that woke up finds its network again some seconds later.
@@ -56,14 +55,14 @@ export interface CallWanted {
   readonly file: string;
   /** Lines of the file that the call is for, `401-800`; absent: all. */
   readonly region?: string;
-  readonly draw: number;
+  readonly regeneration: number;
   readonly bases: readonly string[];
   readonly format: string;
   readonly model: string;
   readonly outputBudget_tokens: number;
   readonly notes: BlobRef | null;
   readonly refusal: BlobRef | null;
-  /** Called only for a new slot: later attempts send the stored request, whatever a deploy changed. */
+  /** Called only where the call is not recorded yet: later attempts send the stored request, whatever a deploy changed. */
   readonly build: () => Promise<BuiltRequest>;
 }
 
@@ -83,7 +82,7 @@ export const keyOf = (
   role: wanted.role,
   file: wanted.file,
   region: wanted.region ?? '*',
-  draw: wanted.draw,
+  regeneration: wanted.regeneration,
   bases: wanted.bases,
   format: wanted.format,
   model: wanted.model,
@@ -100,8 +99,8 @@ export async function callModel(
   scope: Pick<ActivityScope, 'signal'>,
 ): Promise<Call> {
   const key = keyOf(snapshot, wanted);
-  const { limits }: { readonly limits: Partial<Limits> } = snapshot;
-  const slot = await ports.journal
+  const { limits } = snapshot;
+  const recorded = await ports.journal
     .ask({
       key,
       makeRequest: async (nonce) => {
@@ -112,18 +111,17 @@ export async function callModel(
       maxUnknownCalls: limits.maxUnknownCalls ?? 2,
       stoodStill: () => stoodStill.times,
       ...(limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: limits.maxAnswer_bytes }),
-      // A snapshot from before this limit has none.
-      ...(typeof limits.maxCallLog_bytes === 'number' ? { maxCallLog_bytes: limits.maxCallLog_bytes } : {}),
+      ...(limits.maxCallLog_bytes === null ? {} : { maxCallLog_bytes: limits.maxCallLog_bytes }),
       price: priceBy(snapshot.config.models),
       signal: scope.signal,
     })
     .catch((error: unknown) => unavailable(error, limits, ports.timings));
-  if (slot.outcome === 'model_unavailable') return slot;
-  if (slot.outcome === 'call_lost') {
-    const message = `${slot.usage.unknownCalls} calls for ${wanted.file} were cut off before their answer was on disk (maxUnknownCalls)`;
-    return { outcome: 'call_lost', message, usage: slot.usage };
+  if (recorded.outcome === 'model_unavailable') return recorded;
+  if (recorded.outcome === 'call_lost') {
+    const message = `${recorded.usage.unknownCalls} calls for ${wanted.file} were cut off before their answer was on disk (maxUnknownCalls)`;
+    return { outcome: 'call_lost', message, usage: recorded.usage };
   }
-  const { answer, nonce, usage, request } = slot;
+  const { answer, nonce, usage, request } = recorded;
   const estimate = estimateRequestTokens(request);
   if (promptCut(estimate, answer.usage)) {
     const read = answer.usage.input_tokens + answer.usage.cacheRead_tokens + answer.usage.cacheWrite_tokens;

@@ -1,5 +1,5 @@
 /** ◆ Results that depend on the moment: what a key came to first is what every later attempt gets. */
-import { checkVersion, isKnown, isRefusal, ProblemError, ProblemsError, type Problem } from '../../shared/problems.js';
+import { isRefusal, ProblemError, ProblemsError, type Problem } from '../../shared/problems.js';
 import type { RecordStore } from '../../stores/ports.js';
 
 /** A refusal is not kept: nothing is built on it, and what it names may be mended; a reset of the run looks again. */
@@ -7,20 +7,14 @@ export async function recordOnce<T extends object>(
   records: RecordStore,
   key: string,
   compute: () => Promise<T>,
-  isReadable: (value: unknown) => boolean = isKnown,
 ): Promise<T> {
-  let value = await records.get(key);
-  if (value === null || value === undefined) {
-    const made = await compute();
-    if ('outcome' in made && made.outcome === 'refused') return made;
-    ({ value } = await records.putIfAbsent<unknown>(key, made));
-  }
-  if (!isReadable(value)) checkVersion(value, `The record ${key}`);
-  return value as T;
+  const value = await records.get(key);
+  if (value !== null) return value as T;
+  const made = await compute();
+  return 'outcome' in made && made.outcome === 'refused' ? made : (await records.putIfAbsent(key, made)).value;
 }
 
 interface Refused {
-  readonly v: 1;
   readonly outcome: 'refused';
   readonly problem: Problem;
 }
@@ -28,7 +22,7 @@ interface Refused {
 export function asRefused(error: unknown): Refused {
   if (!(error instanceof ProblemError) || !isRefusal(error.problem)) throw error;
   const { problem } = error;
-  if (!(error instanceof ProblemsError)) return { v: 1, outcome: 'refused', problem };
+  if (!(error instanceof ProblemsError)) return { outcome: 'refused', problem };
   const message = error.problems.map((each) => each.message).join('\n');
-  return { v: 1, outcome: 'refused', problem: { ...problem, message } };
+  return { outcome: 'refused', problem: { ...problem, message } };
 }

@@ -1,4 +1,5 @@
 /** Step 5: what became of a phase is written into the plan's documents and the partial summary. */
+import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPlan as readFiles, inWorkspace } from '../../workspace/documents/index.js';
@@ -15,7 +16,7 @@ import type { MarkPhaseInput, MarkPhaseResult, PhaseTexts } from '../../shared/p
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { describeUnfinished } from '../../shared/event-text.js';
-import { readTextFile, getJson } from '../step/snapshot.js';
+import { readTextFile } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { isTrackedBelow } from '../../workspace/files/index.js';
@@ -29,8 +30,8 @@ export async function unfinishedOf(
   ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
   input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
 ): Promise<readonly UnfinishedTask[]> {
-  const { workspace, phase, commit, texts, skipped = [] } = input;
-  if (commit === null || texts === undefined) return [];
+  const { workspace, phase, commit, texts, skipped } = input;
+  if (commit === null || texts === null) return [];
   const read = await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
   const tasks = read.phases[phase.id]?.tasks ?? [];
   if (tasks.length === 0) return [];
@@ -66,21 +67,21 @@ export const markPhase =
       () => marked(ports, wanted),
       scope,
     );
-    if (written.outcome !== 'written') return { v: 1, ...written };
+    if (written.outcome !== 'written') return { ...written };
     // Of a mark that was begun before, what was found then.
-    const undone = (written.data as readonly UnfinishedTask[] | undefined) ?? [];
+    const unfinished = (written.data as readonly UnfinishedTask[] | undefined) ?? [];
     const { commit, files } = written;
-    return { v: 1, outcome: 'marked', commit, files, ...(undone.length === 0 ? {} : { undone }) };
+    return { outcome: 'marked', commit, files, ...(unfinished.length === 0 ? {} : { unfinished }) };
   };
 
-type Wanted = MarkPhaseInput & { readonly undone: readonly UnfinishedTask[] };
+type Wanted = MarkPhaseInput & { readonly unfinished: readonly UnfinishedTask[] };
 
 /** A phase that was committed is complete where no task of it is known to be undone. */
 async function withUnfinished(ports: ActivityPorts, input: MarkPhaseInput): Promise<Wanted> {
-  const undone = input.marker === 'completed' ? await unfinishedOf(ports, input) : [];
-  return undone.length === 0
-    ? { ...input, undone }
-    : { ...input, undone, marker: 'incomplete', why: describeUnfinished(undone), done: input.done - 1 };
+  const unfinished = input.marker === 'completed' ? await unfinishedOf(ports, input) : [];
+  return unfinished.length === 0
+    ? { ...input, unfinished }
+    : { ...input, unfinished, marker: 'incomplete', why: describeUnfinished(unfinished), done: input.done - 1 };
 }
 
 async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promise<PlanTexts | null> {
@@ -94,7 +95,7 @@ async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promi
       name: phase.name,
       number: phase.number,
       marker: input.marker === 'completed' ? 'COMPLETED' : input.marker === 'skipped' ? 'SKIPPED' : 'INCOMPLETE',
-      ...(input.undone.length === 0 ? {} : { open: new Set(input.undone.map(({ text }) => text)) }),
+      ...(input.unfinished.length === 0 ? {} : { open: new Set(input.unfinished.map(({ text }) => text)) }),
       progress: [
         ...(input.marker === 'completed' ? [['Last Completed', `Phase ${phase.number} - ${phase.name}`] as const] : []),
         ['Date', isoTime(clock).slice(0, 10)],
@@ -114,7 +115,7 @@ async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promi
   const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: wordsOf(input) };
   after.set(summary, withSummary(summaryNow, about, line));
-  return { before, after, ...(input.undone.length === 0 ? {} : { data: input.undone }) };
+  return { before, after, ...(input.unfinished.length === 0 ? {} : { data: input.unfinished }) };
 }
 
 const wordsOf = ({ marker, commit, verification, why }: MarkPhaseInput): string =>

@@ -1,10 +1,11 @@
 /** Makes a phase's job: what the phase asks for, as the Markdown job of an edit step. Recorded under (stepKey, phase, run). */
+import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseConfig, resolveLimits } from '../../documents/job/index.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan-activities.js';
-import { readTextFile, getJson, getText, putText } from '../step/snapshot.js';
+import { readTextFile, getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, effortText, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
@@ -51,7 +52,7 @@ export async function fallbackOf(
   return next === undefined ? null : { key: 'format', value: next };
 }
 
-export const makePhaseJob =
+export const writePhaseJob =
   (ports: ActivityPorts) =>
   async (input: PhaseJobInput, { owner }: ActivityScope): Promise<PhaseJobResult> => {
     await remember(ports, input, input.rememberTest);
@@ -68,11 +69,11 @@ async function noteStart(
   { title, path: jobPath }: { readonly title: string; readonly path: string },
   namespace: string,
 ): Promise<void> {
-  const data = { v: 1, workflowId: input.child, runId: '', namespace, address: '', queues: input.queues };
+  const data = { workflowId: input.child, runId: '', namespace, address: '', queues: input.queues };
   const at = isoTime(clock);
   const started = { ...data, workspace: input.workspace, jobPath, title };
   const child = phaseKey(input.stepKey, input.phase.id, input.run);
-  await archive.append(child, [{ v: 1, id: 'started', at, kind: 'started', data: started }]);
+  await archive.append(child, [{ id: 'started', at, kind: 'started', data: started }]);
 }
 
 async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJobResult> {
@@ -118,7 +119,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   ];
   const job = await putText(blobs, `${front.join('\n')}\n${body.join('\n\n')}\n`);
   return {
-    ...{ v: 1, outcome: 'ready', job, path: `${planPath}-phase-${phase.number}.md`, title },
+    ...{ outcome: 'ready', job, path: `${planPath}-phase-${phase.number}.md`, title },
     ...(fallback === null ? {} : { fallback: `${fallback.key} ${fallback.value}` }),
   };
 }

@@ -34,9 +34,9 @@ export const prepareWorktree =
     const made = await worktrees.make({ plan: stepKey, name, workspace, base, again }, { signal, assertCurrent });
     // An attempt that stood still says nothing of the worktree.
     if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
-    if (!made.ok) return { v: 1, outcome: 'failed', why: made.problem.message };
+    if (!made.ok) return { outcome: 'failed', why: made.problem.message };
     const command = (await projectConfig(ports, workspace)).worktree?.setup;
-    const ready = { v: 1, outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
+    const ready = { outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
     if (command === undefined) return ready;
     assertCurrent();
     const how = {
@@ -49,15 +49,14 @@ export const prepareWorktree =
     };
     const set = await worktrees.setUp(made.value, how);
     if (set.outcome === 'ready') return ready;
-    return { v: 1, outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
+    return { outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
   };
 
 export const removeWorktree =
   (ports: ActivityPorts) =>
   async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
     const removed = await ports.repository.worktrees.remove(stepKey, name);
-    const { dropped = null, kept = null } = removed ?? {};
-    return { v: 1, dropped, ...(kept === null ? {} : { kept }) };
+    return { dropped: removed?.dropped ?? null, kept: removed?.kept ?? null };
   };
 
 const DIGIT = 10;
@@ -74,24 +73,24 @@ export const mergePhase =
       const merged = await ports.repository.merge(request, assertCurrent);
       switch (merged.outcome) {
         case 'merged':
-          return { v: 1, outcome: 'merged', commit: merged.commit };
+          return { outcome: 'merged', commit: merged.commit };
         case 'nothing':
-          return { v: 1, outcome: 'merged', commit: null };
+          return { outcome: 'merged', commit: null };
         case 'busy':
-          return { v: 1, outcome: 'busy', holder: shownKey(merged.holder.stepKey) };
+          return { outcome: 'busy', holder: shownKey(merged.holder.stepKey) };
         case 'conflict':
-          return { v: 1, outcome: 'conflict', files: merged.files.map(({ path }) => path) };
+          return { outcome: 'conflict', files: merged.files.map(({ path }) => path) };
         case 'dirty':
-          return { v: 1, outcome: 'failed', why: merged.files.map(({ path, why }) => `${path}: ${why}`).join('; ') };
+          return { outcome: 'failed', why: merged.files.map(({ path, why }) => `${path}: ${why}`).join('; ') };
         case 'failed':
           // An attempt that stood still is no failure of the merge, and a lock may be gone: the next one tries again.
           if (merged.problem.code === 'busy') throw new ProblemError(merged.problem);
-          return { v: 1, outcome: 'failed', why: merged.problem.message };
+          return { outcome: 'failed', why: merged.problem.message };
         // Somebody moved the branch meanwhile: a merge of its own into what is there now.
         case 'moved':
       }
     }
-    return { v: 1, outcome: 'failed', why: 'the branch was moved by others again and again' };
+    return { outcome: 'failed', why: 'the branch was moved by others again and again' };
   };
 
 // Step 6: the checkpoint, a file in the archive that is written once under its number.
@@ -99,17 +98,17 @@ export const mergePhase =
 export const saveCheckpoint =
   ({ archive }: ActivityPorts) =>
   async ({ stepKey, number, checkpoint }: CheckpointInput): Promise<CheckpointResult> => {
-    const { path } = await archive.keep(
+    const { path } = await archive.putFile(
       stepKey,
       `checkpoint-${String(number).padStart(CHECKPOINT_DIGITS, '0')}`,
       checkpoint,
     );
-    return { v: 1, path };
+    return { path };
   };
 
 // Waits for a phase's run that was started by an earlier run of the plan's workflow.
 
-export const awaitPhase =
+export const awaitChild =
   ({ endOf, timings }: ActivityPorts) =>
   async ({ child }: AwaitPhaseInput, { signal }: ActivityScope): Promise<AwaitPhaseResult> =>
     // Well within the activity's own time; it is asked again while the run is open.

@@ -1,4 +1,5 @@
 /** A call that a plan makes for itself: asked for through the journal, asked once more where the answer cannot be used. */
+import { getJson } from '../../stores/ports.js';
 import { type ZodType, z } from 'zod';
 import { type ProjectConfig, route } from '../../documents/job/index.js';
 import {
@@ -24,7 +25,7 @@ import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, downOf } from '../frame/model-call.js';
-import { getJson, putText } from '../step/snapshot.js';
+import { putText } from '../step/snapshot.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { PhaseTexts } from '../../shared/plan-activities.js';
 import { ModelError } from '../../model/errors.js';
@@ -35,7 +36,6 @@ const DEBUG_ITEMS = 20; // bound: and its items.
 
 /** What the first reading resolved, for calls of the plan itself. */
 export interface PlanSettings {
-  readonly v: 1;
   readonly config: ProjectConfig;
   readonly limits: Limits;
 }
@@ -44,10 +44,10 @@ export interface PlanCall<T> {
   readonly stepKey: StepKey;
   readonly settings: BlobRef;
   readonly role: Extract<Role, 'score' | 'debug' | 'replan'>;
-  /** Id of the phase: part of the slot key. */
+  /** Id of the phase: part of the call key. */
   readonly phase: string;
-  readonly draw: number;
-  /** What the question is about; together with `notes` it names the slot. */
+  readonly regeneration: number;
+  /** What the question is about; together with `notes` it names the recorded call. */
   readonly about: string;
   readonly notes: string;
   readonly complexity: 'low' | 'medium' | 'high';
@@ -94,7 +94,7 @@ export async function askForPlan<T>(
         ...{
           role: wanted.role,
           file: wanted.phase,
-          draw: wanted.draw * MODEL_BOUNDS.adviceCalls + asked,
+          regeneration: wanted.regeneration * MODEL_BOUNDS.adviceCalls + asked,
           bases: [],
           format: 'json',
         },
@@ -143,13 +143,19 @@ export const scorePhase =
     const late = AbortSignal.timeout(timings.secondScore_ms);
     const without = (message: string, usage: StepUsage): ScorePhaseResult => {
       const { score, method, reasoning, discrepancy } = reconcile(input.first, null);
-      return { v: 1, score, method, reasoning, discrepancy, message, usage };
+      return { score, method, reasoning, discrepancy, message, usage };
     };
     try {
       const advised = await askForPlan(
         ports,
         {
-          ...{ stepKey: input.stepKey, settings: input.settings, role: 'score', phase: phase.id, draw: input.draw },
+          ...{
+            stepKey: input.stepKey,
+            settings: input.settings,
+            role: 'score',
+            phase: phase.id,
+            regeneration: input.regeneration,
+          },
           ...{ about: `${phase.name}\n\n${phase.text}`, notes: '', complexity: 'low' },
           build: (model, outputBudget_tokens, refusal) =>
             buildScoreRequest({ model, outputBudget_tokens, refusal, phase }),
@@ -158,7 +164,7 @@ export const scorePhase =
         { signal: AbortSignal.any([scope.signal, late]) },
       );
       if (!advised.ok) return without(advised.message, advised.usage);
-      return { v: 1, ...reconcile(input.first, advised.value), message: null, usage: advised.usage };
+      return { ...reconcile(input.first, advised.value), message: null, usage: advised.usage };
     } catch (error) {
       // A score is no reason to wait for a model; being stopped is told on, for the next attempt to go on.
       if (scope.signal.aborted || (!late.aborted && !(error instanceof ModelError))) throw error;
@@ -194,7 +200,13 @@ export const debugPhase =
     const advised = await askForPlan<Report>(
       ports,
       {
-        ...{ stepKey: input.stepKey, settings: input.settings, role: 'debug', phase: phase.id, draw: input.draw },
+        ...{
+          stepKey: input.stepKey,
+          settings: input.settings,
+          role: 'debug',
+          phase: phase.id,
+          regeneration: input.regeneration,
+        },
         ...{ about: `${phase.name}\n\n${phase.text}`, notes: JSON.stringify(failures), complexity: 'high' },
         build: (model, outputBudget_tokens, refusal) =>
           buildDebugRequest({ model, outputBudget_tokens, refusal, phase, failures }),
@@ -204,12 +216,12 @@ export const debugPhase =
     );
     if (!advised.ok) {
       const { message, usage, down } = advised;
-      return { v: 1, report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
+      return { report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
     }
     const words = reportText(advised.value);
-    const name = `debug-${phase.id}-${input.draw}`;
-    const { path } = await archive.keep(input.stepKey, name, { v: 1, phase: input.phase, ...advised.value });
-    return { v: 1, report: await putText(blobs, words), path, message: null, usage: advised.usage };
+    const name = `debug-${phase.id}-${input.regeneration}`;
+    const { path } = await archive.putFile(input.stepKey, name, { phase: input.phase, ...advised.value });
+    return { report: await putText(blobs, words), path, message: null, usage: advised.usage };
   };
 
 function reportText({ cause, evidence, fix, files }: Report): string {

@@ -1,4 +1,5 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
+import { putJson } from '../../stores/ports.js';
 import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, ReadyPlan } from '../../shared/plan.js';
 import { parseConfig, resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
 import { readPlan as readFiles, type ReadPlan, pathsOfPlan } from '../../workspace/documents/index.js';
@@ -20,7 +21,7 @@ import { dirtyPaths } from '../../workspace/files/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
-import { readTextFile, putJson } from '../step/snapshot.js';
+import { readTextFile } from '../step/snapshot.js';
 import { testPlan } from '../step/verify.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
@@ -61,7 +62,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   await refuseUncommitted(plan, root, input);
   const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
-  const checkpoint = await checkpointOfRun(ports, input.left?.checkpoint);
+  const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
@@ -83,7 +84,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const level = levelOf(plan.tree);
   if (input.hash === hash)
     return {
-      ...{ v: 1, outcome: 'same', hash, level },
+      ...{ outcome: 'same' as const, hash, level },
       phases: read.map(({ id, number, marker, expanded, tasks }) => ({ id, number, marker, expanded, tasks })),
     };
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
@@ -94,13 +95,12 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const phases =
     input.reading > 1 ? read : await estimated(plan, root, { config: config.value, limits, isTested }, { read, texts });
   const left =
-    input.left === undefined ? null : await findResumePoint(ports, input, checkpoint, { phases, hash, limits });
+    input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, { phases, hash, limits });
   return {
-    v: 1,
     outcome: 'ready',
     title: report.title ?? plan.place.stem,
     hash,
-    ...(left === null ? {} : { left }),
+    ...(left === null ? {} : { resumePoint: left }),
     level,
     phases,
     declared: report.declared,
@@ -112,7 +112,6 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     test,
     texts: await putJson(ports.blobs, texts),
     settings: await putJson(ports.blobs, {
-      v: 1,
       config: config.value,
       limits,
     } satisfies PlanSettings),
@@ -130,7 +129,7 @@ async function estimated(
   for (const phase of read) {
     const { files: named = [], text = '' } = texts.phases[phase.id] ?? {};
     const files = await filesOf(workspace, named, text, own);
-    const { category, second = false, score } = phase;
+    const { category, second, score } = phase;
     const wanted = { files, text, category, second, score: score.score };
     const estimate = await estimatePhase(workspace, config, limits, wanted);
     const { replanLimit } = plan.thresholds.values;
@@ -218,7 +217,6 @@ function phaseReading(
 }
 
 const textsOf = (plan: ReadPlan, phases: readonly PhaseReport[], ids: readonly PhaseId[]): PhaseTexts => ({
-  v: 1,
   phases: Object.fromEntries(
     phases.map((phase, index): [PhaseId, PhaseTexts['phases'][string]] => {
       const node = plan.tree.phases[index];

@@ -1,4 +1,5 @@
 /** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
+import { getJson, putJson } from '../../stores/ports.js';
 import { readPlan as readFiles, inWorkspace } from '../../workspace/documents/index.js';
 import {
   treeOf,
@@ -26,13 +27,13 @@ import type {
 import { fail, ProblemError } from '../../shared/problems.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { getText, getJson, putJson } from '../step/snapshot.js';
+import { getText } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
 import type { PhaseTexts } from '../../shared/plan-activities.js';
 import { askForPlan, failuresShown } from './plan-call.js';
 
-export const judgePhase =
+export const evaluateTriggers =
   () =>
   (input: EvaluateTriggersInput): Promise<EvaluateTriggersResult> => {
     const { failures, trigger, thresholds } = input;
@@ -40,7 +41,6 @@ export const judgePhase =
     const called = outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
     const replans = called.outcome === 'replan' || called.outcome === 'limit';
     return Promise.resolve({
-      v: 1,
       // Failures in several phases call for a replan, whatever the tier of this one is.
       tier: tier === null ? null : replans ? 'replan' : tier.tier,
       outcome: called.outcome,
@@ -79,7 +79,13 @@ export const proposeReplan =
     const advised = await askForPlan<Replan>(
       ports,
       {
-        ...{ stepKey: input.stepKey, settings: input.settings, role: 'replan', phase: phase.id, draw: input.draw },
+        ...{
+          stepKey: input.stepKey,
+          settings: input.settings,
+          role: 'replan',
+          phase: phase.id,
+          regeneration: input.regeneration,
+        },
         ...{ about: `${phase.name}\n\n${phase.text}`, complexity: 'high' },
         notes: JSON.stringify({ context, actions, outline, failures, report }),
         build: (model, outputBudget_tokens, refusal) =>
@@ -95,11 +101,11 @@ export const proposeReplan =
     );
     if (!advised.ok) {
       const { message, usage, down } = advised;
-      return { v: 1, outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
+      return { outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
     }
     const { action, why } = advised.value;
-    const replan = await putJson(blobs, { v: 1, ...advised.value });
-    return { v: 1, outcome: 'proposed', replan, action, why, usage: advised.usage };
+    const replan = await putJson(blobs, { ...advised.value });
+    return { outcome: 'proposed', replan, action, why, usage: advised.usage };
   };
 
 // Carries a replan out on the plan's documents: worked out and validated before anything is written, then all files or none, with the
@@ -123,11 +129,11 @@ export const applyReplan =
         () => changed(ports, input),
         scope,
       );
-      if (written.outcome !== 'written') return { v: 1, ...written };
-      return { v: 1, outcome: 'replanned', action, ...(written.data as Measures), commit: written.commit };
+      if (written.outcome !== 'written') return { ...written };
+      return { outcome: 'replanned', action, ...(written.data as Measures), commit: written.commit };
     } catch (error) {
       if (error instanceof ProblemError && error.problem.code === 'plan_invalid')
-        return { v: 1, outcome: 'refused', why: error.problem.message };
+        return { outcome: 'refused', why: error.problem.message };
       throw error;
     }
   };

@@ -6,20 +6,16 @@ import type { PlanCheckpoint, ResumePoint, PhaseReading, PlanSpent, ReadyPlan } 
 import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { planOf } from '../../shared/ids.js';
 import { usageOfEnded } from '../../model/journal/calls.js';
-import { isKnown } from '../../shared/problems.js';
 import type { PlanCommit } from '../../workspace/repository.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
 const PLAN_READINGS = 10_000; // bound: readings of one run that are looked for its last,
 
-/** Of a later Emend's checkpoint nothing can be said: then there is none. */
 export const checkpointOfRun = async (
   { archive }: Pick<ActivityPorts, 'archive'>,
   run: string | null | undefined,
-): Promise<PlanCheckpoint | null> => {
-  const last = run == null ? null : await archive.lastKept(run, 'checkpoint-');
-  return isKnown(last) ? (last as PlanCheckpoint) : null;
-};
+): Promise<PlanCheckpoint | null> =>
+  run == null ? null : ((await archive.lastFile(run, 'checkpoint-')) as PlanCheckpoint | null);
 
 export const findResumePoint = async (
   ports: ActivityPorts,
@@ -34,20 +30,16 @@ export const findResumePoint = async (
     ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: ports.clock.now() },
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
     holdsLast: last === null || (await ports.repository.holds(workspace, last)),
-    landed: await committedOf(ports, commits, phases),
+    committed: await committedOf(ports, commits, phases),
   });
 };
 
-/** By the journal, which knows calls that ended after the checkpoint, or with a phase that was cut off. Null: an earlier Emend's. */
-async function spentBy(
-  { archive, journal }: ActivityPorts,
-  { step_key, spent }: PlanCheckpoint,
-): Promise<PlanSpent | null> {
-  if (spent === undefined) return null;
+/** By the journal, which knows calls that ended after the checkpoint, or with a phase that was cut off. */
+async function spentBy({ archive, journal }: ActivityPorts, { step_key, spent }: PlanCheckpoint): Promise<PlanSpent> {
   const { own, before } = spent;
   const runs = (await archive.list()).filter((stepKey) => planOf(stepKey) === step_key);
-  const calls = await Promise.all(runs.map((stepKey) => journal.calls(stepKey)));
-  const paid = usageOfEnded(calls.flat());
+  const attempts = await Promise.all(runs.map((stepKey) => journal.attempts(stepKey)));
+  const paid = usageOfEnded(attempts.flat());
   return {
     usage: addUsage(before?.usage ?? NO_USAGE, paid.calls < own.usage.calls ? own.usage : paid),
     time_ms: (before?.time_ms ?? 0) + own.time_ms,
@@ -60,7 +52,7 @@ async function committedOf(
   commits: readonly PlanCommit[],
   phases: readonly PhaseReading[],
 ): Promise<readonly Committed[]> {
-  const landed = new Map<string, Committed>();
+  const committed = new Map<string, Committed>();
   const readings = new Map<string, ReadyPlan | null>();
   for (const each of commits) {
     // A change that a person kept though its tests fail is not done; one that was taken back is not there.
@@ -68,7 +60,7 @@ async function committedOf(
     if (!readings.has(each.plan)) readings.set(each.plan, await lastReading(ports, each.plan));
     const before = readings.get(each.plan)?.phases.find(({ id }) => id === each.phase);
     const name = before?.name ?? each.subject.replace(/^Phase \d+: /, '');
-    const unmarked = phases.filter(({ id, marker }) => marker === null && !landed.has(id));
+    const unmarked = phases.filter(({ id, marker }) => marker === null && !committed.has(id));
     const phase = unmarked.find(({ text }) => text === before?.text) ?? unmarked.find((one) => one.name === name);
     if (phase === undefined) continue;
     const mark = commits.find(
@@ -80,21 +72,21 @@ async function committedOf(
     const which = `Phase ${phase.number} (${phase.name})`;
     const gone = `${which} was marked as done by ${mark?.commit.slice(0, 12) ?? ''}, and is not marked any more`;
     const other = `${which} is committed as ${each.commit.slice(0, 12)}, and may read otherwise now`;
-    landed.set(phase.id, {
+    committed.set(phase.id, {
       ...{ id: phase.id, commit: each.commit, doubt: mark !== undefined ? gone : same ? null : other },
       tests: each.body.includes('No tests were run') ? 'no_tests' : 'pass',
     });
   }
-  return [...landed.values()];
+  return [...committed.values()];
 }
 
 /** How the run read the plan last: what the phase asked for when it was carried out. Null: its records are gone. */
 async function lastReading({ records }: ActivityPorts, plan: string): Promise<ReadyPlan | null> {
   let last: ReadyPlan | null = null;
   for (let reading = 1; reading <= PLAN_READINGS; reading++) {
-    const kept = await records.get(`steps/${plan}/plan-${reading}`);
-    if (kept === null || kept === undefined) return last;
-    if (isKnown(kept) && (kept as ReadPlanResult).outcome === 'ready') last = kept as ReadyPlan;
+    const kept = (await records.get(`steps/${plan}/plan-${reading}`)) as ReadPlanResult | null;
+    if (kept === null) return last;
+    if (kept.outcome === 'ready') last = kept;
   }
   return last;
 }

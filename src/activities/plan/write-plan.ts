@@ -2,6 +2,7 @@
  * Writes a plan's documents and commits them, apart from code: one apply transaction, one commit. ◆ What is to be written is recorded
  * first; a retry writes the same, and nothing is written twice.
  */
+import { getJson, putJson } from '../../stores/ports.js';
 import { rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -14,17 +15,16 @@ import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
-import { projectConfig, getJson, putJson } from '../step/snapshot.js';
+import { projectConfig } from '../step/snapshot.js';
 import { applyOrTakeOver } from '../step/apply.js';
 
 /** ◆ What one try is to write; null: nothing is to be changed. `data`: what else the change came to. */
 interface WriteRecord {
-  readonly v: 1;
   readonly proposal: BlobRef | null;
   readonly data?: unknown;
 }
 export interface PlanWrite {
-  /** Of this write alone: lease, records and commit. */
+  /** Of this write alone: lock, records and commit. */
   readonly stepKey: StepKey;
   readonly workspace: string;
   readonly workflowId: string;
@@ -73,12 +73,12 @@ async function recordOf(
   { stepKey, workspace }: PlanWrite,
   texts: PlanTexts | null,
 ): Promise<WriteRecord> {
-  if (texts === null) return { v: 1, proposal: null };
+  if (texts === null) return { proposal: null };
   const { before, after, data } = texts;
   const paths = [...new Set([...before.keys(), ...after.keys()])].filter(
     (path) => before.get(path) !== after.get(path),
   );
-  if (paths.length === 0) return { v: 1, proposal: null, data };
+  if (paths.length === 0) return { proposal: null, data };
   const root = await ports.workspace.root(workspace);
   const files: ProposalFile[] = [];
   for (const path of paths.sort()) {
@@ -87,8 +87,8 @@ async function recordOf(
       text === undefined ? null : { ref: await ports.blobs.put(new TextEncoder().encode(text)), mode };
     files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
   }
-  const proposal = await putJson(ports.blobs, { v: 1, stepKey, files, moves: [] } satisfies Proposal);
-  return { v: 1, proposal, data };
+  const proposal = await putJson(ports.blobs, { stepKey, files, renames: [] } satisfies Proposal);
+  return { proposal, data };
 }
 
 type Written =
@@ -118,13 +118,13 @@ async function write(
     case 'conflict': {
       // Saved by somebody in the moment of writing: theirs stands, the rest goes back, and it is worked out anew.
       await ports.workspace.rollback(request, scope.assertCurrent);
-      await ports.workspace.releaseLease(workspace, stepKey, outcome.lease.number);
+      await ports.workspace.releaseLock(workspace, stepKey, outcome.lock.token);
       return 'base_changed';
     }
     case 'applied': {
-      const landed = await land(ports, wanted, { ...request, lease: outcome.lease }, scope);
-      if (landed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);
-      return landed;
+      const committed = await land(ports, wanted, { ...request, lock: outcome.lock }, scope);
+      if (committed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);
+      return committed;
     }
   }
 }
@@ -132,22 +132,22 @@ async function write(
 async function land(
   ports: ActivityPorts,
   { workspace, message }: PlanWrite,
-  { lease, ...request }: ApplyRequest & { readonly lease: WorkspaceLock },
+  { lock, ...request }: ApplyRequest & { readonly lock: WorkspaceLock },
   scope: ActivityScope,
 ): Promise<Written> {
   const { stepKey, proposal } = request;
   const { hooks, sign } = await projectConfig(ports, workspace);
-  const release = (): Promise<void> => ports.workspace.releaseLease(workspace, stepKey, lease.number);
+  const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);
   const committed = await ports.repository.commit(
     {
-      ...{ stepKey, workspace, files: proposal.files, moves: [], lease, date: lease.takenAt },
+      ...{ stepKey, workspace, files: proposal.files, renames: [], lock, date: lock.takenAt },
       message,
       hooks,
       sign,
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {
         scope.assertCurrent();
-        return (await ports.workspace.readLease(workspace))?.number === lease.number;
+        return (await ports.workspace.readLock(workspace))?.token === lock.token;
       },
     },
     scope.signal,

@@ -5,9 +5,9 @@
 import type { ClaimedUnfinished } from '../../documents/plan/index.js';
 import type { Finding } from '../../shared/formats.js';
 import type { BlobRef } from '../../shared/ids.js';
-import type { BlobStore } from '../../stores/ports.js';
+import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
-import { getJson, deleted, putJson, type Snapshot, type SnapshotTarget } from './snapshot.js';
+import { deleted, type Snapshot, type SnapshotTarget } from './snapshot.js';
 import type { Edited } from '../../edits/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
 import { NO_USAGE } from '../../shared/usage.js';
@@ -16,18 +16,17 @@ import type { ActivityPorts } from '../frame/ports.js';
 
 export type FileChange = Pick<ProposalFile, 'path' | 'base' | 'result'>;
 export interface Accepted {
-  readonly v: 1;
   readonly seq: number;
   readonly after: readonly BlobRef[];
   /** Every file that the call was for, changed or not. */
   readonly covers: readonly string[];
   readonly files: readonly FileChange[];
-  readonly moves: readonly { readonly from: string; readonly to: string }[];
-  readonly rungs: readonly { readonly rung: string; readonly path: string; readonly line: number | null }[];
+  readonly renames: readonly { readonly from: string; readonly to: string }[];
+  readonly tolerances: readonly { readonly tolerance: string; readonly path: string; readonly line: number | null }[];
   readonly findings: readonly Finding[];
   readonly summary: string | null;
   /** Tasks of a plan's phase that the answer says it leaves undone; absent: none. */
-  readonly undone?: readonly ClaimedUnfinished[];
+  readonly unfinished?: readonly ClaimedUnfinished[];
   /** False: by the job's own word, no model was asked; absent: an answer. */
   readonly asked?: boolean;
 }
@@ -80,8 +79,8 @@ export const deletedByJob = async (
   input: ProposeInput,
   gone: readonly SnapshotTarget[],
 ): Promise<ProposeResult> => {
-  const accepted = await keepAccepted(ports, input, { targets: [], gone }, { result: null, undone: null });
-  return { v: 1, usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
+  const accepted = await keepAccepted(ports, input, { targets: [], gone }, { result: null, unfinished: null });
+  return { usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
 };
 
 /** The result as blobs, and the chain's new head. `undone` null: nobody was asked. */
@@ -89,7 +88,10 @@ export async function keepAccepted(
   { blobs }: ActivityPorts,
   input: ProposeInput,
   { targets, gone }: { readonly targets: readonly SnapshotTarget[]; readonly gone: readonly SnapshotTarget[] },
-  { result: edits, undone }: { readonly result: Edited | null; readonly undone: readonly ClaimedUnfinished[] | null },
+  {
+    result: edits,
+    unfinished,
+  }: { readonly result: Edited | null; readonly unfinished: readonly ClaimedUnfinished[] | null },
 ) {
   const bases = new Map(targets.map((target) => [target.path, target.base]));
   const changes = await Promise.all(
@@ -104,17 +106,16 @@ export async function keepAccepted(
     }),
   );
   const accepted: Accepted = {
-    v: 1,
     seq: input.seq,
     after: input.accepted,
     covers: [...gone, ...targets].map((target) => target.path),
     files: [...gone.map(removal), ...changes],
-    moves: edits?.moves ?? [],
-    rungs: (edits?.rungs ?? []).map(({ rung, path, line }) => ({ rung, path, line: line ?? null })),
+    renames: edits?.renames ?? [],
+    tolerances: (edits?.tolerances ?? []).map(({ tolerance, path, line }) => ({ tolerance, path, line: line ?? null })),
     findings: edits?.findings ?? [],
     summary: edits?.summary ?? null,
-    ...(undone === null ? { asked: false } : {}),
-    ...(undone === null || undone.length === 0 ? {} : { undone }),
+    ...(unfinished === null ? { asked: false } : {}),
+    ...(unfinished === null || unfinished.length === 0 ? {} : { unfinished }),
   };
   return putJson(blobs, accepted);
 }

@@ -1,4 +1,5 @@
 /** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
+import { getJson } from '../../stores/ports.js';
 import type {
   ApplyInput,
   ApplyResult,
@@ -12,12 +13,11 @@ import type { ApplyRequest, WorkspaceLock, ApplyOutcome, AssertCurrent } from '.
 import { type Proposal, proposalIdOf } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { getJson } from './snapshot.js';
 
-// bound: Leases of ended runs taken over by one application; each further one means that another ended run was quicker.
+// bound: Locks of ended runs taken over by one application; each further one means that another ended run was quicker.
 const TAKE_OVERS = 3;
 
-// Applying to a workspace that an ended run may still hold: its lease is taken over where it stands for nothing any more.
+// Applying to a workspace that an ended run may still hold: its lock is taken over where it stands for nothing any more.
 
 interface Applied {
   readonly outcome: ApplyOutcome;
@@ -35,7 +35,7 @@ export const applyOrTakeOver = async (
     if (outcome.outcome !== 'busy') return { outcome, advice: null };
     const found = await holderOf(ports, request.workspace, outcome.holder);
     if (!found.free || takeOvers === TAKE_OVERS) return { outcome, advice: found.free ? null : found.advice };
-    ports.logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lease');
+    ports.logger.warn({ ...found, workspace: request.workspace, holder: outcome.holder.stepKey }, 'took over a lock');
   }
 };
 
@@ -91,7 +91,7 @@ const counted = (files: readonly string[]): string => (files.length === 1 ? '1 f
 
 type Applying = Omit<ApplyInput, 'v' | 'log' | 'releaseAfter'>;
 
-/** The engine's request for (part of) a sealed proposal; the same for apply and rollback. */
+/** The engine's request for (part of) a proposal; the same for apply and rollback. */
 async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<ApplyRequest> {
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
   return {
@@ -105,49 +105,47 @@ async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<App
   };
 }
 
-const held = ({ number, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({ number, head, headRef, takenAt });
+const held = ({ token, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({ token, head, headRef, takenAt });
 
-export const apply =
+export const applyProposal =
   (ports: ActivityPorts) =>
   async (input: ApplyInput, { assertCurrent }: ActivityScope): Promise<ApplyResult> => {
     const request = await requestOf(ports, input);
     const { outcome, advice } = await applyOrTakeOver(ports, request, assertCurrent);
-    // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
+    // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
     assertCurrent();
-    const release = ({ number }: WorkspaceLock): Promise<void> =>
-      ports.workspace.releaseLease(input.workspace, input.stepKey, number);
+    const release = ({ token }: WorkspaceLock): Promise<void> =>
+      ports.workspace.releaseLock(input.workspace, input.stepKey, token);
     switch (outcome.outcome) {
       case 'applied':
-        if (input.releaseAfter) await release(outcome.lease);
-        return { v: 1, outcome: 'applied', files: outcome.files, lease: held(outcome.lease) };
+        if (input.releaseAfter) await release(outcome.lock);
+        return { outcome: 'applied', files: outcome.files, lock: held(outcome.lock) };
       case 'busy':
         return {
-          v: 1,
           outcome: 'busy',
           holder: shownKey(outcome.holder.stepKey),
           since: outcome.holder.takenAt,
           ...(advice === null ? {} : { advice }),
         };
       case 'base_changed':
-        return { v: 1, outcome: 'base_changed', conflicts: outcome.conflicts };
+        return { outcome: 'base_changed', conflicts: outcome.conflicts };
       case 'conflict':
         // Nothing of ours is on disk, or nothing follows that wants the workspace for itself.
-        if (input.releaseAfter || outcome.files.length === 0) await release(outcome.lease);
+        if (input.releaseAfter || outcome.files.length === 0) await release(outcome.lock);
         return {
-          v: 1,
           outcome: 'conflict',
           conflicts: outcome.conflicts,
           files: outcome.files,
-          lease: held(outcome.lease),
+          lock: held(outcome.lock),
         };
       case 'failed':
-        return { v: 1, outcome: 'failed', problem: outcome.problem };
+        return { outcome: 'failed', problem: outcome.problem };
     }
   };
 
-// Puts the files of this step's applications back, newest first; only those that are at our result. Ends the lease.
+// Puts the files of this step's applications back, newest first; only those that are at our result. Ends the lock.
 
-export const rollback =
+export const rollBack =
   (ports: ActivityPorts) =>
   async (input: RollbackInput, { assertCurrent }: ActivityScope): Promise<RollbackResult> => {
     const files: string[] = [];
@@ -161,9 +159,9 @@ export const rollback =
         break;
       }
       files.push(...outcome.files);
-      kept.push(...outcome.kept);
+      kept.push(...outcome.leftAlone);
     }
     assertCurrent();
-    await ports.workspace.releaseLease(input.workspace, input.stepKey, input.lease);
-    return { v: 1, files: [...new Set(files)], kept, ...(commit === null ? {} : { commit }) };
+    await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
+    return { files: [...new Set(files)], leftAlone: kept, ...(commit === null ? {} : { commit }) };
   };

@@ -1,4 +1,4 @@
-/** Combine the accepted results, run guards and the configured formatter, seal them under one hash, draw the combined diff. */
+/** Combine the accepted results, run guards and the configured formatter, put them under one hash, write the combined diff. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Finding } from '../../shared/formats.js';
@@ -20,21 +20,21 @@ import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './p
 import { putRefusal } from './refusals.js';
 import { readGiven } from '../../system/given-file.js';
 
-// Guards look at the bytes that are to be sealed, whatever made them: an answer, a formatter, a merge with what a person saved.
+// Guards look at the bytes that are to be proposed, whatever made them: an answer, a formatter, a merge with what a person saved.
 
 export interface GuardedChanges {
   readonly snapshot: Snapshot;
   readonly changes: readonly FileChange[];
-  readonly moves: Proposal['moves'];
+  readonly renames: Proposal['renames'];
 }
 
 export async function runGuards(
   { blobs, edits, workspace }: Pick<ActivityPorts, 'blobs' | 'edits' | 'workspace'>,
-  { snapshot, changes, moves }: GuardedChanges,
+  { snapshot, changes, renames }: GuardedChanges,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
-  const movedAway = moves.map(({ from }) => from);
+  const movedAway = renames.map(({ from }) => from);
   const guarded = changes.filter((change) => !movedAway.includes(change.path));
   const files = await Promise.all(
     guarded.map(async (change) => {
@@ -42,13 +42,13 @@ export async function runGuards(
       return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
     }),
   );
-  const movedTo = moves.map(({ to }) => to);
+  const movedTo = renames.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
   const beside = await namesAround(await workspace.root(snapshot.workspace), made);
   return edits.run('guards', { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
 }
 
-export const seal =
+export const buildProposal =
   (ports: ActivityPorts) =>
   async (input: BuildProposalInput, scope: ActivityScope): Promise<BuildProposalResult> => {
     const { blobs } = ports;
@@ -57,40 +57,40 @@ export const seal =
     const out = new Set([...input.exclude, ...input.manual]);
     const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
     const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
-    const pinned = await selectedFileChanges(blobs, input.pinned ?? []);
+    const selected = await selectedFileChanges(blobs, input.selected ?? []);
     const formatted = await eachInTurn(
       changes,
-      async (change) => pinned.changes.get(change.path) ?? format(ports, snapshot, change, scope),
+      async (change) => selected.changes.get(change.path) ?? format(ports, snapshot, change, scope),
     );
     const staged = await stagedFiles(blobs, input.staged);
     const root = await ports.workspace.root(snapshot.workspace);
     const asManual = await Promise.all(input.manual.map((path) => manualFile({ blobs, root, snapshot, staged }, path)));
 
     const results = [...new Set(kept.map(({ result }) => result))];
-    const moves = results.flatMap((result) => result.moves);
+    const renames = results.flatMap((result) => result.renames);
     // The formatter may have changed the bytes since the answer was judged.
-    const found = await runGuards(ports, { snapshot, changes: formatted, moves }, scope.signal);
-    const judged = [...pinned.findings, ...found.map((finding) => ofPersons(finding, pinned.inPart))];
+    const found = await runGuards(ports, { snapshot, changes: formatted, renames }, scope.signal);
+    const judged = [...selected.findings, ...found.map((finding) => ofPersons(finding, selected.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
-    if (refused.length > 0) return { v: 1, outcome: 'refused', files: await refusals(ports, refused) };
-    const sealing: ProposalParts = {
+    if (refused.length > 0) return { outcome: 'refused', files: await refusals(ports, refused) };
+    const parts: ProposalParts = {
       stepKey: input.stepKey,
       files: [
         ...formatted.map((change) => ({ ...change, by: 'model' as const })),
         ...asManual.flatMap((change) => (change === null ? [] : [change])),
       ],
-      moves: moves.filter(({ from, to }) => !out.has(from) && !out.has(to)),
+      renames: renames.filter(({ from, to }) => !out.has(from) && !out.has(to)),
       findings: judged,
-      rungs: results.flatMap((result) => result.rungs).filter(({ path }) => !out.has(path)),
+      tolerances: results.flatMap((result) => result.tolerances).filter(({ path }) => !out.has(path)),
       protected: snapshot.config.protected,
-      undone: unfinishedInAll(
+      unfinished: unfinishedInAll(
         [...new Set([...latest.values()].map(({ result }) => result))]
           .filter(({ asked = true }) => asked)
-          .map(({ undone = [] }) => undone),
+          .map(({ unfinished = [] }) => unfinished),
       ),
     };
-    const proposal = await buildWholeProposal(ports, sealing, scope.signal);
-    return proposal === null ? { v: 1, outcome: 'empty' } : { v: 1, outcome: 'sealed', proposal };
+    const proposal = await buildWholeProposal(ports, parts, scope.signal);
+    return proposal === null ? { outcome: 'empty' } : { outcome: 'built', proposal };
   };
 
 /** What would refuse an answer of the model is shown where a person chose: asking the model again would not mend it. */

@@ -1,6 +1,7 @@
-/** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lease. */
+/** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lock. */
+import { getJson, putJson } from '../../stores/ports.js';
 import { unfinishedText } from '../../documents/plan/index.js';
-import { fail, ProblemError, isKnownOrFirst } from '../../shared/problems.js';
+import { fail, ProblemError } from '../../shared/problems.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { CommitOutcome, WorkspaceLock, StagedFile } from '../../workspace/ports.js';
@@ -8,14 +9,14 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { fileNow } from './manual-files.js';
-import { getJson, getSnapshot, putJson } from './snapshot.js';
+import { getSnapshot } from './snapshot.js';
 
 export const commit =
   (ports: ActivityPorts) =>
   async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
     const { blobs } = ports;
     const { config } = await getSnapshot(blobs, input.snapshot);
-    const { files, moves, records, undone } = await appliedFiles(ports, input);
+    const { files, renames, records, unfinished } = await appliedFiles(ports, input);
     const hold = await placeOf(ports, input, scope);
     try {
       const outcome = await ports.repository.commit(
@@ -23,80 +24,80 @@ export const commit =
           stepKey: input.stepKey,
           workspace: input.workspace,
           files,
-          moves,
-          message: undone === '' ? input.message : `${input.message}\n\n${undone}`,
-          lease: hold.lease,
-          date: input.lease.takenAt,
+          renames,
+          message: unfinished === '' ? input.message : `${input.message}\n\n${unfinished}`,
+          lock: hold.lock,
+          date: input.lock.takenAt,
           hooks: config.hooks,
           sign: config.sign,
           records,
           mayMove: async () => {
             scope.assertCurrent();
-            return (await ports.workspace.readLease(input.workspace))?.number === hold.lease.number;
+            return (await ports.workspace.readLock(input.workspace))?.token === hold.lock.token;
           },
         },
         scope.signal,
       );
-      // Of a late attempt nobody takes the outcome, and the lease may be the step's next one by now.
+      // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
       scope.assertCurrent();
       if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
       if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
       const staged = await keepStaged(ports, input.workspace, outcome.staged);
-      return { v: 1, outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
+      return { outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
     } finally {
       await hold.end();
     }
   };
 
-/** Beside what was staged: the files as they are now, so that the seal can tell a hook that left them alone from one that did not. */
+/** Beside what was staged: the files as they are now, so that the next proposal can tell a hook that left them alone from one that did not. */
 async function keepStaged({ blobs, workspace }: ActivityPorts, name: string, staged: readonly StagedFile[]) {
   const root = await workspace.root(name);
   const files: StagedByHook['files'][number][] = [];
   for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, root, file.path) });
-  return files.length === 0 ? {} : { staged: await putJson(blobs, { v: 1, files } satisfies StagedByHook) };
+  return files.length === 0 ? {} : { staged: await putJson(blobs, { files } satisfies StagedByHook) };
 }
 
 function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>): CommitResult {
   switch (outcome.outcome) {
     case 'committed':
-      return { v: 1, outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
+      return { outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
     case 'nothing':
-      return { v: 1, outcome: 'nothing' };
+      return { outcome: 'nothing' };
     case 'conflict':
-      return { v: 1, outcome: 'conflict', reason: 'conflict', why: outcome.why };
+      return { outcome: 'conflict', reason: 'conflict', why: outcome.why };
     case 'failed':
       // A hook that the worker's stop cut short has not failed, and a lock may be gone: the next attempt tries again.
       if (outcome.problem.code === 'aborted' || outcome.problem.code === 'busy')
         throw new ProblemError(outcome.problem);
-      return { v: 1, outcome: 'failed', problem: outcome.problem };
+      return { outcome: 'failed', problem: outcome.problem };
   }
 }
 
 /** First base and last result of every file over all applications of the step. */
 async function appliedFiles({ blobs }: ActivityPorts, input: CommitInput) {
   const files = new Map<string, ProposalFile>();
-  const moves: Proposal['moves'][number][] = [];
+  const renames: Proposal['renames'][number][] = [];
   const records: string[] = [];
-  let undone = '';
+  let unfinished = '';
   for (const application of input.applications) {
     const proposal = await getJson<Proposal>(blobs, application.proposal, 'proposal');
     const applied = new Set(application.files);
-    undone = unfinishedText(proposal.undone ?? []);
+    unfinished = unfinishedText(proposal.unfinished ?? []);
     records.push(recordName(input.stepKey, proposalIdOf(proposal), application.decision));
     for (const file of proposal.files) {
       if (!applied.has(file.path)) continue;
       const first = files.get(file.path);
       files.set(file.path, first === undefined ? file : { ...file, base: first.base });
     }
-    moves.push(...proposal.moves.filter(({ from, to }) => applied.has(from) && applied.has(to)));
+    renames.push(...proposal.renames.filter(({ from, to }) => applied.has(from) && applied.has(to)));
   }
-  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), moves, records, undone };
+  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), renames, records, unfinished };
 }
 
 interface CommitPlace {
-  /** The parent is HEAD as it was when the lease was taken, or, after `rebase` at a commit conflict, as it was at the first such attempt. */
-  readonly lease: WorkspaceLock;
-  /** Ends the step's lease. */
+  /** The parent is HEAD as it was when the lock was taken, or, after `rebase` at a commit conflict, as it was at the first such attempt. */
+  readonly lock: WorkspaceLock;
+  /** Ends the step's lock. */
   readonly release: () => Promise<void>;
   /** Ends what this attempt itself took. */
   readonly end: () => Promise<void>;
@@ -108,21 +109,21 @@ async function placeOf(
   { assertCurrent, owner }: ActivityScope,
 ): Promise<CommitPlace> {
   const { workspace, stepKey } = input;
-  const release = (number: number) => (): Promise<void> => ports.workspace.releaseLease(workspace, stepKey, number);
-  const lease: WorkspaceLock = { v: 1, stepKey, ...owner, ...input.lease };
-  if (input.ontoCurrent === null) return { lease, release: release(lease.number), end: () => Promise.resolve() };
+  const release = (number: number) => (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, number);
+  const lock: WorkspaceLock = { stepKey, ...owner, ...input.lock };
+  if (input.ontoCurrent === null) return { lock, release: release(lock.token), end: () => Promise.resolve() };
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
   const held = await ports.workspace.acquireLock(workspace, stepKey, owner, assertCurrent);
   if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
-  const onto = async (): Promise<Pick<WorkspaceLock, 'v' | 'head' | 'headRef'>> => {
+  const onto = async (): Promise<Pick<WorkspaceLock, 'head' | 'headRef'>> => {
     // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
     const now =
       (await ports.repository.head(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
-    return { v: 1, head: now.head, headRef: now.headRef };
+    return { head: now.head, headRef: now.headRef };
   };
   const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;
-  const { head, headRef } = await recordOnce(ports.records, key, onto, isKnownOrFirst);
-  const { number } = held.lease;
-  const end = held.taken ? release(number) : () => Promise.resolve();
-  return { lease: { ...lease, head, headRef, number }, release: release(number), end };
+  const { head, headRef } = await recordOnce(ports.records, key, onto);
+  const { token } = held.lock;
+  const end = held.taken ? release(token) : () => Promise.resolve();
+  return { lock: { ...lock, head, headRef, token }, release: release(token), end };
 }

@@ -2,7 +2,7 @@
 import { priceBy } from '../../model/tokens.js';
 import type { ProjectConfig } from '../../documents/job/index.js';
 import type { Format } from '../../shared/formats.js';
-import type { JournaledCall } from '../../model/ports.js';
+import type { JournaledAttempt } from '../../model/ports.js';
 import type { CountUsageInput, CountUsageResult } from '../../shared/step-activities.js';
 import { sumUsage } from '../../shared/usage.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -56,18 +56,18 @@ const COUNT_POLL_MS = 200; // bound: Calls under way are looked at this often wh
 // bound: Cancelled model calls get this long to say how they ended before a step's usage is counted; the count as a whole, this long.
 export const COUNT_WAIT_MS = 5_000;
 
-export const tally =
+export const countUsage =
   ({ clock, journal }: ActivityPorts) =>
   async (input: CountUsageInput, { signal }: ActivityScope): Promise<CountUsageResult> => {
     // A call that was cancelled hears of it with its next heartbeat: its last words are waited for, not for ever.
     for (let waited_ms = 0; ; waited_ms += COUNT_POLL_MS) {
-      const calls = await journal.calls(input.stepKey);
-      const open = calls.filter((call) => call.state === 'open').length;
-      if (open === 0 || waited_ms >= COUNT_WAIT_MS) return { v: 1, open, usage: sumUsage(calls.map(asEnded)) };
+      const attempts = await journal.attempts(input.stepKey);
+      const open = attempts.filter(({ state }) => state === 'open').length;
+      if (open === 0 || waited_ms >= COUNT_WAIT_MS) return { open, usage: sumUsage(attempts.map(asEnded)) };
       await clock.sleep(COUNT_POLL_MS, signal);
     }
   };
 
 /** Nobody wants the answer of a call that is still open any more: as far as known it is cut off. */
-const asEnded = ({ state, usage }: JournaledCall): JournaledCall['usage'] =>
+const asEnded = ({ state, usage }: JournaledAttempt): JournaledAttempt['usage'] =>
   state === 'open' ? { ...usage, unknownCalls: 1 } : usage;

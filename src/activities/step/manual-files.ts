@@ -2,9 +2,9 @@
 import type { BlobRef } from '../../shared/ids.js';
 import type { StagedByHook } from '../../shared/proposal-activities.js';
 import { inspectTarget } from '../../workspace/files/index.js';
-import type { BlobStore } from '../../stores/ports.js';
+import { getJson, type BlobStore } from '../../stores/ports.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
-import { getJson, type Snapshot } from './snapshot.js';
+import type { Snapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
 /** Null: no file that could be edited. The bytes are put into the blob store. */

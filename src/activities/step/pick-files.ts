@@ -8,7 +8,7 @@ import { callModel, downOf } from '../frame/model-call.js';
 import { references } from './prompt-inputs.js';
 import { currentSnapshot } from './snapshot.js';
 
-export const pick =
+export const pickFiles =
   (ports: ActivityPorts) =>
   async (input: PickInput, scope: ActivityScope): Promise<PickResult> => {
     const snapshot = await currentSnapshot(ports.blobs, input);
@@ -23,7 +23,7 @@ export const pick =
       {
         role: 'pick',
         file: '*',
-        draw: input.draw,
+        regeneration: input.regeneration,
         bases: [],
         format: 'paths',
         model: snapshot.model,
@@ -47,7 +47,7 @@ export const pick =
     );
     if (call.outcome !== 'answered')
       return {
-        ...{ v: 1, outcome: 'failed', reason: call.outcome, message: call.message, usage: call.usage },
+        ...{ outcome: 'failed', reason: call.outcome, message: call.message, usage: call.usage },
         ...downOf(call),
       };
     const { answer, nonce, usage } = call;
@@ -57,12 +57,12 @@ export const pick =
       files,
       snapshot.limits.maxFilesPerStep ?? files.length,
     );
-    if (reading.outcome === 'picked') return { v: 1, outcome: 'picked', paths: reading.paths, usage };
+    if (reading.outcome === 'picked') return { outcome: 'picked', paths: reading.paths, usage };
     const reasons = {
       truncated: 'truncation',
       unmarked: 'unmarked',
       declined: 'declined',
       invalid: 'attempts_exhausted',
     } as const;
-    return { v: 1, outcome: 'failed', reason: reasons[reading.outcome], message: reading.message, usage };
+    return { outcome: 'failed', reason: reasons[reading.outcome], message: reading.message, usage };
   };

@@ -2,6 +2,7 @@
  * Preflight: which files, which formats, which limits, what it may cost; all of it recorded before anything is paid for.
  * ◆ The result is kept under (stepKey, snapshot number) and returned unchanged ever after, whatever files, config or code are by then.
  */
+import { putJson } from '../../stores/ports.js';
 import {
   chooseFormat,
   complexity,
@@ -35,7 +36,6 @@ import {
   edited,
   getSnapshot,
   getText,
-  putJson,
   putText,
   type Snapshot,
   type SnapshotTarget,
@@ -78,7 +78,6 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     fail('not_a_repository', `${input.jobPath}: commit is asked for, but ${workspace} is not in a git repository`);
 
   const base = {
-    v: 1 as const,
     stepKey: input.stepKey,
     workspace,
     title: job.title,
@@ -107,7 +106,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const limits = fitLimits(asked, modelEntry(config, model));
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
     const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
-    return { v: 1, outcome: 'pick', snapshot: await putJson(blobs, snapshot) };
+    return { outcome: 'pick', snapshot: await putJson(blobs, snapshot) };
   }
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
@@ -178,7 +177,6 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     split.shouldSplit,
   );
   return {
-    v: 1,
     outcome: 'ready',
     snapshot: await putJson(blobs, snapshot),
     limits,
@@ -197,7 +195,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     shouldSplit: split.shouldSplit,
     splitReason: split.reason,
     complexity: level,
-    whole:
+    combined:
       split.shouldSplit || asking.length < 2
         ? null
         : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },

@@ -1,12 +1,12 @@
-/** Seals files under one hash: what a reviewer sees is what is applied. */
+/** Puts files under one hash: what a reviewer sees is what is applied. */
 import ignore from 'ignore';
 import { changeNeeds, changesByPath, readDiff, selectChanges, wordsOf, type DiffSection } from '../../edits/index.js';
 import type { Finding } from '../../shared/formats.js';
 import type { SelectedFiles, ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
-import type { BlobStore } from '../../stores/ports.js';
+import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import { type Proposal, type ProposalFile, proposalIdOf } from '../../workspace/proposal.js';
 import type { FileChange, Accepted } from './accepted.js';
-import { getJson, putJson, putText } from './snapshot.js';
+import { putText } from './snapshot.js';
 import type { ClaimedUnfinished } from '../../documents/plan/index.js';
 import type { StepKey } from '../../shared/ids.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
@@ -19,13 +19,13 @@ const PROPOSAL_FINDINGS = 200; // bound: Findings of one proposal; more are coun
 export interface ProposalParts {
   readonly stepKey: StepKey;
   readonly files: readonly ProposalFile[];
-  readonly moves: Proposal['moves'];
+  readonly renames: Proposal['renames'];
   readonly findings: readonly Finding[];
-  readonly rungs: Accepted['rungs'];
+  readonly tolerances: Accepted['tolerances'];
   /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
   readonly protected: readonly string[];
   /** Tasks of a plan's phase that the model left undone; absent: none. */
-  readonly undone?: readonly ClaimedUnfinished[];
+  readonly unfinished?: readonly ClaimedUnfinished[];
 }
 
 /** FallbackState that a step never approves by itself: off by default, or lines that nothing confirmed. */
@@ -41,18 +41,18 @@ const isSame = (file: ProposalFile): boolean =>
 /** Null: nothing would change. */
 export async function buildWholeProposal(
   { blobs, edits }: Pick<ActivityPorts, 'blobs' | 'edits'>,
-  sealing: ProposalParts,
+  parts: ProposalParts,
   signal: AbortSignal,
 ): Promise<ProposalSummary | null> {
-  const files = sealing.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const files = parts.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
   if (files.length === 0) return null;
-  const { undone = [] } = sealing;
-  const left = undone.length === 0 ? {} : { undone };
-  const proposal: Proposal = { v: 1, stepKey: sealing.stepKey, files, moves: sealing.moves, ...left };
+  const { unfinished = [] } = parts;
+  const left = unfinished.length === 0 ? {} : { unfinished };
+  const proposal: Proposal = { stepKey: parts.stepKey, files, renames: parts.renames, ...left };
   const inputs = await Promise.all(files.map((file) => diffInput(blobs, file)));
-  const movedTo = new Map(sealing.moves.map(({ from, to }) => [to, from]));
+  const movedTo = new Map(parts.renames.map(({ from, to }) => [to, from]));
   const drawn = await edits.run('diff', inputs, signal);
-  const sealed = files.map((file, index): ProposalFileSummary => {
+  const summaries = files.map((file, index): ProposalFileSummary => {
     const { added, removed, changes } = drawn.changed[index] ?? { added: 0, removed: 0 };
     const change = changeOf(file, movedTo);
     const inPart = changes !== undefined && change === 'edit' && file.by === 'model' ? { changes } : {};
@@ -63,12 +63,14 @@ export async function buildWholeProposal(
     id: proposalIdOf(proposal),
     ref,
     diff,
-    files: sealed,
-    findings: sealing.findings.slice(0, PROPOSAL_FINDINGS),
-    rungs: [
-      ...new Set(sealing.rungs.map(({ rung, path, line }) => `${rung} ${path}${line === null ? '' : `:${line}`}`)),
+    files: summaries,
+    findings: parts.findings.slice(0, PROPOSAL_FINDINGS),
+    tolerances: [
+      ...new Set(
+        parts.tolerances.map(({ tolerance, path, line }) => `${tolerance} ${path}${line === null ? '' : `:${line}`}`),
+      ),
     ].slice(0, PROPOSAL_FINDINGS),
-    mustAsk: mustAsk(sealing, sealed),
+    mustAsk: mustAsk(parts, summaries),
   };
 }
 
@@ -81,7 +83,7 @@ function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): Pro
 }
 
 function mustAsk(
-  { findings, rungs, protected: patterns }: ProposalParts,
+  { findings, tolerances, protected: patterns }: ProposalParts,
   files: readonly ProposalFileSummary[],
 ): string[] {
   const guarded = ignore().add([...patterns]);
@@ -93,11 +95,13 @@ function mustAsk(
     ...findings
       .filter(({ severity, guard, path }) => severity === 'ask' && !(guard === 'deletion' && gone.has(path)))
       .map((finding) => `${finding.guard} in ${finding.path}`),
-    ...rungs.filter(({ rung }) => LOOSE.has(rung)).map(({ rung, path }) => `rung ${rung} in ${path}`),
+    ...tolerances
+      .filter(({ tolerance }) => LOOSE.has(tolerance))
+      .map(({ tolerance, path }) => `tolerance ${tolerance} in ${path}`),
   ].slice(0, 20);
 }
 
-// Files that a seal takes from an earlier proposal, because a person chose among its changes.
+// Files that a new proposal takes from an earlier proposal, because a person chose among its changes.
 
 export interface SelectedChanges {
   readonly changes: ReadonlyMap<string, FileChange>;
@@ -117,16 +121,16 @@ export const selectedFileChanges = async (
   const findings: Finding[] = [];
   for (const group of groups) {
     const proposal = await getJson<Proposal>(blobs, group.proposal, 'proposal');
-    const sealed = new Map(proposal.files.map((file) => [file.path, file]));
+    const summaries = new Map(proposal.files.map((file) => [file.path, file]));
     const sections = readDiff(new TextDecoder('utf-8', { ignoreBOM: true }).decode(await blobs.get(group.diff)));
     const chosen = new Map(group.files.map((file) => [file.path, file.changes]));
     for (const { path, changes: numbers } of group.files) {
-      const file = sealed.get(path);
+      const file = summaries.get(path);
       if (file === undefined) throw new Error(`the proposal that ${path} was chosen from does not have it`);
       changes.set(path, numbers === null ? file : await partOf(blobs, file, sections, numbers));
       if (numbers !== null) inPart.add(path);
     }
-    findings.push(...(await selectionFindings(blobs, sealed, sections, chosen)));
+    findings.push(...(await selectionFindings(blobs, summaries, sections, chosen)));
   }
   return { changes, inPart, findings };
 };
@@ -147,12 +151,12 @@ const partOf = async (
 
 const selectionFindings = async (
   blobs: BlobStore,
-  sealed: ReadonlyMap<string, ProposalFile>,
+  summaries: ReadonlyMap<string, ProposalFile>,
   sections: readonly DiffSection[],
   chosen: ReadonlyMap<string, readonly number[] | null>,
 ): Promise<readonly Finding[]> => {
   const bases = new Map<string, ReadonlySet<string>>();
-  for (const { path, base } of sealed.values())
+  for (const { path, base } of summaries.values())
     if (base !== null) bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
   // A file that is not pinned was skipped, or is asked for again: nothing of it is sure to be there.
   const isTaken = (path: string, n: number): boolean => {

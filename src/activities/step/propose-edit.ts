@@ -8,7 +8,6 @@ import { closeEditPrompt } from '../../model/prompts/index.js';
 import { claimedUnfinished } from '../../documents/plan/index.js';
 import { callKey } from '../../model/journal/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
-import { checkVersion, versionOf } from '../../shared/problems.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -36,7 +35,7 @@ const ACCEPTED_SHOWN_RESULTS = 20;
 
 type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
-export const propose =
+export const proposeEdit =
   (ports: ActivityPorts) =>
   async (input: ProposeInput, scope: ActivityScope): Promise<ProposeResult> => {
     const { blobs } = ports;
@@ -50,7 +49,7 @@ export const propose =
       role: 'edit',
       file: input.file,
       ...(region === null ? {} : { region: region.range.join('-') }),
-      draw: input.draw,
+      regeneration: input.regeneration,
       bases: targets.map((target) => target.sha),
       format: input.format,
       model,
@@ -58,20 +57,20 @@ export const propose =
       notes: input.note === null ? null : await putText(blobs, input.note),
       refusal: input.refusal,
     };
-    const seenKey = `seen/${callKey(keyOf(snapshot, wanted))}`;
+    const shownKey = `shown/${callKey(keyOf(snapshot, wanted))}`;
     const build = async () => {
       const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
       // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
-      await ports.records.putIfAbsent(seenKey, { v: 1, seen: Object.fromEntries(built.seen) });
+      await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(built.seen) });
       return built;
     };
     const call = await callModel(ports, snapshot, { ...wanted, build }, scope);
-    if (call.outcome !== 'answered') return { v: 1, ...call };
+    if (call.outcome !== 'answered') return { ...call };
 
-    const seen = seenOf(await ports.records.get(seenKey), seenKey);
+    const { shown } = (await ports.records.get(shownKey)) as { readonly shown: Seen };
     const { answer, nonce, usage } = call;
     const fitting = {
-      rungs: snapshot.config.rungs,
+      tolerances: snapshot.config.tolerances,
       ...(await guardSettings(blobs, snapshot)),
       // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
       base: new Map(targets.map(({ path, sha }) => [path, sha])),
@@ -80,12 +79,12 @@ export const propose =
     };
     const { requireCompleteSentinel } = snapshot.config;
     const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
-    const files = new Map(targets.map((target) => [target.path, offered(target, seen, region)]));
+    const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
     const judged = { format: input.format, answer: answer.text, files, options };
     let outcome = await ports.edits.run('answer', judged, scope.signal);
     if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
       if (!region.isLast)
-        return { v: 1, usage, outcome: 'region_done', ...(await regionAfter(blobs, region, answer.text, nonce)) };
+        return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, answer.text, nonce)) };
       const all = {
         format: input.format,
         answer: joined(region, answer.text, nonce),
@@ -96,13 +95,6 @@ export const propose =
     }
     return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, call, scope.signal);
   };
-
-/** 0.1.0 wrote the ranges by path, without `v`. */
-const seenOf = (recorded: unknown, key: string): Seen => {
-  if (typeof versionOf(recorded) !== 'number') return (recorded ?? {}) as Seen;
-  checkVersion(recorded, `The record ${key}`);
-  return (recorded as { readonly seen: Seen }).seen;
-};
 
 const offered = (target: LoadedTarget, seen: Seen, region: LoadedRegion | null): OfferedFile => ({
   bytes: target.content,
@@ -213,12 +205,12 @@ async function toResult(
         { targets, gone },
         {
           result: outcome.outcome === 'edited' ? outcome : null,
-          undone: region === null ? claimedUnfinished(answer.text) : unfinishedOfRegions(region, answer.text),
+          unfinished: region === null ? claimedUnfinished(answer.text) : unfinishedOfRegions(region, answer.text),
         },
       );
       const paths = gone.map(({ path }) => path);
       const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
-      return { v: 1, usage, outcome: outcome.outcome, accepted, changed };
+      return { usage, outcome: outcome.outcome, accepted, changed };
     }
     case 'truncated': {
       const limits = snapshot.limits;
@@ -226,7 +218,7 @@ async function toResult(
         limits.maxOutputBudget_tokens ?? Infinity,
         mostOutput_tokens(modelEntry(snapshot.config, wanted.model)),
       );
-      const rung = nextFallback({
+      const fallback = nextFallback({
         format: input.format,
         isNew: targets[0]?.base === null,
         outputBudget_tokens: wanted.outputBudget_tokens,
@@ -235,15 +227,14 @@ async function toResult(
         formats: formatsOf(snapshot.config, wanted.model),
       });
       const [only, ...others] = targets;
-      const mayCut = rung.kind === 'exhausted' && others.length === 0 && snapshot.config.formats['structured-edit'];
+      const mayCut = fallback.kind === 'exhausted' && others.length === 0 && snapshot.config.formats['structured-edit'];
       const cut =
         only === undefined || !mayCut
           ? null
           : await regionsNext(ports, only, { region, outputBudget_tokens: wanted.outputBudget_tokens }, signal);
-      const next = cut ?? rung;
+      const next = cut ?? fallback;
       const reason = renderReasons(outcome.reasons);
       return {
-        v: 1,
         usage,
         outcome: 'truncated',
         reason,
@@ -254,19 +245,19 @@ async function toResult(
     }
     case 'needs_lines': {
       const next = outcome.needs === undefined ? null : await wantedNext(blobs, input, outcome.needs);
-      if (next !== null) return { v: 1, usage, outcome: 'needs_lines', ...next };
+      if (next !== null) return { usage, outcome: 'needs_lines', ...next };
       const reasons = `The answer asks for more lines, which it has done ${BOUNDS.needsLinesAsked} times already. Send the operations.`;
       const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text });
-      return { v: 1, usage, outcome: 'refused', message: reasons, refusal };
+      return { usage, outcome: 'refused', message: reasons, refusal };
     }
     case 'invalid':
     case 'refused':
     case 'unmarked': {
       const reasons = renderReasons(outcome.reasons);
       const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text });
-      return { v: 1, usage, outcome: outcome.outcome, message: reasons.slice(0, 800), refusal };
+      return { usage, outcome: outcome.outcome, message: reasons.slice(0, 800), refusal };
     }
     case 'declined':
-      return { v: 1, usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, 800) };
+      return { usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, 800) };
   }
 }

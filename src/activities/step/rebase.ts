@@ -1,4 +1,5 @@
 /** Carries a proposal over to the files as they are now: a clean merge goes back to review as a new proposal. */
+import { getJson } from '../../stores/ports.js';
 import type { Finding } from '../../shared/formats.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
 import type { RebaseInput, RebaseResult } from '../../shared/proposal-activities.js';
@@ -10,10 +11,10 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { runGuards } from './build-proposal.js';
 import { buildWholeProposal } from './proposal.js';
-import { getJson, getSnapshot } from './snapshot.js';
+import { getSnapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
-export const rebase =
+export const rebaseProposal =
   (ports: ActivityPorts) =>
   async (input: RebaseInput, { signal }: ActivityScope): Promise<RebaseResult> => {
     // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
@@ -34,27 +35,25 @@ async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSign
     if ('why' in moved) conflicts.push(moved);
     else files.push(moved);
   }
-  if (conflicts.length > 0) return { v: 1, outcome: 'conflict', conflicts };
-  const guarded = await guard(ports, input, { files, moves: proposal.moves }, signal);
+  if (conflicts.length > 0) return { outcome: 'conflict', conflicts };
+  const guarded = await guard(ports, input, { files, renames: proposal.renames }, signal);
   const refused = guarded.findings.filter(({ severity }) => severity === 'refuse');
   if (refused.length > 0)
     return {
-      v: 1,
       outcome: 'conflict',
       conflicts: refused.map(({ path, guard: name, message }) => ({
         path,
         why: `together with what was saved meanwhile the guard ${name} refuses it: ${message} regenerate or take_theirs`,
       })),
     };
-  const { moves, undone = [] } = proposal;
-  const sealing = { stepKey: input.stepKey, files, moves, rungs: [], undone, ...guarded };
-  const sealed = await buildWholeProposal(ports, sealing, signal);
-  if (sealed === null) return { v: 1, outcome: 'empty' };
+  const { renames, unfinished = [] } = proposal;
+  const parts = { stepKey: input.stepKey, files, renames, tolerances: [], unfinished, ...guarded };
+  const built = await buildWholeProposal(ports, parts, signal);
+  if (built === null) return { outcome: 'empty' };
   // A merge that nobody asked for in these words is looked at by a person, whatever the policy.
   return {
-    v: 1,
-    outcome: 'sealed',
-    proposal: { ...sealed, mustAsk: [...sealed.mustAsk, 'files changed after the proposal'] },
+    outcome: 'built',
+    proposal: { ...built, mustAsk: [...built.mustAsk, 'files changed after the proposal'] },
   };
 }
 
@@ -62,14 +61,12 @@ async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSign
 async function guard(
   ports: ActivityPorts,
   { snapshot: ref }: RebaseInput,
-  { files, moves }: Pick<Proposal, 'files' | 'moves'>,
+  { files, renames }: Pick<Proposal, 'files' | 'renames'>,
   signal: AbortSignal,
 ): Promise<{ readonly findings: readonly Finding[]; readonly protected: readonly string[] }> {
-  // A workflow that began before it was passed on; a person looks at every merge.
-  if (ref === undefined) return { findings: [], protected: [] };
   const snapshot = await getSnapshot(ports.blobs, ref);
   const changes = files.filter(({ by }) => by === 'model');
-  const findings = await runGuards(ports, { snapshot, changes, moves }, signal);
+  const findings = await runGuards(ports, { snapshot, changes, renames }, signal);
   return { findings, protected: snapshot.config.protected };
 }
 

@@ -1,8 +1,8 @@
-/** What the next attempt is told: a refused answer, a rejected edit, or tests that failed. Kept as blobs; the slot key names them. */
+/** What the next attempt is told: a refused answer, a rejected edit, or tests that failed. Kept as blobs; the call key names them. */
 import type { BlobRef } from '../../shared/ids.js';
 import { checkVersion } from '../../shared/problems.js';
-import type { BlobStore } from '../../stores/ports.js';
-import { getText, putJson } from './snapshot.js';
+import { putJson, type BlobStore } from '../../stores/ports.js';
+import { getText } from './snapshot.js';
 import type { Format } from '../../shared/formats.js';
 import type { FallbackStep } from '../../shared/step-activities.js';
 
@@ -12,12 +12,11 @@ type Refusal =
       readonly kind: 'tests';
       readonly output: string;
       readonly summary: string;
-      /** What helps with failures of that kind; absent in refusals of earlier builds. */
-      readonly suggestions?: readonly string[];
+      /** What helps with failures of that kind. */
+      readonly suggestions: readonly string[];
     };
 
-export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> =>
-  putJson(blobs, { v: 1, ...refusal });
+export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> => putJson(blobs, refusal);
 
 const isRefusal = (value: unknown, ref: BlobRef): value is Refusal => {
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
@@ -40,7 +39,7 @@ export async function readRefusal(
   if (!isRefusal(value, ref))
     return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
   if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
-  const advice = (value.suggestions ?? []).map((line) => `\n- ${line}`).join('');
+  const advice = value.suggestions.map((line) => `\n- ${line}`).join('');
   const look = advice === '' ? '' : ` What may help:${advice}\n`;
   const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back.${look} Their output:\n${value.output}`;
   return { reasons, answer: '(the edit fitted; its effect was wrong)' };

@@ -4,10 +4,9 @@ import { joinOperations, operationsOf } from '../../edits/internal.js';
 import { claimedUnfinished, unfinishedInAll, type ClaimedUnfinished } from '../../documents/plan/index.js';
 import { BOUNDS } from '../../shared/limits.js';
 import type { FallbackStep, LinesAsked, ProposeInput, RegionPart } from '../../shared/step-activities.js';
-import type { BlobStore } from '../../stores/ports.js';
+import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { bytesOf, type LoadedTarget } from './prompt-inputs.js';
-import { getJson, putJson } from './snapshot.js';
 
 const OUTLINE_CHARS = 8 * 1024; // bound: Of the definitions of a file that is edited in regions this much is listed.
 // bound: A file that is edited in regions is cut into so many at first, and a region that is cut off again into two, none shorter than this.
@@ -15,19 +14,16 @@ const REGIONS_FIRST = 4;
 
 /** Kept as a blob: the regions of one file, in its order. */
 interface RegionPlan {
-  readonly v: 1;
   readonly regions: readonly Region[];
 }
 /** Kept as a blob: what the regions so far have said. */
 interface RegionWork {
-  readonly v: 1;
   readonly operations: readonly Json[];
-  /** Of each region the tasks that its answer names as undone; absent in work of an earlier version, which did not look. */
-  readonly undone?: readonly (readonly ClaimedUnfinished[])[];
+  /** Of each region the tasks that its answer names as undone. */
+  readonly unfinished: readonly (readonly ClaimedUnfinished[])[];
 }
 /** Kept as a blob: lines of a file that a model asked to be shown. */
 interface WantedLines {
-  readonly v: 1;
   readonly path: string;
   readonly ranges: readonly Region[];
 }
@@ -39,7 +35,7 @@ export interface LoadedRegion {
   readonly isLast: boolean;
   readonly operations: readonly Json[];
   /** As `RegionWork` has it. */
-  readonly undone: readonly (readonly ClaimedUnfinished[])[];
+  readonly unfinished: readonly (readonly ClaimedUnfinished[])[];
 }
 
 /** Null: the call is for whole files. */
@@ -50,9 +46,7 @@ export const loadRegion = async (blobs: BlobStore, { region: part }: ProposeInpu
   if (range === undefined) throw new Error(`the plan has no region ${part.index}`);
   const work = part.work === null ? null : await getJson<RegionWork>(blobs, part.work, 'work of regions');
   const isLast = part.index === regions.length - 1;
-  // A region of which nothing is known has named nothing.
-  const undone = work === null ? [] : (work.undone ?? [[]]);
-  return { part, regions, range, isLast, operations: work?.operations ?? [], undone };
+  return { part, regions, range, isLast, operations: work?.operations ?? [], unfinished: work?.unfinished ?? [] };
 };
 
 /** What has been asked for, by path; empty where nothing was. */
@@ -74,7 +68,7 @@ export async function wantedNext(
   const asked = input.lines?.asked ?? 0;
   if (asked >= BOUNDS.needsLinesAsked) return null;
   const before = (await loadWanted(blobs, input)).get(needs.path) ?? [];
-  const wanted: WantedLines = { v: 1, path: needs.path, ranges: [...before, ...needs.ranges] };
+  const wanted: WantedLines = { path: needs.path, ranges: [...before, ...needs.ranges] };
   const told = needs.ranges.map(([from, to]) => `${from} to ${to}`).join(', ');
   return {
     lines: { ranges: await putJson(blobs, wanted), asked: asked + 1 },
@@ -92,20 +86,20 @@ export const joined = (region: LoadedRegion, answer: string, nonce: string): str
   joinOperations([...region.operations, ...operationsOf(answer, nonce)]);
 
 /** What every region names as undone nobody has done. `answer`: the last one's. */
-export const unfinishedOfRegions = ({ undone }: LoadedRegion, answer: string): readonly ClaimedUnfinished[] =>
-  unfinishedInAll([...undone, claimedUnfinished(answer)]);
+export const unfinishedOfRegions = ({ unfinished }: LoadedRegion, answer: string): readonly ClaimedUnfinished[] =>
+  unfinishedInAll([...unfinished, claimedUnfinished(answer)]);
 
 export async function regionAfter(
   blobs: BlobStore,
-  { part, regions, operations, undone }: LoadedRegion,
+  { part, regions, operations, unfinished }: LoadedRegion,
   answer: string,
   nonce: string,
 ): Promise<{ readonly region: RegionPart; readonly to: string }> {
   const all = {
     operations: [...operations, ...operationsOf(answer, nonce)],
-    undone: [...undone, claimedUnfinished(answer)],
+    unfinished: [...unfinished, claimedUnfinished(answer)],
   };
-  const work: RegionWork = { v: 1, ...all };
+  const work: RegionWork = { ...all };
   const index = part.index + 1;
   return { region: { plan: part.plan, index, work: await putJson(blobs, work) }, to: describeRegion(regions, index) };
 }
@@ -126,7 +120,7 @@ export async function regionsNext(
   if (cut.length < 2) return null;
   const index = region?.part.index ?? 0;
   const regions = region === null ? cut : region.regions.toSpliced(index, 1, ...cut);
-  const plan: RegionPlan = { v: 1, regions };
+  const plan: RegionPlan = { regions };
   return {
     kind: 'regions',
     format: 'structured-edit',

@@ -2,19 +2,19 @@
 import { join } from 'node:path';
 import { encodingOf, parseConfig, type ProjectConfig, type JobMode } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
-import { ProblemError, fail, checkVersion } from '../../shared/problems.js';
+import { ProblemError, fail } from '../../shared/problems.js';
 import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import type { Bucket, Format, GuardSettings } from '../../shared/formats.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
-import type { BlobStore } from '../../stores/ports.js';
+import { getJson, type BlobStore } from '../../stores/ports.js';
 
 export interface SnapshotTarget {
   readonly path: string;
   /** Null: the file does not exist yet. */
   readonly base: { readonly ref: BlobRef; readonly mode: number } | null;
-  /** sha-256 of the base, hex; `absent` for a new file. Part of the slot key. */
+  /** sha-256 of the base, hex; `absent` for a new file. Part of the call key. */
   readonly sha: string;
   readonly bytes: number;
   readonly lines: number;
@@ -32,7 +32,6 @@ export interface TextRef {
   readonly ref: BlobRef;
 }
 export interface Snapshot {
-  readonly v: 1;
   readonly stepKey: StepKey;
   readonly workspace: string;
   readonly title: string;
@@ -64,17 +63,8 @@ export const deleted = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: read
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export const putJson = (blobs: BlobStore, value: unknown): Promise<BlobRef> =>
-  blobs.put(encoder.encode(JSON.stringify(value)));
 export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> => blobs.put(encoder.encode(text));
 export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> => decoder.decode(await blobs.get(ref));
-
-/** Reads a versioned JSON blob of ours. */
-export async function getJson<T extends { readonly v: 1 }>(blobs: BlobStore, ref: BlobRef, what: string): Promise<T> {
-  const value: unknown = JSON.parse(await getText(blobs, ref));
-  checkVersion(value, `The ${what} ${ref}`);
-  return value as T;
-}
 
 export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> =>
   getJson<Snapshot>(blobs, ref, 'snapshot');
@@ -88,12 +78,12 @@ export const currentSnapshot = async (
   return { ...taken, limits: { ...taken.limits, ...limits } };
 };
 
-/** What guards go by. A snapshot that was taken before there were settings has none. */
+/** What guards go by. */
 export const guardSettings = async (
   blobs: BlobStore,
   { config, instructions }: Pick<Snapshot, 'config' | 'instructions'>,
 ): Promise<{ readonly guards: GuardSettings; readonly asked: string }> => ({
-  guards: (config as Partial<ProjectConfig>).guards ?? {},
+  guards: config.guards,
   asked: await getText(blobs, instructions),
 });
 

@@ -1,6 +1,5 @@
 /** Runs a person's commands on the applied files. No test found or run is `no_tests`, never `pass`. */
 import type { TestPlan } from '../../shared/step-activities.js';
-import { isKnown } from '../../shared/problems.js';
 import { discoverTestCommand, classifyFailure } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -24,8 +23,7 @@ export async function testPlan(
   if (wanted !== 'auto') return { commands: wanted, found: null };
   const found = await discoverTestCommand(await ports.workspace.root(workspace));
   if (found === null) return { commands: [], found: null };
-  // A later version's approval may mean something else: the person is asked again.
-  const isApproved = isKnown(await ports.records.get(approvalKey(workspace, found)));
+  const isApproved = (await ports.records.get(approvalKey(workspace, found))) !== null;
   return isApproved ? { commands: [found.command], found: null } : { commands: [], found: found.command };
 }
 
@@ -41,10 +39,10 @@ export const verify =
     await remember(ports, input, input.remember);
     const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
       scope.assertCurrent();
-      if (input.releaseOnPass) await ports.workspace.releaseLease(input.workspace, input.stepKey, input.lease);
-      return { v: 1, ...result };
+      if (input.releaseOnPass) await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
+      return { ...result };
     };
-    const nothing = { kind: null, transient: false, signature: null, output: null };
+    const nothing = { kind: null, transient: false, signature: null, output: null, suggestions: [] };
     if (input.commands.length === 0)
       return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
 
@@ -77,7 +75,6 @@ export const verify =
           : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`;
         const summary = `${command}: ${how}; ${failure.kind}: ${failure.lines.slice(0, 3).join(' | ')}`.slice(0, 500);
         return {
-          v: 1,
           outcome: failure.kind === 'test_failure' || failure.transient ? 'fail_soft' : 'fail_hard',
           kind: failure.kind,
           transient: failure.transient,
@@ -114,6 +111,5 @@ export async function remember(
 ): Promise<void> {
   if (command === null) return;
   const found = await discoverTestCommand(await ports.workspace.root(workspace));
-  if (found?.command === command)
-    await ports.records.putIfAbsent(approvalKey(workspace, found), { v: 1, command, stepKey });
+  if (found?.command === command) await ports.records.putIfAbsent(approvalKey(workspace, found), { command, stepKey });
 }

@@ -11,7 +11,7 @@ import { callModel, downOf } from '../frame/model-call.js';
 import { bytesOf, loadTargets, references } from './prompt-inputs.js';
 import { currentSnapshot, edited, putText } from './snapshot.js';
 
-export const brief =
+export const writeBrief =
   (ports: ActivityPorts) =>
   async (input: BriefInput, scope: ActivityScope): Promise<BriefResult> => {
     const { blobs } = ports;
@@ -26,7 +26,7 @@ export const brief =
       {
         role: 'brief',
         file: '*',
-        draw: 1,
+        regeneration: 1,
         bases: edited(snapshot.targets).map((target) => target.sha),
         format: 'brief',
         model: snapshot.model,
@@ -53,11 +53,11 @@ export const brief =
       scope,
     );
     if (call.outcome !== 'answered')
-      return { v: 1, brief: null, usage: call.usage, message: `no brief: ${call.message}`, ...downOf(call) };
+      return { brief: null, usage: call.usage, message: `no brief: ${call.message}`, ...downOf(call) };
     const { answer, nonce, usage } = call;
     const requireMarker = snapshot.config.requireCompleteSentinel;
     const reading = readBrief({ text: answer.text, stopReason: answer.stopReason, nonce, requireMarker });
     return reading.outcome === 'complete'
-      ? { v: 1, brief: await putText(blobs, reading.body), usage, message: null }
-      : { v: 1, brief: null, usage, message: `no brief: ${reading.message}` };
+      ? { brief: await putText(blobs, reading.body), usage, message: null }
+      : { brief: null, usage, message: `no brief: ${reading.message}` };
   };

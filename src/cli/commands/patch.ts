@@ -106,16 +106,16 @@ type Report = Omit<PatchReport, 'recovered'>;
 /** What the answer comes to before anything is written. */
 const reportOf = (workspace: string, { format, outcome, offered }: PatchOutcome, check: boolean): Report => {
   const base = { v: 1, workspace, format, checked: check, patch: null, conflicts: [] } as const;
-  const nothing = { files: [], rungs: [], findings: [], notes: [], reasons: [], diff: '' };
+  const nothing = { files: [], tolerances: [], findings: [], notes: [], reasons: [], diff: '' };
   if (outcome.outcome === 'edited') {
-    const { rungs, findings } = outcome;
+    const { tolerances, findings } = outcome;
     const notes = outcome.notes.filter(isWanted);
     return {
       ...base,
       ...nothing,
       outcome: 'would_apply',
       ...writePatch(outcome, offered),
-      rungs,
+      tolerances,
       findings,
       notes,
       exit: EXIT.done,

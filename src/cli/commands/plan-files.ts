@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { fail } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
-import { homeLocation, homePaths } from '../../stores/home.js';
+import { checkHomeVersion, homeLocation, homePaths } from '../../stores/home.js';
 import { openChanges, type OpenChange } from '../../workspace/apply/index.js';
 import { realSys } from '../../system/sys.js';
 import type { Io } from '../io.js';
@@ -41,7 +41,7 @@ export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed):
     const [old, result] = [await put(before.get(path), mode), await put(changed.files.get(path), mode)];
     files.push({ path: relative(workspace, join(base, path)).split(sep).join('/'), base: old, result, by: 'model' });
   }
-  const applied = await applyLocally(local, workspace, { v: 1, stepKey: newStepKey(), files, moves: [] });
+  const applied = await applyLocally(local, workspace, { stepKey: newStepKey(), files, renames: [] });
   if (applied.outcome === 'base_changed')
     return fail(
       'conflict',
@@ -82,7 +82,9 @@ const dropEmpty = (base: string, gone: readonly string[]): void => {
 
 /** Throws ProblemError `half_done`; `busy` where a live process does not come to its end in time. Makes no home and writes nothing. */
 export const refuseHalfDone = async ({ cwd, env }: Pick<Io, 'cwd' | 'env'>, typed: string): Promise<void> => {
-  const { transactions } = homePaths(homeLocation(env));
+  const home = homeLocation(env);
+  await checkHomeVersion(home);
+  const { transactions } = homePaths(home);
   for (const end = Date.now() + STORE_BOUNDS.attemptPatience_ms; ;) {
     const open = (await openChanges(realSys, transactions)).filter(({ files }) => isOfPlan(cwd, typed, files));
     const dead = open.find(({ live }) => !live);

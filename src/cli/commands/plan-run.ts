@@ -54,7 +54,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
         forceReplan: flags.forceReplan === true,
         drift: flags.reportScopeDrift ?? null,
         estimate: flags.yes === true ? 'approved' : 'ask',
-        ...(flags.restart === true ? { restart: true } : {}),
+        restart: flags.restart === true,
       },
     });
     const { resolved, shown, link, options } = await begin(
@@ -83,14 +83,14 @@ interface Flags extends QuietFlag {
   readonly json?: true;
 }
 
-type Wish = 'pause' | 'resume' | 'stop' | 'drift';
+type Control = 'pause' | 'resume' | 'stop' | 'drift';
 interface Said {
   readonly what: string;
   readonly hint?: string;
 }
 
-const wish =
-  (name: Wish, said: Said, text?: string) =>
+const control =
+  (name: Control, said: Said, text?: string) =>
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
       await refuseHalfDone(io, path);
@@ -106,15 +106,15 @@ const noneOpen = ({ planPath }: PlanFile, more = ''): never =>
 const tell = (
   { io, flags }: { readonly io: Io; readonly flags: Flags },
   { planPath, workflowId }: PlanFile,
-  wish: Wish,
+  control: Control,
   { what, hint = '' }: Said,
 ): ExitCode => {
-  if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId, wish });
+  if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId, control });
   else io.out(`${planPath}: ${what}${asides(io, flags).after(hint)}`);
   return EXIT.done;
 };
 
-export const pause = wish('pause', { what: 'pauses before the next phase', hint: '; emend plan resume goes on' });
+export const pause = control('pause', { what: 'pauses before the next phase', hint: '; emend plan resume goes on' });
 
 /** Where no run is open the plan is started where the last one left it. */
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
@@ -129,7 +129,7 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
   if (!isLeft) return noneOpen(plan, ', and none has left a checkpoint');
   return runPlan(io, path, { set: [], hint: [], ...flags });
 };
-export const stop = wish('stop', {
+export const stop = control('stop', {
   what: 'ends when the phase that is under way is done',
   hint: '; emend plan resume takes it back',
 });
@@ -137,7 +137,7 @@ export const stop = wish('stop', {
 export const drift = (io: Io, path: string, text: string, flags: Flags): Promise<ExitCode> =>
   text.trim() === ''
     ? fail('usage', 'drift: expected what the plan does not hold, received nothing.')
-    : wish('drift', { what: 'is taken up before the next phase' }, text)(io, path, flags);
+    : control('drift', { what: 'is taken up before the next phase' }, text)(io, path, flags);
 
 export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (opened) => {

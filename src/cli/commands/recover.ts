@@ -42,7 +42,7 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     const asked = flags.undo ?? flags.keep;
     if (asked !== undefined) return release({ io, emend, flags }, holds.held, asked);
     if (flags.json === true)
-      printJson(io, 'recover', { v: 1, transactions, holds: holds.held, released: holds.released, worktrees });
+      printJson(io, 'recover', { v: 1, transactions, locks: holds.held, released: holds.released, worktrees });
     else tell(io, transactions, holds, worktrees);
     return exitOf(transactions, holds);
   });
@@ -52,7 +52,7 @@ const exitOf = (transactions: readonly RecoveredTransaction[], { released }: Loc
   if (transactions.some(({ did }) => did === 'failed')) return EXIT.failed;
   const leftAlone = [
     ...transactions.map(({ conflicts }) => conflicts),
-    ...released.map(({ undone }) => undone?.kept ?? []),
+    ...released.map(({ undone }) => undone?.leftAlone ?? []),
   ];
   return leftAlone.some((files) => files.length > 0) ? EXIT.conflict : EXIT.done;
 };
@@ -94,9 +94,9 @@ const release = async (
         ? `${count(done.files.length, 'file')} put back in ${plain(hold.workspace)}; it is free again.`
         : `${plain(hold.workspace)} is free again; its files are as they were.`,
     );
-    for (const { path, why } of done.kept) io.out(`  left alone: ${plain(path)}: ${plain(why)}`);
+    for (const { path, why } of done.leftAlone) io.out(`  left alone: ${plain(path)}: ${plain(why)}`);
   }
-  return done.kept.length > 0 ? EXIT.conflict : EXIT.done;
+  return done.leftAlone.length > 0 ? EXIT.conflict : EXIT.done;
 };
 
 /** What a run wrote that ended and holds nothing any more. Null: nothing. */

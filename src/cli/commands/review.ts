@@ -14,7 +14,7 @@ import { askReview } from '../review/ask.js';
 import { loadReview } from '../review/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
-const REVIEW_BUILD_MS = 60_000; // bound: A selection is sealed in a moment; this long `emend review` waits to show it.
+const REVIEW_BUILD_MS = 60_000; // bound: A selection is built in a moment; this long `emend review` waits to show it.
 
 export const review = (io: Io, run: string | undefined, flags: QuietFlag): Promise<ExitCode> =>
   withEmend(io, (emend) =>
@@ -97,7 +97,7 @@ const inTerminal = async (
     }
     // What was sent counts, whether or not somebody waits here for what it becomes.
     if (!(await nextDecision(emend, run, decision.id, signal))) return EXIT.done;
-    io.out('\nWhat you chose is sealed as a proposal of its own.\nIt is applied only as you approve it now:');
+    io.out('\nWhat you chose is a proposal of its own now.\nIt is applied only as you approve it now:');
   }
 };
 

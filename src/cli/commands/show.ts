@@ -52,7 +52,7 @@ export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Pro
     const holds = await releaseStaleLocks(emend, ARCHIVES.list, kept);
     const found = await listRuns(emend, kept);
     if (options.json === true) {
-      printJson(io, 'list', { ...found, transactions, holds: holds.held, released: holds.released });
+      printJson(io, 'list', { ...found, transactions, locks: holds.held, released: holds.released });
       return EXIT.done;
     }
     for (const text of transactionLines(transactions)) io.err(text);

@@ -39,7 +39,7 @@ const undoLast = async (local: Local, workspace: string, check: boolean): Promis
   const said = { ...base, step: stepKey, by, at, commit, files, conflicts: touched };
   // Its files belong to its commit now, and may have later ones: git is what takes that back.
   if (commit !== null) return { ...said, conflicts: [], outcome: 'committed', exit: EXIT.refused };
-  const held = await local.engine.readLease(workspace);
+  const held = await local.engine.readLock(workspace);
   if (held !== null && !(check && isLocal(held))) return failBusy(workspace, held);
   if (touched.length > 0) return { ...said, outcome: 'touched', exit: EXIT.conflict };
   if (check) return { ...said, outcome: 'would_undo', exit: EXIT.done };
@@ -59,8 +59,8 @@ const putBack = async (local: Local, workspace: string, { stepKey, by, records }
     if (back.outcome === 'rolled_back') {
       // Of what was left alone when the change was made, nothing is to be put back.
       const before = new Set(closed.conflicts.map(({ path }) => path));
-      conflicts.push(...back.kept.filter(({ path }) => !before.has(path)));
-      if (by === 'run') await noteRecovery(local, { stepKey, number: plan.lease.number }, 'undo', back.files);
+      conflicts.push(...back.leftAlone.filter(({ path }) => !before.has(path)));
+      if (by === 'run') await noteRecovery(local, { stepKey, token: plan.lock.token }, 'undo', back.files);
     } else conflicts.push({ path: '', why: `commit ${back.commit} was made meanwhile` });
   }
   return conflicts;

@@ -84,7 +84,7 @@ export const failBusy = (workspace: string, holder: WorkspaceLock): never => {
   );
 };
 
-// Applies what a command has sealed: waits for other commands that work in the workspace, and frees it again.
+// Applies what a command has built: waits for other commands that work in the workspace, and frees it again.
 
 /** `applied`: all of it. `conflict`: but for files that somebody saved meanwhile. `base_changed`: nothing, for that reason. */
 export interface LocallyApplied {
@@ -111,7 +111,7 @@ export const applyLocally = async (local: Local, workspace: string, proposal: Pr
       return { outcome: 'base_changed', conflicts: applied.conflicts };
     case 'applied':
     case 'conflict': {
-      await local.engine.releaseLease(workspace, stepKey, applied.lease.number);
+      await local.engine.releaseLock(workspace, stepKey, applied.lock.token);
       return { outcome: applied.outcome, conflicts: applied.outcome === 'conflict' ? applied.conflicts : [] };
     }
   }

@@ -101,7 +101,7 @@ export interface PatchOutcome {
   readonly offered: ReadonlyMap<string, OfferedFile>;
 }
 
-/** `emend.yaml` of the workspace: limits, rungs, encodings. Throws ProblemError `config_invalid`. */
+/** `emend.yaml` of the workspace: limits, tolerances, encodings. Throws ProblemError `config_invalid`. */
 export const readConfig = async (workspace: string): Promise<ProjectConfig> => {
   const source = await readGivenText(join(workspace, 'emend.yaml'));
   const config = parseConfig(source, 'emend.yaml');
@@ -129,7 +129,7 @@ export const formatOf = (asked: string, answer: string): AnswerFormat => {
 };
 
 /**
- * Running the command is the decision: no marker is asked for, files may be made and deleted, rungs have their defaults or what
+ * Running the command is the decision: no marker is asked for, files may be made and deleted, tolerances have their defaults or what
  * emend.yaml says. What remains to refuse is what does not fit, and findings that refuse.
  */
 export const applyToFiles = async (
@@ -141,7 +141,7 @@ export const applyToFiles = async (
   const nonce = nonceOf(answer);
   const options = {
     requireMarker: false,
-    rungs: config.rungs,
+    tolerances: config.tolerances,
     guards: config.guards,
     allowDelete: true,
     mayCreateUnder: [''],
@@ -182,8 +182,8 @@ export interface Drawn {
 
 /** In order of paths; a move is one file. */
 export const writePatch = (edited: Edited, offered: ReadonlyMap<string, OfferedFile>): Drawn => {
-  const movedTo = new Map(edited.moves.map(({ from, to }) => [to, from]));
-  const movedAway = new Set(edited.moves.map(({ from }) => from));
+  const movedTo = new Map(edited.renames.map(({ from, to }) => [to, from]));
+  const movedAway = new Set(edited.renames.map(({ from }) => from));
   const drawn = [...edited.files]
     .filter(([path]) => !movedAway.has(path))
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -225,5 +225,5 @@ export const buildPatch = async (
       by: 'model',
     });
   }
-  return { v: 1, stepKey, files, moves: edited.moves };
+  return { stepKey, files, renames: edited.renames };
 };

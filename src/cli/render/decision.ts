@@ -48,7 +48,7 @@ const proposalLines = (proposal: ProposalSummary, width: number): readonly strin
     ...more(proposal.files.length),
     ...proposal.mustAsk.map((why) => line(`  look here: ${why}`, width)),
     ...proposal.findings.map((finding) => line(`  ${findingText(finding)}`, width)),
-    ...proposal.rungs.map((rung) => line(`  tolerance used: ${rung}`, width)),
+    ...proposal.tolerances.map((tolerance) => line(`  tolerance used: ${tolerance}`, width)),
   ];
 };
 

@@ -24,7 +24,7 @@ export const printPatch = async (
 
 const patchLines = (report: PatchReport, aside: Asides): readonly string[] => [
   ...table(report.files.map((file) => [`  ${shownPath(file)}`, file.change, `+${file.added}`, `-${file.removed}`])),
-  ...report.rungs.map(toleranceLine),
+  ...report.tolerances.map(toleranceLine),
   ...report.notes.map((note) => `  note: ${placeOf(note)}${plain(note.message)}`),
   ...report.findings.map((finding) => `  ${finding.guard} in ${plain(finding.path)}: ${plain(finding.message)}`),
   ...ending(report, aside),
@@ -32,8 +32,8 @@ const patchLines = (report: PatchReport, aside: Asides): readonly string[] => [
 
 const shownPath = ({ path, from }: PatchedFile): string => plain(from === undefined ? path : `${from} -> ${path}`);
 const placeOf = ({ path }: Reason): string => (path === undefined ? '' : `${plain(path)}: `);
-const toleranceLine = ({ rung, path, line }: UsedTolerance): string =>
-  `  used ${rung} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${TOLERANCES[rung].what}`;
+const toleranceLine = ({ tolerance, path, line }: UsedTolerance): string =>
+  `  used ${tolerance} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${TOLERANCES[tolerance].what}`;
 
 const ending = (report: PatchReport, aside: Asides): readonly string[] => {
   const { outcome, files, workspace, format, conflicts, reasons } = report;

@@ -164,12 +164,12 @@ const BECAUSE: Record<ReleasedLock['because'], string> = {
 
 export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedLock): readonly string[] => [
   `${shownKey(stepKey)}  has ended (${ended}) and held ${plain(workspace)}, which is free now: ${BECAUSE[because]}.`,
-  ...(undone === undefined ? [] : unfinishedLines(undone)),
+  ...(undone === undefined ? [] : undoneLines(undone)),
 ];
 
-const unfinishedLines = ({ files, kept }: EndedLock): readonly string[] => [
+const undoneLines = ({ files, leftAlone: leftAlone }: EndedLock): readonly string[] => [
   `  ${count(files.length, 'file')} put back`,
-  ...kept.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
+  ...leftAlone.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
 ];
 
 export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleLock): readonly string[] => {

@@ -67,7 +67,7 @@ const QUIET: readonly StepEvent['type'][] = [
   'edit_chunk_started',
   'edit_chunk_completed',
   'edit_step_paused',
-  'decision_settled',
+  'decision_resolved',
   'step_finished',
   'plan_finished',
   'markers_checked',

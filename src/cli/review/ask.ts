@@ -140,13 +140,15 @@ const fileLines = ({ files, proposal }: Review, { path }: Piece, colors: DiffCol
     ...(header.length === 0 ? [colors.meta(plain(path))] : header.map((text) => colors.meta(plain(text)))),
     ...comments.map(plain),
     ...about.map((finding) => plain(`  ${finding.guard}: ${finding.message}`)),
-    ...proposal.rungs.filter((rung) => isAbout(rung, path)).map((rung) => plain(`  tolerance used: ${rung}`)),
+    ...proposal.tolerances
+      .filter((tolerance) => isAbout(tolerance, path))
+      .map((tolerance) => plain(`  tolerance used: ${tolerance}`)),
   ];
 };
-const isAbout = (rung: string, path: string): boolean =>
-  rung.split(' ').slice(1).join(' ').replace(/:\d+$/, '') === path;
+const isAbout = (tolerance: string, path: string): boolean =>
+  tolerance.split(' ').slice(1).join(' ').replace(/:\d+$/, '') === path;
 
-/** One request for all that are approved, one for all that are skipped, one a note, and the selection last: it seals. */
+/** One request for all that are approved, one for all that are skipped, one a note, and the selection last: it makes a new proposal. */
 const send = async (
   { io, emend }: Session,
   run: ResolvedRun,

@@ -9,7 +9,7 @@ import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { type ReviewFile, currentPiece, isTaken, type FileVerdict, type Piece, type Navigation } from './session.js';
 import { count, plain } from '../render/text.js';
 
-// What a review goes through: the files of the open decision with their part of the sealed diff, and which hunk needs which.
+// What a review goes through: the files of the open decision with their part of the proposal's diff, and which hunk needs which.
 
 export interface Review {
   readonly decision: DecisionPoint;

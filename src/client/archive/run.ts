@@ -12,7 +12,6 @@ import type { ClosedRun } from '../types.js';
 
 /** What the client notes when a run has started. */
 export interface StartedData {
-  readonly v: 1;
   readonly workflowId: string;
   readonly runId: string;
   readonly namespace: string;
@@ -39,7 +38,7 @@ export interface ArchivedRun {
   readonly activities: readonly ArchivedActivity[];
   /** Answers as they were sent from this machine, in order. */
   readonly requests: readonly DecisionRequest[];
-  /** The last one sealed; of a very large one only the references are kept, no list of files. */
+  /** The last one; of a very large one only the references are kept, no list of files. */
   readonly proposal: ProposalSummary | null;
   /** Of the activities that ended. */
   readonly usage: StepUsage;
@@ -56,7 +55,6 @@ export interface ArchivedRun {
  * not heard (`found`: files are applied; `committed`: they are committed).
  */
 export interface RecoveryData {
-  readonly v: 1;
   readonly how: 'undo' | 'keep' | 'found' | 'committed';
   readonly files: readonly string[];
 }
@@ -110,11 +108,11 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
 /** As the reducer counts: a tally is the sum of all calls so far, and results after the first add nothing. */
 const usageOf = (activities: readonly ArchivedActivity[]): StepUsage => {
   let sum = NO_USAGE;
-  let tallied = false;
+  let usageFromJournal = false;
   for (const { name, result } of activities) {
     if (!isRecord(result) || !isUsage(result.usage)) continue;
-    if (name !== 'tally') sum = tallied ? sum : addUsage(sum, result.usage);
-    else if (result.usage.calls >= sum.calls) [sum, tallied] = [result.usage, true];
+    if (name !== 'countUsage') sum = usageFromJournal ? sum : addUsage(sum, result.usage);
+    else if (result.usage.calls >= sum.calls) [sum, usageFromJournal] = [result.usage, true];
   }
   return sum;
 };
@@ -129,8 +127,8 @@ const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied
       else if (!kept) applied.clear();
     }
     if (kind !== 'activity' || !isActivity(data)) continue;
-    if (data.name === 'apply') for (const path of pathsOf(data.result)) applied.add(path);
-    if (data.name === 'rollback' || (data.name === 'commit' && outcomeOf(data.result) === 'committed')) applied.clear();
+    if (data.name === 'applyProposal') for (const path of pathsOf(data.result)) applied.add(path);
+    if (data.name === 'rollBack' || (data.name === 'commit' && outcomeOf(data.result) === 'committed')) applied.clear();
   }
   return { applied: [...applied], kept };
 };
@@ -169,7 +167,7 @@ const proposalOf = (result: unknown): ProposalSummary | null => {
     const [, id, ref, diff] =
       /"proposal":\{"id":"([0-9a-f]{64})","ref":"([^"]*)","diff":"([^"]*)"/.exec(result.cut) ?? [];
     if (id === undefined || !isBlobRef(ref) || !isBlobRef(diff)) return null;
-    return { id, ref, diff, files: [], findings: [], rungs: [], mustAsk: [] };
+    return { id, ref, diff, files: [], findings: [], tolerances: [], mustAsk: [] };
   }
   const { proposal } = result;
   if (!isRecord(proposal) || typeof proposal.id !== 'string' || !isBlobRef(proposal.ref) || !isBlobRef(proposal.diff))

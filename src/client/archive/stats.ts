@@ -1,6 +1,6 @@
 /** What a run that has ended paid for: a call that was cut off with it is in no result of an activity, but it is in the journal. */
 import { type StepUsage, addUsage, NO_USAGE } from '../../shared/usage.js';
-import { callsOfStep, usageOfEnded } from '../../model/journal/calls.js';
+import { attemptsOfStep, usageOfEnded } from '../../model/journal/calls.js';
 import { ProblemError } from '../../shared/problems.js';
 import type { StepStatus } from '../../shared/run.js';
 import { storePaths } from '../../stores/location.js';
@@ -18,10 +18,10 @@ export const withRecordedUsage = async ({ store }: Pick<Emend, 'store'>, status:
   return { ...status, usage: paid, result };
 };
 
-/** Null: the slots cannot be read. */
+/** Null: the recorded calls cannot be read. */
 export const recordedUsage = async (store: string, stepKey: string): Promise<StepUsage | null> => {
   try {
-    return usageOfEnded(await callsOfStep(realSys, storePaths(store).slots, stepKey));
+    return usageOfEnded(await attemptsOfStep(realSys, storePaths(store).calls, stepKey));
   } catch (error) {
     if (error instanceof ProblemError) return null;
     throw error;

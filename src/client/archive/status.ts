@@ -1,4 +1,5 @@
 /** What an archive says in the words of a live run's status. Pure. */
+import { VERSION } from '../../shared/problems.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
 import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../../shared/run.js';
@@ -13,7 +14,7 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
   const ledger = ledgerOfEvents(run.events);
   const count = (status: FileStatus): number => ledger.filter((row) => row.status === status).length;
   return {
-    v: 1,
+    v: VERSION,
     stepKey: run.stepKey,
     workspace: run.started?.workspace ?? '',
     jobPath: run.started?.jobPath ?? '',
@@ -82,8 +83,8 @@ const stateOfOutcome = ({ outcome }: StepResult): RunState =>
 const openDecision = (run: ArchivedRun): DecisionPoint | null => {
   const paused = run.events.filter((event) => event.type === 'edit_step_paused').at(-1);
   if (paused === undefined) return null;
-  const settled = run.events.some((event) => event.type === 'decision_settled' && event.decision === paused.decision);
-  if (settled) return null;
+  const resolved = run.events.some((event) => event.type === 'decision_resolved' && event.decision === paused.decision);
+  if (resolved) return null;
   return {
     id: paused.decision,
     n: Number.parseInt(paused.decision, 10),
@@ -123,8 +124,7 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
     if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' });
     if (event.type === 'edit_chunk_completed') change(event.file, { status: 'done', reason: null });
     if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
-    if (event.type === 'decided')
-      for (const path of event.skipped ?? []) change(path, { status: 'skipped', reason: null });
+    if (event.type === 'decided') for (const path of event.skipped) change(path, { status: 'skipped', reason: null });
     if (event.type === 'answer_refused') change(event.file, { attempts: event.attempt, reason: event.message });
   }
   return [...rows.values()];

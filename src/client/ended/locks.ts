@@ -2,6 +2,7 @@
  * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
+import { getJson } from '../../stores/ports.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { type StepKey, planOf } from '../../shared/ids.js';
 import {
@@ -63,7 +64,7 @@ const endedAs = async (
   elsewhere: await isElsewhere(emend, stepKey),
 });
 
-/** Homes may share a store, a repository or both: a lease in its git directory may be another home's. */
+/** Homes may share a store, a repository or both: a lock in its git directory may be another home's. */
 const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): Promise<boolean> => {
   if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null) return false;
   const { started } = archivedRun(stepKey, await archive.read(stepKey));
@@ -83,7 +84,7 @@ interface Ended {
   readonly elsewhere: boolean;
 }
 export interface StaleLock extends Ended {
-  /** What it applied under this lease and nobody rolled back or committed, as far as this home knows. */
+  /** What it applied under this lock and nobody rolled back or committed, as far as this home knows. */
   readonly files: readonly string[];
 }
 export interface ReleasedLock extends Ended {
@@ -101,11 +102,11 @@ export interface LocksOfEnded {
 export interface EndedLock {
   readonly files: readonly string[];
   /** Changed meanwhile, so left alone. */
-  readonly kept: readonly FileConflict[];
+  readonly leftAlone: readonly FileConflict[];
 }
 
 /**
- * Asks the server about the holder of each workspace that the newest archives name. The lease of a closed run is released where it
+ * Asks the server about the holder of each workspace that the newest archives name. The lock of a closed run is released where it
  * applied nothing, or its commit is there; of one that was aborted while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
  */
 export const releaseStaleLocks = async (
@@ -121,7 +122,7 @@ export const releaseStaleLocks = async (
   for (const workspace of await knownWorkspaces(emend, archives, kept)) {
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
     // A workspace whose git does not answer holds up none of the others.
-    const holder = there === null ? null : await engine.readLease(workspace).catch(ignoreProblem);
+    const holder = there === null ? null : await engine.readLock(workspace).catch(ignoreProblem);
     // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;
     const standing = await stateOfRun(emend, holder);
@@ -166,13 +167,13 @@ const noteEnd = async (emend: Emend, holder: WorkspaceLock, end: LockEnd): Promi
 
 export const noteRecovery = (
   { archive }: Pick<Emend, 'archive'>,
-  { stepKey, number }: Pick<WorkspaceLock, 'stepKey' | 'number'>,
+  { stepKey, token }: Pick<WorkspaceLock, 'stepKey' | 'token'>,
   how: RecoveryData['how'],
   files: readonly string[],
 ): Promise<void> => {
-  const data: RecoveryData = { v: 1, how, files };
-  const id = `recovery-${number}-${how}`;
-  return archive.append(stepKey, [{ v: 1, id, at: new Date().toISOString(), kind: 'recovery', data }]);
+  const data: RecoveryData = { how, files };
+  const id = `recovery-${token}-${how}`;
+  return archive.append(stepKey, [{ id, at: new Date().toISOString(), kind: 'recovery', data }]);
 };
 
 /** `undo` puts the files back that the step applied and nobody changed since; then the workspace is free again. */
@@ -196,11 +197,11 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
       break;
     }
     files.push(...undone.files);
-    kept.push(...undone.kept);
+    kept.push(...undone.leftAlone);
   }
-  await engine.releaseLease(hold.workspace, hold.stepKey);
+  await engine.releaseLock(hold.workspace, hold.stepKey);
   await noteRecovery(emend, hold.holder, how, files);
-  return { files, kept };
+  return { files, leftAlone: kept };
 };
 
 /**
@@ -213,15 +214,15 @@ export const lockAgain = async (emend: Emend, { stepKey, live, archived }: Resol
   if (live?.open === true || started === null || closed?.result !== null || applied.length === 0 || kept) return null;
   const { workspace, workflowId, namespace } = started;
   const records = await appliedRecords(realSys, homePaths(emend.home).transactions, workspace, stepKey);
-  const last = Math.max(0, ...records.map(({ plan }) => plan.lease.number));
+  const last = Math.max(0, ...records.map(({ plan }) => plan.lock.token));
   if (last === 0) return null;
-  const leases = createLocks({ home: emend.home });
-  const taken = await leases.take(workspace, stepKey, { workflowId, namespace, continues: last });
+  const locks = createLocks({ home: emend.home });
+  const taken = await locks.take(workspace, stepKey, { workflowId, namespace, continues: last });
   if (taken.outcome === 'busy')
     return fail('busy', `${workspace} is held by run ${taken.holder.stepKey.slice(0, 8)} by now.`, 'See `emend list`.');
-  const files = await filesUnder(emend, workspace, taken.lease);
+  const files = await filesUnder(emend, workspace, taken.lock);
   const ended = closed.status.toLowerCase();
-  return { stepKey, workspace, holder: taken.lease, ended, elsewhere: false, files };
+  return { stepKey, workspace, holder: taken.lock, ended, elsewhere: false, files };
 };
 
 const knownWorkspaces = async (
@@ -256,7 +257,7 @@ const applications = async (emend: Emend, hold: StaleLock): Promise<ApplyRequest
         `The archive of ${stepKey} does not name proposal ${plan.proposalId.slice(0, 8)}, so it cannot be undone.`,
         'Put the files back with git, then end the hold with --keep.',
       );
-    const proposal = JSON.parse(new TextDecoder().decode(await emend.blobs.get(ref))) as Proposal;
+    const proposal = await getJson<Proposal>(emend.blobs, ref, 'proposal');
     const { proposalId, decision } = plan;
     requests.push({ stepKey, workspace, proposalId, proposal, decision, files: closed.files, holder });
   }

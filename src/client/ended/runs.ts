@@ -39,35 +39,35 @@ export interface EndedWorktree {
 
 /** Never throws for an absent server: then nothing is looked at. */
 export const removeEndedWorktrees = async (emend: Emend): Promise<readonly EndedWorktree[]> => {
-  const settled: EndedWorktree[] = [];
-  if (emend.runs === null) return settled;
-  const leases = createLocks({ home: emend.home });
+  const resolved: EndedWorktree[] = [];
+  if (emend.runs === null) return resolved;
+  const locks = createLocks({ home: emend.home });
   const plans = (await orNull(realSys.readdir(join(emend.home, 'worktrees')))) ?? [];
   for (const plan of plans.filter((name) => isStepKey(name) && planOf(name) === name)) {
     if (!(await hasEnded(emend, plan))) continue;
-    for (const { name, path } of await keeperOf(emend, (workspace) => leases.read(workspace)).list(plan)) {
+    for (const { name, path } of await keeperOf(emend, (workspace) => locks.read(workspace)).list(plan)) {
       const phase = `${plan}-${name}`;
       // A phase's run outlives its plan's: while it is open the worktree is its workspace. No other can be started any more.
       if ((await withLive(emend, phase, null)).live?.open === true) continue;
       const keeper = keeperOf(emend, async (workspace) => {
-        const holder = await leases.read(workspace);
+        const holder = await locks.read(workspace);
         return holder?.stepKey === phase ? null : holder;
       });
       try {
         const removed = await keeper.remove(plan, name);
         const { dropped = null, kept = null } = removed ?? {};
-        settled.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
+        resolved.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error;
-        settled.push({ plan, name, path, outcome: 'kept', dropped: null, kept: null, why: error.problem.message });
+        resolved.push({ plan, name, path, outcome: 'kept', dropped: null, kept: null, why: error.problem.message });
       }
     }
   }
-  return settled;
+  return resolved;
 };
 
-const keeperOf = ({ home }: Emend, readLease: Parameters<typeof createWorktreeKeeper>[0]['readLease']) =>
-  createWorktreeKeeper({ home, readLease });
+const keeperOf = ({ home }: Emend, readLock: Parameters<typeof createWorktreeKeeper>[0]['readLock']) =>
+  createWorktreeKeeper({ home, readLock });
 
 /** The server says so, or the archive where it has forgotten the run. */
 const hasEnded = async (emend: Emend, stepKey: StepKey): Promise<boolean> => {
@@ -143,9 +143,9 @@ const endOf = async (
     const found = (await runs?.describe(ref)) ?? null;
     if (runs !== null && found !== null && !found.open) {
       const { status, result } = await runs.closed({ workflowId, runId: found.runId });
-      return { v: 1, outcome: 'closed', status, result };
+      return { outcome: 'closed', status, result };
     }
-    if (signal.aborted || performance.now() > deadline) return { v: 1, outcome: 'open' };
+    if (signal.aborted || performance.now() > deadline) return { outcome: 'open' };
     await sleep(PHASE_END_MS, undefined, { signal }).catch(() => undefined);
   }
 };

@@ -1,5 +1,5 @@
 /**
- * What of home and store nothing names any more: old steps (gc/steps.ts), and then blobs. Named is what a kept archive, record, slot
+ * What of home and store nothing names any more: old steps (gc/steps.ts), and then blobs. Named is what a kept archive, record, call
  * or transaction or the history of a run that the server knows mentions, and what a named blob mentions in turn (snapshots, proposals and
  * accepted results name others). What is younger than the given age stays whatever names it: its writer may be about to name it.
  */

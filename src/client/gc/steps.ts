@@ -1,5 +1,5 @@
 /**
- * Steps of which nobody will ask again: their slots, records and transactions may go, and with `archivesOlderThan_ms` their archive too.
+ * Steps of which nobody will ask again: their recorded calls, records and transactions may go, and with `archivesOlderThan_ms` their archive too.
  * A step stays as long as a server knows its run (it could be reset, and an answer that is paid for must be found then), it is not known
  * to have ended, it holds a workspace, one of its transactions is open, or any of its files is young.
  */
@@ -54,16 +54,16 @@ export const oldSteps = async (
   runs: readonly DescribedRun[],
   { before, archivesBefore, assumeClosed }: StepsWanted,
 ): Promise<readonly OldStep[]> => {
-  const { records, slots, archive } = storePaths(emend.store);
+  const { records, calls, archive } = storePaths(emend.store);
   const { transactions } = homePaths(emend.home);
-  const places = { slots, records: join(records, 'steps'), transactions, archive };
+  const places = { calls, records: join(records, 'steps'), transactions, archive };
   const known = new Set(runs.map((run) => run.memo?.stepKey));
-  const seen = seenByCall(stored, slots, join(records, 'seen'));
+  const shown = shownByCall(stored, calls, join(records, 'shown'));
   const found: OldStep[] = [];
   const holds = holdersOf(emend);
   for (const [stepKey, own] of byStep(stored, Object.values(places))) {
     if (known.has(stepKey) || known.has(planOf(stepKey))) continue;
-    const files = [...own, ...(seen.get(stepKey) ?? [])];
+    const files = [...own, ...(shown.get(stepKey) ?? [])];
     if (files.some((file) => file.changed_ms >= before)) continue;
     if (!(await hasEnded(emend, holds, stepKey, assumeClosed))) continue;
     if (await hasOpenTransaction(transactions, stepKey)) continue;
@@ -71,8 +71,8 @@ export const oldSteps = async (
       archivesBefore !== null && files.every((file) => !under(file, archive) || file.changed_ms < archivesBefore);
     const goes = files.filter((file) => archiveGoes || !under(file, archive));
     if (goes.length === 0) continue;
-    const dirs = [places.slots, places.records, places.transactions, ...(archiveGoes ? [archive] : [])];
-    const single = (seen.get(stepKey) ?? []).map(({ path }) => path);
+    const dirs = [places.calls, places.records, places.transactions, ...(archiveGoes ? [archive] : [])];
+    const single = (shown.get(stepKey) ?? []).map(({ path }) => path);
     found.push({
       stepKey,
       archive: archiveGoes,
@@ -107,16 +107,16 @@ const byStep = (stored: readonly StoredFile[], directories: readonly string[]): 
   return steps;
 };
 
-/** Which lines a model was shown is recorded by slot, not by step. */
-const seenByCall = (stored: readonly StoredFile[], slots: string, seen: string): Map<StepKey, StoredFile[]> => {
+/** Which lines a model was shown is recorded by call, not by step. */
+const shownByCall = (stored: readonly StoredFile[], calls: string, shown: string): Map<StepKey, StoredFile[]> => {
   const stepOf = new Map<string, StepKey>();
-  for (const file of stored.filter((each) => under(each, slots))) {
-    const [stepKey = '', slot = ''] = file.path.slice(slots.length + 1).split('/');
-    stepOf.set(slot, stepKey);
+  for (const file of stored.filter((each) => under(each, calls))) {
+    const [stepKey = '', callKey = ''] = file.path.slice(calls.length + 1).split('/');
+    stepOf.set(callKey, stepKey);
   }
   const found = new Map<StepKey, StoredFile[]>();
-  for (const file of stored.filter((each) => under(each, seen))) {
-    const stepKey = stepOf.get(file.path.slice(seen.length + 1).replace(/\.json$/, ''));
+  for (const file of stored.filter((each) => under(each, shown))) {
+    const stepKey = stepOf.get(file.path.slice(shown.length + 1).replace(/\.json$/, ''));
     if (stepKey !== undefined) found.set(stepKey, [...(found.get(stepKey) ?? []), file]);
   }
   return found;
@@ -134,7 +134,7 @@ const hasEnded = async (
   const { started, closed, events } = archivedRun(stepKey, entries);
   const ended = closed !== null || events.some((event) => event.type === 'step_finished');
   if (!ended && !assumeClosed.includes(started?.namespace ?? '')) return false;
-  // What it applied under the lease can still be undone, with its transactions and what they name.
+  // What it applied under the lock can still be undone, with its transactions and what they name.
   return started === null || (await holderOf(started.workspace)) !== stepKey;
 };
 
@@ -150,7 +150,7 @@ const holdersOf = (emend: Emend): HolderOf => {
     const before = known.get(workspace);
     if (before !== undefined) return before;
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
-    const holder = there === null ? null : ((await engine.readLease(workspace))?.stepKey ?? null);
+    const holder = there === null ? null : ((await engine.readLock(workspace))?.stepKey ?? null);
     known.set(workspace, holder);
     return holder;
   };

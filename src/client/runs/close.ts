@@ -26,7 +26,6 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   if (live === null || emend.runs === null || archived.closedRuns.includes(live.runId)) return archived;
   const closed: ClosedRun = await emend.runs.closed({ workflowId: live.workflowId, runId: live.runId });
   const entry: ArchiveEntry = {
-    v: 1,
     id: closedId(live.runId),
     at: (live.closedAt ?? new Date()).toISOString(),
     kind: 'closed',
@@ -66,15 +65,15 @@ const appliedUntold = async (
   );
 };
 
-/** An entry for files that are applied under the lease and that the archive does not know of; none where it knows them all. */
+/** An entry for files that are applied under the lock and that the archive does not know of; none where it knows them all. */
 export const foundApplied = (
-  { number }: WorkspaceLock,
+  { token }: WorkspaceLock,
   known: readonly string[],
   files: readonly string[],
 ): readonly ArchiveEntry[] => {
   if (files.every((path) => known.includes(path))) return [];
-  const data: RecoveryData = { v: 1, how: 'found', files: [...new Set(files)] };
-  return [{ v: 1, id: `recovery-${number}-found`, at: new Date().toISOString(), kind: 'recovery', data }];
+  const data: RecoveryData = { how: 'found', files: [...new Set(files)] };
+  return [{ id: `recovery-${token}-found`, at: new Date().toISOString(), kind: 'recovery', data }];
 };
 
 /** All of them where a worker can still replay the run, else those that its history holds. */

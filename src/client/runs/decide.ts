@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { BOUNDS } from '../../shared/limits.js';
-import { fail } from '../../shared/problems.js';
+import { fail, versioned } from '../../shared/problems.js';
 import type { Answer, Decider, DecideOutcome, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
 import { SIGNALS } from '../../shared/names.js';
 import { shownKey } from '../../shared/ids.js';
@@ -52,8 +52,7 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
   if (options.answer === 'other' && options.set?.command === undefined)
     return fail('usage', 'other needs the command to run.', 'Add --set command="…".');
   const open = options.decision === undefined ? await openDecision(emend, run, options) : null;
-  const request: DecisionRequest = {
-    v: 1,
+  const request: DecisionRequest = versioned({
     decision: options.decision ?? (typeof open === 'string' ? open : open?.id) ?? '',
     answer: options.answer,
     ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
@@ -62,10 +61,10 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     ...(options.select === undefined ? {} : { select: options.select }),
     requestId: randomUUID(),
     by: options.by ?? { name: loginName(), from: 'cli' },
-  };
+  });
   const result = await send(emend, run, request);
   await emend.archive.append(run.stepKey, [
-    { v: 1, id: request.requestId, at: new Date().toISOString(), kind: 'decision', data: { request, result } },
+    { id: request.requestId, at: new Date().toISOString(), kind: 'decision', data: { request, result } },
   ]);
   return result;
 };

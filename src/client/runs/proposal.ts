@@ -1,19 +1,20 @@
 /** Which changes of a proposal use names that other changes of it bring: for faces that let people take a part of it. */
+import { getJson } from '../../stores/ports.js';
 import { changeNeeds, wordsOf, type ChangeNeed, type DiffSection } from '../../edits/index.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import type { Emend } from '../types.js';
-import { isKnown, fail } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 
-/** `sections`: of the sealed diff. Only a warning hangs on it: where a base is not in reach, nothing is said. */
+/** `sections`: of the proposal's diff. Only a warning hangs on it: where a base is not in reach, nothing is said. */
 export const proposalNeeds = async (
   { blobs }: Pick<Emend, 'blobs'>,
-  proposal: ProposalSummary,
+  summary: ProposalSummary,
   sections: readonly DiffSection[],
 ): Promise<readonly ChangeNeed[]> => {
   try {
-    const { files } = JSON.parse(new TextDecoder().decode(await blobs.get(proposal.ref))) as Proposal;
+    const { files } = await getJson<Proposal>(blobs, summary.ref, 'proposal');
     const bases = new Map<string, ReadonlySet<string>>();
     for (const { path, base } of files)
       if (base !== null) bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
@@ -23,7 +24,7 @@ export const proposalNeeds = async (
   }
 };
 
-// A file of a sealed proposal before and after, as text: for faces that show more of it than the diff does.
+// A file of a proposal before and after, as text: for faces that show more of it than the diff does.
 
 export interface ProposalTexts {
   /** Null: there is no such file before (or after), or its bytes are no UTF-8. */
@@ -34,15 +35,13 @@ export interface ProposalTexts {
 /** Only what the proposal itself names can be asked for. Throws ProblemError `usage` for another path, `blob_lost`, `version_unknown`. */
 export const proposalTexts = async (
   { blobs }: Pick<Emend, 'blobs'>,
-  sealed: ProposalSummary,
+  summary: ProposalSummary,
   path: string,
 ): Promise<ProposalTexts> => {
-  const proposal = JSON.parse(new TextDecoder().decode(await blobs.get(sealed.ref))) as Proposal;
-  if (!isKnown(proposal))
-    return fail('version_unknown', `The proposal ${sealed.id.slice(0, 8)} is of a later version.`);
+  const proposal = await getJson<Proposal>(blobs, summary.ref, 'proposal');
   const file = proposal.files.find((each) => each.path === path);
-  if (file === undefined) return fail('usage', `The proposal ${sealed.id.slice(0, 8)} has no file of this name.`);
-  const movedFrom = proposal.moves.find((move) => move.to === path)?.from;
+  if (file === undefined) return fail('usage', `The proposal ${summary.id.slice(0, 8)} has no file of this name.`);
+  const movedFrom = proposal.renames.find((move) => move.to === path)?.from;
   const base = file.base ?? proposal.files.find((each) => each.path === movedFrom)?.base ?? null;
   const text = async (ref: BlobRef | undefined): Promise<string | null> => {
     if (ref === undefined) return null;

@@ -1,7 +1,7 @@
 /** Starts a plan's run, finds it again by the plan's path, and tells it a person's wishes. */
 import { join, relative, sep } from 'node:path';
 import type { PlanCheckpoint } from '../../shared/plan.js';
-import { fail, isKnown, problem, ProblemsError } from '../../shared/problems.js';
+import { fail, problem, ProblemsError } from '../../shared/problems.js';
 import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { archivedRun } from '../archive/run.js';
@@ -39,7 +39,7 @@ export const runOfPlan = async (emend: Emend, { workflowId, planPath }: PlanFile
     ids.map(async (id) => (await emend.runs?.describe({ workflowId: id, runId: null })) ?? null),
   );
   const isOurs = (run: DescribedRun | null): run is DescribedRun & { readonly memo: object } =>
-    run?.memo != null && (run.memo.host ?? host) === host;
+    run?.memo?.host === host;
   const [newest] = found.filter(isOurs).sort((a, b) => rankOf(b) - rankOf(a));
   if (newest !== undefined) return withLive(emend, newest.memo.stepKey, newest);
   for (const stepKey of await emend.archive.list()) {
@@ -68,8 +68,8 @@ export const lastCheckpointed = async (
 ): Promise<StepKey | null> => {
   const plans = (await archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
   for (const stepKey of plans.slice(0, CHECKPOINT_ARCHIVES)) {
-    const last = await archive.lastKept(stepKey, 'checkpoint-');
-    if (!isKnown(last) || (last as PlanCheckpoint).plan_path !== planPath) continue;
+    const last = (await archive.lastFile(stepKey, 'checkpoint-')) as PlanCheckpoint | null;
+    if (last?.plan_path !== planPath) continue;
     const { started } = archivedRun(stepKey, await archive.read(stepKey));
     if (started?.workspace === workspace && hostOfQueue(started.queues.host) === hostOfQueue(queues.host))
       return stepKey;
@@ -114,7 +114,6 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
   const runs = needRuns(emend);
   const left = await lastCheckpointed(emend, plan);
   const input: PlanInput = {
-    v: 1,
     stepKey: newStepKey(),
     workspace: plan.workspace,
     planPath: plan.planPath,
@@ -126,8 +125,16 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
     ...(more.approval === undefined ? {} : { approval: more.approval }),
     hints: more.hints ?? [],
     searchAttributes: await runs.searchAttributes(),
-    options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'ask', ...more.options },
-    ...(left === null ? {} : { left }),
+    options: {
+      phase: null,
+      mode: 'auto',
+      forceReplan: false,
+      drift: null,
+      estimate: 'ask',
+      restart: false,
+      ...more.options,
+    },
+    ...(left === null ? {} : { resumeFrom: left }),
   };
   return startPlanRun(emend, plan.workflowId, input);
 };
@@ -136,10 +143,10 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
 export const signalPlan = async (
   emend: Emend,
   plan: PlanFile,
-  wish: keyof typeof PLAN_SIGNALS,
+  control: keyof typeof PLAN_SIGNALS,
   said: { readonly by: string; readonly text?: string },
 ): Promise<boolean> => {
   const runs = needRuns(emend);
   const workflowId = await freeId(emend, runs, plan.workflowId);
-  return runs.signal({ workflowId, runId: null }, PLAN_SIGNALS[wish], said);
+  return runs.signal({ workflowId, runId: null }, PLAN_SIGNALS[control], said);
 };

@@ -58,7 +58,6 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
   const runs = needRuns(emend);
   const { job } = options;
   const input: EditStepInput = {
-    v: 1,
     stepKey: newStepKey(),
     workspace: job.workspace,
     job: await emend.blobs.put(job.bytes),
@@ -125,7 +124,7 @@ const startAs = async (
   showOpen: boolean,
 ): Promise<StartedStep | null> => {
   const { stepKey, title, workspace } = input;
-  const memo: RunMemo = { v: 1, stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
+  const memo: RunMemo = { stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
   for (let race = 0; race < START_RACES; race++) {
     const started = await runs.start({
       ...(type === undefined ? {} : { type }),
@@ -155,7 +154,6 @@ const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
 
 const noteStart = async (emend: Emend, { input, jobPath }: Starting, step: StartedStep): Promise<void> => {
   const data: StartedData = {
-    v: 1,
     workflowId: step.workflowId,
     runId: step.runId,
     namespace: emend.namespace,
@@ -165,7 +163,5 @@ const noteStart = async (emend: Emend, { input, jobPath }: Starting, step: Start
     jobPath,
     title: input.title,
   };
-  await emend.archive.append(input.stepKey, [
-    { v: 1, id: 'started', at: new Date().toISOString(), kind: 'started', data },
-  ]);
+  await emend.archive.append(input.stepKey, [{ id: 'started', at: new Date().toISOString(), kind: 'started', data }]);
 };

@@ -99,7 +99,7 @@ const SHAPE = {
       error: 'at least one format that is not false',
     },
   ),
-  rungs: flagsFor(Object.keys(TOLERANCES) as Tolerance[], 'a map from rungs to true or false'),
+  tolerances: flagsFor(Object.keys(TOLERANCES) as Tolerance[], 'a map from tolerances to true or false'),
   guards: z.strictObject(
     Object.fromEntries(Object.keys(GUARDS).map((name) => [name, severity.optional()])) as Record<
       Guard,
@@ -162,7 +162,7 @@ function filledIn(settings: Settings): ProjectConfig {
       Format,
       boolean
     >,
-    rungs: withoutUndefined(settings.rungs ?? {}),
+    tolerances: withoutUndefined(settings.tolerances ?? {}),
     guards: withoutUndefined(settings.guards ?? {}),
     rules: settings.rules ?? [],
     hints: settings.hints ?? [],

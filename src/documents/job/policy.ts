@@ -30,7 +30,7 @@ export interface Policy {
   /** The gravest finding that may pass; `none`: no finding at all. */
   readonly findings: Severity | 'none';
   readonly formats: readonly Format[];
-  readonly rungs: readonly Tolerance[];
+  readonly tolerances: readonly Tolerance[];
   /** Files of `protected` patterns may pass. */
   readonly protectedPaths: boolean;
 }
@@ -55,7 +55,7 @@ const SHAPE = {
   max_lines_per_file: bound('lines'),
   findings: oneOf(['none', ...SEVERITIES]),
   formats: listOf(FORMATS),
-  rungs: listOf(Object.keys(TOLERANCES) as [Tolerance, ...Tolerance[]]),
+  tolerances: listOf(Object.keys(TOLERANCES) as [Tolerance, ...Tolerance[]]),
   protected_paths: flag,
 } satisfies Record<string, z.ZodType>;
 /** docs/cli.md is held to them by a test. */
@@ -84,7 +84,7 @@ export const parsePolicy = (source: string, path: string): Checked<Policy> => {
     maxLinesPerFile: said.max_lines_per_file ?? 500,
     findings: said.findings ?? 'note',
     formats: said.formats ?? FORMATS,
-    rungs: said.rungs ?? [],
+    tolerances: said.tolerances ?? [],
     protectedPaths: said.protected_paths ?? false,
   };
   return { ok: true, value: policy };
@@ -121,16 +121,16 @@ export const evaluatePolicy = (
     ...proposal.findings
       .filter((finding) => SEVERITIES.indexOf(finding.severity) > gravest)
       .map((finding) => `${finding.path}: ${finding.guard} (${finding.severity}): ${finding.message}`),
-    ...proposal.rungs
-      .filter((rung) => !policy.rungs.includes((rung.split(' ')[0] ?? '') as Tolerance))
-      .map((rung) => `tolerance used: ${rung}`),
+    ...proposal.tolerances
+      .filter((tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance))
+      .map((tolerance) => `tolerance used: ${tolerance}`),
     // What a step itself insists on showing, as far as no bound above has said it already.
     ...proposal.mustAsk.filter((why) => isAbout(why, 'protected path') && !policy.protectedPaths),
     ...proposal.mustAsk.filter((why) => !KNOWN.some((start) => isAbout(why, start)) && !isFinding(why, proposal)),
   ];
 };
 
-const KNOWN = ['protected path', 'deletion of', 'rung '];
+const KNOWN = ['protected path', 'deletion of', 'tolerance '];
 const isAbout = (why: string, start: string): boolean => why.startsWith(start);
 const isFinding = (why: string, { findings: found }: ProposalSummary): boolean =>
   found.some((finding) => why === `${finding.guard} in ${finding.path}`);

@@ -66,7 +66,7 @@ export interface ProjectConfig {
   readonly routes: readonly Route[];
   readonly models: Readonly<Record<string, ModelEntry>>;
   readonly formats: Readonly<Record<Format, boolean>>;
-  readonly rungs: ToleranceSettings;
+  readonly tolerances: ToleranceSettings;
   readonly guards: GuardSettings;
   /** Project rules beside CLAUDE.md and AGENTS.md: workspace-relative paths. */
   readonly rules: readonly string[];
@@ -78,7 +78,7 @@ export interface ProjectConfig {
   readonly approval: 'ask' | 'auto';
   /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
   readonly protected: readonly string[];
-  /** Formatter command run on a scratch copy at seal; `{file}` is the path. Null: none. */
+  /** Formatter command run on a scratch copy before the proposal is built; `{file}` is the path. Null: none. */
   readonly formatCommand: string | null;
   readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
   readonly requireCompleteSentinel: boolean;

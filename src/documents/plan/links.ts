@@ -97,17 +97,17 @@ export function copiesFor(
 ): Copies {
   const { definitions, uses } = outlineOf(files.get(holder) ?? '');
   if (definitions.length === 0) return { header: [], summary: [] };
-  const moves = isWithin(body);
+  const renames = isWithin(body);
   // Of several definitions of a label the first counts, as in CommonMark.
   const first = [...new Map(definitions.toReversed().map((each) => [each.label, each])).values()].toReversed();
-  const used = new Set(uses.filter(moves).map(({ label }) => label));
+  const used = new Set(uses.filter(renames).map(({ label }) => label));
   // A file that has a copy of its own is a user too: it loses the copy when it is collapsed.
-  const others = first.some(moves)
+  const others = first.some(renames)
     ? [...files].filter(([path]) => path !== holder && path.startsWith(`${folderOf(holder)}/`))
     : [];
   const elsewhere = new Set(
     [
-      ...uses.filter((use) => !moves(use)),
+      ...uses.filter((use) => !renames(use)),
       ...outlineOf(summary.join('\n')).uses,
       ...others.flatMap(([, text]) => {
         const outline = outlineOf(text);
@@ -117,8 +117,8 @@ export function copiesFor(
   );
   const lines = (picked: readonly Definition[]): readonly string[] => picked.map(({ line }) => line);
   return {
-    header: lines(first.filter((each) => !moves(each) && used.has(each.label))),
-    summary: lines(first.filter((each) => moves(each) && elsewhere.has(each.label))),
+    header: lines(first.filter((each) => !renames(each) && used.has(each.label))),
+    summary: lines(first.filter((each) => renames(each) && elsewhere.has(each.label))),
   };
 }
 

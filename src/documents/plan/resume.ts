@@ -37,8 +37,8 @@ export interface ResumeFacts {
   readonly holdsLast: boolean;
   readonly hash: string;
   readonly phases: readonly PhaseReading[];
-  readonly landed: readonly Committed[];
-  /** What the checkpoint's run and those before it used; null: not known. */
+  readonly committed: readonly Committed[];
+  /** What the checkpoint's run and those before it used; null: there is no checkpoint. */
   readonly spent: PlanSpent | null;
   /** A budget of the plan is set. */
   readonly bounded: boolean;
@@ -55,17 +55,17 @@ export function resumePointOf({
   holdsLast,
   hash,
   phases,
-  landed,
+  committed,
   now,
   ...facts
 }: ResumeFacts): ResumePoint | null {
   const checkpoint = saved === null || FINISHED.includes(saved.status) ? null : saved;
-  const kept = checkpoint === null ? null : historyOf(checkpoint, phases);
+  const kept = checkpoint === null ? null : historyOf(checkpoint);
   const left = phases.filter(isOpen).map((phase): ResumePhase => {
-    const found = landed.find(({ id }) => id === phase.id);
+    const found = committed.find(({ id }) => id === phase.id);
     return {
       id: phase.id,
-      landed: found === undefined ? null : { commit: found.commit, tests: found.tests },
+      committed: found === undefined ? null : { commit: found.commit, tests: found.tests },
       ...(kept?.of(phase) ?? { replans: 0, forceSpent: false, failures: [], complexity: null }),
     };
   });
@@ -74,9 +74,9 @@ export function resumePointOf({
       replans > 0 || forceSpent || failures.length > 0 || complexity !== null,
   );
   const spent = checkpoint === null ? null : facts.spent;
-  const isNew = !counts && landed.length === 0;
+  const isNew = !counts && committed.length === 0;
   if (isNew && !(facts.bounded && spent !== null)) return null;
-  const doubts = landed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
+  const doubts = committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
   return {
     run: checkpoint?.step_key ?? null,
     why: [...doubts, ...(checkpoint === null || isNew ? [] : reasons(checkpoint, hash, holdsLast, now))],
@@ -110,15 +110,14 @@ interface History {
 }
 
 /** The checkpoint speaks of phases by number; which one that is today its list of phases says. */
-function historyOf(checkpoint: PlanCheckpoint, phases: readonly PhaseReading[]): History {
+function historyOf(checkpoint: PlanCheckpoint): History {
   const {
-    phases: known,
+    phases: numbers,
     test_failure_history,
     replan_history,
     phase_replan_count,
     complexity_evaluations,
   } = checkpoint;
-  const numbers = known ?? phases.map(({ id, number, name }) => ({ id, number, name, text: '', force_spent: false }));
   const idOf = (number: unknown): string => numbers.find((each) => each.number === number)?.id ?? '';
   const failures = test_failure_history.map((each): PhaseFailure => ({
     phase: idOf(each.phase),

@@ -39,7 +39,7 @@ export interface TriggerFacts {
   /** Phases with a failed verification since the plan was last revised for test failures. */
   readonly failedPhases: number;
   /** Something of it is committed, or it is done with. */
-  readonly settled: boolean;
+  readonly resolved: boolean;
   readonly replans: number;
   readonly forced: boolean;
 }
@@ -59,7 +59,7 @@ export function outcomeOf(facts: TriggerFacts, values: Thresholds): TriggerOutco
   const called = callOf(facts, values);
   if (called.outcome !== 'called') return called;
   const { why } = called;
-  if (facts.settled) return { outcome: 'none', why: 'what is committed or done with is not replanned' };
+  if (facts.resolved) return { outcome: 'none', why: 'what is committed or done with is not replanned' };
   const spent = facts.replans >= values.replanLimit;
   if (spent && !facts.forced)
     return { outcome: 'limit', why: `${why}; it was replanned ${facts.replans} of ${values.replanLimit} times` };

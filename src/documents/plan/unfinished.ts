@@ -61,8 +61,8 @@ export const unfinishedInAll = (answers: readonly (readonly ClaimedUnfinished[])
   (answers[0] ?? []).filter(({ task }) => answers.every((said) => said.some((each) => each.task === task)));
 
 /** Lines of a commit's message; '' where there are none. */
-export const unfinishedText = (undone: readonly ClaimedUnfinished[]): string =>
-  undone.map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`).join('\n');
+export const unfinishedText = (unfinished: readonly ClaimedUnfinished[]): string =>
+  unfinished.map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`).join('\n');
 
 export const readUnfinished = (message: string): readonly ClaimedUnfinished[] =>
   listed(

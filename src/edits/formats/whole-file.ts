@@ -183,7 +183,7 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
   }
   return reasons.length > 0
     ? { kind: 'refused', reasons }
-    : { kind: 'plans', plans, rungs: [], notes: [...notes, ...stripped] };
+    : { kind: 'plans', plans, tolerances: [], notes: [...notes, ...stripped] };
 };
 
 const fenceUnclear = (path: string): string =>

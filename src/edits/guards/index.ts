@@ -1,5 +1,5 @@
 /**
- * Guards on a sealed result: what a reviewer must see even where approval is automatic (`ask`), what is worth a word (`note`) and what
+ * Guards on a result: what a reviewer must see even where approval is automatic (`ask`), what is worth a word (`note`) and what
  * no answer may do (`refuse`). They look at base and result alone, so they hold for every format and for edits by hand.
  */
 import { type Text, indexOf, type LineIndex, NO_LINES } from '../text/lines.js';

@@ -1,5 +1,5 @@
 /**
- * The rung `indent`: the same lines, all shifted by the same indentation, or with n blanks for each tab where one n fits all of them.
+ * The tolerance `indent`: the same lines, all shifted by the same indentation, or with n blanks for each tab where one n fits all of them.
  * New lines are shifted the same way; nothing else about them changes.
  */
 
@@ -84,7 +84,7 @@ const blanks = (pairs: Pairs): Shift | null => {
   });
 };
 
-// Places of lines that stand in the file in another, uniformly shifted indentation (rung `indent`).
+// Places of lines that stand in the file in another, uniformly shifted indentation (tolerance `indent`).
 
 export interface ShiftedPlaces {
   readonly places: readonly { readonly first: number; readonly shift: Shift }[];

@@ -1,5 +1,5 @@
 /**
- * How alike two lines must be to count as the same, from exact to each rung. A level's key is equal for lines that are the same
+ * How alike two lines must be to count as the same, from exact to each tolerance. A level's key is equal for lines that are the same
  * at that level; each level takes in those before it, so that the search can climb and stop at the first that fits.
  */
 import { foldLookalikes } from './nearest.js';
@@ -9,7 +9,7 @@ import { TOLERANCES, type Tolerance, type ToleranceSettings } from '../../shared
 export const LEVELS = ['exact', 'line_endings', 'trailing_space', 'lookalikes'] as const;
 export type Level = (typeof LEVELS)[number];
 /**
- * `white_space` is no rung: it tells lines that are absent from lines that are only spaced otherwise. `indent` finds candidates; whether
+ * `white_space` is no tolerance: it tells lines that are absent from lines that are only spaced otherwise. `indent` finds candidates; whether
  * all lines are shifted alike is seen at each place (`indent.ts`).
  */
 export type Likeness = Level | 'indent' | 'white_space';
@@ -36,9 +36,9 @@ export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = 
   white_space: (text) => text.replace(/\s/g, ''),
 };
 
-/** Is this rung switched on? Absent settings have the rung's default. */
-export const toleranceOn = (rung: Tolerance, settings: ToleranceSettings | undefined): boolean =>
-  settings?.[rung] ?? TOLERANCES[rung].default;
+/** Is this tolerance switched on? Absent settings have the tolerance's default. */
+export const toleranceOn = (tolerance: Tolerance, settings: ToleranceSettings | undefined): boolean =>
+  settings?.[tolerance] ?? TOLERANCES[tolerance].default;
 
 /** The levels to climb, in order. */
 export const levelsOn = (settings: ToleranceSettings | undefined): Level[] =>
@@ -50,11 +50,11 @@ export const levelBetween = (a: string, b: string): Level | undefined =>
 
 /**
  * Is this file known to be the one that the answer was made for? `options.base` says so (`compose` refuses another). Then a line number
- * may decide between places where the same text stands; otherwise that is the rung `unchecked_lines` (decision 0008).
+ * may decide between places where the same text stands; otherwise that is the tolerance `unchecked_lines` (decision 0008).
  */
 export const isKnownBase = (path: string, { base }: ApplyOptions): boolean => base?.has(path) ?? false;
 
-// Where a rung took a line of the answer for a line of the file that differs from it (typographic characters, blanks at the end), a
+// Where a tolerance took a line of the answer for a line of the file that differs from it (typographic characters, blanks at the end), a
 // change of that line keeps the file's characters in all that the answer's old and new line share.
 
 /** Length of the folded text before each character of `text`, and of all of it. */

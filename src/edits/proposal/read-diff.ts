@@ -33,7 +33,7 @@ export interface DiffSection {
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** Throws on a text that is not such a diff: it was sealed by us. */
+/** Throws on a text that is not such a diff: it was written by us. */
 export const readDiff = (diff: string): readonly DiffSection[] => {
   const lines = diff.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -92,7 +92,7 @@ const readHunk = (
     const open = changes.at(-1);
     if (inside && open !== undefined) Object.assign(open, { b1: b, r1: r, end: at - start });
   }
-  if (b !== bEnd || r !== rEnd) throw new Error(`the sealed diff is cut in the hunk at its line ${start + 1}`);
+  if (b !== bEnd || r !== rEnd) throw new Error(`the proposal's diff is cut in the hunk at its line ${start + 1}`);
   const hunk = { oldStart: Number(oldStart), newStart: Number(newStart), lines: lines.slice(start + 1, at), changes };
   return { hunk, next: at };
 };

@@ -5,13 +5,13 @@ import { readDiff, type DiffChange, type DiffSection } from './read-diff.js';
 export interface SelectInput {
   readonly base: Uint8Array;
   readonly result: Uint8Array;
-  /** All changes of the file, from the sealed diff. */
+  /** All changes of the file, from the proposal's diff. */
   readonly changes: readonly DiffChange[];
   /** Numbers of those to take. */
   readonly chosen: readonly number[];
 }
 
-/** Changes by path of the sealed diff, for the files that can be taken in part: plain edits of UTF-8 text. */
+/** Changes by path of the proposal's diff, for the files that can be taken in part: plain edits of UTF-8 text. */
 export const changesByPath = (sections: readonly DiffSection[]): ReadonlyMap<string, readonly DiffChange[]> =>
   new Map(
     sections

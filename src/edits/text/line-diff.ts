@@ -108,9 +108,9 @@ const WIDE: WindowSize = { lines: DIFF_WINDOW_LINES, kept_lines: DIFF_WINDOW_KEP
 const byWindows = (sides: Sides, stretch: Stretch): Stretch => {
   let rest = stretch;
   for (;;) {
-    const settled = byWindow(sides, rest, NEAR) ?? byWindow(sides, rest, WIDE);
-    if (settled === null) return rest;
-    rest = trimCommon(sides, settled);
+    const resolved = byWindow(sides, rest, NEAR) ?? byWindow(sides, rest, WIDE);
+    if (resolved === null) return rest;
+    rest = trimCommon(sides, resolved);
     if (rest[0] === rest[1] || rest[2] === rest[3]) return rest;
   }
 };

@@ -1,7 +1,7 @@
-/** From a call's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
+/** From an attempt's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
 import { priceBy, type PriceTable, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
-import type { ModelAnswer, ModelRequest, StreamEvent, Usage, JournaledCall } from '../ports.js';
+import type { ModelAnswer, ModelRequest, StreamEvent, Usage, JournaledAttempt } from '../ports.js';
 import { NO_USAGE, sumUsage } from '../../shared/usage.js';
 import { SLEPT, type AttemptRecord, type CallFiles, type CallRecord } from './records.js';
 
@@ -62,7 +62,7 @@ const reported = (events: readonly StreamEvent[]): Tokens => {
   };
 };
 
-/** Tokens of a call. A call that was cut off has reported little of its output by then: what arrived is counted instead. */
+/** Tokens of an attempt. One that was cut off has reported little of its output by then: what arrived is counted instead. */
 const tokensOf = ({ events, complete }: LoggedStream): Tokens => {
   const said = reported(events);
   const counted = Math.ceil(written_bytes(events) / bytesPerToken);
@@ -85,17 +85,17 @@ export const toAnswer = (stream: LoggedStream, requestedModel: string): ModelAns
   };
 };
 
-interface CallFacts {
+interface AttemptFacts {
   readonly stream: LoggedStream;
   readonly state: 'open' | 'answered' | 'unknown';
   readonly request: ModelRequest;
   readonly prices: PriceTable[string];
 }
 
-/** What one call cost, by the prices of its slot. A failed call (nothing paid) counts nothing. */
-const callUsage = ({ stream, state, request, prices }: CallFacts): Usage => {
+/** What one attempt cost, by the prices of its call. A failed attempt (nothing paid) counts nothing. */
+const attemptUsage = ({ stream, state, request, prices }: AttemptFacts): Usage => {
   const said = tokensOf(stream);
-  // Of a call that has no end yet, or none at all, at least what it sent is known: it is not free because nothing came back.
+  // Of an attempt that has no end yet, or none at all, at least what it sent is known: it is not free because nothing came back.
   const untold = state !== 'answered' && said.input_tokens + said.cacheRead_tokens + said.cacheWrite_tokens === 0;
   const tokens = untold ? { ...said, input_tokens: estimateRequestTokens(request) } : said;
   const price = priceBy({ model: prices });
@@ -113,12 +113,12 @@ const callUsage = ({ stream, state, request, prices }: CallFacts): Usage => {
   };
 };
 
-// What the files of a slot say: each call with its state and cost, told by evidence, so that every process comes to the same view.
+// What the files of a recorded call say: each attempt with its state and cost, by evidence, so that every process comes to the same view.
 
-export interface RecordedCall {
-  readonly call: number;
+export interface RecordedAttempt {
+  readonly attempt: number;
   readonly record: AttemptRecord;
-  readonly state: JournaledCall['state'];
+  readonly state: JournaledAttempt['state'];
   readonly stream: LoggedStream;
   /** Cut off because its process stood still. */
   readonly slept: boolean;
@@ -126,23 +126,24 @@ export interface RecordedCall {
 }
 
 /**
- * `answered` wherever `message_stop` is on disk, even where the call was given up for lost before (its owner had only slept); else as
+ * `answered` wherever `message_stop` is on disk, even where the attempt was given up for lost before (its owner had only slept); else as
  * its end says; `open` where nothing says anything yet.
  */
-export const readCalls = async (files: CallFiles, slot: CallRecord): Promise<readonly RecordedCall[]> => {
-  const calls: RecordedCall[] = [];
-  for (const call of await files.calls()) {
-    const record = await files.get(`call-${call}.json`);
+export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<readonly RecordedAttempt[]> => {
+  const attempts: RecordedAttempt[] = [];
+  for (const attempt of await files.attempts()) {
+    const record = await files.get(`attempt-${attempt}.json`);
     if (record === null) continue;
     // First the end, then the log: an owner that was given up may still have finished in between.
-    const end = await files.get(`call-${call}.end.json`);
-    const stream = await readLog(files.sys, files.logPath(call));
+    const end = await files.get(`attempt-${attempt}.end.json`);
+    const stream = await readLog(files.sys, files.logPath(attempt));
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
-    const { request, prices } = slot;
-    const usage = state === 'failed' ? NO_USAGE : callUsage({ stream, state, request, prices });
-    calls.push({ call, record, state, stream, slept: end?.why === SLEPT, usage });
+    const { request, prices } = call;
+    const usage = state === 'failed' ? NO_USAGE : attemptUsage({ stream, state, request, prices });
+    attempts.push({ attempt, record, state, stream, slept: end?.why === SLEPT, usage });
   }
-  return calls;
+  return attempts;
 };
 
-export const usageOfCall = (calls: readonly RecordedCall[]): Usage => sumUsage(calls.map((c) => c.usage));
+export const usageOfCall = (attempts: readonly RecordedAttempt[]): Usage =>
+  sumUsage(attempts.map(({ usage }) => usage));

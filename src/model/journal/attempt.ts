@@ -1,19 +1,19 @@
-/** Making one call that this process owns: every event to disk as it comes, signs of life, and an end that others can read. */
+/** Making one attempt that this process owns: every event to disk as it comes, signs of life, and an end that others can read. */
 import type { Clock } from '../../system/clock.js';
 import { ProblemError } from '../../shared/problems.js';
 import { ModelError } from '../errors.js';
-import { textDelta, type RecordedCall } from './answer.js';
+import { textDelta, type RecordedAttempt } from './answer.js';
 import { SLEPT, type EndRecord, type CallFiles, isSurelyGone } from './records.js';
 import { StreamLog, logSize } from './stream-log.js';
 import type { ModelPort, ModelRequest } from '../ports.js';
 import { onDisk } from '../../system/durable.js';
 
-interface MakeCall {
+interface MakeAttempt {
   readonly files: CallFiles;
-  readonly call: number;
+  readonly attempt: number;
   readonly model: ModelPort;
   readonly request: ModelRequest;
-  readonly lease_ms: number;
+  readonly owner_ms: number;
   readonly at: () => string;
   readonly signal: AbortSignal;
   readonly onText: (text: string) => void;
@@ -23,11 +23,11 @@ interface MakeCall {
 }
 
 /**
- * Resolves when the whole answer is on disk, or when another process has taken the slot over meanwhile (the slot's files tell).
- * Throws ModelError or ProblemError (`disk`) after the call's end was recorded.
+ * Resolves when the whole answer is on disk, or when another process has taken the call over meanwhile (the call's files tell).
+ * Throws ModelError or ProblemError (`disk`) after the attempt's end was recorded.
  */
-export const makeCall = async (options: MakeCall): Promise<void> => {
-  const { files, call, model, request, lease_ms, at, signal, onText, stoodStill } = options;
+export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
+  const { files, attempt, model, request, owner_ms, at, signal, onText, stoodStill } = options;
   const before = stoodStill();
   const own = new AbortController();
   const cancel = (): void => {
@@ -39,8 +39,8 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
   const seen = { sent: false, takenOver: false };
   let timer: NodeJS.Timeout | null = null;
   try {
-    const begun = await StreamLog.create(files.sys, files.logPath(call), {
-      call,
+    const begun = await StreamLog.create(files.sys, files.logPath(attempt), {
+      attempt,
       at: at(),
       max_bytes: options.maxLog_bytes,
     });
@@ -48,15 +48,15 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
     timer = setInterval(() => {
       void begun
         .sign()
-        .then(() => isTakenOver(files, call))
+        .then(() => isTakenOver(files, attempt))
         .then((gone) => {
           if (!gone) return;
           seen.takenOver = true;
           cancel();
         })
-        // A sign that cannot be given: the lease ends by itself, and the next event's append tells the reason.
+        // A sign that cannot be given: ownership ends by itself, and the next event's append tells the reason.
         .catch(() => undefined);
-    }, lease_ms / 3);
+    }, owner_ms / 3);
     seen.sent = true;
     await model.stream(request, {
       signal: own.signal,
@@ -78,48 +78,48 @@ export const makeCall = async (options: MakeCall): Promise<void> => {
   }
 };
 
-const isTakenOver = async (files: CallFiles, call: number): Promise<boolean> =>
-  (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
+const isTakenOver = async (files: CallFiles, attempt: number): Promise<boolean> =>
+  (await files.get(`attempt-${attempt}.end.json`)) !== null || (await files.get('answer.json')) !== null;
 
-const recordEnd = async ({ files, call, at }: MakeCall, error: unknown, sent: boolean, slept: boolean) => {
+const recordEnd = async ({ files, attempt, at }: MakeAttempt, error: unknown, sent: boolean, slept: boolean) => {
   const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
   const said =
     error instanceof ModelError ? error.kind : error instanceof ProblemError ? error.problem.code : 'internal';
-  // Without room for this record the call is found without an owner later, and counted as unknown: never as less than it was.
+  // Without room for this record the attempt is found without an owner later, and counted as unknown: never as less than it was.
   await files
-    .put(`call-${call}.end.json`, { v: 1, at: at(), state, why: slept && state === 'unknown' ? SLEPT : said })
+    .put(`attempt-${attempt}.end.json`, { at: at(), state, why: slept && state === 'unknown' ? SLEPT : said })
     .catch(() => undefined);
 };
 
-// Waiting for the owner of an open call: to its end, or to the end of its lease.
+// Waiting for the owner of an open attempt: until the attempt ends, or its owner has lost it.
 
 export const cancelled = (): ModelError => new ModelError('cancelled', 'The model call was cancelled.');
 
 interface WaitOptions {
   readonly clock: Clock;
-  readonly lease_ms: number;
+  readonly owner_ms: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * `changed`: an end or an answer is there. `ended`: the owner is gone, or its log did not grow for a whole lease of *our* clock; a
- * clock that was set, or a machine that slept, ends nobody's lease.
+ * `changed`: an end or an answer is there. `lost`: the owner is gone, or its log did not grow for the whole of `owner_ms` by *our*
+ * clock; a clock that was set, or a machine that slept, ends nobody's ownership.
  */
 export const waitForOwner = async (
   files: CallFiles,
-  open: RecordedCall,
+  open: RecordedAttempt,
   options: WaitOptions,
-): Promise<'changed' | 'ended'> => {
-  const { clock, lease_ms, signal } = options;
-  const path = files.logPath(open.call);
+): Promise<'changed' | 'lost'> => {
+  const { clock, owner_ms, signal } = options;
+  const path = files.logPath(open.attempt);
   const size = () => onDisk(`Reading the call journal at ${path}`, () => logSize(files.sys, path));
-  const look_ms = Math.min(1000, Math.max(20, lease_ms / 10));
+  const look_ms = Math.min(1000, Math.max(20, owner_ms / 10));
   let last = await size();
   // Counted in looks, not by a clock: while this process is stopped, no time passes for the owner either.
   for (let quiet_ms = 0; ; quiet_ms += look_ms) {
     if ((await files.get('answer.json')) !== null) return 'changed';
-    if ((await files.get(`call-${open.call}.end.json`)) !== null) return 'changed';
-    if (quiet_ms >= lease_ms || (await isSurelyGone(files.sys, open.record.owner))) return 'ended';
+    if ((await files.get(`attempt-${open.attempt}.end.json`)) !== null) return 'changed';
+    if (quiet_ms >= owner_ms || (await isSurelyGone(files.sys, open.record.owner))) return 'lost';
     await clock.sleep(look_ms, signal).catch(() => {
       throw cancelled();
     });

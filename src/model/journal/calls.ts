@@ -1,36 +1,38 @@
-/** All calls of a step as its slots tell them: no running workflow, worker or server is needed to say what was asked and paid. */
+/** What the call journal says of a step: no running workflow, worker or server is needed to say what was asked and paid. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepKey } from '../../shared/ids.js';
 import { onDisk, orNull } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
-import { textDelta, readCalls } from './answer.js';
+import { textDelta, readAttempts } from './answer.js';
 import { CallFiles, stepDir } from './records.js';
 import { eventOfLine } from './stream-log.js';
-import type { Role, JournaledCall } from '../ports.js';
+import type { Role, JournaledAttempt } from '../ports.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 
 const RUNNING_POLL_MS = 200; // bound: Other processes' calls are looked at this often.
 
-/** `dir`: the directory of slots. In the order in which the calls were begun. */
-export const callsOfStep = async (sys: Sys, dir: string, stepKey: string): Promise<readonly JournaledCall[]> => {
+/** `dir`: `storePaths(store).calls`. In the order in which the attempts were begun. */
+export const attemptsOfStep = async (sys: Sys, dir: string, stepKey: string): Promise<readonly JournaledAttempt[]> => {
   const step = stepDir(dir, stepKey);
-  const slots = (await onDisk(`Reading the call journal at ${step}`, () => orNull(sys.readdir(step)))) ?? [];
-  const found: { readonly at: string; readonly call: JournaledCall }[] = [];
-  for (const slot of slots.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-    const files = new CallFiles(sys, join(step, slot));
-    const record = await files.get('slot.json');
-    if (record === null) continue;
-    for (const c of await readCalls(files, record))
-      found.push({ at: c.record.at, call: { slot, key: record.key, call: c.call, state: c.state, usage: c.usage } });
+  const names = (await onDisk(`Reading the call journal at ${step}`, () => orNull(sys.readdir(step)))) ?? [];
+  const found: { readonly at: string; readonly attempt: JournaledAttempt }[] = [];
+  for (const callKey of names.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
+    const files = new CallFiles(sys, join(step, callKey));
+    const call = await files.get('call.json');
+    if (call === null) continue;
+    for (const { record, attempt, state, usage } of await readAttempts(files, call))
+      found.push({ at: record.at, attempt: { callKey, key: call.key, attempt, state, usage } });
   }
-  return found.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.call.call - b.call.call)).map(({ call }) => call);
+  return found
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.attempt.attempt - b.attempt.attempt))
+    .map(({ attempt }) => attempt);
 };
 
-/** What the calls of a step that has ended came to: one that nobody ended was cut off. */
-export const usageOfEnded = (calls: readonly JournaledCall[]): StepUsage =>
-  calls.reduce(
+/** What the attempts of a step that has ended came to: one that nobody ended was cut off. */
+export const usageOfEnded = (attempts: readonly JournaledAttempt[]): StepUsage =>
+  attempts.reduce(
     (sum, { usage, state }) => addUsage(sum, state === 'open' ? { ...usage, unknownCalls: 1 } : usage),
     NO_USAGE,
   );
@@ -38,12 +40,12 @@ export const usageOfEnded = (calls: readonly JournaledCall[]): StepUsage =>
 // The text of a step's running model calls, read from their logs while they grow (journal/records.ts says where). Only calls whose worker
 // shares this store are seen; nothing is written, and whoever looks costs the run nothing.
 
-/** What a call is for; `call` counts the calls of one wanted answer from 1. */
+/** What a call is for; `attempt` counts the attempts of one recorded call from 1. */
 export interface RunningCall {
   readonly role: Role;
   /** Target path, or `*` for the whole step. */
   readonly file: string;
-  readonly call: number;
+  readonly attempt: number;
 }
 
 export type CallNews =
@@ -52,8 +54,8 @@ export type CallNews =
   | { readonly kind: 'text'; readonly call: RunningCall; readonly text: string };
 
 export interface FollowCalls {
-  /** `storePaths(store).slots`. */
-  readonly slots: string;
+  /** `storePaths(store).calls`. */
+  readonly dir: string;
   readonly stepKey: StepKey;
   readonly signal: AbortSignal;
   readonly onNews: (news: CallNews) => void;
@@ -65,22 +67,22 @@ export interface FollowCalls {
  * ended before are left out. Throws ProblemError `disk` where the journal cannot be read.
  */
 export const followCalls = async (options: FollowCalls): Promise<void> => {
-  const { slots, stepKey, signal, onNews } = options;
-  const dir = stepDir(slots, stepKey);
+  const { stepKey, signal, onNews } = options;
+  const step = stepDir(options.dir, stepKey);
   /** By path of the log; null: not told, since it had ended before we looked. */
   const known = new Map<string, Reader | null>();
   const gone = (): boolean => signal.aborted;
   for (let first = true; ; first = false) {
     // What is on disk when somebody stops looking is still told.
     const last = gone();
-    const names = (await onDisk(`Reading the call journal at ${dir}`, () => orNull(realSys.readdir(dir)))) ?? [];
-    for (const slot of names.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-      const files = new CallFiles(realSys, join(dir, slot));
-      for (const call of await files.calls()) {
-        const path = files.logPath(call);
+    const names = (await onDisk(`Reading the call journal at ${step}`, () => orNull(realSys.readdir(step)))) ?? [];
+    for (const callKey of names.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
+      const files = new CallFiles(realSys, join(step, callKey));
+      for (const attempt of await files.attempts()) {
+        const path = files.logPath(attempt);
         let reader = known.get(path);
         if (reader === undefined) {
-          reader = first && (await hasEnded(files, call)) ? null : await readerOf(files, call, onNews);
+          reader = first && (await hasEnded(files, attempt)) ? null : await readerOf(files, attempt, onNews);
           known.set(path, reader);
         }
         await reader?.read();
@@ -91,12 +93,12 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
   }
 };
 
-const hasEnded = async (files: CallFiles, call: number): Promise<boolean> =>
-  (await files.get(`call-${call}.end.json`)) !== null || (await files.get('answer.json')) !== null;
+const hasEnded = async (files: CallFiles, attempt: number): Promise<boolean> =>
+  (await files.get(`attempt-${attempt}.end.json`)) !== null || (await files.get('answer.json')) !== null;
 
-const readerOf = async (files: CallFiles, call: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
-  const slot = await files.get('slot.json');
-  return slot === null ? null : new Reader(files, { role: slot.key.role, file: slot.key.file, call }, onNews);
+const readerOf = async (files: CallFiles, attempt: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
+  const call = await files.get('call.json');
+  return call === null ? null : new Reader(files, { role: call.key.role, file: call.key.file, attempt }, onNews);
 };
 
 /** One growing log: each line is told once, when it is whole. */
@@ -116,7 +118,7 @@ class Reader {
   async read(): Promise<void> {
     if (this.#state === 'ended') return;
     // Asked before the log is read: what was written before the end is in it by then.
-    const over = await hasEnded(this.#files, this.#call.call);
+    const over = await hasEnded(this.#files, this.#call.attempt);
     const lines = await this.#fresh();
     if (this.#state === 'new' && (lines.length > 0 || over)) {
       this.#state = 'running';
@@ -134,7 +136,7 @@ class Reader {
 
   /** Whole lines since the last look. */
   async #fresh(): Promise<readonly string[]> {
-    const file = await orNull(open(this.#files.logPath(this.#call.call)));
+    const file = await orNull(open(this.#files.logPath(this.#call.attempt)));
     if (file === null) return [];
     try {
       const { size } = await file.stat();

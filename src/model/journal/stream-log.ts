@@ -1,12 +1,12 @@
 /**
- * One call's stream on disk, a JSON line each: first `{v, call, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
+ * One attempt's stream on disk, a JSON line each: first `{v, attempt, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
  * of life). Lines gather while a write is under way, and every write is fsynced; `message_start` and `message_stop` wait for theirs.
  */
 import { onDisk, orNull } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 import { dirname } from 'node:path';
 import { ModelError } from '../errors.js';
-import { asRecord } from './records.js';
+import { checkVersion, versioned } from '../../shared/problems.js';
 import type { StreamEvent } from '../ports.js';
 
 /** Lines that wait in memory no longer than this before they go to disk. */
@@ -38,10 +38,10 @@ export class StreamLog {
   static async create(
     sys: Sys,
     path: string,
-    { max_bytes, ...head }: { readonly call: number; readonly at: string; readonly max_bytes: number },
+    { max_bytes, ...head }: { readonly attempt: number; readonly at: string; readonly max_bytes: number },
   ): Promise<StreamLog> {
     const log = new StreamLog(sys, path, max_bytes);
-    log.line({ v: 1, ...head });
+    log.line(versioned(head));
     await log.flush();
     await onDisk(`Writing the call journal at ${path}`, () => sys.fsyncDir(dirname(path)));
     return log;
@@ -138,7 +138,7 @@ export interface LoggedStream {
   readonly seconds: number;
 }
 
-/** What is on disk of a call; empty where it had not begun. Reading ends at the first line that is not whole. */
+/** What is on disk of an attempt; empty where it had not begun. Reading ends at the first line that is not whole. */
 export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => {
   const bytes = await onDisk(`Reading the call journal at ${path}`, () => orNull(sys.readFile(path)));
   const lines = new TextDecoder().decode(bytes ?? new Uint8Array()).split('\n');
@@ -148,7 +148,7 @@ export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => 
   for (const [index, text] of lines.slice(0, -1).entries()) {
     const line = parseLine(text);
     if (line === null) break;
-    if (index === 0) asRecord(line, path);
+    if (index === 0) checkVersion(line, path);
     if ('t' in line && typeof line.t === 'number') last_ms = line.t;
     const event = eventIn(line);
     if (event !== null) events.push(event);
@@ -156,7 +156,7 @@ export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => 
   return { events, complete: events.some((e) => e.type === 'message_stop'), seconds: last_ms / 1000 };
 };
 
-/** Bytes of a call's log so far; -1 where there is none. A log that grows has a living owner. */
+/** Bytes of an attempt's log so far; -1 where there is none. A log that grows has a living owner. */
 export const logSize = async (sys: Sys, path: string): Promise<number> => {
   try {
     return await sys.sizeNow(path);

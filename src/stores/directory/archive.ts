@@ -4,7 +4,7 @@
  */
 import { dirname, join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
-import { fail, isKnown, versionOf } from '../../shared/problems.js';
+import { fail, isKnown, ProblemError, versionOf, versioned } from '../../shared/problems.js';
 import { ensureDir, orNull, onDisk, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import { errnoOf, type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
@@ -30,9 +30,9 @@ const remember = (path: string): void => {
  * Appends the values as lines with one write, then fsyncs. A torn line that a dead writer left is closed first. Values may be
  * there twice after a retry or a short write: readers drop what they know by its id.
  */
-const appendLines = async (sys: Sys, path: string, values: readonly unknown[]): Promise<void> => {
+const appendLines = async (sys: Sys, path: string, values: readonly object[]): Promise<void> => {
   if (values.length === 0) return;
-  const text = values.map((value) => `${JSON.stringify(value)}\n`).join('');
+  const text = values.map((value) => `${JSON.stringify(versioned(value))}\n`).join('');
   const last = await orNull(sys.lastByte(path));
   let torn = last !== null && last !== LF;
   for (let append = 0; append < SHORT_WRITES; append++) {
@@ -101,11 +101,17 @@ const mergeLogs = (logs: readonly (readonly ArchiveEntry[])[]): readonly Archive
 const isEntry = (value: unknown): value is ArchiveEntry =>
   typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string' && isKnown(value);
 
+/** What is of another version is left out. */
+const nullOfOther = (error: unknown): null => {
+  if (error instanceof ProblemError && error.problem.code === 'version_unknown') return null;
+  throw error;
+};
+
 /** Entries of a later version are left out, and that is said. */
 const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
   const entries = lines.filter((line) => typeof versionOf(line) === 'number' && !isKnown(line)).length;
   const data: NewerEntries = { entries };
-  return entries === 0 ? [] : [{ v: 1, id: 'newer', at: '', kind: 'newer', data }];
+  return entries === 0 ? [] : [{ id: 'newer', at: '', kind: 'newer', data }];
 };
 
 interface ArchiveOptions extends DiskStoreOptions {
@@ -163,19 +169,19 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       const path = join(placeOf(stepKey), ownLog);
       return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries));
     },
-    keep: (stepKey, name, value) => {
+    putFile: (stepKey, name, value) => {
       const path = join(placeOf(stepKey), `${name}.json`);
       if (!NAME.test(name)) return fail('internal', `${JSON.stringify(name)} is no name of a file in the archive.`);
       return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
     },
-    kept: (stepKey, prefix) =>
+    files: (stepKey, prefix) =>
       onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
         Promise.all((await keptFiles(stepKey, prefix)).map((path) => readJson(sys, path))),
       ),
-    lastKept: (stepKey, prefix) =>
+    lastFile: (stepKey, prefix) =>
       onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
         const last = (await keptFiles(stepKey, prefix)).at(-1);
-        return last === undefined ? null : readJson(sys, last);
+        return last === undefined ? null : ((await readJson(sys, last).catch(nullOfOther)) ?? null);
       }),
     read: async (stepKey) => {
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>

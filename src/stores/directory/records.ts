@@ -18,15 +18,14 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
   };
 
   return {
-    putIfAbsent: async <T>(key: string, value: T) => {
+    putIfAbsent: async (key, value) => {
       const path = pathOf(key);
-      const put = await onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value));
       // What is stored went through JSON; a first caller must not see more than later ones do.
-      return { value: put.value as T, created: put.created };
+      return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value));
     },
     get: async (key) => {
       const path = pathOf(key);
-      return onDisk(`Reading the record at ${path}`, () => readJson(sys, path));
+      return (await onDisk(`Reading the record at ${path}`, () => readJson(sys, path))) ?? null;
     },
   };
 };

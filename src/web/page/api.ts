@@ -63,7 +63,7 @@ export const isLetIn = async (): Promise<boolean> => {
 };
 
 export interface Decided {
-  readonly outcome: 'settled' | 'recorded' | 'already_settled' | 'sent';
+  readonly outcome: 'resolved' | 'recorded' | 'already_resolved' | 'sent';
   readonly message: string;
 }
 export const decide = (stepKey: string, request: Request): Promise<Decided> =>

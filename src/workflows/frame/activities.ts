@@ -1,4 +1,5 @@
 /** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers of the run's input. */
+import { versioned } from '../../shared/problems.js';
 import { scheduleActivity, workflowInfo, type ActivityOptions } from '@temporalio/workflow';
 import {
   ACTIVITIES,
@@ -14,7 +15,6 @@ import { boundsOf } from '../../shared/rules.js';
 
 /** What every input has: who asks, and what the archive has not heard of yet. */
 interface Base {
-  readonly v: 1;
   readonly stepKey: RunInput['stepKey'];
   readonly log: readonly StepEvent[];
 }
@@ -40,7 +40,7 @@ export const callsOf =
       typeof words === 'string' ? { summary: words } : words;
     const timeout_s = 'timeout_s' in input ? (input.timeout_s as number) : 0;
     const options = optionsOf(activity, run, { files, timeout_s });
-    return scheduleActivity(activity, [input], { ...options, summary: summary.slice(0, 200) });
+    return scheduleActivity(activity, [versioned(input)], { ...options, summary: summary.slice(0, 200) });
   };
 
 /** Whose transaction it is, for activities that leave one behind. */
@@ -65,9 +65,7 @@ export function optionsOf(
     ...(cancellationType === undefined ? {} : { cancellationType }),
   };
   if (more_s === undefined || timeouts.startToCloseTimeout === undefined) return options;
-  // Absent in runs that began before it was a setting.
-  const { commandTurn_ms = timings.hostActivityTimeout_ms } = timings as Partial<typeof timings>;
-  let startToCloseTimeout = commandTurn_ms + all[timeouts.startToCloseTimeout];
+  let startToCloseTimeout = timings.commandTurn_ms + all[timeouts.startToCloseTimeout];
   for (const [name, times] of Object.entries(more_s))
     startToCloseTimeout += all[name as keyof typeof more_s] * (times === 'files' ? files : times) * 1000;
   return { ...options, startToCloseTimeout };

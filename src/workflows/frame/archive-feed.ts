@@ -13,18 +13,18 @@ interface Told {
 export class ArchiveFeed {
   private readonly stepKey: string;
   /** The last event that was handed on. */
-  told: number;
+  reportedSeq: number;
 
   /** `told`: of the run that this one goes on from. */
-  constructor(stepKey: string, told = 0) {
+  constructor(stepKey: string, reportedSeq = 0) {
     this.stepKey = stepKey;
-    this.told = told;
+    this.reportedSeq = reportedSeq;
   }
 
   /** Events not handed to an activity yet: it appends them to the archive. */
   take(state: Told): readonly StepEvent[] {
     const log = this.fresh(state);
-    this.told = state.nextSeq - 1;
+    this.reportedSeq = state.nextSeq - 1;
     return log;
   }
 
@@ -34,6 +34,6 @@ export class ArchiveFeed {
   }
 
   private fresh({ events }: Told): readonly StepEvent[] {
-    return events.filter((event) => event.seq > this.told);
+    return events.filter((event) => event.seq > this.reportedSeq);
   }
 }

@@ -18,11 +18,11 @@ export interface DecisionState extends OutageState {
   /** Answers given to the open decision so far. */
   readonly pendingRecords: readonly DecisionRecord[];
   readonly nextDecision: number;
-  readonly settled: readonly ResolvedDecision[];
+  readonly resolved: readonly ResolvedDecision[];
   readonly seenRequests: readonly string[];
-  /** The last ones, and how many there were; absent: as many as are kept. */
+  /** The last ones, and how many there were. */
   readonly ignored: readonly string[];
-  readonly ignoredCount?: number;
+  readonly ignoredCount: number;
   /** Time spent waiting for people, ms; not counted against wallClock_s. */
   readonly pausedFor_ms: number;
 }
@@ -32,13 +32,15 @@ export const NO_DECISIONS: DecisionState = {
   decision: null,
   pendingRecords: [],
   nextDecision: 1,
-  settled: [],
+  resolved: [],
   seenRequests: [],
   ignored: [],
+  ignoredCount: 0,
   pausedFor_ms: 0,
+  outage: null,
 };
 
-/** A person is (or is about to be) asked about a host that takes no work. */
+/** A person is (or is about to be) asked about a host that takes no work: an abort now leaves its files as they are. */
 export const waitsForHost = ({ decision, ask }: DecisionState): boolean =>
   (decision ?? ask)?.reason === 'workspace_unreachable';
 
@@ -74,15 +76,15 @@ export const recordOf = (
 /** Which tests run, by the answer to `test_command`. */
 export const testsBy = ({ answer, set }: DecisionRequest, { subject }: DecisionPoint) => {
   const command = answer === 'other' ? set?.command : subject;
-  if (answer === 'no_tests' || typeof command !== 'string') return { testAnswered: true, testCommands: [] };
-  return { testAnswered: true, testCommands: [command], rememberTest: answer === 'run' ? command : null };
+  if (answer === 'no_tests' || typeof command !== 'string') return { commands: [] };
+  return { commands: [command], remember: answer === 'run' ? command : null };
 };
 
 /** The last requests that were counted: each counts once. */
 export const seenWith = (state: Ruled & DecisionState, requestId: string): readonly string[] =>
   [...state.seenRequests, requestId].slice(-boundsOf(state).requestsKept);
 
-/** The open decision goes to the settled ones: who, when, from where and why are kept. */
+/** The open decision goes to the resolved ones: who, when, from where and why are kept. */
 export const resolvedBy = (
   state: DecisionState,
   { id, n, reason, proposalId, openedAt }: DecisionPoint,
@@ -92,7 +94,7 @@ export const resolvedBy = (
   decision: null,
   pendingRecords: [],
   pausedFor_ms: state.pausedFor_ms + (now - openedAt),
-  settled: [...state.settled, { id, n, reason, proposalId, answers, openedAt, settledAt: now }],
+  resolved: [...state.resolved, { id, n, reason, proposalId, answers, openedAt, resolvedAt: now }],
 });
 
 /**

@@ -2,6 +2,7 @@
  * What a workflow answers, and how it hears decisions: by update, by signal, by the short signals of a hand. Handlers are there before the
  * first await, take `unknown`, never throw (the validator apart) and never wait.
  */
+import { VERSION } from '../../shared/problems.js';
 import { setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { validateDecision, outcomeOf } from '../../shared/validate-decision.js';
 import type { DecideOutcome, DecisionRequest } from '../../shared/decisions.js';
@@ -22,42 +23,42 @@ interface DecisionTarget<S extends RunState, F> {
   readonly long: Pick<LongRun, 'heard'>;
   /** Takes up a request that counts; null, or why it does not count after all. */
   take(request: DecisionRequest): string | null;
-  fold(fact: F | FrameFact): void;
+  dispatch(fact: F | FrameFact): void;
 }
 
-export const listen = <S extends RunState, F>(desk: DecisionTarget<S, F>): void => {
-  const { views, signals = [] } = desk.machine;
+export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): void => {
+  const { views, signals = [] } = target.machine;
   const { answerQuery } = names;
-  answerQuery(names.status, () => views.status(desk.state), 'What the run does or waits for');
-  answerQuery(names.ledger, () => views.ledger(desk.state), 'Each target file: status, attempts, reason');
-  answerQuery(names.events, (query) => eventsOf(desk.state, query), 'What happened, in order');
-  answerQuery(names.proposal, () => views.proposal(desk.state), 'The sealed proposal: files, findings, rungs');
+  answerQuery(names.status, () => views.status(target.state), 'What the run does or waits for');
+  answerQuery(names.ledger, () => views.ledger(target.state), 'Each target file: status, attempts, reason');
+  answerQuery(names.events, (query) => eventsOf(target.state, query), 'What happened, in order');
+  answerQuery(names.proposal, () => views.proposal(target.state), 'The proposal: files, findings, tolerances');
 
   /** Null, or why it does not count. */
   const count = (request: DecisionRequest): string | null => {
-    const judgement = validateDecision(desk.state, request);
-    return judgement.counts ? desk.take(request) : judgement.message;
+    const validation = validateDecision(target.state, request);
+    return validation.counts ? target.take(request) : validation.message;
   };
   const decide = (body: unknown): DecideOutcome => {
-    const reading = readRequest(desk.state, body);
-    if (reading.kind === 'ignored') return { outcome: 'already_settled', decision: '', message: reading.why };
+    const reading = readRequest(target.state, body);
+    if (reading.kind === 'ignored') return { outcome: 'already_resolved', decision: '', message: reading.why };
     const { request } = reading;
-    const before = desk.state;
+    const before = target.state;
     const message = count(request);
-    if (message !== null) return { outcome: 'already_settled', decision: request.decision, message };
-    return outcomeOf(before, desk.state, request);
+    if (message !== null) return { outcome: 'already_resolved', decision: request.decision, message };
+    return outcomeOf(before, target.state, request);
   };
   const validator = (body: unknown): void => {
-    const reading = readRequest(desk.state, body);
+    const reading = readRequest(target.state, body);
     if (reading.kind === 'ignored') throw refuseUpdate(reading.why);
-    const judgement = validateDecision(desk.state, reading.request);
-    if (!judgement.counts && !judgement.again) throw refuseUpdate(judgement.message);
+    const validation = validateDecision(target.state, reading.request);
+    if (!validation.counts && !validation.again) throw refuseUpdate(validation.message);
   };
   const ignore = (what: string, why: string): void => {
-    desk.fold({ type: 'ignored', what, why });
+    target.dispatch({ type: 'ignored', what, why });
   };
   const hear = (reading: SignalReading): void => {
-    desk.long.heard();
+    target.long.heard();
     if (reading.kind === 'ignored') {
       ignore(reading.what, reading.why);
       return;
@@ -72,20 +73,20 @@ export const listen = <S extends RunState, F>(desk: DecisionTarget<S, F>): void 
     setHandler(
       signal,
       (body) => {
-        desk.long.heard();
-        const fact = read(desk.state, body);
-        if (fact !== null) desk.fold(fact);
+        target.long.heard();
+        const fact = read(target.state, body);
+        if (fact !== null) target.dispatch(fact);
       },
       { description },
     );
   setHandler(names.decide, decide, {
-    description: 'Answers the open decision: {v: 1, decision, answer, requestId, files?, note?, set?}',
+    description: `Answers the open decision: {v: ${VERSION}, decision, answer, requestId, files?, note?, set?}`,
     validator,
   });
   setHandler(
     names.decideSignal,
     (body) => {
-      hear(readRequest(desk.state, body));
+      hear(readRequest(target.state, body));
     },
     {
       description: 'As the update of this name, for when no worker answers; the short signals below are easier by hand',
@@ -95,12 +96,12 @@ export const listen = <S extends RunState, F>(desk: DecisionTarget<S, F>): void 
     setHandler(
       signal,
       (body) => {
-        hear(readShortSignal(desk.state, answer, body));
+        hear(readShortSignal(target.state, answer, body));
       },
       { description },
     );
   // Last: it takes what came for handlers that are not set yet.
   setDefaultSignalHandler((name) => {
-    hear({ kind: 'ignored', what: short(name, boundsOf(desk.state).signal_chars), why: 'no signal of this run' });
+    hear({ kind: 'ignored', what: short(name, boundsOf(target.state).signal_chars), why: 'no signal of this run' });
   });
 };

@@ -1,9 +1,10 @@
-/** What the Temporal UI shows of any run: Markdown in which others' words are no markup, bounded in bytes. Pure. */
+/** What queries and the Temporal UI show of any run; there it is Markdown in which others' words are no markup, bounded in bytes. Pure. */
 import { ANSWER_MEANS, type DecisionPoint } from '../../shared/decisions.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
-import type { EventsQuery, StepResult } from '../../shared/run.js';
-import type { Problem } from '../../shared/problems.js';
+import type { EventsQuery, StepResult, StepStatus } from '../../shared/run.js';
+import { type Problem, VERSION } from '../../shared/problems.js';
+import type { RunState } from './machine.js';
 import { short } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 
@@ -11,17 +12,42 @@ export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temp
 
 /** Of a run that could not even be begun. */
 export const refusedResult = (stepKey: unknown, problem: Problem): StepResult => ({
-  v: 1,
+  v: VERSION,
   stepKey: typeof stepKey === 'string' ? stepKey : '',
   outcome: 'refused',
   files: [],
+  skipped: [],
   wasSplit: false,
   usage: NO_USAGE,
   commit: null,
   proposalId: null,
   verification: null,
   problem,
+  pausedFor_ms: 0,
 });
+
+/** What every result says; of a run that has not ended: failed. */
+export function resultBase({ input, stage, usage, openOnHost, pausedFor_ms }: RunState) {
+  const { outcome, problem } = 'outcome' in stage ? stage : ({ outcome: 'failed', problem: null } as const);
+  const result = { v: VERSION, stepKey: input.stepKey, outcome, problem, usage, pausedFor_ms } as const;
+  return openOnHost === null ? result : { ...result, openOnHost };
+}
+
+function stateOf({ stage }: RunState, waits: boolean): StepStatus['state'] {
+  if (!('outcome' in stage)) return waits ? 'waiting' : 'running';
+  if (stage.outcome === 'aborted') return 'aborted';
+  return stage.outcome === 'failed' || stage.outcome === 'refused' ? 'failed' : 'done';
+}
+
+/** What every status says. `waits`: for a person. */
+export function statusBase(run: RunState, waits = run.decision !== null) {
+  const { input, stage, decision, usage, ignored, ignoredCount, nextSeq } = run;
+  const { stepKey, workspace, title } = input;
+  return {
+    ...({ v: VERSION, stepKey, workspace, title, state: stateOf(run, waits), stage: stage.at } as const),
+    ...{ decision, usage, ignored, ...(ignoredCount === 0 ? {} : { ignoredCount }), lastSeq: nextSeq - 1 },
+  };
+}
 
 /** Queries come from anywhere: what is not a number is not an error. */
 const number = (value: unknown, otherwise: number): number =>

@@ -1,6 +1,6 @@
 /** An activity that failed for good, in the words of a decision point. */
 import { RetryState, TimeoutType } from '@temporalio/common';
-import { ActivityFailure, ApplicationFailure, patched, TimeoutFailure } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
 import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import { PROBLEMS, unknownVersion } from '../../shared/problems.js';
@@ -46,7 +46,7 @@ export async function throughSleep<T>(timings: Timings, work: () => Promise<T>):
       return await work();
     } catch (error) {
       const late_ms = Date.now() - began - limitOf(error, timings);
-      if (late_ms <= timings.heartbeatTimeout_ms || !patched('goes-on-after-sleep')) throw error;
+      if (late_ms <= timings.heartbeatTimeout_ms) throw error;
     }
   }
 }

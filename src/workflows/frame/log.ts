@@ -18,8 +18,8 @@ export const busyWait_ms = (poll_ms: number, tries: number): number =>
   Math.round(poll_ms * Math.min(15, 2 ** Math.min(4, tries - 1)) * Math.max(1, tries / 32));
 
 /** For a decision: a run that would never wait again holds up the worker and all other runs on it. */
-export const noProgress = (moves: number, stage: string): string =>
-  `${moves} moves in a row at stage ${stage} waited for nothing: a bug in Emend; please report it`;
+export const noProgress = (renames: number, stage: string): string =>
+  `${renames} moves in a row at stage ${stage} waited for nothing: a bug in Emend; please report it`;
 
 /** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
 export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: EventBody): S => {
@@ -44,7 +44,7 @@ export const openDecision = <S extends DecisionState & EventLog & Numbered & Rul
   const id = decisionId(state, proposalId);
   const about = { id, n, reason, message, files, proposalId, subject };
   const decision: DecisionPoint = { ...about, accepts: [...answers, 'abort'], answered: {}, openedAt: now };
-  const opened = { ...state, ask: null, outage: undefined, nextDecision: n + 1, decision };
+  const opened = { ...state, ask: null, outage: null, nextDecision: n + 1, decision };
   return emit(opened, now, { type: 'edit_step_paused', reason, progress, decision: id });
 };
 
@@ -56,7 +56,7 @@ export const tellFailed = <S extends EventLog & Ruled>(
 
 /** Who answered what, as an event. */
 export const decidedBy = ({ answer, by }: DecisionRequest, decision: string, files = 0): EventBody => ({
-  ...{ type: 'decided', decision, answer, files },
+  ...{ type: 'decided', decision, answer, files, skipped: [] },
   by: `${by.name} (${by.from})`,
 });
 
@@ -67,7 +67,7 @@ export const recordIgnored = <S extends DecisionState & EventLog & Ruled>(
   now: number,
 ): S => {
   const { ignoredKept } = boundsOf(state);
-  const ignoredCount = (state.ignoredCount ?? state.ignored.length) + 1;
+  const ignoredCount = state.ignoredCount + 1;
   const ignored = [...state.ignored, cut(state, `${what}: ${why}`)].slice(-ignoredKept);
   const kept = { ...state, ignored, ignoredCount };
   const event = { type: 'decision_ignored', what: cut(state, what), why: cut(state, why) } as const;
@@ -75,7 +75,7 @@ export const recordIgnored = <S extends DecisionState & EventLog & Ruled>(
 };
 
 interface MayBeDown extends DecisionState, EventLog {
-  readonly input: { readonly stepKey: string; readonly rules?: Rules };
+  readonly input: { readonly stepKey: string; readonly rules: Rules };
   readonly usage: StepUsage;
 }
 /** The model could not be asked for `file`: the run waits, or a person is asked. */

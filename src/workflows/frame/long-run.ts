@@ -2,7 +2,7 @@
  * What keeps a run within its server's limits, however long it waits and whatever is sent to it: it goes on in a new run (continue-as-new)
  * where the server suggests that, or before it would take no more signals; and no workflow task of it goes on for ever.
  */
-import { condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import { condition, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { waitingForNewer, type DecisionState } from './decision-state.js';
 import { boundsOf, type Ruled } from '../../shared/rules.js';
 import { unreadableCarried } from '../../shared/problems.js';
@@ -41,10 +41,6 @@ export class LongRun {
   /** Call it between two moves; true: go on in a new run now. */
   async ready(): Promise<boolean> {
     if (!this.due) return false;
-    if (!patched('goes-on')) {
-      this.stay();
-      return false;
-    }
     // While signals come the server refuses to end the run.
     for (let before = -1; before !== this.signals && this.signals < this.bounds.runSignals;) {
       before = this.signals;
@@ -69,12 +65,12 @@ type Begun = DecisionState & Ruled & { readonly input: { readonly stepKey: strin
 export function takenUp<S extends Begun>(
   carried: unknown,
   fresh: S,
-): { readonly state: S; readonly told: number | null } {
-  if (carried === undefined) return { state: fresh, told: 0 };
+): { readonly state: S; readonly reportedSeq: number | null } {
+  if (carried === undefined) return { state: fresh, reportedSeq: 0 };
   const problem = unreadableCarried(carried, fresh);
-  if (problem !== null) return { state: waitingForNewer(fresh, problem, Date.now()), told: null };
-  const { state, told } = carried as { readonly state: S; readonly told: number };
-  return { state: { ...state, input: fresh.input }, told };
+  if (problem !== null) return { state: waitingForNewer(fresh, problem, Date.now()), reportedSeq: null };
+  const { state, reportedSeq } = carried as { readonly state: S; readonly reportedSeq: number };
+  return { state: { ...state, input: fresh.input }, reportedSeq };
 }
 
 /**
@@ -84,7 +80,7 @@ export function takenUp<S extends Begun>(
 export class IdleEffects {
   readonly most: number;
   private task = 0;
-  private moves = 0;
+  private effects = 0;
 
   constructor(run: Ruled) {
     this.most = boundsOf(run).idleMoves;
@@ -94,10 +90,10 @@ export class IdleEffects {
   exceeded(): boolean {
     // The history grows from task to task, and at replay as it did then.
     const { historyLength } = workflowInfo();
-    this.moves = historyLength === this.task ? this.moves + 1 : 1;
+    this.effects = historyLength === this.task ? this.effects + 1 : 1;
     this.task = historyLength;
-    if (this.moves <= this.most) return false;
-    this.moves = 0;
+    if (this.effects <= this.most) return false;
+    this.effects = 0;
     return true;
   }
 }

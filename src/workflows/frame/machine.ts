@@ -5,20 +5,52 @@
 import type { SignalDefinition } from '@temporalio/workflow';
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { DecisionRequest, Pause, PauseReason } from '../../shared/decisions.js';
-import type { EventLog } from '../../shared/events.js';
+import { NO_EVENTS, type EventLog } from '../../shared/events.js';
+import { type Problem, VERSION, type Version } from '../../shared/problems.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
-import type { LedgerRow, RunInput, StepResult, StepStatus, UsageOwed } from '../../shared/run.js';
-import type { StepUsage } from '../../shared/usage.js';
+import type {
+  LedgerRow,
+  OpenOnHost,
+  RunInput,
+  StepOutcome,
+  StepResult,
+  StepStatus,
+  UsageOwed,
+} from '../../shared/run.js';
+import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { Asked, Calls, Words } from './activities.js';
-import type { DecisionState } from './decision-state.js';
+import { NO_DECISIONS, type DecisionState } from './decision-state.js';
 import type { LongRun } from './long-run.js';
 
-export interface RunState extends DecisionState, EventLog {
-  readonly v: 1;
-  readonly input: RunInput & { readonly carried?: { readonly told: number; readonly count?: UsageOwed } };
-  /** `closed`: its outcome stands. */
-  readonly stage: string;
-  readonly outcome: string | null;
+/** What every run has: its input, its time, what it used, its events and decisions. */
+export interface RunState<I = RunInput> extends DecisionState, EventLog {
+  readonly v: Version;
+  readonly input: I & { readonly carried?: { readonly reportedSeq: number; readonly count?: UsageOwed } };
+  readonly startedAt: number;
+  readonly usage: StepUsage;
+  readonly stage: { readonly at: string } | Closed<StepOutcome>;
+  readonly abortedBy: string | null;
+  /** Aborted without its host, which cleans up once it is there again; null: nothing is open there. */
+  readonly openOnHost: OpenOnHost | null;
+}
+/** What every run begins with. */
+export const begin = <I extends RunInput>(input: I, now: number): Omit<RunState<I>, 'stage'> => ({
+  ...{ v: VERSION, input, startedAt: now, usage: NO_USAGE, abortedBy: null, openOnHost: null },
+  ...NO_DECISIONS,
+  ...NO_EVENTS,
+});
+
+/** The state with some of a part changed. */
+export const within = <S extends object, P extends keyof S>(state: S, part: P, change: Partial<S[P]>): S => ({
+  ...state,
+  [part]: { ...state[part], ...change },
+});
+
+/** The stage of a run that has ended: its outcome stands. */
+export interface Closed<O> {
+  readonly at: 'closed';
+  readonly outcome: O;
+  readonly problem: Problem | null;
 }
 
 /** Moves that are performed for every machine. */
@@ -36,18 +68,17 @@ export type FrameEffect =
 /** Facts that are told to every machine. */
 export type FrameFact =
   | { readonly type: 'paused'; readonly pause: Pause }
-  /** `withoutHost`: an abort waits for no work on the host. */
-  | { readonly type: 'decided'; readonly request: DecisionRequest; readonly withoutHost?: boolean }
+  | { readonly type: 'decided'; readonly request: DecisionRequest }
   | { readonly type: 'ignored'; readonly what: string; readonly why: string }
   | { readonly type: 'waited' }
   /** So many moves in a row waited for nothing. */
-  | { readonly type: 'no_progress'; readonly moves: number }
-  | { readonly type: 'abort'; readonly by: string; readonly withoutHost?: boolean };
+  | { readonly type: 'no_progress'; readonly effects: number }
+  | { readonly type: 'abort'; readonly by: string };
 
 /** An activity that failed for good. A machine adds what it was about. */
 export interface ActivityFailed {
   readonly type: 'activity_failed';
-  readonly activity: string;
+  readonly activity: ActivityName;
   readonly reason: PauseReason;
   readonly message: string;
 }
@@ -71,7 +102,7 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
     result(state: S): StepResult;
   };
   /** Every abort waits for the move under way, and waits are cut short by it. Else it waits only where something is under way. */
-  readonly abortsBetweenMoves: boolean;
+  readonly abortsBetweenEffects: boolean;
   /** Beside those that bring decisions. */
   readonly signals?: readonly {
     readonly signal: SignalDefinition<[unknown]>;
@@ -79,12 +110,10 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
     /** Never throws; null: nothing to tell. */
     readonly read: (state: S, body: unknown) => F | null;
   }[];
-  /** What is known of a decision beside the request. */
-  decided?(state: S, request: DecisionRequest): object;
   /** The state that the next run takes over. */
   carried?(state: S): S;
   /** Where its usage is counted anew from the journal when a result is missing; null: it could not be counted. */
-  readonly tallied?: (usage: StepUsage | null) => F;
+  readonly usageFromJournal?: (usage: StepUsage | null) => F;
 }
 
 /** What a machine performs its moves with. */
@@ -96,7 +125,7 @@ export interface RunIo<S, F, A> {
   readonly long: Pick<LongRun, 'wait' | 'ready'>;
   /** Activities whose results are no facts; their failures are thrown. */
   readonly calls: Calls;
-  fold(fact: F | FrameFact): void;
+  dispatch(fact: F | FrameFact): void;
   /** Work that must come to its end once begun (◆ apply, rollback, commit): no abort and no cancel cuts it short. */
   call<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void>;
   /** Work that an abort may cut short: model calls and tests. */

@@ -69,7 +69,6 @@ export function readRequest(state: Listening, body: unknown): SignalReading {
   return {
     kind: 'request',
     request: {
-      v: 1,
       decision: body.decision,
       answer: body.answer,
       requestId: body.requestId,
@@ -91,24 +90,24 @@ export function readShortSignal(state: Listening, answer: Answer, body: unknown)
   if (bare) {
     // The same bare signal twice counts once: its name is the decision it was for.
     if (answer === 'abort')
-      return { kind: 'request', request: { v: 1, decision: '', answer, requestId: 'signal-abort', by } };
+      return { kind: 'request', request: { decision: '', answer, requestId: 'signal-abort', by } };
     const open = state.decision;
     if (answer === 'retry') return ignored(`it must name the decision: {"decision": "${open?.id ?? '<id>'}"}`);
     if (open === null) return ignored('no decision is open');
     if (open.n !== 1) return ignored(`only the first decision of a run takes it bare; send {"decision": "${open.id}"}`);
     return {
       kind: 'request',
-      request: { v: 1, decision: open.id, answer, requestId: `signal-${answer}-${open.id}`, by },
+      request: { decision: open.id, answer, requestId: `signal-${answer}-${open.id}`, by },
     };
   }
   if (!isRecord(body)) return ignored('the body must be {"decision": "<id>"}');
   if (typeof body.decision !== 'string') {
     if (answer !== 'abort') return ignored('the body must be {"decision": "<id>"}');
-    return { kind: 'request', request: { v: 1, decision: '', answer, requestId: 'signal-abort', by } };
+    return { kind: 'request', request: { decision: '', answer, requestId: 'signal-abort', by } };
   }
   const more = fields(body);
   if (typeof more === 'string') return ignored(more);
   const files = more.files === undefined ? '' : `-${[...more.files].sort().join(',')}`;
   const requestId = `signal-${answer}-${body.decision}${files}`;
-  return { kind: 'request', request: { v: 1, decision: body.decision, answer, requestId, by, ...more } };
+  return { kind: 'request', request: { decision: body.decision, answer, requestId, by, ...more } };
 }

@@ -9,7 +9,6 @@ import {
   condition,
   continueAsNew,
   isCancellation,
-  patched,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -17,12 +16,11 @@ import type { ActivityName } from '../../shared/activities.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import type { ModelDown } from '../../shared/outage.js';
-import { isKnown, unknownVersion } from '../../shared/problems.js';
+import { isKnown, unknownVersion, VERSION } from '../../shared/problems.js';
 import type { StepResult } from '../../shared/run.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { callsOf, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
-import { waitsForHost, type DecisionState } from './decision-state.js';
 import { listen } from './decisions.js';
 import { refusedResult } from './details.js';
 import { failureOf, throughSleep, unreadable } from './failures.js';
@@ -41,9 +39,6 @@ export async function runMachine<S extends RunState, F, M extends { readonly kin
   listen(run);
   return run.toEnd();
 }
-
-/** Does an abort now leave the host's files as they are? Asked only where a host takes no work: a marker costs an event. */
-const endsWithoutHost = (state: DecisionState): boolean => waitsForHost(state) && patched('abort-without-host');
 
 /**
  * ◆ Commands of one workflow task keep the order in which they were made: in a chain of awaits that ends in one no await may be left out,
@@ -66,14 +61,14 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   constructor(machine: Machine<S, F, M, A>, input: S['input']) {
     const { carried, ...plain } = input;
-    const { state, told } = takenUp(carried, machine.initial(plain as S['input'], Date.now()));
+    const { state, reportedSeq } = takenUp(carried, machine.initial(plain as S['input'], Date.now()));
     this.machine = machine;
     this.state = state;
-    this.archive = new ArchiveFeed(input.stepKey, told ?? 0);
+    this.archive = new ArchiveFeed(input.stepKey, reportedSeq ?? 0);
     // Of what cannot be read nothing is counted: that would be a command in the newer worker's history.
-    this.usage = new UsageCount(told === null ? undefined : carried?.count);
+    this.usage = new UsageCount(reportedSeq === null ? undefined : carried?.count);
     this.long = new LongRun({ input });
-    if (told === null) this.long.stay();
+    if (reportedSeq === null) this.long.stay();
     if (carried !== undefined) this.show();
     this.calls = callsOf(input);
     this.idle = new IdleEffects({ input });
@@ -102,11 +97,15 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private async run(): Promise<void> {
     const { machine, long } = this;
     for (;;) {
-      if (this.idle.exceeded()) this.fold({ type: 'no_progress', moves: this.idle.most });
+      if (this.idle.exceeded()) this.dispatch({ type: 'no_progress', effects: this.idle.most });
       if (await long.ready()) await this.goOn();
       const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
       // Before a pause too: what it says of tokens and money is then all that is known.
-      if (machine.tallied !== undefined && (await this.countUsage(machine.tallied, move.kind === 'finish'))) continue;
+      if (
+        machine.usageFromJournal !== undefined &&
+        (await this.countUsage(machine.usageFromJournal, move.kind === 'finish'))
+      )
+        continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
       this.takeUpAbort();
@@ -118,28 +117,33 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   /** Cancel in the Temporal UI equals abort: what is applied and not committed is rolled back, then the run ends. */
   private async abort(by: string): Promise<void> {
     this.long.stay();
-    if (this.state.stage !== 'closed') this.fold({ type: 'abort', by, withoutHost: endsWithoutHost(this.state) });
+    if (this.state.stage.at !== 'closed') this.dispatch({ type: 'abort', by });
     await CancellationScope.nonCancellable(() => this.run());
   }
 
   async goOn(): Promise<void> {
     await condition(allHandlersFinished);
     const { state, machine, archive, usage } = this;
-    if (CancellationScope.current().consideredCancelled || this.aborting || state.stage === 'closed') return;
-    const count = machine.tallied === undefined ? {} : { count: usage.left() };
-    const carried = { v: 1, state: machine.carried?.(state) ?? state, told: archive.told, ...count } as const;
+    if (CancellationScope.current().consideredCancelled || this.aborting || state.stage.at === 'closed') return;
+    const count = machine.usageFromJournal === undefined ? {} : { count: usage.left() };
+    const carried = {
+      v: VERSION,
+      state: machine.carried?.(state) ?? state,
+      reportedSeq: archive.reportedSeq,
+      ...count,
+    } as const;
     await continueAsNew({ ...state.input, carried });
   }
 
   /** True where the usage was counted anew from the journal: a limit may be reached by it. */
-  private async countUsage(tallied: (usage: StepUsage | null) => F, atEnd: boolean): Promise<boolean> {
-    const base = { v: 1, stepKey: this.state.input.stepKey, log: [] } as const;
+  private async countUsage(usageFromJournal: (usage: StepUsage | null) => F, atEnd: boolean): Promise<boolean> {
+    const base = { stepKey: this.state.input.stepKey, log: [] } as const;
     const usage = await this.usage.settle(atEnd, async () => {
-      const count = this.calls('tally', 'count what was used');
+      const count = this.calls('countUsage', 'count what was used');
       return (await CancellationScope.nonCancellable(() => count(base))).usage;
     });
     if (usage === null) return false;
-    this.fold(tallied(usage === 'failed' ? null : usage));
+    this.dispatch(usageFromJournal(usage === 'failed' ? null : usage));
     return true;
   }
 
@@ -148,7 +152,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     const shared = move as Exclude<FrameEffect, { kind: 'finish' }>;
     switch (shared.kind) {
       case 'pause':
-        this.fold({ type: 'paused', pause: shared.pause });
+        this.dispatch({ type: 'paused', pause: shared.pause });
         this.showWaiting(shared.pause.reason);
         this.tell();
         return;
@@ -168,12 +172,12 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   /** Waits, unless the run is to go on in a new one first, which then waits for the rest. */
   private async pass(ms: number): Promise<void> {
     const { outage, stage } = this.state;
-    const over = (): boolean => this.aborting || this.state.outage !== outage || this.state.stage !== stage;
+    const over = (): boolean => this.aborting || this.state.outage !== outage || this.state.stage.at !== stage.at;
     const wait = async (): Promise<void> => {
       await this.long.wait(over, ms);
     };
-    await (this.machine.abortsBetweenMoves ? this.interruptibly(wait) : wait());
-    if (over() || !this.long.due) this.fold({ type: 'waited' });
+    await (this.machine.abortsBetweenEffects ? this.interruptibly(wait) : wait());
+    if (over() || !this.long.due) this.dispatch({ type: 'waited' });
   }
 
   // --------------------------------------------------------------------------------------------------------------- doing the work
@@ -211,7 +215,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   private async attempt<N extends ActivityName>(...[activity, words, input, then]: CallOf<N, F, A>): Promise<void> {
     const { stepKey, timings } = this.state.input;
-    const base = { v: 1, stepKey, log: this.archive.take(this.state) } as const;
+    const base = { stepKey, log: this.archive.take(this.state) } as const;
     let fact: F;
     try {
       const ask = this.calls(activity, words);
@@ -225,7 +229,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       if (!isKnown(result)) throw unreadable(activity, result);
       // What a call that was cut off came to only the journal knows.
       if ((result as { readonly down?: ModelDown }).down?.mayBePaid === true) this.usage.lost(activity);
-      else this.usage.told(activity);
+      else this.usage.reported(activity);
       fact = answer.fact;
     } catch (error) {
       this.usage.lost(activity);
@@ -233,10 +237,10 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       const { about } = typeof words === 'string' ? {} : words;
       fact = this.machine.failed({ type: 'activity_failed', activity, ...failureOf(error, activity) }, about);
     }
-    this.fold(fact);
+    this.dispatch(fact);
   }
 
-  fold(fact: F | FrameFact): void {
+  dispatch(fact: F | FrameFact): void {
     this.state = this.machine.reduce(this.state, fact, Date.now());
     this.show();
   }
@@ -258,9 +262,9 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   // ------------------------------------------------------------------------------------------------------------------- decisions
   /** Takes up a request that counts, or says why not. An abort waits for work that must end first, and cuts short what may be. */
   take(request: DecisionRequest): string | null {
-    const later = this.machine.abortsBetweenMoves || this.working || this.interruptible !== null;
+    const later = this.machine.abortsBetweenEffects || this.working || this.interruptible !== null;
     if (request.answer !== 'abort' || !later) {
-      this.decide(request);
+      this.dispatch({ type: 'decided', request });
       return null;
     }
     if (this.aborting) return 'the run is being aborted already';
@@ -272,11 +276,6 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private takeUpAbort(): void {
     const request = this.abortRequest;
     this.abortRequest = null;
-    if (request !== null && this.state.stage !== 'closed') this.decide(request);
-  }
-
-  private decide(request: DecisionRequest): void {
-    const withoutHost = request.answer === 'abort' && endsWithoutHost(this.state);
-    this.fold({ type: 'decided', request, withoutHost, ...this.machine.decided?.(this.state, request) });
+    if (request !== null && this.state.stage.at !== 'closed') this.dispatch({ type: 'decided', request });
   }
 }

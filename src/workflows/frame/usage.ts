@@ -4,13 +4,9 @@
  */
 import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
 import type { StepUsage } from '../../shared/usage.js';
-import { patched } from '@temporalio/workflow';
 import type { UsageOwed } from '../../shared/run.js';
 
 const reportsUsage = (activity: ActivityName): boolean => 'reportsUsage' in ACTIVITIES[activity];
-
-/** Histories from before this was counted schedule nothing here. */
-const PATCH = 'count-usage-from-journal';
 
 export class UsageCount {
   private owed: UsageOwed['owed'];
@@ -33,7 +29,7 @@ export class UsageCount {
   }
 
   /** An activity's result, with the usage that it tells, was folded in. */
-  told(activity: ActivityName): void {
+  reported(activity: ActivityName): void {
     if (reportsUsage(activity) && (this.counted || this.owed === 'at_the_end')) this.owed = 'now';
   }
 
@@ -41,7 +37,6 @@ export class UsageCount {
   async settle(atEnd: boolean, count: () => Promise<StepUsage>): Promise<StepUsage | 'failed' | null> {
     if (this.owed === 'no' || (this.owed === 'at_the_end' && !atEnd)) return null;
     this.owed = 'no';
-    if (!patched(PATCH)) return null;
     try {
       const usage = await count();
       this.counted = true;

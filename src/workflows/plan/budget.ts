@@ -5,9 +5,7 @@ import type { LimitName } from '../../shared/limits.js';
 import { addUsage, NO_USAGE, tokensOf, type Budget, UNITS, BUDGETS, limitOf } from '../../shared/usage.js';
 import { groupOf, isDone, type PhaseEntry, type PlanState } from './state.js';
 
-type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms'> & {
-  readonly spentBefore?: PlanSpent | undefined;
-};
+type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms' | 'spentBefore'>;
 
 /** By this run and those that it goes on from. */
 export const spentOf = ({ usage, spentBefore, startedAt, pausedFor_ms }: Spending, now: number): PlanSpent => ({

@@ -5,34 +5,34 @@ import { isDone, type PlanState } from './state.js';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-function statusOf({ outcome, phases, pausedBy }: PlanState, allDone: boolean): PlanCheckpoint['status'] {
-  if (outcome !== null) return outcome;
+function statusOf({ stage, phases, controls }: PlanState, allDone: boolean): PlanCheckpoint['status'] {
+  if (stage.at === 'closed') return stage.outcome;
   if (allDone) return phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
-  return pausedBy === null ? 'in_progress' : 'paused';
+  return controls.pausedBy === null ? 'in_progress' : 'paused';
 }
 
 export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
+  const { records } = state;
   const numberOf = (id: PhaseId): number => state.phases.find((phase) => phase.id === id)?.number ?? 0;
   const open = state.phases.filter((phase) => !isDone(phase));
   const byNumber = <T>(of: (phase: PlanState['phases'][number]) => T): Readonly<Record<string, T>> =>
     Object.fromEntries(state.phases.map((phase) => [String(phase.number), of(phase)]));
   return {
-    v: 1,
     workflow_description: 'plan',
     plan_path: state.input.planPath,
-    plan_hash: state.plan?.hash ?? '',
+    plan_hash: state.reading.plan?.hash ?? '',
     step_key: state.input.stepKey,
     current_phase: open[0]?.number ?? null,
     total_phases: state.phases.length,
     completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
     status: statusOf(state, open.length === 0),
     tests_passing: state.phases.every(
-      ({ status, undone }) => (status !== 'incomplete' || undone !== undefined) && status !== 'failed',
+      ({ status, unfinished }) => (status !== 'incomplete' || unfinished > 0) && status !== 'failed',
     ),
     // What was mended since is no error any more.
     last_error: open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
     phase_replan_count: byNumber(({ replans }) => replans),
-    replan_history: state.replans.map((replan) => ({
+    replan_history: records.replans.map((replan) => ({
       phase: numberOf(replan.phase),
       trigger: replan.trigger,
       action: replan.action,
@@ -43,7 +43,7 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
       complexity_after: replan.complexityAfter,
       forced: replan.forced,
     })),
-    test_failure_history: state.failures.map((failure) => ({
+    test_failure_history: records.failures.map((failure) => ({
       phase: numberOf(failure.phase),
       iteration: failure.run,
       error_type: failure.kind ?? 'unknown',
@@ -53,10 +53,10 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
       suggestions: failure.suggestions,
     })),
     complexity_evaluations: byNumber(({ complexity }) => complexity),
-    last_commit: state.commits.at(-1) ?? null,
-    commit_history: state.commits,
+    last_commit: records.commits.at(-1) ?? null,
+    commit_history: records.commits,
     timestamp: iso(now),
-    spent: { own: spentOf({ ...state, spentBefore: undefined }, now), before: state.spentBefore ?? null },
+    spent: { own: spentOf({ ...state, spentBefore: null }, now), before: state.spentBefore },
     phases: state.phases.map(({ id, number, name, text, forceSpent }) => ({
       ...{ id, number, name, text },
       force_spent: forceSpent,

@@ -39,7 +39,7 @@ export type PlanEffect =
 /** The next phases to run together; none: all are done. The order is that of the waves. */
 const nextGroup = (state: PlanState): readonly PhaseId[] => {
   const open = new Set(state.phases.flatMap((phase) => (isDone(phase) ? [] : [phase.id])));
-  const next = state.plan?.waves.flat().find((wave) => wave.some((id) => open.has(id))) ?? [];
+  const next = state.reading.plan?.waves.flat().find((wave) => wave.some((id) => open.has(id))) ?? [];
   const group = next.filter((id) => open.has(id));
   return inWaves(state) ? group : group.slice(0, 1);
 };
@@ -54,27 +54,28 @@ const endOf = (state: PlanState): PlanOutcome =>
 
 /** Asked once, before the first phase begins. */
 const estimateWanted = ({ estimateAsked }: PlanState): Pause | null =>
-  estimateAsked == null ? null : { reason: 'estimate', message: estimateAsked, files: [], subject: null };
+  estimateAsked === null ? null : { reason: 'estimate', message: estimateAsked, files: [], subject: null };
 
 /** `long`: the history of the run should not grow any further. */
 export function nextPlanEffect(state: PlanState, now: number, long: boolean): PlanEffect {
-  if (state.stage === 'closed') return { kind: 'finish' };
+  const { stage, busy, revision, controls, counts } = state;
+  const { timings } = state.input;
+  if (stage.at === 'closed') return { kind: 'finish' };
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
-  if (state.waiting) return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };
-  if (state.revising !== null) return outageEffect(state, now) ?? { kind: 'revise', revising: state.revising };
-  switch (state.stage) {
+  if (busy.waiting) return { kind: 'wait', ms: busyWait_ms(timings.lockPoll_ms, busy.tries) };
+  if (revision.current !== null) return outageEffect(state, now) ?? { kind: 'revise', revising: revision.current };
+  switch (stage.at) {
     case 'reading':
       return { kind: 'read' };
     case 'choosing': {
       const group = nextGroup(state);
       if (group.length === 0) return { kind: 'close', outcome: endOf(state) };
-      if (state.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
-      if (state.pausedBy !== null) return { kind: 'await_resume' };
+      if (controls.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
+      if (controls.pausedBy !== null) return { kind: 'await_resume' };
       const pause = estimateWanted(state) ?? budgetReached(state, now);
       if (pause !== null) return { kind: 'pause', pause };
-      const { planRun_groups: most } = state.input.timings as Partial<typeof state.input.timings>;
-      return state.groups > 0 && (long || state.groups >= (most ?? Infinity))
+      return counts.groups > 0 && (long || counts.groups >= timings.planRun_groups)
         ? { kind: 'continue' }
         : beginEffect(state, group);
     }
@@ -98,11 +99,9 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
     case 'marking': {
       const [first] = unmarkedOf(state);
       if (first !== undefined) return { kind: 'mark', phase: first.id };
-      const [name] = state.worktrees;
+      const [name] = state.worktrees.made;
       return name === undefined ? { kind: 'checkpoint' } : { kind: 'clean', name };
     }
-    case 'checkpoint':
-      return { kind: 'checkpoint' };
   }
 }
 
@@ -111,7 +110,7 @@ function beginEffect(state: PlanState, group: readonly PhaseId[]): PlanEffect {
   const due = dueBefore(state, group);
   if (due === null) return { kind: 'begin', group };
   if (due === 'drift') {
-    const words = state.drifts[0]?.text ?? '';
+    const words = state.revision.drifts[0]?.text ?? '';
     return { kind: 'begin_revising', phase: group[0] ?? '', trigger: 'scope_drift', words };
   }
   if ('failed' in due) return { kind: 'begin_revising', phase: due.failed, trigger: 'test_failure_pattern', words: '' };

@@ -14,7 +14,6 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
-  patched,
   startChild,
 } from '@temporalio/workflow';
 import { budgetsLeft } from './budget.js';
@@ -25,7 +24,7 @@ import { lacksWorktree } from './worktrees.js';
 import type { PlanInput, EditStepInput, StepResult } from '../../shared/run.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS } from '../../shared/names.js';
 import { phaseKey, shownKey } from '../../shared/ids.js';
-import { isKnown } from '../../shared/problems.js';
+import { isKnown, versioned } from '../../shared/problems.js';
 import type { Calls } from '../frame/activities.js';
 import { failureOf } from '../frame/failures.js';
 
@@ -39,20 +38,18 @@ export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): st
   `emend-phase-${phaseKey(stepKey, phase, run)}`;
 
 function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
-  const { input, plan } = state;
+  const { input, reading } = state;
   const { queues, timings, hints, searchAttributes, rules } = input;
   const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
   if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
   return {
-    v: 1,
     stepKey: phaseKey(input.stepKey, phase.id, phase.runs),
     workspace: phase.worktree?.workspace ?? input.workspace,
     job: phase.job.ref,
     jobPath: phase.job.path,
     title: phase.job.title,
-    ...{ queues, timings, overrides, hints, searchAttributes },
-    ...(rules === undefined ? {} : { rules }),
-    approval: plan?.approval ?? 'ask',
+    ...{ queues, timings, rules, overrides, hints, searchAttributes },
+    approval: reading.plan?.approval ?? 'ask',
     // Once the tiers are spent the phase's run asks a person itself: revise, keep, manual or skip.
     ...(phase.asksItself ? {} : { testsFailed: 'return' as const }),
   };
@@ -66,12 +63,19 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
   try {
     const handle = await startChild<(input: EditStepInput) => Promise<StepResult>>(WORKFLOWS.editStep, {
       workflowId,
-      args: [input],
+      args: [versioned(input)],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      memo: { v: 1, stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host), plan: state.input.stepKey },
+      memo: versioned({
+        stepKey,
+        jobPath,
+        title,
+        workspace,
+        host: hostOfQueue(queues.host),
+        plan: state.input.stepKey,
+      }),
       staticSummary: title.slice(0, 200),
       staticDetails: `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``,
       ...(input.searchAttributes
@@ -104,8 +108,8 @@ const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
 /** The child is not ours to wait for as a parent does: an activity asks the server, again and again while it is open. */
 async function waitFor(state: PlanState, phase: PhaseId, child: string, calls: Calls): Promise<EndedPhase> {
   for (;;) {
-    const wait = calls('awaitPhase', `wait for ${child}`);
-    const found = await wait({ v: 1, stepKey: state.input.stepKey, log: [], child });
+    const wait = calls('awaitChild', `wait for ${child}`);
+    const found = await wait({ stepKey: state.input.stepKey, log: [], child });
     if (found.outcome !== 'closed') continue;
     if (found.result !== null) return ended(phase, found.result);
     if (found.status === 'CANCELLED') return cancelledRun(phase);
@@ -138,11 +142,11 @@ export async function cancelPhase(state: PlanState, { id, runs }: PhaseEntry): P
 
 // ------------------------------------------------------------------------------------------------------------------ side by side
 export async function runPhases(run: PlanRun, ids: readonly PhaseId[]): Promise<void> {
-  if (ids.some((id) => lacksWorktree(run.state, phaseOf(run.state, id))) && patched('own-worktree')) {
-    run.fold({ type: 'worktrees_wanted' });
+  if (ids.some((id) => lacksWorktree(run.state, phaseOf(run.state, id)))) {
+    run.dispatch({ type: 'worktrees_wanted' });
     return;
   }
-  run.fold({ type: 'phases_started', phases: ids });
+  run.dispatch({ type: 'phases_started', phases: ids });
   run.tell();
   await run.interruptibly(async () => {
     const open = new Set(ids);
@@ -153,7 +157,7 @@ export async function runPhases(run: PlanRun, ids: readonly PhaseId[]): Promise<
         await end;
       } catch (error) {
         // Their worktrees go when all have ended.
-        if (patched('phases-end-first')) await Promise.allSettled(runs);
+        await Promise.allSettled(runs);
         throw error;
       }
     };
@@ -168,9 +172,8 @@ async function runOne(run: PlanRun, id: PhaseId): Promise<void> {
   const ended = await endOf(run, id, () => runPhase(run.state, phaseOf(run.state, id), run.calls));
   if (ended === null) return;
   const stopped = CancellationScope.current().consideredCancelled;
-  // A run that somebody cancelled is a question about its phase; those beside it go on.
-  if (ended.cancelled === true && !stopped && !patched('phase-cancelled')) throw new CancelledFailure(ended.how);
-  run.fold({ type: 'phase_ended', ended });
+  run.dispatch({ type: 'phase_ended', ended });
+  // A run that somebody else cancelled is a question about its phase; those beside it go on.
   if (ended.cancelled === true && stopped) throw new CancelledFailure(ended.how);
 }
 
@@ -179,12 +182,11 @@ async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>):
   try {
     return await ask();
   } catch (error) {
-    const unknown = error instanceof ActivityFailure && !isCancellation(error);
-    if (!unknown || !patched('phases-end-first')) throw error;
+    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     const { number } = phaseOf(run.state, id);
-    const { reason, message } = failureOf(error, 'awaitPhase');
+    const { reason, message } = failureOf(error, 'awaitChild');
     const words = `the run of Phase ${number} could not be waited for: ${message}`;
-    run.fold({ type: 'activity_failed', activity: 'awaitPhase', phase: null, reason, message: words, again: true });
+    run.dispatch({ type: 'activity_failed', activity: 'awaitChild', phase: null, reason, message: words });
     return null;
   }
 }
@@ -193,9 +195,8 @@ async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>):
 export async function endRuns(run: PlanRun): Promise<readonly string[]> {
   const stay: string[] = [];
   for (const { id, worktree } of run.state.phases.filter(({ status }) => status === 'running')) {
-    if (!patched('phases-end-first')) break;
     const ended = await endOf(run, id, () => endPhase(run.state, phaseOf(run.state, id), run.calls));
-    if (ended !== null) run.fold({ type: 'phase_ended', ended });
+    if (ended !== null) run.dispatch({ type: 'phase_ended', ended });
     else if (worktree !== null) stay.push(worktree.name);
   }
   return stay;

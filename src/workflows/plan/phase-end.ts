@@ -3,11 +3,22 @@ import type { PhaseId, PhaseFailure } from '../../shared/plan.js';
 import type { StepResult } from '../../shared/run.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
+import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
 import { addUsage } from '../../shared/usage.js';
 import { nextFailed } from './revising.js';
 import type { MarkPhaseResult } from '../../shared/plan-activities.js';
-import { groupOf, isDone, markerOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
+import {
+  busyAgain,
+  FREE,
+  groupOf,
+  isDone,
+  markerOf,
+  phaseOf,
+  withPhase,
+  type PhaseEntry,
+  type PlanState,
+} from './state.js';
 import { describeUnfinished } from '../../shared/event-text.js';
 
 export interface EndedPhase {
@@ -38,13 +49,14 @@ export function onPhaseEnded(
     const { commit } = result;
     const passed = isPassed(result);
     const tests = result.verification ?? 'no_tests';
-    const landed: Partial<PhaseEntry> = {
+    const committed: Partial<PhaseEntry> = {
       status: passed ? 'completed' : 'incomplete',
       why: passed ? null : 'its tests failed, and a person kept the change',
       commits: [...phaseOf(state, id).commits, commit],
       marked: false,
     };
-    const told = emit({ ...withPhase(ended, id, landed), commits: [...state.commits, commit] }, now, {
+    const commits = [...state.records.commits, commit];
+    const told = emit(within(withPhase(ended, id, committed), 'records', { commits }), now, {
       type: 'phase_tested',
       phase: number,
       outcome: tests,
@@ -68,30 +80,31 @@ export const closePhase = (
   { as, why }: { readonly as: 'completed' | 'incomplete' | 'skipped'; readonly why: string },
   now: number,
 ): PlanState => {
-  const told = withPhase({ ...state, revising: null }, id, { status: as, why, marked: false });
-  return groupEnded(emit(told, now, { type: 'phase_left', phase: phaseOf(state, id).number, as, why }));
+  const told = withPhase(within(state, 'revision', { current: null }), id, { status: as, why, marked: false });
+  return groupEnded(emit(told, now, { type: 'phase_closed', phase: phaseOf(state, id).number, as, why }));
 };
 
 /** Time in which a phase waits for a person is not the plan's; where others run beside it, it passes for them. */
 const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult): number =>
-  pausedFor_ms + (group.length === 1 ? (result.pausedFor_ms ?? 0) : 0);
+  pausedFor_ms + (group.ids.length === 1 ? result.pausedFor_ms : 0);
 
 /** Every phase of the group has ended: mark them, or ask about the first that failed. */
 export function groupEnded(state: PlanState): PlanState {
-  if (state.stage === 'closed') return state;
+  const { at } = state.stage;
+  if (at === 'closed') return state;
   const group = groupOf(state);
   if (group.some(({ status }) => status === 'running')) return state;
   const failed = group.find(({ status }) => status === 'failed');
   if (failed?.testsFailed === true) return group.length === 1 ? nextFailed(state) : setAside(state);
   if (failed !== undefined) {
     const message = cut(state, `Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`);
-    const reason = failed.cancelled === true ? 'cancelled' : 'engine_failed';
+    const reason = failed.cancelled ? 'cancelled' : 'engine_failed';
     return asking({ ...state, asked: failed.id }, reason, message);
   }
-  if (state.stage === 'worktrees' && !group.every(isDone)) return state;
+  if (at === 'worktrees' && !group.every(isDone)) return state;
   // What failed its tests is tried again; what is done is marked with it, once all are.
   const done = group.some(({ worktree }) => worktree !== null) ? 'merging' : 'marking';
-  return { ...state, stage: group.every(isDone) ? done : 'jobs', asked: null };
+  return { ...state, stage: { at: group.every(isDone) ? done : 'jobs' }, asked: null };
 }
 
 /** Rolled back by its own run; what comes next is judged once every phase of the group has ended. */
@@ -101,8 +114,9 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
   const suggestions = result.failure?.suggestions ?? [];
   const failure: PhaseFailure = { phase: id, run: phase.runs, kind, signature, summary, output, suggestions, at: now };
   const failures = [...phase.failures, failure];
+  const all = [...state.records.failures, failure];
   const again: Partial<PhaseEntry> = { status: 'failed', testsFailed: true, why: cut(state, summary), failures };
-  const told = emit({ ...withPhase(state, id, again), failures: [...state.failures, failure] }, now, {
+  const told = emit(within(withPhase(state, id, again), 'records', { failures: all }), now, {
     ...{ type: 'phase_failed', phase: phase.number, run: phase.runs, kind, signature, summary: cut(state, summary) },
     consecutive: failures.length,
   });
@@ -119,24 +133,24 @@ function setAside(state: PlanState): PlanState {
     (told, { id }) => withPhase(told, id, { status: 'pending', worktree: null, tree: null, job: null }),
     state,
   );
-  const group = state.group.filter((id) => failed.every((phase) => phase.id !== id));
-  return groupEnded({ ...aside, group });
+  const ids = state.group.ids.filter((id) => failed.every((phase) => phase.id !== id));
+  return groupEnded(within(aside, 'group', { ids }));
 }
 
 /** What became of it is written into the document, or is not yet. */
 export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
   const phase = phaseOf(state, id);
-  const free = { ...state, busyTries: 0, waiting: false };
+  const free = { ...state, busy: FREE };
   const marked = { marked: true, marks: phase.marks + 1 };
   switch (result.outcome) {
     case 'busy':
-      return { ...state, busyTries: state.busyTries + 1, waiting: true };
+      return busyAgain(state);
     case 'marked': {
-      const { commit, undone = [] } = result;
+      const { commit, unfinished = [] } = result;
       const left: Partial<PhaseEntry> =
-        undone.length === 0
+        unfinished.length === 0
           ? {}
-          : { status: 'incomplete', undone: undone.length, why: cut(state, describeUnfinished(undone)) };
+          : { status: 'incomplete', unfinished: unfinished.length, why: cut(state, describeUnfinished(unfinished)) };
       const next = withPhase(free, id, { ...marked, ...left });
       const { why } = phaseOf(next, id);
       return emit(next, now, {

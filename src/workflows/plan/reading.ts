@@ -1,28 +1,41 @@
 /** What a reading of the plan's documents does to the state. */
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
+import { within } from '../frame/machine.js';
 import { boundsOf, cut } from '../../shared/rules.js';
 import { shownKey } from '../../shared/ids.js';
 import { estimateOfPlan, mostOfPlan, overBudgets } from './budget.js';
 import { estimateText } from '../../shared/event-text.js';
-import { closePlan, inWaves, isDone, phaseOf, unmarkedOf, type PhaseEntry, type PlanState } from './state.js';
+import {
+  closePlan,
+  inWaves,
+  isDone,
+  phaseOf,
+  readAgain,
+  unmarkedOf,
+  type PhaseEntry,
+  type PlanState,
+  type Reading,
+} from './state.js';
 import type { ReadPlanResult, SamePlan } from '../../shared/plan-activities.js';
 import type { ResumePoint, PhaseReading, ReadyPlan } from '../../shared/plan.js';
 
 export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
+  const { plan } = state.reading;
+  const wanted = state.stage.at === 'reading' ? state.stage : { inherit: null, renew: false };
   if (result.outcome === 'refused') {
-    if (state.plan === null) return closePlan({ ...state, problem: result.problem }, 'refused', now);
+    if (plan === null) return closePlan(state, 'refused', now, result.problem);
     // A person broke the document while the plan runs: mended, it is read again under the next number.
     const message = cut(state, result.problem.message);
-    const again = { ...state, reading: state.reading + 1, asked: null };
-    return asking(again, 'engine_failed', message);
+    return asking({ ...readAgain(state, wanted), asked: null }, 'engine_failed', message);
   }
   if (result.outcome === 'same') {
     // A reset brought back a reading that was made for another state: the plan is read again.
-    if (state.plan?.hash !== result.hash || state.adopt !== null) return { ...state, reading: state.reading + 1 };
-    return marked(state, state.plan, result, now);
+    const other = plan?.hash !== result.hash || wanted.inherit !== null || wanted.renew;
+    return other ? readAgain(state, wanted) : marked(state, plan, result, now);
   }
-  return state.plan === null ? first(state, result, now) : later(state, state.plan, result, now);
+  if (plan === null) return first(state, result, now);
+  return wanted.inherit === null ? later(state, plan, result, now) : inherited(state, wanted.inherit, result);
 }
 
 const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
@@ -35,6 +48,8 @@ const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
     job: null,
     result: null,
     commits: [],
+    tests: null,
+    unfinished: 0,
     marked: done,
     failures: [],
     note: null,
@@ -43,13 +58,17 @@ const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
     testsFailed: false,
     secondAsked: false,
     forceSpent: false,
-    complexityJudged: false,
+    complexityEvaluated: false,
     replans: 0,
     complexity: { score: phase.score.score, method: 'threshold', reasoning: null },
     worktree: null,
+    tree: null,
     merged: false,
     why: before && phase.marker === null ? `the run began with Phase ${from}` : null,
     marks: 1,
+    marksLost: 0,
+    markSkipped: false,
+    cancelled: false,
   };
 };
 
@@ -58,13 +77,13 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   if (from !== null && !plan.phases.some(({ number }) => number === from)) {
     const numbers = plan.phases.map(({ number }) => number).join(', ');
     const message = `There is no Phase ${from} in ${state.input.planPath}; its phases are ${numbers}.`;
-    return closePlan({ ...state, problem: { code: 'usage', message } }, 'refused', now);
+    return closePlan(state, 'refused', now, { code: 'usage', message });
   }
   const phases = plan.phases.map((phase) => entryOf(phase, from));
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
-    ...state,
-    ...{ stage: 'choosing', plan, phases, limits: plan.limits, testCommands: plan.test.commands },
+    ...within(within(state, 'reading', { plan }), 'tests', { commands: plan.test.commands }),
+    ...{ stage: { at: 'choosing' }, phases, limits: plan.limits },
   };
   const told = emit(read, now, {
     type: 'plan_started',
@@ -74,14 +93,14 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
   });
   if (phases.every(isDone)) return told;
-  if (plan.left === undefined) return askFirst(told, now);
-  return plan.left.why.length === 0 ? resolveLeft(told, true, now) : askResume(told, plan.left);
+  if (plan.resumePoint === undefined) return askFirst(told, now);
+  return plan.resumePoint.why.length === 0 ? resolveLeft(told, true, now) : askResume(told, plan.resumePoint);
 }
 
 /** What was left counts only where a person says so. */
 function askResume(state: PlanState, { why, phases }: ResumePoint): PlanState {
-  const landed = phases.flatMap((left) => (left.landed === null ? [] : [phaseOf(state, left.id)]));
-  const done = landed.map(({ number, name }) => `Phase ${number} (${name})`);
+  const committed = phases.flatMap((left) => (left.committed === null ? [] : [phaseOf(state, left.id)]));
+  const done = committed.map(({ number, name }) => `Phase ${number} (${name})`);
   const message = cut(
     state,
     [
@@ -94,9 +113,9 @@ function askResume(state: PlanState, { why, phases }: ResumePoint): PlanState {
 
 /** `resume`: phases that are committed are done and get their marks, counts go on. `restart`: by the markers alone. */
 export function resolveLeft(state: PlanState, resume: boolean, now: number): PlanState {
-  const { left, ...plan } = state.plan ?? {};
-  const known = { ...state, plan: state.plan === null ? null : (plan as ReadyPlan) };
-  return left === undefined || !resume ? askFirst(known, now) : takeResume(known, left, now);
+  const { resumePoint, ...plan } = state.reading.plan ?? {};
+  const known = state.reading.plan === null ? state : within(state, 'reading', { plan: plan as ReadyPlan });
+  return resumePoint === undefined || !resume ? askFirst(known, now) : takeResume(known, resumePoint, now);
 }
 
 function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState {
@@ -104,24 +123,23 @@ function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState
   const phases = state.phases.map((phase): PhaseEntry => {
     const before = of.get(phase.id);
     if (before === undefined) return phase;
-    const { replans, forceSpent, failures, complexity, landed } = before;
+    const { replans, forceSpent, failures, complexity, committed } = before;
     const known = { ...phase, replans, forceSpent, failures };
     const scored = complexity === null ? known : { ...known, complexity, secondAsked: true };
-    if (landed === null) return scored;
-    const { commit, tests } = landed;
+    if (committed === null) return scored;
+    const { commit, tests } = committed;
     return { ...scored, status: 'completed', marked: false, commits: [commit], tests, failures: [] };
   });
   const { failures, replans, commits, spent } = left;
-  const spentBefore = spent === undefined ? {} : { spentBefore: spent };
-  const taken = { ...state, phases, ...{ failures, replans, commits }, ...spentBefore };
+  const taken = { ...state, phases, records: { failures, replans, commits }, spentBefore: spent ?? null };
   const told = emit(taken, now, {
-    type: 'checkpoint_taken',
+    type: 'resumed_from',
     run: left.run === null ? null : shownKey(left.run, boundsOf(state).shownKey_chars),
-    landed: unmarkedOf(taken).map(({ number }) => number),
+    committed: unmarkedOf(taken).map(({ number }) => number),
     ...{ failures: failures.length, replans: replans.length },
     ...(spent === undefined ? {} : { spent: spent.usage }),
   });
-  const next: PlanState = unmarkedOf(told).length > 0 ? { ...told, stage: 'marking' } : told;
+  const next: PlanState = unmarkedOf(told).length > 0 ? { ...told, stage: { at: 'marking' } } : told;
   return phases.every(isDone) ? next : askFirst(next, now);
 }
 
@@ -131,7 +149,6 @@ const askFirst = (state: PlanState, now: number): PlanState => askTests(estimate
 /** Said in any case; a person is asked where a policy does not speak for them, and where it is over a budget. */
 function estimated(state: PlanState, now: number): PlanState {
   const { estimate: wanted } = state.input.options;
-  if (wanted === undefined) return state;
   const estimate = estimateOfPlan(state);
   const most = mostOfPlan(state);
   const over = overBudgets(state, estimate);
@@ -140,14 +157,14 @@ function estimated(state: PlanState, now: number): PlanState {
     ...{ type: 'plan_estimated', phases, ...estimate, over },
     ...(most === null ? {} : { most }),
   });
-  if (over.length === 0 && (wanted === 'approved' || state.plan?.approval === 'auto')) return told;
+  if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto')) return told;
   return { ...told, estimateAsked: cut(state, estimateText(phases, estimate, most, over)) };
 }
 
 /** A command that was found and not configured runs only where a person said so; once a plan, and when what defines it changes. */
 function askTests(state: PlanState): PlanState {
-  const found = state.plan?.test.found ?? null;
-  if (found === null || state.testAnswered) return state;
+  const found = state.reading.plan?.test.found ?? null;
+  if (found === null || state.tests.answered) return state;
   const message = `the project's own test command was found: ${found}`;
   return asking({ ...state, asked: null }, 'test_command', message, found);
 }
@@ -159,7 +176,7 @@ function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outco
     (phase) =>
       isDone(phase) &&
       phase.marked &&
-      phase.markLeft !== true &&
+      !phase.markSkipped &&
       phase.why?.startsWith('the run began') !== true &&
       found.has(phase.id) &&
       found.get(phase.id)?.marker === null,
@@ -169,36 +186,35 @@ function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outco
     const now_ = found.get(phase.id);
     if (now_ === undefined) return phase;
     const { number, expanded, tasks, marker } = now_;
-    const marks = lostOnes.has(phase) ? { marked: false, marksLost: (phase.marksLost ?? 0) + 1 } : {};
+    const marks = lostOnes.has(phase) ? { marked: false, marksLost: phase.marksLost + 1 } : {};
     return { ...phase, number, expanded, tasks, marker, ...marks };
   });
-  const told = emit({ ...state, phases, plan: { ...plan, level: result.level }, group: [] }, now, {
+  const read = within({ ...state, phases }, 'reading', { plan: { ...plan, level: result.level } });
+  const told = emit(within(read, 'group', { ids: [] }), now, {
     type: 'markers_checked',
     lost: lost.map(({ number }) => number),
   });
-  const next: PlanState = { ...told, stage: lost.length > 0 ? 'marking' : 'choosing' };
-  const gone = phases.find(({ marked, marksLost = 0 }) => !marked && marksLost > (plan.lostMarks ?? Infinity));
+  const next: PlanState = { ...told, stage: { at: lost.length > 0 ? 'marking' : 'choosing' } };
+  const gone = phases.find(({ marked, marksLost }) => !marked && marksLost > plan.lostMarks);
   return gone === undefined ? next : askLostMark(next, gone);
 }
 
-function later(before: PlanState, known: ReadyPlan, result: ReadyPlan, now: number): PlanState {
+function later(state: PlanState, known: ReadyPlan, result: ReadyPlan, now: number): PlanState {
   const { texts, settings } = result;
-  const renew = before.again === 'reading';
-  const plan = renew ? { ...known, texts, ...(settings === undefined ? {} : { settings }) } : known;
-  const state = renew ? { ...before, plan, again: null } : before;
-  if (state.adopt !== null) return adopted(state, state.adopt, result);
+  const renew = state.stage.at === 'reading' && state.stage.renew;
+  const plan = renew ? { ...known, texts, settings } : known;
   const next = marked(state, plan, result, now);
   if (next.ask !== null) return next;
   if (result.hash === plan.hash) return next;
   const words = changesOf(state, plan, result);
   // What is done with may be reworded by whoever likes.
-  if (words.length === 0) return { ...next, plan: { ...plan, level: result.level, hash: result.hash } };
+  if (words.length === 0) return within(next, 'reading', { plan: { ...plan, level: result.level, hash: result.hash } });
   const message = cut(state, `what is still to be done was changed in the document: ${words.join('; ')}`);
-  return asking({ ...next, changed: result, asked: null }, 'plan_changed', message);
+  return asking({ ...within(next, 'reading', { changed: result }), asked: null }, 'plan_changed', message);
 }
 
 /** Written again for ever it would be taken out for ever. */
-function askLostMark(state: PlanState, { id, number, name, marksLost = 0 }: PhaseEntry): PlanState {
+function askLostMark(state: PlanState, { id, number, name, marksLost }: PhaseEntry): PlanState {
   const message = cut(
     state,
     `the mark of Phase ${number} (${name}) was written ${marksLost} times and is gone from ${state.input.planPath} each time: a hook, a formatter or another program takes it out`,
@@ -229,9 +245,9 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
 
 /** `take_new`: phases keep what became of them; new ones wait, open ones that are gone are dropped. `keep_old`: asked again only after another change. */
 export function resolveChanged(state: PlanState, takeNew: boolean): PlanState {
-  const { plan, changed } = state;
+  const { plan, changed } = state.reading;
   if (plan === null || changed === null) return state;
-  if (!takeNew) return { ...state, changed: null, plan: { ...plan, hash: changed.hash } };
+  if (!takeNew) return within(state, 'reading', { changed: null, plan: { ...plan, hash: changed.hash } });
   const known = new Map(state.phases.map((phase) => [phase.id, phase]));
   const gone = state.phases.filter((phase) => isDone(phase) && !changed.phases.some(({ id }) => id === phase.id));
   const phases = changed.phases.map((phase): PhaseEntry => {
@@ -241,15 +257,13 @@ export function resolveChanged(state: PlanState, takeNew: boolean): PlanState {
     return isDone(old) ? { ...old, ...phase } : { ...old, ...phase, complexity };
   });
   return {
-    ...state,
-    changed: null,
-    plan: changed,
+    ...within(state, 'reading', { changed: null, plan: changed }),
     phases: [...gone.map((phase) => ({ ...phase, marked: true })), ...phases],
   };
 }
 
 /** After a replan of ours: the plan as it stands now. What is known of a phase stays; new ones begin. */
-function adopted(state: PlanState, counts: NonNullable<PlanState['adopt']>, result: ReadyPlan): PlanState {
+function inherited(state: PlanState, counts: NonNullable<Reading['inherit']>, result: ReadyPlan): PlanState {
   const known = new Map(state.phases.map((phase) => [phase.id, phase]));
   const phases = result.phases.map((phase): PhaseEntry => {
     const before = known.get(phase.id);
@@ -258,5 +272,6 @@ function adopted(state: PlanState, counts: NonNullable<PlanState['adopt']>, resu
     const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
     return { ...before, ...phase, ...(same ? {} : { complexity }) };
   });
-  return { ...state, adopt: null, phases, plan: result, group: [], stage: 'choosing' };
+  const read = within(within(state, 'reading', { plan: result }), 'group', { ids: [] });
+  return { ...read, phases, stage: { at: 'choosing' } };
 }

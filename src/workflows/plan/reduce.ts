@@ -1,13 +1,13 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
 import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
 import type { Answer, Pause, PauseReason } from '../../shared/decisions.js';
-import { asking } from '../frame/decision-state.js';
+import { asking, waitsForHost } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
-import type { ActivityFailed, FrameFact, RunIo } from '../frame/machine.js';
+import { within, type ActivityFailed, type FrameFact, type RunIo } from '../frame/machine.js';
 import { answersTo, boundsOf, cut } from '../../shared/rules.js';
-import { abortPlan, applyPlanDecision, onControl, type Decided } from './decide.js';
+import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
 import type { NotYet, VerifyResult } from '../../shared/proposal-activities.js';
 import { onPlanRead } from './reading.js';
@@ -28,7 +28,7 @@ import type {
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
-import { closePlan, groupOf, phaseOf, withPhase, type PlanState, type Revising } from './state.js';
+import { closePlan, groupOf, phaseOf, readAgain, withPhase, type PlanState, type Revising } from './state.js';
 import type {
   CheckpointResult,
   MarkPhaseResult,
@@ -40,7 +40,7 @@ import type {
 } from '../../shared/plan-activities.js';
 
 export type PlanFact =
-  | Exclude<FrameFact, { type: 'decided' }>
+  | FrameFact
   | { readonly type: 'plan_read'; readonly result: ReadPlanResult }
   | { readonly type: 'begun'; readonly group: readonly PhaseId[] }
   | { readonly type: 'job_made'; readonly phase: PhaseId; readonly result: PhaseJobResult }
@@ -60,19 +60,16 @@ export type PlanFact =
   | { readonly type: 'phase_marked'; readonly phase: PhaseId; readonly result: MarkPhaseResult }
   | { readonly type: 'scored'; readonly phase: PhaseId; readonly result: ScorePhaseResult }
   | { readonly type: 'revise'; readonly phase: PhaseId; readonly trigger: ReviseTrigger; readonly words: string }
-  | { readonly type: 'judged'; readonly revising: Revising; readonly result: EvaluateTriggersResult }
+  | { readonly type: 'triggers_evaluated'; readonly revising: Revising; readonly result: EvaluateTriggersResult }
   | { readonly type: 'debugged'; readonly revising: Revising; readonly result: DebugPhaseResult }
   | { readonly type: 'proposed'; readonly revising: Revising; readonly result: ProposeReplanResult }
   | { readonly type: 'replanned'; readonly revising: Revising; readonly result: ApplyReplanResult }
   | { readonly type: 'drift'; readonly text: string; readonly by: string }
   | { readonly type: 'checkpointed'; readonly result: CheckpointResult }
-  /** `markLeft`: see applyPlanDecision; absent: a history of an earlier build. */
-  | (Decided & { readonly type: 'decided' })
   /** Phases side by side without a worktree: each gets its own before it runs. */
   | { readonly type: 'worktrees_wanted' }
-  | { readonly type: 'wish'; readonly wish: 'pause' | 'resume' | 'stop'; readonly by: string }
-  /** `again`: an answer makes the move again, whatever stage the plan is in; absent: a history in which it did not. */
-  | (ActivityFailed & { readonly phase: PhaseId | null; readonly again?: boolean })
+  | { readonly type: 'control_received'; readonly control: 'pause' | 'resume' | 'stop'; readonly by: string }
+  | (ActivityFailed & { readonly phase: PhaseId | null })
   | { readonly type: 'closed'; readonly outcome: PlanOutcome };
 /** What a plan's moves are performed with; each is about a phase, or about the plan as a whole. */
 export type PlanRun = RunIo<PlanState, PlanFact, PhaseId | null>;
@@ -100,10 +97,12 @@ function onPaused(state: PlanState, wanted: Pause, now: number): PlanState {
 }
 
 function onBegun(before: PlanState, group: readonly PhaseId[], now: number): PlanState {
-  const stage = group.length > 1 ? ('worktrees' as const) : ('jobs' as const);
-  const state = { ...before, stage, group, baseTested: false, groups: before.groups + 1 };
+  const begun = within(within(before, 'group', { ids: group, baseTested: false }), 'counts', {
+    groups: before.counts.groups + 1,
+  });
+  const state: PlanState = { ...begun, stage: { at: group.length > 1 ? 'worktrees' : 'jobs' } };
   const total = state.phases.length;
-  const threshold = state.plan?.thresholds.expansion ?? 0;
+  const threshold = state.reading.plan?.thresholds.expansion ?? 0;
   return groupOf(state).reduce((told, { number, name, tasks, score, expanded, complexity }) => {
     const started = { type: 'phase_started', phase: number, total, name, tasks: tasks.total } as const;
     return emit(emit(told, now, started), now, {
@@ -130,11 +129,12 @@ function onJob(
 }
 
 /** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
-function onNoProgress(state: PlanState, moves: number): PlanState {
-  const cleared = { ...state, asked: null, again: null, revising: null, waiting: false };
-  const stopped = asking(cleared, 'engine_failed', noProgress(moves, state.stage));
-  if (state.stage === 'merging') return stopped;
-  return { ...stopped, stage: 'reading', reading: state.reading + 1, group: [] };
+function onNoProgress(state: PlanState, renames: number): PlanState {
+  const { stage } = state;
+  const cleared = within(within(state, 'revision', { current: null }), 'busy', { waiting: false });
+  const stopped = asking({ ...cleared, asked: null, again: false }, 'engine_failed', noProgress(renames, stage.at));
+  if (stage.at === 'merging') return stopped;
+  return readAgain(stopped, { inherit: stage.at === 'reading' ? stage.inherit : null });
 }
 
 /** `now` is workflow time, ms since the epoch. */
@@ -161,25 +161,25 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
             child: phaseKey(state.input.stepKey, id, runs + 1),
           });
         },
-        { ...state, stage: 'running' },
+        { ...state, stage: { at: 'running' } },
       );
     case 'worktree_ready':
       return fact.result.outcome === 'busy' ? state : onWorktree(state, fact.phase, fact.name, fact.result);
     case 'worktree_removed': {
       const { name } = fact;
       const { dropped, kept: ref } = fact.result;
-      const worktrees = state.worktrees.filter((each) => each !== name);
-      const removed = emit({ ...state, worktrees }, now, {
+      const made = state.worktrees.made.filter((each) => each !== name);
+      const removed = emit(within(state, 'worktrees', { made }), now, {
         ...{ type: 'worktree_removed', name, dropped },
-        ...(ref === undefined ? {} : { kept: ref }),
+        ...(ref === null ? {} : { leftAlone: ref }),
       });
-      if (dropped === null || ref === undefined) return removed;
-      return { ...removed, kept: [...(state.kept ?? []), { name, ref, commit: dropped }] };
+      if (dropped === null || ref === null) return removed;
+      return within(removed, 'worktrees', { kept: [...state.worktrees.kept, { name, ref, commit: dropped }] });
     }
     case 'group_verified':
       return fact.result.outcome === 'busy' ? state : onGroupVerified(state, fact.base, fact.result, now);
     case 'group_untested':
-      return { ...state, stage: fact.base ? 'jobs' : 'marking' };
+      return { ...state, stage: { at: fact.base ? 'jobs' : 'marking' } };
     case 'phase_merged':
       return onMerged(state, fact.phase, fact.result, now);
     case 'phase_ended':
@@ -189,10 +189,11 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'scored':
       return onScored(state, fact.phase, fact.result, now);
     case 'revise': {
-      const drifts = fact.trigger === 'scope_drift' ? state.drifts.slice(1) : state.drifts;
-      return beginRevising({ ...state, drifts }, fact.phase, fact.trigger, fact.words);
+      const { drifts } = state.revision;
+      const left = within(state, 'revision', { drifts: fact.trigger === 'scope_drift' ? drifts.slice(1) : drifts });
+      return beginRevising(left, fact.phase, fact.trigger, fact.words);
     }
-    case 'judged':
+    case 'triggers_evaluated':
       return onTriggersEvaluated(state, fact.revising, fact.result, now);
     case 'debugged':
       return onDebugged(state, fact.revising, fact.result, now);
@@ -202,43 +203,46 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return onReplanned(state, fact.revising, fact.result, now);
     case 'drift': {
       const { text, by } = fact;
-      if (state.drifts.length >= boundsOf(state).driftsKept) return state;
-      return emit({ ...state, drifts: [...state.drifts, { text, by }] }, now, {
+      const { drifts } = state.revision;
+      if (drifts.length >= boundsOf(state).driftsKept) return state;
+      return emit(within(state, 'revision', { drifts: [...drifts, { text, by }] }), now, {
         type: 'scope_drift',
         text: cut(state, text),
         by,
       });
     }
     case 'waited':
-      return { ...state, waiting: false, ...waited(state, now) };
+      return { ...within(state, 'busy', { waiting: false }), ...waited(state, now) };
     case 'checkpointed': {
-      const number = state.checkpoints + 1;
-      const next = { stage: 'reading', reading: state.reading + 1, group: [] } as const;
-      const saved = { ...state, checkpoints: number, ...(state.stage === 'closed' ? {} : next) };
-      return emit(saved, now, { type: 'checkpoint_saved', number, path: fact.result.path });
+      const number = state.counts.checkpoints + 1;
+      const saved = within(state, 'counts', { checkpoints: number });
+      return emit(state.stage.at === 'closed' ? saved : readAgain(saved), now, {
+        type: 'checkpoint_saved',
+        number,
+        path: fact.result.path,
+      });
     }
     case 'paused':
       return onPaused(state, fact.pause, now);
     case 'decided':
-      return applyPlanDecision(state, fact, now);
+      return applyPlanDecision(state, fact.request, now);
     case 'worktrees_wanted':
-      return { ...state, stage: 'worktrees' };
+      return { ...state, stage: { at: 'worktrees' } };
     case 'ignored':
       return recordIgnored(state, fact, now);
-    case 'wish':
-      return onControl(state, fact.wish, fact.by, now);
+    case 'control_received':
+      return onControl(state, fact.control, fact.by, now);
     case 'activity_failed': {
       const told = tellFailed(state, fact, now);
       const message = cut(state, `${fact.activity}: ${fact.message}`);
-      const again = fact.again === true ? { again: 'move' as const } : {};
       // A mark asks no model again, whatever is lost: it is tried once more, or left out.
       const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
-      return asking({ ...told, ...again, asked: fact.phase }, reason, message);
+      return asking({ ...told, again: true, asked: fact.phase }, reason, message);
     }
     case 'no_progress':
-      return onNoProgress(state, fact.moves);
+      return onNoProgress(state, fact.effects);
     case 'abort':
-      return abortPlan(state, fact.by, now, fact.withoutHost === true);
+      return abortPlan(state, { by: fact.by, withoutHost: waitsForHost(state) }, now);
     case 'closed':
       return closePlan(state, fact.outcome, now);
   }

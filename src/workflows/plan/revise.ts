@@ -12,8 +12,8 @@ const failuresOf = ({ failures }: PhaseEntry): readonly PlanCallFailure[] =>
   failures.map(({ run, kind, summary, output }) => ({ run, kind, summary, output }));
 
 /** Of the last reading: what the plan's own model calls go by. */
-function wanted({ plan }: PlanState): { readonly settings: BlobRef; readonly texts: BlobRef } {
-  if (plan?.settings === undefined) throw new Error('the reading holds no settings');
+function wanted({ reading: { plan } }: PlanState): { readonly settings: BlobRef; readonly texts: BlobRef } {
+  if (plan === null) throw new Error('the plan was not read');
   return { settings: plan.settings, texts: plan.texts };
 }
 
@@ -23,7 +23,7 @@ export function score(run: PlanRun, id: PhaseId): Promise<void> {
   return run.call(
     'scorePhase',
     { summary: `a second score of Phase ${phase.number}`, about: id },
-    { ...wanted(state), phase: about(phase), draw: state.reading, first: phase.score.score },
+    { ...wanted(state), phase: about(phase), regeneration: state.reading.number, first: phase.score.score },
     (result) => ({ type: 'scored', phase: id, result }),
   );
 }
@@ -39,7 +39,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
       return run.call(
         'debugPhase',
         { summary: `a report on the failures of ${of}`, about: id },
-        { ...wanted(state), phase: about(phase), draw: state.advice, failures },
+        { ...wanted(state), phase: about(phase), regeneration: state.counts.planCalls, failures },
         (result) => ({ type: 'debugged', revising, result }),
       );
     case 'propose':
@@ -47,7 +47,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         'proposeReplan',
         { summary: `a replan of ${of}: ${trigger}`, about: id },
         {
-          ...{ ...wanted(state), phase: about(phase), draw: state.advice, failures },
+          ...{ ...wanted(state), phase: about(phase), regeneration: state.counts.planCalls, failures },
           ...{ trigger, actions: revising.actions, score: phase.complexity.score },
           ...{ words: revising.words, report: phase.report },
           outline: state.phases.map(({ number, name, status }) => `${number}. ${name}: ${status}`),
@@ -61,26 +61,33 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         'applyReplan',
         { summary: `${action ?? 'replan'} of ${of}`, about: id },
         {
-          ...{ ...owner(), workspace, planPath, phase: about(phase), number: state.replans.length + 1, trigger },
-          ...{ replan: ref, action: action ?? 'expand_phase', why, forced: revising.past, at: Date.now() },
+          ...{
+            ...owner(),
+            workspace,
+            planPath,
+            phase: about(phase),
+            number: state.records.replans.length + 1,
+            trigger,
+          },
+          ...{ replan: ref, action: action ?? 'expand_phase', why, forced: revising.beyondLimit, at: Date.now() },
         },
         (result) => ({ type: 'replanned', revising, result }),
       );
     }
-    case 'judge':
+    case 'evaluate':
     case 'asked':
       return run.call(
-        'judgePhase',
+        'evaluateTriggers',
         { summary: `judge ${of}: ${trigger}`, about: id },
         {
           ...{ trigger, score: phase.complexity.score, tasks: phase.tasks.total, expanded: phase.expanded },
           failures: phase.failures.map(({ signature, suggestions }) => ({ signature, suggestions })),
           failedPhases: failedSince(state),
-          settled: isDone(phase) || phase.commits.length > 0,
+          resolved: isDone(phase) || phase.commits.length > 0,
           ...{ replans: phase.replans, forced: revising.forced },
-          thresholds: state.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
+          thresholds: state.reading.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
         },
-        (result) => ({ type: 'judged', revising, result }),
+        (result) => ({ type: 'triggers_evaluated', revising, result }),
       );
   }
 }

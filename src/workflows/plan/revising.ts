@@ -7,6 +7,7 @@ import type { Pause } from '../../shared/decisions.js';
 import { answeredAgain } from '../../shared/outage.js';
 import { asking } from '../frame/decision-state.js';
 import { emit, onModelDown } from '../frame/log.js';
+import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
 import { addUsage } from '../../shared/usage.js';
 import type {
@@ -16,28 +17,33 @@ import type {
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
-import { groupOf, isDone, phaseOf, withPhase, type PhaseEntry, type PlanState, type Revising } from './state.js';
+import {
+  busyAgain,
+  FREE,
+  groupOf,
+  isDone,
+  phaseOf,
+  readAgain,
+  withPhase,
+  type PhaseEntry,
+  type PlanState,
+  type Revising,
+} from './state.js';
 
 export type ReviseTrigger = ReplanRecord['trigger'];
 
 /** Begins with the judgement. `words`: what a person reports. */
-export const beginRevising = (state: PlanState, phase: PhaseId, trigger: ReviseTrigger, words: string): PlanState => ({
-  ...state,
-  revising: {
-    phase,
-    trigger,
-    words,
-    step: 'judge',
+export const beginRevising = (state: PlanState, phase: PhaseId, trigger: ReviseTrigger, words: string): PlanState =>
+  revisingAs(state, {
+    ...{ phase, trigger, words, step: 'evaluate' },
     forced: state.input.options.forceReplan && !phaseOf(state, phase).forceSpent,
-    past: false,
-    actions: [],
-    why: '',
-    proposal: null,
-  },
-});
+    ...{ beyondLimit: false, actions: [], why: '', proposal: null },
+  });
+
+const revisingAs = (state: PlanState, current: Revising | null): PlanState => within(state, 'revision', { current });
 
 /** Phases with a failed verification since the plan was last revised for such. */
-export function failedSince({ failures, replans }: PlanState): number {
+export function failedSince({ records: { failures, replans } }: PlanState): number {
   const last = replans.filter(({ trigger }) => trigger === 'test_failure_pattern').at(-1)?.at ?? -Infinity;
   return new Set(failures.filter(({ at }) => at > last).map(({ phase }) => phase)).size;
 }
@@ -47,16 +53,16 @@ export function dueBefore(
   state: PlanState,
   group: readonly PhaseId[],
 ): 'drift' | { readonly failed: PhaseId } | { readonly score: PhaseId } | { readonly judge: PhaseId } | null {
-  if (state.drifts.length > 0) return 'drift';
+  if (state.revision.drifts.length > 0) return 'drift';
   const phases = group.map((id) => phaseOf(state, id));
   const failed = phases.find(({ testsFailed }) => testsFailed);
   if (failed !== undefined) return { failed: failed.id };
   const unscored = phases.find(({ second, secondAsked }) => second && !secondAsked);
   if (unscored !== undefined) return { score: unscored.id };
-  const threshold = state.plan?.thresholds.expansion ?? Infinity;
+  const threshold = state.reading.plan?.thresholds.expansion ?? Infinity;
   const complex = phases.find(
-    ({ expanded, complexityJudged, complexity, score }) =>
-      !expanded && !complexityJudged && (complexity.score >= threshold || score.above.length > 0),
+    ({ expanded, complexityEvaluated, complexity, score }) =>
+      !expanded && !complexityEvaluated && (complexity.score >= threshold || score.above.length > 0),
   );
   return complex === undefined ? null : { judge: complex.id };
 }
@@ -89,8 +95,9 @@ export function onScored(before: PlanState, id: PhaseId, result: ScorePhaseResul
 
 /** The phase goes on: it runs again where it failed; else what was judged is done with. */
 function goOn(state: PlanState, revising: Revising, change: Partial<PhaseEntry>): PlanState {
-  const done = { ...state, revising: null };
-  if (revising.trigger === 'complexity') return withPhase(done, revising.phase, { ...change, complexityJudged: true });
+  const done = revisingAs(state, null);
+  if (revising.trigger === 'complexity')
+    return withPhase(done, revising.phase, { ...change, complexityEvaluated: true });
   if (revising.trigger !== 'test_failure_pattern') return withPhase(done, revising.phase, change);
   return nextFailed(
     withPhase(done, revising.phase, { ...change, status: 'pending', testsFailed: false, why: null, job: null }),
@@ -100,8 +107,9 @@ function goOn(state: PlanState, revising: Revising, change: Partial<PhaseEntry>)
 /** Of a group several may have failed: each is judged before any runs again. */
 export function nextFailed(state: PlanState): PlanState {
   const failed = groupOf(state).find((phase) => phase.status === 'failed' && phase.testsFailed);
-  if (failed !== undefined) return { ...beginRevising(state, failed.id, 'test_failure_pattern', ''), stage: 'jobs' };
-  return { ...state, stage: groupOf(state).some((phase) => !isDone(phase)) ? 'jobs' : 'choosing' };
+  if (failed !== undefined)
+    return { ...beginRevising(state, failed.id, 'test_failure_pattern', ''), stage: { at: 'jobs' } };
+  return { ...state, stage: { at: groupOf(state).some((phase) => !isDone(phase)) ? 'jobs' : 'choosing' } };
 }
 
 export function onTriggersEvaluated(
@@ -111,7 +119,7 @@ export function onTriggersEvaluated(
   now: number,
 ): PlanState {
   const phase = phaseOf(state, revising.phase);
-  const limit = state.plan?.thresholds.replanLimit ?? 0;
+  const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
   const checked = emit(state, now, {
     type: 'trigger_checked',
     ...{
@@ -126,7 +134,7 @@ export function onTriggersEvaluated(
   switch (result.outcome) {
     case 'none':
     case 'notice':
-      if (result.tier === 'debug') return { ...checked, revising: { ...revising, step: 'debug' } };
+      if (result.tier === 'debug') return revisingAs(checked, { ...revising, step: 'debug' });
       return goOn(checked, revising, { note: noteOf(result.suggestions) ?? phase.note });
     case 'replan': {
       const status = result.forced ? 'forced' : 'invoked';
@@ -140,17 +148,8 @@ export function onTriggersEvaluated(
       });
       const direct = revising.trigger === 'complexity';
       const proposal = direct ? { ref: null, action: 'expand_phase', why: result.why } : null;
-      return {
-        ...told,
-        revising: {
-          ...revising,
-          step: direct ? 'apply' : 'propose',
-          past: result.forced,
-          actions: result.actions,
-          why: result.why,
-          proposal,
-        },
-      };
+      const { forced: beyondLimit, actions, why } = result;
+      return revisingAs(told, { ...revising, step: direct ? 'apply' : 'propose', beyondLimit, actions, why, proposal });
     }
     case 'limit': {
       const told = emit(checked, now, {
@@ -161,12 +160,8 @@ export function onTriggersEvaluated(
         why: cut(state, result.why),
       });
       const message = cut(state, `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it all the same?`);
-      return ask(
-        { ...told, revising: { ...revising, step: 'asked', why: result.why } },
-        revising.phase,
-        'replan_limit',
-        message,
-      );
+      const asked = revisingAs(told, { ...revising, step: 'asked', why: result.why });
+      return ask(asked, revising.phase, 'replan_limit', message);
     }
   }
 }
@@ -179,21 +174,24 @@ const noteOf = (suggestions: readonly string[]): string | null =>
 const ask = (state: PlanState, asked: PhaseId, reason: Pause['reason'], message: string): PlanState =>
   asking({ ...state, asked }, reason, message);
 
+/** A report or a proposal was answered. */
+const advised = (state: PlanState, result: { readonly usage: PlanState['usage'] }, now: number): PlanState =>
+  within({ ...used(state, result), ...answeredAgain(state, now) }, 'counts', { planCalls: state.counts.planCalls + 1 });
+
 export function onDebugged(before: PlanState, revising: Revising, result: DebugPhaseResult, now: number): PlanState {
   if (result.down !== undefined) return onModelDown(before, result.down, 'debugPhase', now);
   const { number } = phaseOf(before, revising.phase);
   const event = { type: 'debug_report', phase: number, path: result.path, message: result.message } as const;
-  const told = emit({ ...used(before, result), ...answeredAgain(before, now), advice: before.advice + 1 }, now, event);
-  return goOn(told, revising, { report: result.report });
+  return goOn(emit(advised(before, result, now), now, event), revising, { report: result.report });
 }
 
 export function onProposed(before: PlanState, revising: Revising, result: ProposeReplanResult, now: number): PlanState {
   if (result.outcome === 'failed' && result.down !== undefined)
     return onModelDown(before, result.down, 'proposeReplan', now);
-  const state = { ...used(before, result), ...answeredAgain(before, now), advice: before.advice + 1 };
+  const state = advised(before, result, now);
   if (result.outcome === 'failed') return onNoReplan(state, revising, result.message, now);
   const { replan, action, why } = result;
-  return { ...state, revising: { ...revising, step: 'apply', proposal: { ref: replan, action, why } } };
+  return revisingAs(state, { ...revising, step: 'apply', proposal: { ref: replan, action, why } });
 }
 
 /** Without a replan that can be used the phase goes on as it stands; where its tests fail once more, its own run asks a person. */
@@ -209,12 +207,12 @@ function onNoReplan(state: PlanState, revising: Revising, why: string, now: numb
 }
 
 export function onReplanned(state: PlanState, revising: Revising, result: ApplyReplanResult, now: number): PlanState {
-  const free = { ...state, busyTries: 0, waiting: false };
-  const { trigger, past } = revising;
+  const free = { ...state, busy: FREE };
+  const { trigger, beyondLimit } = revising;
   const phase = phaseOf(state, revising.phase);
   switch (result.outcome) {
     case 'busy':
-      return { ...state, busyTries: state.busyTries + 1, waiting: true };
+      return busyAgain(state);
     case 'refused':
       return onNoReplan(free, revising, result.why, now);
     case 'conflict': {
@@ -223,16 +221,16 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
         state,
         `Phase ${phase.number} (${phase.name}) should be expanded, ${revising.why}, and its plan could not be written: ${result.why}`,
       );
-      return ask({ ...free, revising: { ...revising, step: 'asked' } }, phase.id, 'expansion', message);
+      return ask(revisingAs(free, { ...revising, step: 'asked' }), phase.id, 'expansion', message);
     }
     case 'replanned': {
       const { action, oldStructure, newStructure, complexityBefore, complexityAfter } = result;
       const record: ReplanRecord = {
         ...{ phase: phase.id, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
-        ...{ forced: past, at: now },
+        ...{ forced: beyondLimit, at: now },
       };
-      const replans = past ? 1 : phase.replans + 1;
-      const forceSpent = phase.forceSpent || past;
+      const replans = beyondLimit ? 1 : phase.replans + 1;
+      const forceSpent = phase.forceSpent || beyondLimit;
       const changed: Partial<PhaseEntry> = {
         ...{
           replans,
@@ -245,41 +243,34 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
           job: null,
         },
         forceSpent,
-        ...(trigger === 'complexity' ? { complexityJudged: true } : {}),
+        ...(trigger === 'complexity' ? { complexityEvaluated: true } : {}),
         ...(isDone(phase) ? {} : { status: 'pending' }),
       };
       const told = emit(withPhase(free, phase.id, changed), now, {
         type: 'replanned',
         ...{ phase: phase.number, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
-        ...{ forced: past, replans, commit: result.commit },
+        ...{ forced: beyondLimit, replans, commit: result.commit },
       });
       // Phases that the replan added count as replanned as often: a chain of new phases ends at the limit, too.
-      return {
-        ...told,
-        revising: null,
-        adopt: { replans, forceSpent },
-        replans: [...state.replans, record],
-        stage: 'reading',
-        reading: state.reading + 1,
-        group: [],
-      };
+      const next = within(revisingAs(told, null), 'records', { replans: [...state.records.replans, record] });
+      return readAgain(next, { inherit: { replans, forceSpent } });
     }
   }
 }
 
 /** `force`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked. */
 export function resolveRevision(state: PlanState, answer: string, now: number): PlanState | 'skip' | null {
-  const { revising } = state;
+  const { current: revising } = state.revision;
   if (revising?.step !== 'asked') return null;
   switch (answer) {
     case 'force': {
       const { number, replans } = phaseOf(state, revising.phase);
-      const limit = state.plan?.thresholds.replanLimit ?? 0;
+      const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
       const told = emit(state, now, { type: 'loop_stopped', phase: number, replans, limit, why: 'forced by a person' });
-      return { ...told, revising: { ...revising, step: 'judge', forced: true } };
+      return revisingAs(told, { ...revising, step: 'evaluate', forced: true });
     }
     case 'expand':
-      return { ...state, revising: { ...revising, step: 'apply' } };
+      return revisingAs(state, { ...revising, step: 'apply' });
     case 'skip':
       return 'skip';
     default:

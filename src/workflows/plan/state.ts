@@ -12,53 +12,47 @@ import type {
   ReadyPlan,
   PlanSpent,
 } from '../../shared/plan.js';
-import { NO_DECISIONS, type DecisionState } from '../frame/decision-state.js';
-import { NO_EVENTS, type EventLog } from '../../shared/events.js';
 import { emit } from '../frame/log.js';
-import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
-import type { PlanInput, OpenOnHost, StepResult } from '../../shared/run.js';
+import { begin, within, type Closed, type RunState } from '../frame/machine.js';
+import type { PlanInput, StepResult } from '../../shared/run.js';
 import type { Limits } from '../../shared/limits.js';
 import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 
 export const initialPlan = (input: PlanInput, now: number): PlanState => ({
-  v: 1,
-  input,
-  stage: 'reading',
-  startedAt: now,
-  outcome: null,
-  problem: null,
-  abortedBy: null,
-  reading: 1,
-  plan: null,
-  changed: null,
-  groups: 0,
+  ...begin(input, now),
+  stage: { at: 'reading', inherit: null, renew: false },
+  reading: { number: 1, plan: null, changed: null },
   limits: null,
   phases: [],
-  group: [],
-  worktrees: [],
-  baseTested: false,
-  mergedTested: true,
+  group: { ids: [], baseTested: false, mergedTested: true },
+  worktrees: { made: [], kept: [] },
+  tests: { answered: false, commands: [], remember: null },
+  revision: {
+    current: null,
+    drifts: input.options.drift === null ? [] : [{ text: input.options.drift, by: 'the start' }],
+  },
+  controls: { pausedBy: null, stopAfterPhase: null },
+  counts: { groups: 0, checkpoints: 0, planCalls: 0 },
+  records: { failures: [], replans: [], commits: [] },
   estimateAsked: null,
-  testAnswered: false,
-  testCommands: [],
-  rememberTest: null,
-  checkpoints: 0,
-  failures: [],
-  replans: [],
-  commits: [],
-  usage: NO_USAGE,
-  revising: null,
-  drifts: input.options.drift === null ? [] : [{ text: input.options.drift, by: 'the start' }],
-  advice: 0,
-  adopt: null,
-  pausedBy: null,
-  stopAfterPhase: null,
-  busyTries: 0,
-  waiting: false,
+  spentBefore: null,
+  busy: FREE,
   asked: null,
-  ...NO_DECISIONS,
-  ...NO_EVENTS,
+  again: false,
+});
+
+/** No other run holds the workspace, as far as known. */
+export const FREE = { tries: 0, waiting: false } as const;
+export const busyAgain = (state: PlanState): PlanState => ({
+  ...state,
+  busy: { tries: state.busy.tries + 1, waiting: true },
+});
+
+/** The documents are read once more, between groups. */
+export const readAgain = (state: PlanState, wanted: Partial<Reading> = {}): PlanState => ({
+  ...within(within(state, 'reading', { number: state.reading.number + 1 }), 'group', { ids: [] }),
+  stage: { at: 'reading', inherit: null, renew: false, ...wanted },
 });
 
 export const phaseOf = (state: PlanState, id: PhaseId): PhaseEntry => {
@@ -76,17 +70,25 @@ export const withPhase = (state: PlanState, id: PhaseId, change: Partial<PhaseEn
 export const isDone = ({ status }: PhaseEntry): boolean =>
   status === 'completed' || status === 'incomplete' || status === 'skipped';
 
-export const groupOf = (state: PlanState): readonly PhaseEntry[] => state.group.map((id) => phaseOf(state, id));
+export const groupOf = (state: PlanState): readonly PhaseEntry[] => state.group.ids.map((id) => phaseOf(state, id));
 
 /** Do phases run side by side? Where none declares dependencies they come one after the other anyway. */
-export const inWaves = ({ input, plan }: PlanState): boolean =>
-  input.options.mode === 'waves' || (input.options.mode === 'auto' && plan?.declared === true);
+export const inWaves = ({ input, reading }: PlanState): boolean =>
+  input.options.mode === 'waves' || (input.options.mode === 'auto' && reading.plan?.declared === true);
 
 export const markerOf = ({ status }: PhaseEntry): PhaseMarker =>
   status === 'skipped' || status === 'incomplete' ? status : 'completed';
 
-export const closePlan = (state: PlanState, outcome: PlanOutcome, now: number): PlanState =>
-  emit({ ...state, stage: 'closed', outcome, decision: null, ask: null }, now, { type: 'plan_finished', outcome });
+export const closePlan = (
+  state: PlanState,
+  outcome: PlanOutcome,
+  now: number,
+  problem: Problem | null = null,
+): PlanState =>
+  emit({ ...state, stage: { at: 'closed', outcome, problem }, decision: null, ask: null }, now, {
+    type: 'plan_finished',
+    outcome,
+  });
 
 /** Phases whose mark is missing in the document. */
 export const unmarkedOf = (state: PlanState): readonly PhaseEntry[] =>
@@ -102,9 +104,9 @@ export interface PhaseEntry extends PhaseReading {
   readonly result: StepResult | null;
   readonly commits: readonly string[];
   /** Of a phase that an earlier run committed: what that commit says of its tests. */
-  readonly tests?: 'pass' | 'no_tests';
-  /** Tasks that its commit leaves undone; absent: none is known. */
-  readonly undone?: number;
+  readonly tests: 'pass' | 'no_tests' | null;
+  /** Tasks that its commit leaves undone, as far as known. */
+  readonly unfinished: number;
   /** The document says how it ended. */
   readonly marked: boolean;
   /** Failed verifications since it was last (re)planned. */
@@ -121,25 +123,25 @@ export interface PhaseEntry extends PhaseReading {
   /** `--force-replan` was made use of: it holds once for a phase and what was added for it. */
   readonly forceSpent: boolean;
   /** The trigger of complexity was judged. */
-  readonly complexityJudged: boolean;
+  readonly complexityEvaluated: boolean;
   readonly replans: number;
   readonly complexity: ComplexityRecord;
   /** Why it is skipped, failed or incomplete. */
   readonly why: string | null;
   /** Where its run works, where it runs beside others; null: in the plan's workspace. */
   readonly worktree: { readonly name: string; readonly workspace: string } | null;
-  /** Where it began side by side with others: made again under this name from this base. Absent: it did not, or an earlier build made it. */
-  readonly tree?: { readonly name: string; readonly base: string } | null;
+  /** Where it began side by side with others: made again under this name from this base. Null: it did not. */
+  readonly tree: { readonly name: string; readonly base: string } | null;
   /** Its branch is merged into the plan's own. */
   readonly merged: boolean;
   /** Marks begun: the next one's record and commit are named after their number. */
   readonly marks: number;
   /** How often its mark was written and found gone. */
-  readonly marksLost?: number;
+  readonly marksLost: number;
   /** A person goes on without its mark. */
-  readonly markLeft?: true;
+  readonly markSkipped: boolean;
   /** Somebody cancelled its last run. */
-  readonly cancelled?: boolean;
+  readonly cancelled: boolean;
 }
 
 /** A trigger that is being dealt with. */
@@ -147,83 +149,87 @@ export interface Revising {
   readonly phase: PhaseId;
   readonly trigger: ReplanRecord['trigger'];
   /** `asked`: a person is. */
-  readonly step: 'judge' | 'debug' | 'propose' | 'apply' | 'asked';
+  readonly step: 'evaluate' | 'debug' | 'propose' | 'apply' | 'asked';
   /** What a person reports; '' otherwise. */
   readonly words: string;
   /** A replan past the limit is wanted. */
   readonly forced: boolean;
   /** It is past the limit. */
-  readonly past: boolean;
+  readonly beyondLimit: boolean;
   readonly actions: readonly string[];
   readonly why: string;
   readonly proposal: { readonly ref: BlobRef | null; readonly action: string; readonly why: string } | null;
 }
 
+export interface Reading {
+  /** A replan is taken over; new phases begin with these counts of the phase that it was for. Null: none is. */
+  readonly inherit: Pick<PhaseEntry, 'replans' | 'forceSpent'> | null;
+  /** Its texts take the place of lost ones. */
+  readonly renew: boolean;
+}
 export type PlanStage =
-  'reading' | 'choosing' | 'worktrees' | 'jobs' | 'running' | 'merging' | 'marking' | 'checkpoint' | 'closed';
+  | ({ readonly at: 'reading' } & Reading)
+  | { readonly at: 'choosing' | 'worktrees' | 'jobs' | 'running' | 'merging' | 'marking' }
+  | Closed<PlanOutcome>;
 
-export interface PlanState extends DecisionState, EventLog {
-  readonly v: 1;
-  readonly input: PlanInput;
+export interface PlanState extends RunState<PlanInput> {
   readonly stage: PlanStage;
-  readonly startedAt: number;
-  readonly outcome: PlanOutcome | null;
-  readonly problem: Problem | null;
-  readonly abortedBy: string | null;
-  /** Aborted without its host, which cleans up once it is there again. */
-  readonly openOnHost?: OpenOnHost;
-
-  /** Number of the next reading. */
-  readonly reading: number;
-  readonly plan: ReadyPlan | null;
-  /** The document as a person changed it, while they are asked which of the two counts. */
-  readonly changed: ReadyPlan | null;
-  /** Groups done in this run. */
-  readonly groups: number;
+  readonly reading: {
+    /** Of the next reading. */
+    readonly number: number;
+    readonly plan: ReadyPlan | null;
+    /** The document as a person changed it, while they are asked which of the two counts. */
+    readonly changed: ReadyPlan | null;
+  };
   readonly limits: Limits | null;
   readonly phases: readonly PhaseEntry[];
-  /** The phases under way: one, or a sub-wave. */
-  readonly group: readonly PhaseId[];
-  /** Commits of removed worktrees that nothing else held. */
-  readonly kept?: readonly KeptRef[];
-  /** Names of the worktrees that were made and not removed yet. */
-  readonly worktrees: readonly string[];
-  /** The tests pass where the group began; and, after merges, on the merged tree. */
-  readonly baseTested: boolean;
-  readonly mergedTested: boolean;
-  /** The estimate, in words, as long as a person is to be asked about it. */
-  readonly estimateAsked?: string | null;
-  readonly testAnswered: boolean;
-  readonly testCommands: readonly string[];
-  readonly rememberTest: string | null;
-
-  /** Checkpoints saved. */
-  readonly checkpoints: number;
-  readonly failures: readonly PhaseFailure[];
-  readonly replans: readonly ReplanRecord[];
-  /** Of phases, in the order in which they landed. */
-  readonly commits: readonly string[];
-  readonly usage: StepUsage;
-  /** Counts against the budgets beside `usage`; absent: nothing does. */
-  readonly spentBefore?: PlanSpent;
-
+  readonly group: {
+    /** The phases under way: one, or a sub-wave. */
+    readonly ids: readonly PhaseId[];
+    /** The tests pass where the group began; and, after merges, on the merged tree. */
+    readonly baseTested: boolean;
+    readonly mergedTested: boolean;
+  };
+  readonly worktrees: {
+    /** Names of those that were made and not removed yet. */
+    readonly made: readonly string[];
+    /** Commits of removed ones that nothing else held. */
+    readonly kept: readonly KeptRef[];
+  };
+  readonly tests: {
+    readonly answered: boolean;
+    readonly commands: readonly string[];
+    readonly remember: string | null;
+  };
+  readonly revision: {
+    readonly current: Revising | null;
+    /** What people report as out of the plan's scope; taken up before the next phase. */
+    readonly drifts: readonly { readonly text: string; readonly by: string }[];
+  };
   /** Wanted by a person; taken up between phases. */
-  readonly revising: Revising | null;
-  /** What people report as out of the plan's scope; taken up before the next phase. */
-  readonly drifts: readonly { readonly text: string; readonly by: string }[];
-  /** Reports and proposals asked for: each has its own draw. */
-  readonly advice: number;
-  /** The next reading takes over a replan; new phases begin with these counts of the phase that it was for. Null: none is to be taken over. */
-  readonly adopt: Pick<PhaseEntry, 'replans' | 'forceSpent'> | null;
-
-  readonly pausedBy: string | null;
-  readonly stopAfterPhase: string | null;
+  readonly controls: { readonly pausedBy: string | null; readonly stopAfterPhase: string | null };
+  readonly counts: {
+    /** Groups done in this run. */
+    readonly groups: number;
+    /** Checkpoints saved. */
+    readonly checkpoints: number;
+    /** Reports and proposals asked for: each has its own regeneration. */
+    readonly planCalls: number;
+  };
+  readonly records: {
+    readonly failures: readonly PhaseFailure[];
+    readonly replans: readonly ReplanRecord[];
+    /** Of phases, in the order in which they landed. */
+    readonly commits: readonly string[];
+  };
+  /** The estimate, in words, as long as a person is to be asked about it. */
+  readonly estimateAsked: string | null;
+  /** Counts against the budgets beside `usage`; null: nothing does. */
+  readonly spentBefore: PlanSpent | null;
   /** Another run holds the workspace: how often it was asked for, and whether the next move is to wait. */
-  readonly busyTries: number;
-  readonly waiting: boolean;
-
+  readonly busy: { readonly tries: number; readonly waiting: boolean };
   /** The phase that the open question is about. */
   readonly asked: PhaseId | null;
-  /** `move`: what is asked about is an activity that failed; `retry` and the like make its move again. `reading`: the next one's texts take the place of lost ones. */
-  readonly again?: 'move' | 'reading' | null;
+  /** What is asked about is an activity that failed; `retry` and the like make its move again. */
+  readonly again: boolean;
 }

@@ -1,12 +1,12 @@
 /** What queries, the Temporal UI and the faces read of a plan's state: the shapes of a step's, with the phases beside. Pure. */
 import type { PhaseId, PlanProgress, PhaseStatus } from '../../shared/plan.js';
-import { type Limits, BOUNDS } from '../../shared/limits.js';
+import { BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, tokensOf, type StepUsage } from '../../shared/usage.js';
 import { inWaves, type PlanState, groupOf, phaseOf, unmarkedOf, type PhaseEntry } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
-import type { FileStatus, RunState, StepResult, StepStatus } from '../../shared/run.js';
-import { bounded, decisionDetails, plain } from '../frame/details.js';
+import type { FileStatus, StepResult, StepStatus } from '../../shared/run.js';
+import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
 
 const usedBy = (usage: StepUsage) => ({
   used_tokens: tokensOf(usage),
@@ -30,15 +30,15 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
       scored: { ...phase.score, method: phase.complexity.method, reasoning: phase.complexity.reasoning },
       run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, phase.id, phase.runs),
       commit: phase.commits.at(-1) ?? null,
-      verification: phase.result?.verification ?? phase.tests ?? null,
+      verification: phase.result?.verification ?? phase.tests,
       failures: phase.failures.length,
       replans: phase.replans,
       why: phase.why,
     })),
-    ...(state.kept === undefined ? {} : { kept: state.kept.map((kept) => ({ phase: phaseIn(kept.name), ...kept })) }),
+    kept: state.worktrees.kept.map((kept) => ({ phase: phaseIn(kept.name), ...kept })),
     mode: inWaves(state) ? 'waves' : 'sequential',
-    waves: (state.plan?.waves ?? []).map((wave) => numbersOf(wave.flat())),
-    thresholds: state.plan?.thresholds ?? null,
+    waves: (state.reading.plan?.waves ?? []).map((wave) => numbersOf(wave.flat())),
+    thresholds: state.reading.plan?.thresholds ?? null,
     budget: {
       ...{
         startedAt: state.startedAt,
@@ -48,27 +48,18 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
       ...usedBy(addUsage(state.spentBefore?.usage ?? NO_USAGE, state.usage)),
       budget_tokens: state.limits?.budget_tokens ?? null,
       budget_usd: state.limits?.budget_usd ?? null,
-      budget_calls: (state.limits as Partial<Limits> | null)?.budget_calls ?? null,
+      budget_calls: state.limits?.budget_calls ?? null,
       wallClock_s: state.limits?.wallClock_s ?? null,
     },
-    pausedBy: state.pausedBy,
-    stopAfterPhase: state.stopAfterPhase,
+    ...state.controls,
   };
 };
 
 export const resultOfPlan = (state: PlanState): StepResult => ({
-  v: 1,
-  stepKey: state.input.stepKey,
-  outcome: state.outcome ?? 'failed',
-  files: [],
-  wasSplit: false,
-  usage: state.usage,
-  commit: state.commits.at(-1) ?? null,
-  proposalId: null,
-  verification: null,
-  problem: state.problem,
+  ...resultBase(state),
+  ...{ files: [], skipped: [], wasSplit: false, proposalId: null, verification: null },
+  commit: state.records.commits.at(-1) ?? null,
   plan: progressOfPlan(state),
-  ...(state.openOnHost === undefined ? {} : { openOnHost: state.openOnHost }),
 });
 
 const of = (state: PlanState, { number, name }: PhaseEntry): string =>
@@ -80,20 +71,24 @@ const isWaiting = (state: PlanState): state is PlanState & { readonly outage: Ou
 /** The step of the seven that it is at, in words. */
 function doingOf(state: PlanState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
-  if (state.stage === 'closed') return state.outcome ?? 'done';
+  const { stage, reading, controls } = state;
+  const { current } = state.revision;
+  if (stage.at === 'closed') return stage.outcome;
   if (isWaiting(state)) return outageText(state.outage);
-  if (state.revising !== null) {
-    const { number, name } = phaseOf(state, state.revising.phase);
-    return `Phase ${number} (${name}): ${state.revising.trigger} (${state.revising.step})`;
+  if (current !== null) {
+    const { number, name } = phaseOf(state, current.phase);
+    return `Phase ${number} (${name}): ${current.trigger} (${current.step})`;
   }
-  if (state.waiting) return 'waiting for another run to leave the workspace';
+  if (state.busy.waiting) return 'waiting for another run to leave the workspace';
   const group = groupOf(state);
   const shown = group.map((phase) => of(state, phase)).join(', ');
-  switch (state.stage) {
+  switch (stage.at) {
     case 'reading':
-      return state.plan === null ? 'reading the plan' : 'looking at the markers';
+      return reading.plan === null ? 'reading the plan' : 'looking at the markers';
     case 'choosing':
-      return state.pausedBy === null ? 'choosing the next phase' : `paused by ${state.pausedBy}: emend plan resume`;
+      return controls.pausedBy === null
+        ? 'choosing the next phase'
+        : `paused by ${controls.pausedBy}: emend plan resume`;
     case 'jobs':
       return `writing the job of ${shown}`;
     case 'running':
@@ -106,8 +101,6 @@ function doingOf(state: PlanState): string {
       return `marking ${unmarkedOf(state)
         .map((phase) => of(state, phase))
         .join(', ')}`;
-    case 'checkpoint':
-      return `saving the checkpoint after ${shown}`;
   }
 }
 
@@ -120,33 +113,19 @@ const FILE_STATUS: Record<PhaseStatus, FileStatus> = {
   skipped: 'skipped',
 };
 
-function runStateOf(state: PlanState): RunState {
-  if (state.stage !== 'closed') {
-    const paused = state.pausedBy !== null && state.stage === 'choosing';
-    return state.decision !== null || paused ? 'waiting' : 'running';
-  }
-  if (state.outcome === 'aborted') return 'aborted';
-  return state.outcome === 'failed' || state.outcome === 'refused' ? 'failed' : 'done';
-}
-
 export function statusOfPlan(state: PlanState): StepStatus {
   const counts: Record<FileStatus, number> = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
   for (const { status } of state.phases) counts[FILE_STATUS[status]] += 1;
-  const { stepKey, workspace, planPath, title } = state.input;
+  const paused = state.controls.pausedBy !== null && state.stage.at === 'choosing';
   return {
-    ...{ v: 1, stepKey, workspace, jobPath: planPath, title, counts },
-    state: runStateOf(state),
+    ...statusBase(state, state.decision !== null || paused),
+    jobPath: state.input.planPath,
     doing: doingOf(state),
-    stage: state.stage,
-    decision: state.decision,
+    counts,
     ...(isWaiting(state) ? { outage: state.outage } : {}),
     proposalId: null,
-    usage: state.usage,
     wasSplit: false,
-    ignored: state.ignored,
-    ...(state.ignoredCount === undefined ? {} : { ignoredCount: state.ignoredCount }),
-    lastSeq: state.nextSeq - 1,
-    result: state.stage === 'closed' ? resultOfPlan(state) : null,
+    result: state.stage.at === 'closed' ? resultOfPlan(state) : null,
     plan: progressOfPlan(state),
   };
 }

@@ -2,12 +2,12 @@
  * A plan: a Markdown document carried out phase by phase. Each phase is an `editStep` of its own (a child that outlives its parent);
  * what a phase asks for, how it is marked and what is kept of it is done by activities. This file is the protocol.
  */
-import { CancellationScope, patched } from '@temporalio/workflow';
+import { CancellationScope } from '@temporalio/workflow';
 import type { PhaseId } from '../../shared/plan.js';
 import { boundsOf } from '../../shared/rules.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
-import type { FrameEffect, Machine } from '../frame/machine.js';
+import { within, type FrameEffect, type Machine } from '../frame/machine.js';
 import { drift, PLAN_CONTROLS } from '../frame/names.js';
 import { runMachine } from '../frame/run.js';
 import { checkpointOf } from './checkpoint.js';
@@ -31,7 +31,7 @@ const machine: Machine<PlanState, PlanFact, OwnEffect, PhaseId | null> = {
   next: nextPlanEffect,
   reduce: reducePlan,
   perform,
-  failed: (fact, phase = null) => ({ ...fact, phase, ...(patched('failed-move-again') ? { again: true } : {}) }),
+  failed: (fact, phase = null) => ({ ...fact, phase }),
   end: cleanUp,
   views: {
     status: statusOfPlan,
@@ -40,7 +40,7 @@ const machine: Machine<PlanState, PlanFact, OwnEffect, PhaseId | null> = {
     details: detailsOfPlan,
     result: resultOfPlan,
   },
-  abortsBetweenMoves: true,
+  abortsBetweenEffects: true,
   signals: [
     {
       signal: drift,
@@ -51,16 +51,12 @@ const machine: Machine<PlanState, PlanFact, OwnEffect, PhaseId | null> = {
         return text === '' ? null : { type: 'drift', text, by: senderOf(body) };
       },
     },
-    ...PLAN_CONTROLS.map(([wish, signal, description]) => ({
+    ...PLAN_CONTROLS.map(([control, signal, description]) => ({
       ...{ signal, description },
-      read: (_: PlanState, body: unknown): PlanFact => ({ type: 'wish', wish, by: senderOf(body) }),
+      read: (_: PlanState, body: unknown): PlanFact => ({ type: 'control_received', control, by: senderOf(body) }),
     })),
   ],
-  decided: ({ stage }, { answer }) => {
-    const skipsMark = stage === 'marking' && ['skip', 'manual'].includes(answer);
-    return { markLeft: skipsMark && patched('mark-left-out') };
-  },
-  carried: (state) => ({ ...state, groups: 0 }),
+  carried: (state) => within(state, 'counts', { groups: 0 }),
 };
 
 const wordOf = (body: unknown, name: string): string => {
@@ -77,11 +73,11 @@ function perform(move: OwnEffect, run: PlanRun): Promise<void> | void {
     case 'score':
       return score(run, move.phase);
     case 'begin_revising':
-      return run.fold({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
+      return run.dispatch({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
     case 'revise':
       return revise(run, move.revising);
     case 'begin':
-      return run.fold({ type: 'begun', group: move.group });
+      return run.dispatch({ type: 'begun', group: move.group });
     case 'job':
       return job(run, move.phase);
     case 'run':
@@ -103,7 +99,7 @@ function perform(move: OwnEffect, run: PlanRun): Promise<void> | void {
     case 'continue':
       return run.goOn();
     case 'close':
-      return run.fold({ type: 'closed', outcome: move.outcome });
+      return run.dispatch({ type: 'closed', outcome: move.outcome });
   }
 }
 
@@ -111,7 +107,8 @@ const where = ({ input: { workspace, planPath } }: PlanState) => ({ workspace, p
 
 function read(run: PlanRun): Promise<void> {
   const { state } = run;
-  const { input, reading, plan: last, adopt, again, phases } = state;
+  const { input, stage, phases } = state;
+  const { number: reading, plan: last } = state.reading;
   return run.call(
     'readPlan',
     `read the plan (${reading})`,
@@ -120,12 +117,12 @@ function read(run: PlanRun): Promise<void> {
       reading,
       known: phases.map(({ id, name, number }) => ({ id, name, number })),
       // After a replan of ours the plan is another one; what was lost is wanted anew.
-      ...(last === null || adopt !== null || again === 'reading' ? {} : { hash: last.hash }),
+      ...(last === null || stage.at !== 'reading' || stage.inherit !== null || stage.renew ? {} : { hash: last.hash }),
       overrides: input.overrides,
       approval: input.approval ?? null,
       // Who says where to begin goes on from nothing.
-      ...(reading === 1 && input.options.phase === null && input.options.restart !== true
-        ? { left: { checkpoint: input.left ?? null } }
+      ...(reading === 1 && input.options.phase === null && !input.options.restart
+        ? { resume: { checkpoint: input.resumeFrom ?? null } }
         : {}),
     },
     (result) => ({ type: 'plan_read', result }),
@@ -135,16 +132,20 @@ function read(run: PlanRun): Promise<void> {
 async function awaitResume(run: PlanRun): Promise<void> {
   run.showWaiting('paused');
   run.tell();
-  await run.long.wait(() => run.state.pausedBy === null || run.state.stopAfterPhase !== null || run.aborting);
+  await run.long.wait(() => {
+    const { pausedBy, stopAfterPhase } = run.state.controls;
+    return pausedBy === null || stopAfterPhase !== null || run.aborting;
+  });
 }
 
 function job(run: PlanRun, id: PhaseId): Promise<void> {
   const { state } = run;
-  const { input, plan: last, testCommands, rememberTest, phases } = state;
+  const { input, reading, tests, phases } = state;
+  const { plan: last } = reading;
   const { runs, number, name, category, complexity, note, report, failures } = phaseOf(state, id);
   if (last === null) throw new Error('no plan was read');
   return run.call(
-    'makePhaseJob',
+    'writePhaseJob',
     { summary: `write the job of Phase ${number}`, about: id },
     {
       ...where(state),
@@ -156,8 +157,8 @@ function job(run: PlanRun, id: PhaseId): Promise<void> {
       score: complexity.score,
       queues: input.queues,
       approval: last.approval,
-      commands: testCommands,
-      rememberTest,
+      commands: tests.commands,
+      rememberTest: tests.remember,
       overrides: input.overrides,
       ...{ note, report, failure: failures.at(-1) ?? null },
     },
@@ -174,27 +175,29 @@ function worktree(run: PlanRun, id: PhaseId): Promise<void> {
   const { state } = run;
   const phase = phaseOf(state, id);
   const name = worktreeName(phase);
-  const made = phase.tree == null ? {} : { base: phase.tree.base };
+  const made = phase.tree === null ? {} : { base: phase.tree.base };
   return run.call(
     'prepareWorktree',
     { summary: `make a worktree for Phase ${phase.number}`, about: id },
-    { ...where(state), ...made, name, retriesBusy: true, ...testBounds(state) },
+    { ...where(state), ...made, name, ...testBounds(state) },
     (result) => ({ type: 'worktree_ready', phase: id, name, result }),
   );
 }
 
 function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
   const { state } = run;
-  const { testCommands: commands, mergedTested, baseTested, input } = state;
+  const { tests, group, input } = state;
+  const { commands } = tests;
   const base = id !== null;
-  if (commands.length === 0 || (base ? baseTested : mergedTested)) return run.fold({ type: 'group_untested', base });
+  if (commands.length === 0 || (base ? group.baseTested : group.mergedTested))
+    return run.dispatch({ type: 'group_untested', base });
   const workspace = id === null ? input.workspace : (phaseOf(state, id).worktree?.workspace ?? input.workspace);
   return run.call(
     'verify',
     { summary: base ? 'test before the phases begin' : 'test what was merged', about: id },
     {
       ...{ workspace, commands, ...testBounds(state) },
-      ...{ files: [], releaseOnPass: false, retriesBusy: true, remember: null },
+      ...{ files: [], releaseOnPass: false, remember: null, token: null },
     },
     (result) => ({ type: 'group_verified', base, result }),
   );
@@ -223,14 +226,15 @@ function checkpoint(run: PlanRun): Promise<void> {
   return run.call(
     'saveCheckpoint',
     'save the checkpoint',
-    { ...where(state), number: state.checkpoints + 1, checkpoint: checkpointOf(state, Date.now()) },
+    { ...where(state), number: state.counts.checkpoints + 1, checkpoint: checkpointOf(state, Date.now()) },
     (result) => ({ type: 'checkpointed', result }),
   );
 }
 
 function mark(run: PlanRun, id: PhaseId): Promise<void> {
   const { state } = run;
-  const { plan: last, phases } = state;
+  const { phases } = state;
+  const { plan: last } = state.reading;
   const phase = phaseOf(state, id);
   const { number, name, result: ended } = phase;
   return run.call(
@@ -243,12 +247,12 @@ function mark(run: PlanRun, id: PhaseId): Promise<void> {
       marker: markerOf(phase),
       mark: phase.marks,
       commit: phase.commits.at(-1) ?? null,
-      ...(ended?.skipped === undefined ? {} : { skipped: ended.skipped }),
+      skipped: ended?.skipped ?? [],
       why: phase.why,
-      verification: ended?.verification ?? phase.tests ?? null,
+      verification: ended?.verification ?? phase.tests,
       done: phases.filter(({ status }) => status === 'completed').length,
       total: phases.length,
-      ...(last === null ? {} : { texts: last.texts }),
+      texts: last?.texts ?? null,
     },
     (result) => ({ type: 'phase_marked', phase: id, result }),
   );
@@ -259,13 +263,12 @@ async function cleanUp(run: PlanRun): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const { state } = run;
     // The host takes no work: nobody waits for its runs, and whoever looks there once it is back removes what an ended plan left.
-    if (state.openOnHost !== undefined) {
+    if (state.openOnHost !== null) {
       for (const phase of state.phases) if (phase.status === 'running') await cancelPhase(state, phase);
       return;
     }
     const open = await endRuns(run);
-    for (const name of run.state.worktrees) if (!open.includes(name)) await clean(run, name);
-    if (run.state.outcome === 'aborted' && run.state.plan !== null && patched('checkpoint-of-abort'))
-      await checkpoint(run);
+    for (const name of run.state.worktrees.made) if (!open.includes(name)) await clean(run, name);
+    if (run.state.abortedBy !== null && run.state.reading.plan !== null) await checkpoint(run);
   });
 }

@@ -4,8 +4,9 @@ import type { DecisionRequest } from '../../shared/decisions.js';
 import type { VerifyResult } from '../../shared/proposal-activities.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
+import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
-import { groupOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
+import { busyAgain, FREE, groupOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
 import type { MergePhaseResult, PrepareWorktreeResult } from '../../shared/plan-activities.js';
 
 export const worktreeName = ({ id, runs, tree }: Pick<PhaseEntry, 'id' | 'runs' | 'tree'>): string =>
@@ -13,7 +14,7 @@ export const worktreeName = ({ id, runs, tree }: Pick<PhaseEntry, 'id' | 'runs' 
 
 /** A phase beside others works in a worktree of its own and nowhere else. */
 export const lacksWorktree = ({ group }: PlanState, { worktree, tree }: PhaseEntry): boolean =>
-  worktree === null && (group.length > 1 || tree != null);
+  worktree === null && (group.ids.length > 1 || tree !== null);
 
 const askAbout = (
   state: PlanState,
@@ -23,12 +24,13 @@ const askAbout = (
 ) => asking({ ...state, asked: id }, reason, cut(state, message));
 
 export function onWorktree(state: PlanState, id: PhaseId, name: string, result: PrepareWorktreeResult): PlanState {
-  const made = state.worktrees.includes(name) ? state : { ...state, worktrees: [...state.worktrees, name] };
+  const { made: names } = state.worktrees;
+  const made = names.includes(name) ? state : within(state, 'worktrees', { made: [...names, name] });
   if (result.outcome === 'ready') {
     const { workspace, base } = result;
     return withPhase(made, id, {
       worktree: { name, workspace },
-      ...(base === undefined ? {} : { tree: { name, base } }),
+      tree: { name, base },
     });
   }
   return askAbout(made, id, 'engine_failed', `the worktree of Phase ${phaseOf(state, id).number}: ${result.why}`);
@@ -39,26 +41,31 @@ const passed = ({ outcome }: VerifyResult): boolean => ['pass', 'pass_with_warni
 /** Before the phases begin (`base`): where the tests fail already nothing is paid for. After the merges: do they still pass together? */
 export function onGroupVerified(state: PlanState, base: boolean, result: VerifyResult, now: number): PlanState {
   if (base) {
-    if (passed(result)) return { ...state, baseTested: true, stage: 'jobs' };
+    if (passed(result)) return { ...within(state, 'group', { baseTested: true }), stage: { at: 'jobs' } };
     const first = groupOf(state)[0]?.id ?? null;
     return askAbout(state, first, 'engine_failed', `the tests fail before the phases begin: ${result.summary}`);
   }
   const { outcome, summary } = result;
   const told = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });
-  if (passed(result)) return { ...told, mergedTested: true, stage: 'marking' };
+  if (passed(result)) return { ...within(told, 'group', { mergedTested: true }), stage: { at: 'marking' } };
   return askAbout(told, null, 'tests_failed', `the merged phases fail their tests: ${summary}`);
 }
 
 export function onMerged(state: PlanState, id: PhaseId, result: MergePhaseResult, now: number): PlanState {
   const { number } = phaseOf(state, id);
-  const free = { ...state, busyTries: 0, waiting: false };
+  const free = { ...state, busy: FREE };
   switch (result.outcome) {
     case 'busy':
-      return { ...state, busyTries: state.busyTries + 1, waiting: true };
+      return busyAgain(state);
     case 'merged': {
-      const commits = result.commit === null ? state.commits : [...state.commits, result.commit];
-      const merged = { ...withPhase(free, id, { merged: true }), commits, mergedTested: false };
-      return emit(merged, now, { type: 'phase_merged', phase: number, commit: result.commit });
+      const { commits: known } = state.records;
+      const commits = result.commit === null ? known : [...known, result.commit];
+      const merged = within(withPhase(free, id, { merged: true }), 'group', { mergedTested: false });
+      return emit(within(merged, 'records', { commits }), now, {
+        type: 'phase_merged',
+        phase: number,
+        commit: result.commit,
+      });
     }
     case 'conflict': {
       const message = `Phase ${number} changed the same lines as a phase beside it: ${result.files.join(', ')}`;
@@ -72,14 +79,18 @@ export function onMerged(state: PlanState, id: PhaseId, result: MergePhaseResult
 /** `regenerate`: once more, from the branch as it is after the other merges. `manual`: a person has merged it. */
 export function resolveMerge(state: PlanState, id: PhaseId, request: DecisionRequest): PlanState {
   const phase = phaseOf(state, id);
-  const commits = state.commits.filter((commit) => !phase.commits.includes(commit));
-  const undone = { commits: [], worktree: null, tree: null, merged: false, job: null, result: null };
+  const commits = state.records.commits.filter((commit) => !phase.commits.includes(commit));
+  const unfinished = { commits: [], worktree: null, tree: null, merged: false, job: null, result: null };
   switch (request.answer) {
     case 'regenerate':
-      return { ...withPhase(state, id, { ...undone, status: 'pending', note: request.note ?? null }), commits };
+      return within(withPhase(state, id, { ...unfinished, status: 'pending', note: request.note ?? null }), 'records', {
+        commits,
+      });
     case 'skip': {
       const why = 'its merge was skipped by a person';
-      return { ...withPhase(state, id, { ...undone, status: 'skipped', why, marked: false }), commits };
+      return within(withPhase(state, id, { ...unfinished, status: 'skipped', why, marked: false }), 'records', {
+        commits,
+      });
     }
     case 'manual':
       return withPhase(state, id, { merged: true });

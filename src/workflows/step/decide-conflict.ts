@@ -1,4 +1,5 @@
-/** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
+/** What a person's decision does to the step. Which decisions count is in shared/validate-decision.ts. Pure. */
+import { within } from '../frame/machine.js';
 import type { Answer, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
 import type { FileEntry, StepState } from './state.js';
 import {
@@ -6,6 +7,7 @@ import {
   close,
   endAfterRollback,
   endOfWork,
+  lookAgain,
   regenerable,
   regenerateAll,
   resolveReview,
@@ -14,26 +16,22 @@ import {
 
 /** `retry`, `manual` and `skip` where a decision is about the step as a whole. */
 export function resolveCombined(state: StepState, request: DecisionRequest, now: number): StepState {
-  const ending = state.stage === 'rollback' && state.afterRollback === 'finish';
+  const { stage, base } = state;
+  const then = stage.at === 'roll_back' ? stage.then : null;
+  const { outcome, problem } = then?.do === 'finish' ? then : ({ outcome: 'skipped', problem: null } as const);
   switch (request.answer) {
-    case 'skip':
-      return endAfterRollback(
-        withFiles(state, 'all', (file) => ({ ...file, status: 'skipped' })),
-        now,
-        ending ? (state.outcome ?? 'skipped') : 'skipped',
-        ending ? state.problem : null,
-      );
-    case 'manual':
+    case 'skip': {
+      const skipped = withFiles(state, 'all', (file) => ({ ...file, status: 'skipped' }));
+      return endAfterRollback(skipped, now, outcome, problem);
+    }
+    case 'manual': {
       // The step was ending and could not put the files back: the person has.
-      if (ending) return close({ ...state, applications: [] }, now, state.outcome ?? 'skipped', state.problem);
-      return {
-        ...withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : asManual(file))),
-        stage: 'seal',
-        whole: null,
-        afterRollback: null,
-      };
+      if (then?.do === 'finish') return close(within(state, 'applied', { all: [] }), now, outcome, problem);
+      const theirs = withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : asManual(file)));
+      return { ...within(theirs, 'edits', { combined: null }), stage: { at: 'build' } };
+    }
     default:
-      return state.stage === 'pick' ? { ...state, pickDraw: state.pickDraw + 1 } : state;
+      return stage.at === 'pick' ? within(state, 'base', { pickRegeneration: base.pickRegeneration + 1 }) : state;
   }
 }
 
@@ -51,8 +49,7 @@ export function resolveConflict(
   request: DecisionRequest,
   now: number,
 ): StepState {
-  const theirs = open.files.map((file) => file.path);
-  if (state.conflictAt === 'commit') {
+  if (state.stage.at === 'commit') {
     // Bytes that a hook changes are a new proposal: the files as the hook left them.
     if (request.answer === 'rebase' && open.reason === 'hook_changed')
       return {
@@ -60,36 +57,24 @@ export function resolveConflict(
           // A verdict stands for a file that the hook left alone; what it changed nobody has reviewed yet.
           file.status === 'skipped' ? file : { ...asManual(file), verdict: file.verdict, unreviewed: true },
         ),
-        conflictAt: null,
-        stage: 'seal',
+        stage: { at: 'build' },
       };
-    if (request.answer === 'rebase') return { ...state, ontoCurrent: open.n, conflictAt: null };
-    const after = request.answer === 'regenerate' ? ('new_base' as const) : ('finish' as const);
+    if (request.answer === 'rebase') return within(state, 'applied', { onto: open.n });
+    const finish = { do: 'finish', outcome: 'skipped', problem: null } as const;
     return {
       ...state,
-      stage: 'rollback',
-      afterRollback: after,
-      outcome: after === 'finish' ? 'skipped' : null,
-      conflictAt: null,
+      stage: { at: 'roll_back', then: request.answer === 'regenerate' ? { do: 'new_base' } : finish },
     };
   }
-  const answered = (answer: Answer): readonly string[] => theirs.filter((path) => open.answered[path] === answer);
+  const answered = (answer: Answer): readonly string[] =>
+    open.files.map((file) => file.path).filter((path) => open.answered[path] === answer);
   const regenerate = answered('regenerate');
   // Anew from the files as they are; a file to be rebased beside them is found in conflict again, with the new proposal.
-  if (regenerate.length > 0)
-    return {
-      ...state,
-      stage: 'preflight',
-      snapshotNumber: state.snapshotNumber + 1,
-      snapshotOnly: regenerate,
-      proposal: null,
-      conflictAt: null,
-    };
-  const rebase = answered('rebase');
-  if (rebase.length > 0)
-    return { ...state, stage: 'rebase', rebaseFiles: rebase, approvalNumber: open.n, conflictAt: null };
-  const left = resolveReview({ ...state, stage: 'review', conflictAt: null }, now);
-  return left.stage === 'review' ? endOfWork(left, now, 'skipped') : left;
+  if (regenerate.length > 0) return { ...lookAgain(state, regenerate), proposal: null };
+  const files = answered('rebase');
+  if (files.length > 0) return { ...within(state, 'applied', { decision: open.n }), stage: { at: 'rebase', files } };
+  const left = resolveReview({ ...state, stage: { at: 'review' } }, now);
+  return left.stage.at === 'review' ? endOfWork(left, now, 'skipped') : left;
 }
 
 export function resolveTestsFailed(
@@ -98,15 +83,16 @@ export function resolveTestsFailed(
   request: DecisionRequest,
   now: number,
 ): StepState {
-  const fresh = { ...state, failedVerifications: 0, lastSignature: null };
+  const fresh = within(state, 'tests', { failures: 0, signature: null });
   switch (request.answer) {
     case 'revise':
       return revise(fresh, request.note ?? null);
     case 'keep': {
-      // What was approved with an earlier proposal (before a conflict) is sealed with the last one again.
+      // What was approved with an earlier proposal (before a conflict) is built into the last one again.
       const last = new Set(state.proposal?.files.map((file) => file.path));
       const earlier = regenerable(state).some((path) => !last.has(path));
-      return { ...state, stage: earlier ? 'seal' : 'apply', approvalNumber: open.n, incomplete: true };
+      const kept = within(state, 'applied', { decision: open.n, incomplete: true });
+      return { ...kept, stage: earlier ? { at: 'build' } : { at: 'apply', busy: null } };
     }
     default:
       return resolveCombined(fresh, request, now);
@@ -115,14 +101,12 @@ export function resolveTestsFailed(
 
 /** Asked for again with the note and what the tests said; what a person changed by hand becomes the new base of those files. */
 function revise(state: StepState, note: string | null): StepState {
-  const change = { note, refusal: state.failureOutput };
-  const theirs = state.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
+  const change = { note, refusal: state.tests.output };
+  const theirs = state.edits.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
   const again = regenerateAll(state, change);
   if (theirs.length === 0) return again;
-  return {
-    ...withFiles(again, theirs, (file) => askAgain(file, change)),
-    stage: 'preflight',
-    snapshotNumber: state.snapshotNumber + 1,
-    snapshotOnly: theirs,
-  };
+  return lookAgain(
+    withFiles(again, theirs, (file) => askAgain(file, change)),
+    theirs,
+  );
 }

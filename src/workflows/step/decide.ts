@@ -1,5 +1,6 @@
-/** What a person's decision does to the step. Which decisions count is in judge.ts. Pure. */
-import { recordOf, seenWith, resolvedBy, testsBy } from '../frame/decision-state.js';
+/** What a person's decision does to the step. Which decisions count is in shared/validate-decision.ts. Pure. */
+import { within } from '../frame/machine.js';
+import { recordOf, seenWith, resolvedBy, testsBy, waitsForHost } from '../frame/decision-state.js';
 import {
   namedFiles,
   type Answer,
@@ -32,9 +33,9 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
   const said = Object.entries(request.set ?? {}).filter(
     ([name, value]) => isLimitName(state, name) && typeof value === 'number',
   );
-  if (state.limits === null)
-    return said.length === 0 ? state : { ...state, earlyLimits: { ...state.earlyLimits, ...Object.fromEntries(said) } };
-  const limits: Record<LimitName, number | null> = { ...state.limits, ...Object.fromEntries(said) };
+  const { base, edits } = state;
+  if (base.limits === null) return within(state, 'base', { early: { ...base.early, ...Object.fromEntries(said) } });
+  const limits: Record<LimitName, number | null> = { ...base.limits, ...Object.fromEntries(said) };
   const reached = open.subject;
   // Answered file by file, it is raised once.
   const first = !Object.values(open.answered).includes('retry');
@@ -45,24 +46,20 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
     isLimitName(state, reached) &&
     request.set?.[reached] === undefined
   ) {
-    const now = limits[reached] ?? defaultChunks(state);
-    limits[reached] = now + (state.preflight?.limits[reached] ?? defaultChunks(state));
+    const most = defaultChunks(state, edits.files.length);
+    limits[reached] = (limits[reached] ?? most) + (base.ready?.limits[reached] ?? most);
   }
-  return { ...state, limits: limits satisfies Limits };
+  return within(state, 'base', { limits: limits satisfies Limits });
 }
 
 /** Folds a request that counts (see `validateDecision`) into the state. */
-export const applyDecision = (
-  state: StepState,
-  request: DecisionRequest,
-  now: number,
-  withoutHost: boolean,
-): StepState => reportSkipped(state, takeAnswer(state, request, now, withoutHost));
+export const applyDecision = (state: StepState, request: DecisionRequest, now: number): StepState =>
+  reportSkipped(state, takeAnswer(state, request, now));
 
-function takeAnswer(state: StepState, request: DecisionRequest, now: number, withoutHost: boolean): StepState {
+function takeAnswer(state: StepState, request: DecisionRequest, now: number): StepState {
   const open = state.decision;
   const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
-  if (request.answer === 'abort') return abortStep(seen, recordOf(request, now), now, withoutHost);
+  if (request.answer === 'abort') return abortStep(seen, recordOf(request, now), now);
   if (open === null) return tryNow(seen, request, now);
   const unanswered = open.files.map((file) => file.path).filter((path) => answerOf(open, path) === undefined);
   const wanted = namedFiles(request);
@@ -83,7 +80,7 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number, wit
         ...resolvedBy(state, open, records, now),
       },
       now,
-      { type: 'decision_settled', decision: open.id, reason: open.reason },
+      { type: 'decision_resolved', decision: open.id, reason: open.reason },
     ),
     { ...open, answered },
     request,
@@ -91,22 +88,23 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number, wit
   );
 }
 
-/** Ends the step, whatever it does or waits for; an open decision is settled by it. */
-export function abortStep(state: StepState, record: DecisionRecord, now: number, withoutHost: boolean): StepState {
+/** Ends the step, whatever it does or waits for; an open decision is resolved by it. */
+export function abortStep(state: StepState, record: DecisionRecord, now: number): StepState {
   const open = state.decision;
   const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
   const closed = open === null ? {} : resolvedBy(state, open, [...state.pendingRecords, record], now);
   const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, { type: 'abort_requested', by });
-  return withoutHost ? endWithoutHost(told, now) : endAfterRollback(told, now, 'aborted');
+  return waitsForHost(state) ? endWithoutHost(told, now) : endAfterRollback(told, now, 'aborted');
 }
 
 /** A call for all files goes on only while it is for all of them; after answers for some, the rest is asked for file by file. */
 function onward(state: StepState, now: number): StepState {
-  if (state.whole === null) return state;
+  const { combined, files } = state.edits;
+  if (combined === null) return state;
   const wanted = unfinishedPaths(state);
-  if (wanted.length === state.files.length) return state;
+  if (wanted.length === files.length) return state;
   if (wanted.length > 0) return splitByFile(state, 'answered by file', now, wanted.length > 1);
-  return state.files.some((file) => file.status === 'failed') ? state : { ...state, whole: null };
+  return files.some((file) => file.status === 'failed') ? state : within(state, 'edits', { combined: null });
 }
 
 /** Failures that say nothing about the answer of the model. */
@@ -126,9 +124,12 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   const note = request.note === undefined ? {} : { note: request.note };
   // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
   // A smaller prompt is another request: the stored one would be sent again and be refused again.
-  const anew = ({ failure, draw }: CallProgress): Partial<CallProgress> => {
+  const anew = ({ failure, regeneration }: CallProgress): Partial<CallProgress> => {
     const stands = failure !== null && ANSWER_STANDS.has(failure.reason);
-    return { ...FRESH, draw: stands && request.set?.inputBudget_tokens === undefined ? draw : draw + 1 };
+    return {
+      ...FRESH,
+      regeneration: stands && request.set?.inputBudget_tokens === undefined ? regeneration : regeneration + 1,
+    };
   };
   const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
   const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
@@ -158,27 +159,28 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   if (effect === undefined) return state;
   if (request.answer !== 'retry') return withFiles(state, files, effect);
   // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
-  const again = state.whole?.status === 'failed' ? anew(state.whole) : {};
-  const whole = state.whole === null ? null : { ...state.whole, ...again, ...model, ...budget, ...note };
+  const { combined: asked } = state.edits;
+  const again = asked?.status === 'failed' ? anew(asked) : {};
+  const combined = asked === null ? null : { ...asked, ...again, ...model, ...budget, ...note };
   const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
-  return withFiles({ ...state, whole }, reached, effect);
+  return withFiles(within(state, 'edits', { combined }), reached, effect);
 }
 
-/** The file as the next seal takes it: what was chosen of it, to be looked at again. */
+/** The file as the next proposal takes it: what was chosen of it, to be looked at again. */
 const chosen = (file: FileEntry, proposal: ProposalSummary | null, changes: readonly number[] | null): FileEntry =>
   proposal === null
     ? file
-    : { ...file, verdict: null, pinned: { proposal: proposal.ref, diff: proposal.diff, changes } };
+    : { ...file, verdict: null, selected: { proposal: proposal.ref, diff: proposal.diff, changes } };
 
 /** Where something was chosen, all other files stay as this proposal has them (it may have been carried over to newer files). */
 function pinProposal(state: StepState, open: DecisionPoint): StepState {
   const { proposal } = state;
   if (proposal === null || !Object.values(open.answered).includes('select')) return state;
-  const sealed = new Set(proposal.files.map((file) => file.path));
+  const proposed = new Set(proposal.files.map((file) => file.path));
   return withFiles(state, 'all', (file) => {
     const stays =
-      sealed.has(file.path) && file.status === 'done' && !file.manual && answerOf(open, file.path) !== 'select';
-    return stays ? { ...file, pinned: { proposal: proposal.ref, diff: proposal.diff, changes: null } } : file;
+      proposed.has(file.path) && file.status === 'done' && !file.manual && answerOf(open, file.path) !== 'select';
+    return stays ? { ...file, selected: { proposal: proposal.ref, diff: proposal.diff, changes: null } } : file;
   });
 }
 
@@ -187,8 +189,8 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
   const answers = new Set(Object.values(open.answered));
   switch (open.reason) {
     case 'approval':
-      if (answers.has('revise')) return { ...pinProposal(state, open), stage: 'propose', proposal: null };
-      if (answers.has('select')) return { ...pinProposal(state, open), stage: 'seal', proposal: null };
+      if (answers.has('revise')) return { ...pinProposal(state, open), stage: { at: 'propose' }, proposal: null };
+      if (answers.has('select')) return { ...pinProposal(state, open), stage: { at: 'build' }, proposal: null };
       return resolveReview(state, now);
     case 'conflict':
     case 'hook_changed':
@@ -196,17 +198,20 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     case 'tests_failed':
       return resolveTestsFailed(state, open, request, now);
     case 'test_command':
-      return { ...state, ...testsBy(request, open) };
+      return {
+        ...within(state, 'tests', testsBy(request, open)),
+        answered: { ...state.answered, tests: true },
+      };
     case 'estimate':
-      return resolveCombined({ ...state, estimateAnswered: true }, request, now);
+      return resolveCombined({ ...state, answered: { ...state.answered, estimate: true } }, request, now);
     case 'workspace_unreachable':
       return state;
     case 'blob_lost': {
       // What was picked is kept; an answer that was lost while picking is asked for anew.
-      const anew = { ...state, pickDraw: state.pickDraw + 1 };
+      const anew = within(state, 'base', { pickRegeneration: state.base.pickRegeneration + 1 });
       // The files as they are now hold what was applied: the new base is the one from before.
-      return anew.applications.length > 0 && anew.commit === null
-        ? { ...anew, stage: 'rollback', afterRollback: 'new_base' }
+      return anew.applied.all.length > 0 && anew.commit === null
+        ? { ...anew, stage: { at: 'roll_back', then: { do: 'new_base' } } }
         : newBase(anew);
     }
     default:

@@ -2,15 +2,14 @@
  * The next move of an edit step, from its state alone. The workflow performs it and folds what came of it into the state
  * (reduce.ts); nothing here knows a file, a model or a clock other than the workflow's own.
  */
-import type { Limits } from '../../shared/limits.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { outageEffect } from '../../shared/outage.js';
-import { defaultChunks } from '../../shared/rules.js';
 import {
   approvedPaths,
   isUnfinished,
+  maxChunks,
   undecidedPaths,
   unfinishedPaths,
   type CallProgress,
@@ -35,12 +34,12 @@ export type Effect =
   | { readonly kind: 'pick' }
   | { readonly kind: 'brief' }
   | { readonly kind: 'propose'; readonly chunks: readonly Chunk[] }
-  | { readonly kind: 'seal' }
+  | { readonly kind: 'build' }
   | { readonly kind: 'approve_by_policy' }
   | { readonly kind: 'apply'; readonly files: readonly string[]; readonly releaseAfter: boolean }
   | { readonly kind: 'rebase' }
   | { readonly kind: 'verify'; readonly timeout_s: number; readonly releaseOnPass: boolean }
-  | { readonly kind: 'rollback' }
+  | { readonly kind: 'roll_back' }
   | { readonly kind: 'commit' };
 
 const pause = (
@@ -54,14 +53,12 @@ const pause = (
 });
 
 /** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. One for a file that goes calls nobody. */
-const callsUsed = ({ chunksUsed, unanswered = 0, editCalls = 0, files }: StepState): number =>
-  Math.max(
-    chunksUsed - unanswered - files.filter(({ deletes, status }) => deletes === true && status === 'done').length,
-    editCalls,
-  );
+const callsUsed = ({ edits: { chunks, unanswered, calls, files } }: StepState): number =>
+  Math.max(chunks - unanswered - files.filter(({ deletes, status }) => deletes && status === 'done').length, calls);
 
 function limitReached(state: StepState, now: number): Effect | null {
-  const { limits, usage } = state;
+  const { usage } = state;
+  const { limits } = state.base;
   if (limits === null) return null;
   const waiting = unfinishedPaths(state);
   const tokens = tokensOf(usage);
@@ -74,10 +71,13 @@ function limitReached(state: StepState, now: number): Effect | null {
       waiting,
       'budget_usd',
     );
-  // A run that began under an earlier version does not know it.
-  const budget_calls = (limits as Partial<Limits>).budget_calls ?? null;
-  if (budget_calls !== null && usage.calls >= budget_calls)
-    return pause('budget', `${usage.calls} model calls used; budget_calls is ${budget_calls}`, waiting, 'budget_calls');
+  if (limits.budget_calls !== null && usage.calls >= limits.budget_calls)
+    return pause(
+      'budget',
+      `${usage.calls} model calls used; budget_calls is ${limits.budget_calls}`,
+      waiting,
+      'budget_calls',
+    );
   const seconds = (now - state.startedAt - state.pausedFor_ms) / 1000;
   if (limits.wallClock_s !== null && seconds >= limits.wallClock_s)
     return pause(
@@ -86,15 +86,15 @@ function limitReached(state: StepState, now: number): Effect | null {
       waiting,
       'wallClock_s',
     );
-  const maxChunks = limits.maxTotalChunks ?? defaultChunks(state);
-  const used = callsUsed(state);
-  if (used >= maxChunks)
-    return pause('chunk_limit', `${used} edit calls used; maxTotalChunks is ${maxChunks}`, waiting, 'maxTotalChunks');
+  const [used, most] = [callsUsed(state), maxChunks(state)];
+  if (used >= most)
+    return pause('chunk_limit', `${used} edit calls used; maxTotalChunks is ${most}`, waiting, 'maxTotalChunks');
   return null;
 }
 
 function proposeEffect(state: StepState, now: number): Effect {
-  const pending = state.files.filter(isUnfinished);
+  const { files, combined, accepted: heads, ...edits } = state.edits;
+  const pending = files.filter(isUnfinished);
   const first = pending[0];
   if (first !== undefined) {
     const limited = limitReached(state, now);
@@ -102,51 +102,47 @@ function proposeEffect(state: StepState, now: number): Effect {
     const waiting = outageEffect(state, now);
     if (waiting?.kind === 'pause') return pause(waiting.pause.reason, waiting.pause.message, unfinishedPaths(state));
     if (waiting !== null) return waiting;
-    const seq = state.chunksUsed + 1;
-    if (state.whole !== null)
-      return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: state.whole, heads: state.accepted }] };
-    if (state.briefWanted && state.brief === null) return { kind: 'brief' };
-    const maxChunks = state.limits?.maxTotalChunks ?? defaultChunks(state);
+    const seq = edits.chunks + 1;
+    if (combined !== null) return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: combined, heads }] };
+    if (edits.briefWanted && edits.brief === null) return { kind: 'brief' };
     // Whether a model is back is tried with one call.
-    const most = state.outage === undefined ? (state.limits?.concurrency ?? 1) : 1;
-    const width = Math.min(most, maxChunks - callsUsed(state));
+    const most = state.outage === null ? (state.base.limits?.concurrency ?? 1) : 1;
+    const width = Math.min(most, maxChunks(state) - callsUsed(state));
     return {
       kind: 'propose',
       chunks: pending.slice(0, width).map((file, index) => ({
         file: file.path,
         seq: seq + index,
-        total: state.files.length,
+        total: files.length,
         attempt: file,
-        heads: state.accepted,
+        heads,
       })),
     };
   }
-  const failed = state.files.filter((file) => file.status === 'failed');
-  const worst = failed[0];
-  if (worst !== undefined) {
-    const files = failed.map((file) => ({
-      path: file.path,
-      reason: file.failure?.reason ?? ('engine_failed' as const),
-      message: file.failure?.message ?? 'failed',
+  const failed = files
+    .filter((file) => file.status === 'failed')
+    .map(({ path, failure }) => ({
+      path,
+      reason: failure?.reason ?? ('engine_failed' as const),
+      message: failure?.message ?? 'failed',
     }));
-    const reason = files[0]?.reason ?? 'engine_failed';
-    const message = `${failed.length} of ${state.files.length} files could not be edited: ${files[0]?.message ?? ''}`;
-    return { kind: 'pause', pause: { reason, message, files, subject: null } };
-  }
-  return { kind: 'seal' };
+  const [worst] = failed;
+  if (worst === undefined) return { kind: 'build' };
+  const message = `${failed.length} of ${files.length} files could not be edited: ${worst.message}`;
+  return { kind: 'pause', pause: { reason: worst.reason, message, files: failed, subject: null } };
 }
 
 const SAME_BYTES = 'the tests failed with these very bytes before';
 
 function reviewEffect(state: StepState): Effect {
   const proposal = state.proposal;
-  if (proposal === null) return { kind: 'seal' };
+  if (proposal === null) return { kind: 'build' };
   const undecided = undecidedPaths(state);
   if (undecided.length > 0) {
-    const auto = state.preflight?.approval === 'auto';
+    const auto = state.base.ready?.approval === 'auto';
     // Told, not asked about: under `approval: auto` the tests fail once more, and `tests_failed` has the answers that help.
     if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
-    const failedBefore = state.failedProposals?.includes(proposal.id) === true ? [SAME_BYTES] : [];
+    const failedBefore = state.tests.failedProposals.includes(proposal.id) ? [SAME_BYTES] : [];
     const told = failedBefore.length === 0 ? 'the proposal is ready' : `the proposal is ready, but ${SAME_BYTES}`;
     const why = auto
       ? `approval is auto, but a person must look: ${[...failedBefore, ...proposal.mustAsk].join('; ')}`
@@ -162,94 +158,93 @@ function reviewEffect(state: StepState): Effect {
   return { kind: 'finish' };
 }
 
-export const wantsVerify = (state: StepState): boolean => state.testCommands.length > 0 && !state.incomplete;
-export const wantsCommit = (state: StepState): boolean => (state.preflight?.commitMessage ?? null) !== null;
+export const wantsVerify = ({ tests, applied }: StepState): boolean => tests.commands.length > 0 && !applied.incomplete;
+export const wantsCommit = ({ base }: StepState): boolean => (base.ready?.commitMessage ?? null) !== null;
 
 /** Paths on disk through this step's applications. */
-export const appliedPaths = (state: StepState): readonly string[] => state.applications.flatMap((done) => done.files);
+export const appliedPaths = (state: StepState): readonly string[] => state.applied.all.flatMap((done) => done.files);
 
 /**
  * Paths of the proposal to apply now: approved, not skipped since, not applied yet. What a person changed on top of an earlier
  * application is applied (that is, recorded) with this proposal too.
  */
 export const pathsToApply = (state: StepState): readonly string[] => {
-  const asManual = new Set(state.files.filter((file) => file.manual).map((file) => file.path));
-  const skipped = new Set(state.files.filter((file) => file.status === 'skipped').map((file) => file.path));
+  const { files } = state.edits;
+  const asManual = new Set(files.filter((file) => file.manual).map((file) => file.path));
+  const skipped = new Set(files.filter((file) => file.status === 'skipped').map((file) => file.path));
   const applied = new Set(appliedPaths(state));
   const now = new Set(
-    state.applications.filter((done) => done.proposal === state.proposal?.ref).flatMap((done) => done.files),
+    state.applied.all.filter((done) => done.proposal === state.proposal?.ref).flatMap((done) => done.files),
   );
   return approvedPaths(state).filter(
     (path) => !skipped.has(path) && !(asManual.has(path) ? now.has(path) : applied.has(path)),
   );
 };
 
-/** What a seal leaves out (skipped, failed, applied already), and what it takes from the disk as a person left it. */
+/** What a proposal leaves out (skipped, failed, applied already), and what it takes from the disk as a person left it. */
 export const leftOut = (
   state: StepState,
 ): { readonly exclude: readonly string[]; readonly manual: readonly string[] } => {
   const applied = new Set(appliedPaths(state));
-  const out = state.files.filter((file) => file.status !== 'done' || (applied.has(file.path) && !file.manual));
-  const manual = state.files.filter((file) => file.manual && file.status === 'done');
+  const { files } = state.edits;
+  const out = files.filter((file) => file.status !== 'done' || (applied.has(file.path) && !file.manual));
+  const manual = files.filter((file) => file.manual && file.status === 'done');
   return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
 };
 
-/** What a seal takes from earlier proposals, by proposal; undefined: nothing, as in runs in which nobody chose among changes. */
+/** What a proposal takes from earlier proposals, by proposal; undefined: nothing, as in runs in which nobody chose among changes. */
 export const selectedFiles = (state: StepState): readonly SelectedFiles[] | undefined => {
   const { exclude, manual } = leftOut(state);
   const out = new Set([...exclude, ...manual]);
   const groups = new Map<BlobRef, { readonly diff: BlobRef; readonly files: SelectedFiles['files'][number][] }>();
-  for (const { path, pinned } of state.files) {
-    if (pinned === undefined || out.has(path)) continue;
-    const group = groups.get(pinned.proposal) ?? { diff: pinned.diff, files: [] };
-    group.files.push({ path, changes: pinned.changes });
-    groups.set(pinned.proposal, group);
+  for (const { path, selected } of state.edits.files) {
+    if (selected === null || out.has(path)) continue;
+    const group = groups.get(selected.proposal) ?? { diff: selected.diff, files: [] };
+    group.files.push({ path, changes: selected.changes });
+    groups.set(selected.proposal, group);
   }
   return groups.size === 0 ? undefined : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
 };
 
 export function nextEffect(state: StepState, now: number): Effect {
-  if (state.stage === 'closed') return { kind: 'finish' };
+  const { stage } = state;
+  if (stage.at === 'closed') return { kind: 'finish' };
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
-  switch (state.stage) {
+  switch (stage.at) {
     case 'preflight':
       return { kind: 'preflight' };
     case 'pick':
       return outageEffect(state, now) ?? { kind: 'pick' };
     case 'propose': {
-      const ready = state.preflight;
-      if (ready !== null && !state.testAnswered && ready.test.found !== null)
+      const { ready } = state.base;
+      if (ready !== null && !state.answered.tests && ready.test.found !== null)
         return pause(
           'test_command',
           `the project's own test command was found: ${ready.test.found}`,
           [],
           ready.test.found,
         );
-      if (ready !== null && !state.estimateAnswered && ready.overEstimate.length > 0)
+      if (ready !== null && !state.answered.estimate && ready.overEstimate.length > 0)
         return pause('estimate', ready.overEstimate.join('; '));
       return proposeEffect(state, now);
     }
-    case 'seal':
-      return { kind: 'seal' };
+    case 'build':
+      return { kind: 'build' };
     case 'review':
       return reviewEffect(state);
     case 'apply':
-      if (state.busySince !== null)
-        return { kind: 'wait', ms: busyWait_ms(state.input.timings.leasePoll_ms, state.busyTries) };
+      if (stage.busy?.waiting === true)
+        return { kind: 'wait', ms: busyWait_ms(state.input.timings.lockPoll_ms, stage.busy.tries) };
       return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && !wantsCommit(state) };
     case 'rebase':
       return { kind: 'rebase' };
     case 'verify': {
-      const limit = state.limits?.testTimeout_s ?? 600;
-      return {
-        kind: 'verify',
-        timeout_s: state.transientRetried ? limit * 2 : limit,
-        releaseOnPass: !wantsCommit(state),
-      };
+      const limit = state.base.limits?.testTimeout_s ?? 600;
+      return { kind: 'verify', timeout_s: stage.longer ? limit * 2 : limit, releaseOnPass: !wantsCommit(state) };
     }
-    case 'rollback':
-      return { kind: 'rollback' };
+    case 'roll_back':
+      return { kind: 'roll_back' };
     case 'commit':
       return { kind: 'commit' };
   }

@@ -1,4 +1,5 @@
-/** Facts from the sealed proposal to the commit. */
+/** Facts from the proposal to the commit. */
+import { within } from '../frame/machine.js';
 import { type Chunk, wantsCommit } from './effects.js';
 import type {
   ApplyResult,
@@ -19,13 +20,12 @@ import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, reso
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 
-// ----------------------------------------------------------------------------------------------------------- seal, review, apply
+// ----------------------------------------------------------------------------------------------------------- build, review, apply
 /** A new proposal: verdicts on files whose base and result are the same stand. */
 function onProposal(state: StepState, proposal: ProposalSummary, now: number): StepState {
-  const next = { ...state, stage: 'review' as const, proposal };
   return resolveReview(
-    emit(next, now, {
-      type: 'sealed',
+    emit({ ...state, stage: { at: 'review' }, proposal }, now, {
+      type: 'proposal_ready',
       proposal: proposal.id,
       file_count: proposal.files.length,
       added: proposal.files.reduce((sum, file) => sum + file.added, 0),
@@ -37,65 +37,55 @@ function onProposal(state: StepState, proposal: ProposalSummary, now: number): S
 
 export function onProposalBuilt(state: StepState, result: BuildProposalResult, now: number): StepState {
   switch (result.outcome) {
-    case 'sealed':
+    case 'built':
       return onProposal(state, result.proposal, now);
     case 'empty': {
-      const allSkipped = state.files.every((file) => file.status === 'skipped');
+      const allSkipped = state.edits.files.every((file) => file.status === 'skipped');
       return endOfWork(state, now, allSkipped ? 'skipped' : 'unchanged');
     }
     case 'refused': {
-      const known = new Set(state.files.filter((file) => file.status === 'done').map((file) => file.path));
+      const known = new Set(state.edits.files.filter(({ status }) => status === 'done').map(({ path }) => path));
       const stranger = result.files.find((file) => !known.has(file.path));
-      // Nothing that could be asked for again: sealing it again would go on for ever.
+      // Nothing that could be asked for again: building it again would go on for ever.
       if (result.files.length === 0 || stranger !== undefined) {
-        const message = cut(state, `seal: ${stranger?.message ?? 'refused without a file'}`);
+        const message = cut(state, `build: ${stranger?.message ?? 'refused without a file'}`);
         return asking(state, 'engine_failed', message);
       }
-      return result.files.reduce((next, refused) => {
-        const entry = next.files.find((file) => file.path === refused.path);
-        if (entry === undefined) return next;
-        const chunk: Chunk = {
-          file: entry.path,
-          seq: next.chunksUsed,
-          total: next.files.length,
-          attempt: entry,
-          heads: [],
-        };
-        // What a person wrote is never asked for again over their head.
-        if (entry.manual)
-          return failChunk(
-            { ...next, stage: 'propose' },
-            chunk,
-            { reason: 'engine_failed', message: refused.message },
-            now,
-          );
-        return onRefusedAnswer(
-          { ...next, stage: 'propose' },
-          chunk,
-          { v: 1, usage: NO_USAGE, outcome: 'refused', ...refused },
-          now,
-        );
-      }, state);
+      return result.files.reduce<StepState>((next, refused) => askForEntry(next, refused, now), state);
     }
   }
 }
 
+/** A file that a build refused is asked for again, or its person is asked. */
+function askForEntry(
+  before: StepState,
+  refused: Extract<BuildProposalResult, { outcome: 'refused' }>['files'][number],
+  now: number,
+): StepState {
+  const { files, chunks: seq } = before.edits;
+  const entry = files.find((file) => file.path === refused.path);
+  if (entry === undefined) return before;
+  const state: StepState = { ...before, stage: { at: 'propose' } };
+  const chunk: Chunk = { file: entry.path, seq, total: files.length, attempt: entry, heads: [] };
+  // What a person wrote is never asked for again over their head.
+  if (entry.manual) return failChunk(state, chunk, { reason: 'engine_failed', message: refused.message }, now);
+  return onRefusedAnswer(state, chunk, { usage: NO_USAGE, outcome: 'refused', ...refused }, now);
+}
+
 export function onApplied(before: StepState, result: ApplyResult, now: number): StepState {
-  const state = { ...before, applying: null };
-  const proposal = state.proposal;
+  const state = within(before, 'applied', { uncertain: null });
+  const { proposal, stage } = state;
   if (proposal === null) return state;
   switch (result.outcome) {
     case 'applied':
     case 'conflict': {
-      const application = { proposal: proposal.ref, decision: state.approvalNumber, files: result.files };
-      const applied = {
-        ...state,
-        busySince: null,
-        busyTries: 0,
-        busyAdvice: null,
-        lease: lockAfter(state, result.lease),
-        applications: result.files.length === 0 ? state.applications : [...state.applications, application],
+      const { all, decision } = state.applied;
+      const application = { proposal: proposal.ref, decision, files: result.files };
+      const change = {
+        lock: lockAfter(state, result.lock),
+        all: result.files.length === 0 ? all : [...all, application],
       };
+      const applied: StepState = { ...within(state, 'applied', change), stage: { at: 'apply', busy: null } };
       const told = emit(applied, now, { type: 'applied', file_count: result.files.length, proposal: proposal.id });
       return result.outcome === 'applied'
         ? afterApply(told, now)
@@ -103,11 +93,12 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
     }
     case 'busy': {
       const { holder, advice } = result;
-      const busyAdvice = advice ?? null;
-      const busy = { ...state, busySince: state.busySince ?? now, busyTries: state.busyTries + 1, busyAdvice };
+      const last = (stage.at === 'apply' ? stage.busy : null) ?? { tries: 0, advice: null };
+      const busy = { tries: last.tries + 1, advice: advice ?? null, waiting: true };
+      const waits: StepState = { ...state, stage: { at: 'apply', busy } };
       // Told once, and again when there is something that a person can do about it.
-      if (state.busyTries > 0 && (busyAdvice === null || busyAdvice === state.busyAdvice)) return busy;
-      return emit(busy, now, { type: 'apply_busy', holder, ...(advice === undefined ? {} : { advice }) });
+      if (last.tries > 0 && (busy.advice === null || busy.advice === last.advice)) return waits;
+      return emit(waits, now, { type: 'apply_busy', holder, ...(advice === undefined ? {} : { advice }) });
     }
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
@@ -116,9 +107,9 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
   }
 }
 
-/** The commit's parent is HEAD as it was at the first application; the lease that is held is the newest. */
-const lockAfter = ({ applications, lease }: StepState, newest: HeldLock): HeldLock =>
-  applications.length === 0 || lease === null ? newest : { ...lease, number: newest.number };
+/** The commit's parent is HEAD as it was at the first application; the lock that is held is the newest. */
+const lockAfter = ({ applied: { all, lock } }: StepState, newest: HeldLock): HeldLock =>
+  all.length === 0 || lock === null ? newest : { ...lock, token: newest.token };
 
 /** A reason that names its file already is not told the name twice. */
 const withPath = ({ path, message }: { readonly path: string; readonly message: string }): string =>
@@ -134,11 +125,11 @@ function askConflict(state: StepState, { at, conflicts, reason = 'conflict' }: C
   const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(state, conflict.why) }));
   const message = cut(state, files.map((file) => withPath(file)).join('; '));
   const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), where: at });
-  return { ...told, conflictAt: at, ask: { reason, message, files, subject: null } };
+  return { ...told, ask: { reason, message, files, subject: null } };
 }
 
 /**
- * What was found in the edit, and the rungs it needed, hold for the edit carried over: the reviewer sees them again, with the lines of
+ * What was found in the edit, and the tolerances it needed, hold for the edit carried over: the reviewer sees them again, with the lines of
  * the merged file where its guard found them there, too.
  */
 function withEarlierFindings(proposal: ProposalSummary, earlier: ProposalSummary | null): ProposalSummary {
@@ -147,13 +138,14 @@ function withEarlierFindings(proposal: ProposalSummary, earlier: ProposalSummary
   const again = new Set(proposal.findings.map(({ guard, path }) => `${guard} ${path}`));
   const still = earlier.findings.filter(({ guard, path }) => paths.has(path) && !again.has(`${guard} ${path}`));
   const findings = [...still, ...proposal.findings];
-  return { ...proposal, findings, rungs: [...new Set([...earlier.rungs, ...proposal.rungs])] };
+  return { ...proposal, findings, tolerances: [...new Set([...earlier.tolerances, ...proposal.tolerances])] };
 }
 
 export function onRebased(state: StepState, result: RebaseResult, now: number): StepState {
-  const told = emit({ ...state, rebaseFiles: null }, now, { type: 'rebased', clean: result.outcome !== 'conflict' });
+  const carried: StepState = { ...state, stage: { at: 'rebase', files: null } };
+  const told = emit(carried, now, { type: 'rebased', clean: result.outcome !== 'conflict' });
   switch (result.outcome) {
-    case 'sealed':
+    case 'built':
       return onProposal(told, withEarlierFindings(result.proposal, state.proposal), now);
     case 'empty':
       return endOfWork(told, now, 'unchanged');
@@ -164,7 +156,8 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 
 // ------------------------------------------------------------------------------------------------------ verify, rollback, commit
 export function onVerified(state: StepState, result: VerifyResult, now: number): StepState {
-  const told = emit({ ...state, verification: result.outcome, rememberTest: null }, now, {
+  const { tests, stage, proposal } = state;
+  const told = emit(within(state, 'tests', { last: result.outcome, remember: null }), now, {
     type: 'verified',
     outcome: result.outcome,
     kind: result.kind,
@@ -172,52 +165,49 @@ export function onVerified(state: StepState, result: VerifyResult, now: number):
     summary: cut(state, result.summary),
   });
   if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
-    return wantsCommit(told) ? { ...told, stage: 'commit', transientRetried: false } : close(told, now, 'applied');
-  if (result.transient && !state.transientRetried) return { ...told, transientRetried: true };
+    return wantsCommit(told) ? { ...told, stage: { at: 'commit' } } : close(told, now, 'applied');
+  if (result.transient && !(stage.at === 'verify' && stage.longer))
+    return { ...told, stage: { at: 'verify', longer: true } };
+  const { kind, signature, output, suggestions } = result;
   if (state.input.testsFailed === 'return') {
-    const { kind, signature, output, suggestions = [] } = result;
     const failure = { kind, signature, output, summary: cut(state, result.summary), suggestions };
-    return { ...told, stage: 'rollback', afterRollback: 'finish', outcome: 'tests_failed', problem: null, failure };
+    const then = { do: 'finish', outcome: 'tests_failed', problem: null } as const;
+    return { ...within(told, 'tests', { failure }), stage: { at: 'roll_back', then } };
   }
-  const failures = state.failedVerifications + 1;
-  const again = result.signature !== null && result.signature === state.lastSignature;
-  const spent = failures >= (state.limits?.maxFailedVerifications ?? 3);
+  const failures = tests.failures + 1;
+  const again = signature !== null && signature === tests.signature;
+  const spent = failures >= (state.base.limits?.maxFailedVerifications ?? 3);
+  const failedProposals = [...tests.failedProposals, ...(proposal === null ? [] : [proposal.id])];
+  const asks = again || spent || regenerable(state).length === 0;
   return {
-    ...told,
-    stage: 'rollback',
-    transientRetried: false,
-    failedVerifications: failures,
-    lastSignature: result.signature,
-    failureOutput: result.output,
-    failedProposals: [...(state.failedProposals ?? []), ...(state.proposal === null ? [] : [state.proposal.id])],
-    afterRollback: again || spent || regenerable(state).length === 0 ? 'ask' : 'regenerate',
-    problem: null,
+    ...within(told, 'tests', { failures, signature, output, failedProposals }),
+    stage: { at: 'roll_back', then: { do: asks ? 'ask' : 'regenerate' } },
   };
 }
 
 export function onRolledBack(state: StepState, result: RollbackResult, now: number): StepState {
+  const { stage } = state;
   // The branch had moved before the step was ended (its commit activity died after that): what is committed is not taken back.
   if (result.commit !== undefined) {
-    const landed = { ...state, applying: null, lease: null, afterRollback: null, commit: result.commit };
+    const committed = { ...within(state, 'applied', { uncertain: null, lock: null }), commit: result.commit };
     const note = 'the commit had been made before the files were to be put back';
-    return close(emit(landed, now, { type: 'committed', commit: result.commit, note }), now, 'committed');
+    return close(emit(committed, now, { type: 'committed', commit: result.commit, note }), now, 'committed');
   }
-  const back = { ...state, applications: [], applying: null, lease: null, afterRollback: null };
-  const told = emit(back, now, {
+  const told = emit(within(state, 'applied', { all: [], uncertain: null, lock: null }), now, {
     type: 'rolled_back',
     file_count: result.files.length,
-    kept: result.kept.map((file) => file.path),
+    leftAlone: result.leftAlone.map((file) => file.path),
   });
-  switch (state.afterRollback) {
+  if (stage.at !== 'roll_back') return close(told, now, 'aborted');
+  switch (stage.then.do) {
     case 'ask':
-      return asking({ ...told, stage: 'review' }, 'tests_failed', cut(state, lastSummary(state)));
+      return asking({ ...told, stage: { at: 'review' } }, 'tests_failed', cut(state, lastSummary(state)));
     case 'regenerate':
-      return regenerateAll(told, { refusal: state.failureOutput });
+      return regenerateAll(told, { refusal: state.tests.output });
     case 'new_base':
       return newBase(told);
     case 'finish':
-    case null:
-      return close(told, now, state.outcome ?? 'aborted', state.problem);
+      return close(told, now, stage.then.outcome, stage.then.problem);
   }
 }
 
@@ -240,7 +230,7 @@ export function onCommitted(state: StepState, result: CommitResult, now: number)
       return close(state, now, 'unchanged');
     case 'conflict': {
       const { staged, reason } = result;
-      const held = staged === undefined ? state : { ...state, staged };
+      const held = staged === undefined ? state : within(state, 'applied', { staged });
       return askConflict(held, { at: 'commit', conflicts: [{ path: '(commit)', why: result.why }], reason }, now);
     }
     case 'failed':

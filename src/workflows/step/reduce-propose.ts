@@ -1,4 +1,5 @@
-/** Facts up to the sealed proposal: preflight, chunks, outcomes and the ladder. */
+/** Facts up to the proposal: preflight, chunks, outcomes and fallbacks. */
+import { within } from '../frame/machine.js';
 import type { Chunk } from './effects.js';
 import { answeredAgain } from '../../shared/outage.js';
 import type { PreflightResult, ProposeResult } from '../../shared/step-activities.js';
@@ -6,65 +7,73 @@ import { isUnfinished, type CallProgress, type FileEntry, type StepState } from 
 import { addUsage, type StepUsage } from '../../shared/usage.js';
 import { asking } from '../frame/decision-state.js';
 import { emit, onModelDown } from '../frame/log.js';
-import { endAfterRollback, withFile, withFiles } from './transitions.js';
+import { endAfterRollback, withFiles } from './transitions.js';
 import { cut } from '../../shared/rules.js';
 
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
 
-/** Fresh attempts at the first rung. */
-const untried = (draw: number): Omit<CallProgress, 'format' | 'outputBudget_tokens'> => ({
+/** Fresh attempts at the first fallback. */
+const untried = (regeneration: number): Omit<CallProgress, 'format' | 'outputBudget_tokens'> => ({
   status: 'pending',
   attempts: 0,
-  draw,
+  regeneration,
   model: null,
   note: null,
   refusal: null,
   unmarkedAsked: false,
   failure: null,
+  region: null,
+  linesAsked: null,
 });
 
 export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
   if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
   if (result.outcome === 'pick') {
-    if (state.picked === null) return { ...state, stage: 'pick', pickSnapshot: result.snapshot };
+    if (state.base.picked === null) return { ...state, stage: { at: 'pick', snapshot: result.snapshot } };
     // Asked for once: paths that lead nowhere must not be picked for ever.
     return asking(state, 'engine_failed', 'preflight asks for files although they were picked');
   }
-  const before = new Map(state.files.map((file) => [file.path, file]));
+  const { base, edits, tests, answered, stage } = state;
+  const before = new Map(edits.files.map((file) => [file.path, file]));
   const fresh = result.targets.map((target): FileEntry => {
     const old = before.get(target.path);
     return {
       path: target.path,
       isNew: target.isNew,
-      ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
+      deletes: target.deletes === true,
       bucket: target.bucket,
       lines: target.lines,
-      ...untried(old?.draw ?? 1),
+      ...untried(old?.regeneration ?? 1),
       format: target.format,
       outputBudget_tokens: target.outputBudget_tokens,
       model: old?.model ?? null,
       note: old?.note ?? null,
       manual: false,
+      unreviewed: false,
       verdict: null,
+      selected: null,
     };
   });
   // What a person left out stays out, whatever base is taken anew.
   const taken = fresh.filter((file) => before.get(file.path)?.status !== 'skipped');
   const renewed = new Set(taken.map((file) => file.path));
-  const kept = state.files.filter((file) => !renewed.has(file.path));
+  const kept = edits.files.filter((file) => !renewed.has(file.path));
   // Once by file, always by file: one call for all would ask for files that are decided, or be cut off again.
-  const split = result.shouldSplit || state.snapshotOnly !== null || state.wasSplit || kept.length > 0;
-  const draw = taken.reduce((most, file) => Math.max(most, file.draw), 1);
+  const renewsSome = stage.at === 'preflight' && stage.only !== null;
+  const split = result.shouldSplit || renewsSome || edits.split || kept.length > 0;
+  const regeneration = taken.reduce((most, file) => Math.max(most, file.regeneration), 1);
   let next: StepState = {
     ...state,
-    stage: 'propose',
-    preflight: result,
-    limits: state.limits ?? result.limits,
-    testCommands: state.preflight === null ? result.test.commands : state.testCommands,
-    testAnswered: state.testAnswered || result.test.found === null,
-    files: [...kept, ...taken],
-    whole: split || result.whole === null ? null : { ...untried(draw), ...result.whole },
-    briefWanted: result.briefWanted,
+    stage: { at: 'propose' },
+    base: { ...base, ready: result, limits: base.limits ?? result.limits },
+    tests: { ...tests, commands: base.ready === null ? result.test.commands : tests.commands },
+    answered: { ...answered, tests: answered.tests || result.test.found === null },
+    edits: {
+      ...edits,
+      files: [...kept, ...taken],
+      combined: split || result.combined === null ? null : { ...untried(regeneration), ...result.combined },
+      briefWanted: result.briefWanted,
+    },
   };
   next = emit(next, now, {
     type: 'preflight_complete',
@@ -83,69 +92,75 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
     });
   for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(state, message) });
-  if (result.shouldSplit && state.preflight === null)
-    next = splitByFile(next, result.splitReason, now, result.briefWanted);
+  if (result.shouldSplit && base.ready === null) next = splitByFile(next, result.splitReason, now, result.briefWanted);
   return next;
 }
 
 /** One call a file from here on; `brief`: they agree on names beforehand. */
-export const splitByFile = (state: StepState, reason: string, now: number, brief = state.files.length > 1): StepState =>
-  emit({ ...state, whole: null, wasSplit: true, briefWanted: brief }, now, {
+export const splitByFile = (
+  state: StepState,
+  reason: string,
+  now: number,
+  briefWanted = state.edits.files.length > 1,
+): StepState =>
+  emit(within(state, 'edits', { combined: null, split: true, briefWanted }), now, {
     type: 'edit_split_triggered',
     reason,
-    file_count: state.files.length,
+    file_count: state.edits.files.length,
   });
 
 // ------------------------------------------------------------------------------------------------------------------------ propose
 export const spend = (state: StepState, usage: StepUsage): StepState => ({
   ...state,
-  usage: state.tallied === true ? state.usage : addUsage(state.usage, usage),
+  usage: state.usageFromJournal ? state.usage : addUsage(state.usage, usage),
 });
 
 /** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
 export const onUsageCounted = (state: StepState, usage: StepUsage | null, now: number): StepState => {
-  if (usage !== null) return usage.calls < state.usage.calls ? state : { ...state, usage, tallied: true };
+  if (usage !== null) return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
   const message = 'usage: calls that were cut off could not be counted';
   return emit(state, now, { type: 'warning', message });
 };
 
 /** Of a file that goes nobody is asked: there is no call to tell of. */
-const isGoing = ({ files }: StepState, { file }: Chunk): boolean =>
-  files.some(({ path, deletes }) => deletes === true && path === file);
+const isGoing = ({ edits }: StepState, { file }: Chunk): boolean =>
+  edits.files.some(({ path, deletes }) => deletes && path === file);
 
 export function onChunkStarted(state: StepState, chunk: Chunk, now: number): StepState {
-  const started = { ...state, chunksUsed: state.chunksUsed + 1 };
-  const marked =
-    chunk.file === '*'
-      ? withFiles(started, 'all', (file) => (file.status === 'pending' ? { ...file, status: 'in_progress' } : file))
-      : withFile(started, chunk.file, (file) => ({ ...file, status: 'in_progress' }));
+  const all = chunk.file === '*';
+  const started = within(state, 'edits', { chunks: state.edits.chunks + 1 });
+  const marked = withFiles(started, all ? 'all' : [chunk.file], (file) =>
+    all && file.status !== 'pending' ? file : { ...file, status: 'in_progress' },
+  );
   if (isGoing(state, chunk)) return marked;
   return emit(marked, now, {
     type: 'edit_chunk_started',
     file: chunk.file,
     // Which of the chunks, not which call: a chunk that is asked for again keeps its number.
-    chunk_index: chunk.file === '*' ? 1 : state.files.findIndex((file) => file.path === chunk.file) + 1,
+    chunk_index: all ? 1 : state.edits.files.findIndex((file) => file.path === chunk.file) + 1,
     total_chunks: chunk.total,
   });
 }
 
 /** Changes what a chunk still goes through: a file's entry, or the whole step's. */
-const retarget = (state: StepState, chunk: Chunk, change: Partial<CallProgress>): StepState =>
-  chunk.file === '*'
-    ? { ...state, whole: state.whole === null ? null : { ...state.whole, ...change } }
-    : withFile(state, chunk.file, (file) => ({ ...file, ...change }));
+function retarget(state: StepState, { file: path }: Chunk, change: Partial<CallProgress>): StepState {
+  if (path !== '*') return withFiles(state, [path], (file) => ({ ...file, ...change }));
+  const { combined } = state.edits;
+  return within(state, 'edits', { combined: combined === null ? null : { ...combined, ...change } });
+}
 
 /**
  * What came of a chunk, for each file that it was for. The call for all files stays where it failed: `retry` asks it again. A single
- * file keeps the rung that its call reached.
+ * file keeps the fallback that its call reached.
  */
 function onEach(state: StepState, chunk: Chunk, change: Partial<CallProgress>): StepState {
-  if (chunk.file !== '*') return withFile(state, chunk.file, (file) => ({ ...file, ...change }));
-  const { draw, attempts, format, outputBudget_tokens, model, note } = chunk.attempt;
-  const rung = state.files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {};
-  const whole = change.status === 'failed' && state.whole !== null ? { ...state.whole, ...change } : null;
-  return withFiles({ ...state, whole }, 'all', (file) =>
-    isUnfinished(file) ? { ...file, ...rung, draw: Math.max(file.draw, draw), ...change } : file,
+  if (chunk.file !== '*') return retarget(state, chunk, change);
+  const { files, combined: asked } = state.edits;
+  const { regeneration, attempts, format, outputBudget_tokens, model, note } = chunk.attempt;
+  const own = files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {};
+  const combined = change.status === 'failed' && asked !== null ? { ...asked, ...change } : null;
+  return withFiles(within(state, 'edits', { combined }), 'all', (file) =>
+    isUnfinished(file) ? { ...file, ...own, regeneration: Math.max(file.regeneration, regeneration), ...change } : file,
   );
 }
 
@@ -193,13 +208,13 @@ function onTruncated(
         outputBudget_tokens: step.outputBudget_tokens,
         refusal: step.kind === 'format' ? null : chunk.attempt.refusal,
       });
-      return emit(next, now, { type: 'ladder', file: chunk.file, to });
+      return emit(next, now, { type: 'fallback', file: chunk.file, to });
     }
     case 'regions': {
       const { format, outputBudget_tokens, region, to } = step;
       const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
       const next = retarget(told, chunk, { ...fresh, format, outputBudget_tokens, region });
-      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(state, to) });
+      return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
     }
     case 'exhausted':
       return failChunk(told, chunk, { reason: 'truncation', message: result.reason }, now);
@@ -220,18 +235,18 @@ export function onRefusedAnswer(
     attempt,
     message: cut(state, result.message),
   });
-  const draw = chunk.attempt.draw + 1;
+  const regeneration = chunk.attempt.regeneration + 1;
   if (result.outcome === 'unmarked') {
     // Asked once more the same way (no refusal told: the answer may be right), then a person decides.
     if (chunk.attempt.unmarkedAsked)
       return failChunk(told, chunk, { reason: 'unmarked', message: result.message }, now);
-    return retarget(told, chunk, { status: 'pending', draw, unmarkedAsked: true });
+    return retarget(told, chunk, { status: 'pending', regeneration, unmarkedAsked: true });
   }
-  const maxAttempts = state.limits?.maxAttemptsPerFile ?? 2;
+  const maxAttempts = state.base.limits?.maxAttemptsPerFile ?? 2;
   if (attempt < maxAttempts)
-    return retarget(told, chunk, { status: 'pending', attempts: attempt, draw, refusal: result.refusal });
-  // The whole step's attempts are spent: one call a file is the next rung, with attempts of its own.
-  if (chunk.file === '*' && state.files.length > 1)
+    return retarget(told, chunk, { status: 'pending', attempts: attempt, regeneration, refusal: result.refusal });
+  // The whole step's attempts are spent: one call a file is the next fallback, with attempts of its own.
+  if (chunk.file === '*' && state.edits.files.length > 1)
     return splitByFile(withFiles(told, 'all', waiting), result.outcome, now);
   return failChunk(told, chunk, { reason: 'attempts_exhausted', message: result.message }, now);
 }
@@ -239,36 +254,36 @@ export function onRefusedAnswer(
 export interface Proposed {
   readonly chunk: Chunk;
   readonly result: ProposeResult;
-  readonly everyCall?: boolean;
 }
-export function onProposed(before: StepState, { chunk, result, everyCall = false }: Proposed, now: number): StepState {
-  if (result.outcome === 'model_unavailable' && result.down !== undefined) {
+export function onProposed(before: StepState, { chunk, result }: Proposed, now: number): StepState {
+  if (result.outcome === 'model_unavailable') {
     const pending = { status: 'pending' } as const;
     const again = chunk.file === '*' ? withFiles(before, 'all', waiting) : retarget(before, chunk, pending);
-    return onModelDown({ ...again, unanswered: (before.unanswered ?? 0) + 1 }, result.down, chunk.file, now);
+    const counted = within(again, 'edits', { unanswered: before.edits.unanswered + 1 });
+    return onModelDown(counted, result.down, chunk.file, now);
   }
   // Calls that were cut off are no sign of a model that is back.
   const state = result.outcome === 'call_lost' ? before : { ...before, ...answeredAgain(before, now) };
-  const calls = everyCall ? result.usage.calls : Math.min(1, result.usage.calls);
-  const paid = { ...spend(state, result.usage), editCalls: (state.editCalls ?? 0) + calls };
+  const paid = within(spend(state, result.usage), 'edits', { calls: state.edits.calls + result.usage.calls });
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {
       // Chunks side by side start from the same heads: each takes their place with one of its own.
-      const heads = [...paid.accepted.filter((head) => !chunk.heads.includes(head)), result.accepted];
-      const next = onEach({ ...paid, accepted: heads }, chunk, { status: 'done', failure: null, refusal: null });
+      const accepted = [...paid.edits.accepted.filter((head) => !chunk.heads.includes(head)), result.accepted];
+      const next = onEach(within(paid, 'edits', { accepted }), chunk, { status: 'done', failure: null, refusal: null });
       return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
     }
     case 'region_done': {
       const { region, to } = result;
       const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
       const next = retarget(paid, chunk, { ...fresh, region });
-      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(state, to) });
+      return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
     }
     case 'needs_lines': {
       const { lines, to } = result;
-      const next = retarget(paid, chunk, { status: 'pending', draw: chunk.attempt.draw + 1, linesAsked: lines });
-      return emit(next, now, { type: 'ladder', file: chunk.file, to: cut(state, to) });
+      const regeneration = chunk.attempt.regeneration + 1;
+      const next = retarget(paid, chunk, { status: 'pending', regeneration, linesAsked: lines });
+      return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
     }
     case 'truncated':
       return onTruncated(paid, chunk, result, now);
@@ -279,7 +294,6 @@ export function onProposed(before: StepState, { chunk, result, everyCall = false
     case 'declined':
     case 'prompt_cut':
     case 'call_lost':
-    case 'model_unavailable':
       return failChunk(paid, chunk, { reason: result.outcome, message: result.message }, now);
   }
 }

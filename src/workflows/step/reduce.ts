@@ -2,6 +2,7 @@
  * The one reducer of an edit step: facts (what an activity returned, what a person decided) in, the next state out. Pure and
  * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
  */
+import type { ActivityName } from '../../shared/activities.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { abortStep, applyDecision } from './decide.js';
 import type { Pause } from '../../shared/decisions.js';
@@ -16,14 +17,22 @@ import type {
   BuildProposalResult,
   VerifyResult,
 } from '../../shared/proposal-activities.js';
-import type { BriefResult, PickResult, PreflightResult, ProposeResult } from '../../shared/step-activities.js';
+import type { BriefResult, PickResult, PreflightResult } from '../../shared/step-activities.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onProposalBuilt, onVerified } from './reduce-apply.js';
-import { failChunk, onChunkStarted, onPreflight, onProposed, onUsageCounted, spend } from './reduce-propose.js';
+import {
+  failChunk,
+  onChunkStarted,
+  onPreflight,
+  onProposed,
+  onUsageCounted,
+  spend,
+  type Proposed,
+} from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
-import { close, progressOf, resolveReview, withFiles } from './transitions.js';
+import { close, lookAgain, progressOf, resolveReview, withFiles } from './transitions.js';
 import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
-import type { ActivityFailed, FrameFact } from '../frame/machine.js';
+import { within, type ActivityFailed, type FrameFact } from '../frame/machine.js';
 import { answersTo, cut } from '../../shared/rules.js';
 
 export type Fact =
@@ -32,11 +41,10 @@ export type Fact =
   | { readonly type: 'picked'; readonly result: PickResult }
   | { readonly type: 'briefed'; readonly result: BriefResult }
   | { readonly type: 'chunk_started'; readonly chunk: Chunk }
-  /** `everyCall`: calls of the chunk that were cut off count against `maxTotalChunks` too. */
-  | { readonly type: 'proposed'; readonly chunk: Chunk; readonly result: ProposeResult; readonly everyCall?: boolean }
+  | ({ readonly type: 'proposed' } & Proposed)
   /** Usage of the whole step by the journal; null: it could not be counted. */
-  | { readonly type: 'tallied'; readonly usage: StepUsage | null }
-  | { readonly type: 'sealed'; readonly result: BuildProposalResult | NotYet }
+  | { readonly type: 'usage_counted'; readonly usage: StepUsage | null }
+  | { readonly type: 'proposal_built'; readonly result: BuildProposalResult | NotYet }
   | { readonly type: 'approved_by_policy' }
   | { readonly type: 'applied'; readonly result: ApplyResult }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
@@ -51,7 +59,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   // Before the files are known nobody can have changed them by hand.
   const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
   const answers = answersTo(state, wanted.reason).filter((answer) =>
-    answer === 'manual' ? state.preflight !== null : answer !== 'select' || inPart,
+    answer === 'manual' ? state.base.ready !== null : answer !== 'select' || inPart,
   );
   const proposalId = state.proposal?.id ?? null;
   return openDecision(state, wanted, now, { answers, proposalId, progress: progressOf(state) });
@@ -62,16 +70,15 @@ function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activit
   const message = cut(state, `${fact.activity}: ${fact.message}`);
   if (fact.chunk !== null) return failChunk(told, fact.chunk, { reason: fact.reason, message }, now);
   // A new base does not help what must be put back first.
-  const reason = state.stage === 'rollback' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
-  const applying =
-    fact.activity === 'apply' && reason === 'engine_failed' && state.proposal !== null
-      ? { proposal: state.proposal.ref, decision: state.approvalNumber, files: pathsToApply(state) }
-      : state.applying;
-  return asking({ ...told, applying }, reason, message);
+  const reason = state.stage.at === 'roll_back' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+  if (fact.activity !== 'applyProposal' || reason !== 'engine_failed' || state.proposal === null)
+    return asking(told, reason, message);
+  const uncertain = { proposal: state.proposal.ref, decision: state.applied.decision, files: pathsToApply(state) };
+  return asking(within(told, 'applied', { uncertain }), reason, message);
 }
 
 /** The same move comes next: the wait was in the activity. */
-const onNoTurn = (state: StepState, activity: string, now: number): StepState =>
+const onNoTurn = (state: StepState, activity: ActivityName, now: number): StepState =>
   emit(state, now, { type: 'warning', message: `${activity} waits for its turn: commands of other runs are at work` });
 
 const policyVerdict = (state: StepState): StepState => {
@@ -100,15 +107,13 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
         return asking(paid, reason, cut(state, message));
       }
       const told = emit(paid, now, { type: 'files_picked', file_count: fact.result.paths.length });
-      return { ...told, stage: 'preflight', picked: fact.result.paths, snapshotNumber: state.snapshotNumber + 1 };
+      return lookAgain(within(told, 'base', { picked: fact.result.paths }), null);
     }
     case 'briefed': {
       if (fact.result.down !== undefined) return onModelDown(state, fact.result.down, 'brief', now);
-      const paid = {
-        ...spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage),
-        brief: fact.result.brief,
-        briefWanted: fact.result.brief !== null,
-      };
+      const { brief } = fact.result;
+      const answered = spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage);
+      const paid = within(answered, 'edits', { brief, briefWanted: brief !== null });
       return fact.result.message === null
         ? emit(paid, now, { type: 'brief_ready' })
         : emit(paid, now, { type: 'warning', message: cut(state, fact.result.message) });
@@ -117,10 +122,12 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
       return onChunkStarted(state, fact.chunk, now);
     case 'proposed':
       return onProposed(state, fact, now);
-    case 'tallied':
+    case 'usage_counted':
       return onUsageCounted(state, fact.usage, now);
-    case 'sealed':
-      return fact.result.outcome === 'busy' ? onNoTurn(state, 'seal', now) : onProposalBuilt(state, fact.result, now);
+    case 'proposal_built':
+      return fact.result.outcome === 'busy'
+        ? onNoTurn(state, 'buildProposal', now)
+        : onProposalBuilt(state, fact.result, now);
     case 'approved_by_policy':
       return resolveReview(
         emit(policyVerdict(state), now, {
@@ -128,14 +135,18 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
           decision: decisionId(state, state.proposal?.id),
           answer: 'approve',
           files: state.proposal?.files.length ?? 0,
+          skipped: [],
           by: 'policy (approval: auto)',
         }),
         now,
       );
     case 'applied':
       return onApplied(state, fact.result, now);
-    case 'waited':
-      return { ...state, busySince: null, ...waited(state, now) };
+    case 'waited': {
+      const { stage } = state;
+      const busy = stage.at === 'apply' && stage.busy !== null ? { ...stage.busy, waiting: false } : null;
+      return { ...state, ...(busy === null ? {} : { stage: { at: 'apply', busy } }), ...waited(state, now) };
+    }
     case 'rebased':
       return onRebased(state, fact.result, now);
     case 'verified':
@@ -147,19 +158,19 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
     case 'paused':
       return onPaused(state, fact.pause, now);
     case 'decided':
-      return applyDecision(state, fact.request, now, fact.withoutHost === true);
+      return applyDecision(state, fact.request, now);
     case 'ignored':
       return recordIgnored(state, fact, now);
     case 'activity_failed':
       return onActivityFailed(state, fact, now);
     case 'no_progress':
-      return asking(state, 'engine_failed', noProgress(fact.moves, state.stage));
+      return asking(state, 'engine_failed', noProgress(fact.effects, state.stage.at));
     case 'abort': {
       const by = { name: fact.by, from: '' };
       const record = { answer: 'abort', files: [], note: null, by, at: now, requestId: '' } as const;
-      return abortStep(state, record, now, fact.withoutHost === true);
+      return abortStep(state, record, now);
     }
     case 'finished':
-      return state.outcome === null ? close(state, now, 'failed') : state;
+      return state.stage.at === 'closed' ? state : close(state, now, 'failed');
   }
 }

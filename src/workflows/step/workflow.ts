@@ -3,7 +3,7 @@
  * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
  * activity, so that a better rule breaks no paused run.
  */
-import { patched } from '@temporalio/workflow';
+import type { BlobRef } from '../../shared/ids.js';
 import type { EditStepInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
@@ -28,7 +28,7 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
   perform,
   failed: (fact, chunk) => ({ ...fact, chunk: chunk ?? null }),
   end: (run) => {
-    run.fold({ type: 'finished' });
+    run.dispatch({ type: 'finished' });
   },
   views: {
     status: statusOf,
@@ -37,77 +37,80 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
     details: detailsOf,
     result: resultOf,
   },
-  abortsBetweenMoves: false,
-  tallied: (usage) => ({ type: 'tallied', usage }),
+  abortsBetweenEffects: false,
+  usageFromJournal: (usage) => ({ type: 'usage_counted', usage }),
 };
 
 function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
   const { state } = run;
-  const { input, proposal } = state;
+  const { input, proposal, stage, base, edits, applied, tests } = state;
   const { workspace } = input;
   switch (move.kind) {
     case 'preflight':
       return run.call(
         'preflight',
-        `look at the files (snapshot ${state.snapshotNumber})`,
+        `look at the files (snapshot ${base.number})`,
         {
           workspace,
           job: input.job,
           jobPath: input.jobPath,
-          snapshotNumber: state.snapshotNumber,
-          overrides: { ...input.overrides, ...state.earlyLimits } as typeof input.overrides,
+          snapshotNumber: base.number,
+          overrides: { ...input.overrides, ...base.early } as typeof input.overrides,
           approval: input.approval ?? null,
           hints: input.hints,
-          picked: state.picked,
-          only: state.snapshotOnly,
+          picked: base.picked,
+          only: stage.at === 'preflight' ? stage.only : null,
         },
         (result) => ({ type: 'preflighted', result }),
       );
     case 'pick':
       return run.callInterruptibly(
-        'pick',
+        'pickFiles',
         'ask which files to edit',
-        { snapshot: state.pickSnapshot ?? input.job, draw: state.pickDraw, ...limitsOf(state) },
+        {
+          snapshot: stage.at === 'pick' ? stage.snapshot : input.job,
+          regeneration: base.pickRegeneration,
+          ...limitsOf(state),
+        },
         (result) => ({ type: 'picked', result }),
       );
     case 'brief':
       return run.callInterruptibly(
-        'brief',
+        'writeBrief',
         'agree on names and parts',
         { snapshot: snapshotOf(state), ...limitsOf(state) },
         (result) => ({ type: 'briefed', result }),
       );
     case 'propose':
       return propose(move.chunks, run);
-    case 'seal': {
-      const pinned = selectedFiles(state);
+    case 'build': {
+      const selected = selectedFiles(state);
       return run.call(
-        'seal',
-        { summary: 'check and seal the proposal', files: state.files.length },
+        'buildProposal',
+        { summary: 'check and build the proposal', files: edits.files.length },
         {
-          retriesBusy: true,
           workspace,
           snapshot: snapshotOf(state),
-          accepted: state.accepted,
+          accepted: edits.accepted,
           ...leftOut(state),
           // Files of which a person chose among the changes: taken from the proposal that they looked at.
-          ...(pinned === undefined ? {} : { pinned }),
-          ...(state.staged === undefined ? {} : { staged: state.staged }),
+          ...(selected === undefined ? {} : { selected }),
+          ...(applied.staged === null ? {} : { staged: applied.staged }),
         },
-        (result) => ({ type: 'sealed', result }),
+        (result) => ({ type: 'proposal_built', result }),
       );
     }
     case 'approve_by_policy':
-      return run.fold({ type: 'approved_by_policy' });
+      return run.dispatch({ type: 'approved_by_policy' });
     case 'apply':
       return run.call(
-        'apply',
+        'applyProposal',
         `write ${move.files.length} files`,
         {
           ...owner(),
           workspace,
           proposal: proposalOf(state),
-          decision: state.approvalNumber,
+          decision: applied.decision,
           files: move.files.length === proposal?.files.length ? null : move.files,
           releaseAfter: move.releaseAfter,
         },
@@ -115,40 +118,39 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       );
     case 'rebase':
       return run.call(
-        'rebase',
+        'rebaseProposal',
         'carry the proposal over to the files as they are now',
         {
           workspace,
           proposal: proposalOf(state),
           snapshot: snapshotOf(state),
-          files: state.rebaseFiles,
+          files: stage.at === 'rebase' ? stage.files : null,
           exclude: leftOut(state).exclude,
-          decision: state.approvalNumber,
+          decision: applied.decision,
         },
         (result) => ({ type: 'rebased', result }),
       );
     case 'verify':
       return run.callInterruptibly(
         'verify',
-        state.testCommands.join(' && '),
+        tests.commands.join(' && '),
         {
           workspace,
-          commands: state.testCommands,
+          commands: tests.commands,
           timeout_s: move.timeout_s,
-          maxOutput_bytes: state.limits?.testOutput_bytes ?? 0,
+          maxOutput_bytes: base.limits?.testOutput_bytes ?? 0,
           files: appliedPaths(state),
           releaseOnPass: move.releaseOnPass,
-          retriesBusy: true,
-          remember: state.rememberTest,
+          remember: tests.remember,
           ...heldToken(state),
         },
         (result) => ({ type: 'verified', result }),
       );
-    case 'rollback':
+    case 'roll_back':
       return run.call(
-        'rollback',
+        'rollBack',
         'put the files back',
-        { ...owner(), workspace, applications: state.applications, ...heldToken(state) },
+        { ...owner(), workspace, applications: applied.all, ...heldToken(state) },
         (result) => ({ type: 'rolled_back', result }),
       );
     case 'commit':
@@ -160,57 +162,56 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
 async function propose(chunks: readonly Chunk[], run: StepRun): Promise<void> {
   await Promise.all(
     chunks.map((chunk) => {
-      run.fold({ type: 'chunk_started', chunk });
+      run.dispatch({ type: 'chunk_started', chunk });
       const { state } = run;
-      const { format, draw, outputBudget_tokens, model, note, refusal, region, linesAsked } = chunk.attempt;
-      const words = chunk.file === '*' ? `all ${state.files.length} files` : chunk.file;
+      const { format, regeneration, outputBudget_tokens, model, note, refusal, region, linesAsked } = chunk.attempt;
+      const words = chunk.file === '*' ? `all ${state.edits.files.length} files` : chunk.file;
       return run.callInterruptibly(
-        'propose',
+        'proposeEdit',
         { summary: `${words} (${format})`, about: chunk },
         {
           snapshot: snapshotOf(state),
           file: chunk.file,
           seq: chunk.seq,
-          brief: state.brief,
+          brief: state.edits.brief,
           accepted: chunk.heads,
-          ...{ draw, format, outputBudget_tokens, model, note, refusal },
-          ...(region === undefined ? {} : { region }),
-          ...(linesAsked === undefined ? {} : { lines: linesAsked }),
+          ...{ regeneration, format, outputBudget_tokens, model, note, refusal },
+          ...(region === null ? {} : { region }),
+          ...(linesAsked === null ? {} : { lines: linesAsked }),
           ...limitsOf(state),
         },
-        (result) => {
-          // Asked only where it matters: a marker costs an event and an action.
-          const everyCall = result.usage.calls > 1 && patched('every-call-counts-as-chunk');
-          return { type: 'proposed', chunk, result, ...(everyCall ? { everyCall } : {}) };
-        },
+        (result) => ({ type: 'proposed', chunk, result }),
       );
     }),
   );
 }
 
 function commit(run: StepRun): Promise<void> {
-  const { lease, preflight, incomplete, input, applications, ontoCurrent } = run.state;
-  if (lease === null || preflight?.commitMessage == null) throw new Error('commit without a lease or a message');
-  const message = incomplete ? `[INCOMPLETE] ${preflight.commitMessage}` : preflight.commitMessage;
+  const { input, base, applied } = run.state;
+  const { all: applications, lock, onto: ontoCurrent, incomplete } = applied;
+  const snapshot = snapshotOf(run.state);
+  if (lock === null || base.ready?.commitMessage == null) throw new Error('commit without a lock or a message');
+  const message = incomplete ? `[INCOMPLETE] ${base.ready.commitMessage}` : base.ready.commitMessage;
   const { workspace } = input;
   return run.call(
     'commit',
     message.split('\n')[0] ?? '',
-    { retriesBusy: true, workspace, snapshot: preflight.snapshot, applications, message, lease, ontoCurrent },
+    { workspace, snapshot, applications, message, lock, ontoCurrent },
     (result) => ({ type: 'committed', result }),
   );
 }
 
-/** The lease that an activity may end: by its number, so that a late attempt ends no later one. Unknown after a failed apply. */
-const heldToken = ({ lease, applying }: StepState): { readonly lease?: number } =>
-  lease === null || applying !== null ? {} : { lease: lease.number };
+/** The lock that an activity may end: by its token, so that a late attempt ends no later one. Unknown after a failed apply. */
+const heldToken = ({ applied: { lock, uncertain } }: StepState): { readonly token: number | null } => ({
+  token: lock === null || uncertain !== null ? null : lock.token,
+});
 
-function snapshotOf({ preflight }: StepState): NonNullable<StepState['preflight']>['snapshot'] {
-  if (preflight === null) throw new Error('no preflight yet');
-  return preflight.snapshot;
+function snapshotOf({ base }: StepState): BlobRef {
+  if (base.ready === null) throw new Error('no preflight yet');
+  return base.ready.snapshot;
 }
 
-function proposalOf({ proposal }: StepState): NonNullable<StepState['proposal']>['ref'] {
+function proposalOf({ proposal }: StepState): BlobRef {
   if (proposal === null) throw new Error('no proposal yet');
   return proposal.ref;
 }

@@ -28,10 +28,10 @@ export interface Drive {
   readonly plan: TransactionPlan;
   readonly record: TransactionRecord;
   readonly attempt: string;
-  /** Attempts that may still be at work: their keep files are theirs to settle. */
+  /** Attempts that may still be at work: their backups are theirs to finish. */
   readonly isLive: (attempt: string) => boolean;
-  /** Counts this attempt's keep files. */
-  readonly nextKeep: () => number;
+  /** Counts this attempt's backups. */
+  readonly nextBackup: () => number;
 }
 
 /** Until it is whole, an exclusive copy has this mode (see Sys.copyExclusive). */
@@ -49,19 +49,19 @@ export const isUnfinishedCopy = async (drive: Drive, file: PlannedFile, seen: Se
  * Gives the kept file its path back without touching what stands there: `taken` where something does. Without links a directory
  * or file is renamed when the path is free at that moment; a copy could be cut off in the middle.
  */
-export const putBack = async ({ sys }: Drive, keep: string, target: string): Promise<'back' | 'taken' | 'gone'> => {
+export const restore = async ({ sys }: Drive, backup: string, target: string): Promise<'back' | 'taken' | 'gone'> => {
   try {
-    await sys.link(keep, target);
+    await sys.link(backup, target);
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'EEXIST') return 'taken';
     if (code === 'ENOENT') return 'gone';
     if (!linksFail(error)) throw error;
     if ((await orNull(sys.lstat(target))) !== null) return 'taken';
-    await sys.rename(keep, target);
+    await sys.rename(backup, target);
     return 'back';
   }
-  await unlinkIfThere(sys, keep);
+  await unlinkIfThere(sys, backup);
   return 'back';
 };
 
@@ -71,18 +71,18 @@ export const putBack = async ({ sys }: Drive, keep: string, target: string): Pro
  */
 export const listBackups = async (
   drive: Drive,
-  whose: 'settle' | 'all',
+  whose: 'finish' | 'all',
 ): Promise<ReadonlyMap<number, readonly string[]>> => {
   const { sys, plan } = drive;
   const found: { index: number; path: string; changed_ns: bigint }[] = [];
   for (const dir of targetDirs(plan)) {
     for (const name of (await orNull(sys.readdir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR'])) ?? []) {
-      const keep = readBackupName(plan, name);
-      if (keep === null) continue;
-      if (whose === 'settle' && keep.attempt !== drive.attempt && drive.isLive(keep.attempt)) continue;
+      const backup = readBackupName(plan, name);
+      if (backup === null) continue;
+      if (whose === 'finish' && backup.attempt !== drive.attempt && drive.isLive(backup.attempt)) continue;
       const path = join(plan.workspace, dir, name);
       const stat = await orNull(sys.lstat(path));
-      if (stat !== null) found.push({ index: keep.index, path, changed_ns: stat.changed_ns });
+      if (stat !== null) found.push({ index: backup.index, path, changed_ns: stat.changed_ns });
     }
   }
   found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
@@ -91,62 +91,62 @@ export const listBackups = async (
   return new Map([...byIndex].sort(([a], [b]) => a - b));
 };
 
-/** Does what the bytes of a keep file ask for. After this it is gone, except where no blob can hold it (a directory). */
-export const resolveBackup = async (drive: Drive, index: number, keep: string): Promise<void> => {
+/** Does what the bytes of a backup ask for. After this it is gone, except where no blob can hold it (a directory). */
+export const resolveBackup = async (drive: Drive, index: number, backup: string): Promise<void> => {
   const file = fileAt(drive.plan, index);
   const { target } = targetPaths(drive.plan, index);
-  const seen = await look(drive.sys, keep);
+  const seen = await look(drive.sys, backup);
   if (seen.kind === 'absent') return;
   if (file.base !== null && seen.kind === 'file' && isAt(seen, file.base)) {
-    await discard(drive, index, keep, file.base.ref);
+    await discard(drive, index, backup, file.base.ref);
   } else if (file.result !== null && seen.kind === 'file' && isAt(seen, file.result)) {
     // Another attempt's finished work, taken by mistake.
-    if ((await putBack(drive, keep, target)) === 'taken') await discard(drive, index, keep, file.result.ref);
+    if ((await restore(drive, backup, target)) === 'taken') await discard(drive, index, backup, file.result.ref);
   } else if (await isUnfinishedCopy(drive, file, seen)) {
-    await unlinkIfThere(drive.sys, keep);
+    await unlinkIfThere(drive.sys, backup);
   } else {
-    await restoreTheirs(drive, index, keep);
+    await restoreTheirs(drive, index, backup);
   }
 };
 
-/** Removes a keep file whose bytes are `ref`; what a writer with an open handle adds in that moment goes back to the path. */
-const discard = async (drive: Drive, index: number, keep: string, ref: BlobRef): Promise<void> => {
+/** Removes a backup whose bytes are `ref`; what a writer with an open handle adds in that moment goes back to the path. */
+const discard = async (drive: Drive, index: number, backup: string, ref: BlobRef): Promise<void> => {
   const { sys, plan } = drive;
-  const before = await orNull(sys.lstat(keep));
-  const bytes = await orNull(sys.unlinkReading(keep));
+  const before = await orNull(sys.lstat(backup));
+  const bytes = await orNull(sys.unlinkReading(backup));
   if (before === null || bytes === null || refOf(bytes) === ref) return;
-  const again = targetPaths(plan, index).keep(drive.attempt, drive.nextKeep());
+  const again = targetPaths(plan, index).backup(drive.attempt, drive.nextBackup());
   await sys.writeExclusive(again, bytes, { mode: before.mode });
   await restoreTheirs(drive, index, again);
 };
 
 /** A person's bytes go back to the path: over ours, but under anything that they saved later, which sends these to the blob store. */
-const restoreTheirs = async (drive: Drive, index: number, keep: string): Promise<void> => {
+const restoreTheirs = async (drive: Drive, index: number, backup: string): Promise<void> => {
   const { sys, plan } = drive;
   const file = fileAt(drive.plan, index);
-  const { target, keep: keepName } = targetPaths(plan, index);
+  const { target, backup: backupPath } = targetPaths(plan, index);
   const ours: string[] = [];
-  for (let restore = 0; restore < RESTORES; restore++) {
-    if ((await putBack(drive, keep, target)) !== 'taken') break;
-    const second = keepName(drive.attempt, drive.nextKeep());
+  for (let turn = 0; turn < RESTORES; turn++) {
+    if ((await restore(drive, backup, target)) !== 'taken') break;
+    const second = backupPath(drive.attempt, drive.nextBackup());
     if ((await orNull(sys.rename(target, second).then(() => true))) === null) continue;
     const seen = await look(sys, second);
     if (isAt(seen, file.result) || isAt(seen, file.base)) {
       ours.push(second);
       continue;
     }
-    if ((await putBack(drive, second, target)) === 'taken') await backUp(drive, file, second);
-    await backUp(drive, file, keep);
+    if ((await restore(drive, second, target)) === 'taken') await backUp(drive, file, second);
+    await backUp(drive, file, backup);
     break;
   }
-  if ((await orNull(sys.lstat(keep))) !== null) await backUp(drive, file, keep);
+  if ((await orNull(sys.lstat(backup))) !== null) await backUp(drive, file, backup);
   for (const second of ours) await resolveBackup(drive, index, second);
 };
 
 /** Into the blob store, with a note in the record that the outcome tells the person. */
 export const backUp = async (drive: Drive, file: PlannedFile, path: string): Promise<void> => {
   const seen = await look(drive.sys, path);
-  if (seen.kind !== 'file') return; // A directory or link stays under its keep name; the outcome names it.
+  if (seen.kind !== 'file') return; // A directory or link stays under its backup name; the outcome names it.
   const ref = await drive.blobs.put(seen.bytes);
   await drive.record.putSaved({ path: file.path, ref });
   await unlinkIfThere(drive.sys, path);

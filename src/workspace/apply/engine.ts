@@ -1,6 +1,6 @@
-/** The apply engine: lease, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
+/** The apply engine: lock, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
 import { join } from 'node:path';
-import { fail, problem, ProblemError, checkVersion } from '../../shared/problems.js';
+import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { isStepKey } from '../../shared/ids.js';
 import { again, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
@@ -25,7 +25,7 @@ export interface ApplyEngineOptions {
   readonly home: string;
   readonly blobs: BlobStore;
   readonly sys?: Sys;
-  readonly leases?: Locks;
+  readonly locks?: Locks;
   /** Who we are to other processes; found out unless told. */
   readonly process?: ProcessIdentity;
   /** How long another live attempt at the same record is waited for before it is joined. */
@@ -34,12 +34,12 @@ export interface ApplyEngineOptions {
 
 export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
   const { home, blobs, sys = realSys, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
-  const leases = options.leases ?? createLocks({ home, sys });
+  const locks = options.locks ?? createLocks({ home, sys });
   let identity: Promise<ProcessIdentity> | null =
     options.process === undefined ? null : Promise.resolve(options.process);
   const parts = async (assertCurrent: AssertCurrent = () => undefined): Promise<EngineParts> => {
     const process = await (identity ??= ownProcess(sys));
-    return { sys, blobs, process, patience_ms, leases, assertCurrent, transactions: homePaths(home).transactions };
+    return { sys, blobs, process, patience_ms, locks, assertCurrent, transactions: homePaths(home).transactions };
   };
 
   return {
@@ -57,17 +57,17 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is no step key.`);
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
     },
-    releaseLease: (workspace, stepKey, number) => leases.release(workspace, stepKey, number),
+    releaseLock: (workspace, stepKey, number) => locks.release(workspace, stepKey, number),
     acquireLock: async (workspace, stepKey, holder, assertCurrent) => {
       const engine = await parts(assertCurrent);
       engine.assertCurrent();
-      const held = await leases.take(workspace, stepKey, holder);
+      const held = await locks.take(workspace, stepKey, holder);
       if (held.outcome === 'held') await checkInTime(engine, workspace, held);
       return held;
     },
-    readLease: (workspace) => leases.read(workspace),
+    readLock: (workspace) => locks.read(workspace),
     releaseEnded: (workspace, holder, finished) =>
-      onDisk(`The lease of ${workspace}`, async () => releaseEnded(await parts(), workspace, holder, finished)),
+      onDisk(`The lock of ${workspace}`, async () => releaseEnded(await parts(), workspace, holder, finished)),
     recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
   };
 };
@@ -86,12 +86,12 @@ const checkRequest = (request: ApplyRequest): void => {
 };
 
 const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest): Promise<ApplyOutcome> => {
-  const { sys, transactions, leases, assertCurrent } = parts;
+  const { sys, transactions, locks, assertCurrent } = parts;
   const { stepKey, proposalId, decision, workspace } = request;
   const record = openRecord(sys, transactions, recordName(stepKey, proposalId, decision));
   const { closed } = await record.load();
   if (closed !== null) return again(sys, record, closed);
-  if (await record.isUndone()) return rolledBackBefore(request);
+  if (await record.isReverted()) return rolledBackBefore(request);
 
   const root = await orNull(sys.realpath(workspace));
   if (root === null) return { outcome: 'failed', problem: problem('disk', `The workspace ${workspace} is not there.`) };
@@ -101,13 +101,13 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
       problem: problem('home_unusable', `The workspace ${root} lies in Emend's home ${home}.`),
     };
   assertCurrent();
-  const held = await leases.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
+  const held = await locks.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
   if (held.outcome === 'failed') return held;
   if (held.outcome === 'busy') return { outcome: 'busy', holder: held.holder };
   await checkInTime(parts, root, held);
-  const stands = async (): Promise<boolean> => {
+  const isCurrent = async (): Promise<boolean> => {
     assertCurrent();
-    return held.stands();
+    return held.isCurrent();
   };
 
   const done = await asAttempt((attempt) =>
@@ -117,41 +117,39 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
       const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
       const { files, dirs } = checked;
       const plan = {
-        v: 1,
         kind: 'apply',
         ...ids,
         workspace: root,
-        lease: held.lease,
+        lock: held.lock,
         files,
         dirs,
         dropDirs: [],
       } as const;
-      return { ok: true, plan, checked, stands };
+      return { ok: true, plan, checked, isCurrent };
     }).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
   );
   if (done.outcome === 'closed') {
-    // Another attempt was quicker and its lease has ended: the one that this late attempt took holds nothing.
-    if (held.taken && done.closed.lease.number !== held.lease.number)
-      await leases.release(root, stepKey, held.lease.number);
+    // Another attempt was quicker and its lock has ended: the one that this late attempt took holds nothing.
+    if (held.taken && done.closed.lock.token !== held.lock.token) await locks.release(root, stepKey, held.lock.token);
     return outcomeOf(record, done.closed);
   }
   // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
-  const released = releaseIfIdle(parts, root, held.lease);
-  // On a disk that takes nothing, the failure is what a person must hear of; the next attempt or the run's end gives the lease back.
+  const released = releaseIfIdle(parts, root, held.lock);
+  // On a disk that takes nothing, the failure is what a person must hear of; the next attempt or the run's end gives the lock back.
   await (done.outcome === 'failed' ? released.catch(() => undefined) : released);
   return done;
 };
 
 /**
- * Throws where the attempt was given up while it took the lease. Where the attempt in its place works under that, it is not ours to end;
+ * Throws where the attempt was given up while it took the lock. Where the attempt in its place works under that, it is not ours to end;
  * else nobody would.
  */
-const checkInTime = async (parts: EngineParts, root: string, { lease, taken }: CurrentTaking): Promise<void> => {
+const checkInTime = async (parts: EngineParts, root: string, { lock, taken }: CurrentTaking): Promise<void> => {
   try {
     parts.assertCurrent();
   } catch (late) {
-    if (taken && !(await plansUnder(parts, lease.stepKey, lease)))
-      await parts.leases.release(root, lease.stepKey, lease.number);
+    if (taken && !(await plansUnder(parts, lock.stepKey, lock)))
+      await parts.locks.release(root, lock.stepKey, lock.token);
     throw late;
   }
 };
@@ -167,7 +165,7 @@ const openOrFailed = async (
 ) => {
   const state = await record.load();
   if (state.closed !== null) return { outcome: 'closed', closed: state.closed } as const;
-  // Others are at work on this record: they may write yet, under the lease that this attempt would end.
+  // Others are at work on this record: they may write yet, under the lock that this attempt would end.
   if (error instanceof ProblemError && error.problem.code === 'busy') throw error;
   if (state.plan === null || !isOpen(state)) return failedAt(error, root);
   // Without a verdict nothing goes forward, and only the attempt that planned, which ends here, could have asked for one.
@@ -176,36 +174,34 @@ const openOrFailed = async (
   return failedAt(error, root);
 };
 
-const releaseIfIdle = async (parts: EngineParts, root: string, lease: WorkspaceLock): Promise<void> => {
+const releaseIfIdle = async (parts: EngineParts, root: string, lock: WorkspaceLock): Promise<void> => {
   parts.assertCurrent();
-  if (!(await holdsFiles(parts, lease.stepKey, lease))) await parts.leases.release(root, lease.stepKey, lease.number);
+  if (!(await holdsFiles(parts, lock.stepKey, lock))) await parts.locks.release(root, lock.stepKey, lock.token);
 };
 
-/** Has any attempt of the step planned something under this lease? */
+/** Has any attempt of the step planned something under this lock? */
 const plansUnder = async (
   { sys, transactions }: EngineParts,
   stepKey: string,
-  lease: WorkspaceLock,
+  lock: WorkspaceLock,
 ): Promise<boolean> => {
   for (const record of await recordsOf(sys, transactions, stepKey))
-    if ((await record.load()).plan?.lease.number === lease.number) return true;
+    if ((await record.load()).plan?.lock.token === lock.token) return true;
   return false;
 };
 
-/** Did the step apply files under this lease that were not rolled back? */
+/** Did the step apply files under this lock that were not rolled back? */
 const holdsFiles = async (
   { sys, transactions }: EngineParts,
   stepKey: string,
-  lease: WorkspaceLock,
+  lock: WorkspaceLock,
 ): Promise<boolean> => {
-  const closedOf = (name: string) =>
-    readJson(sys, join(transactions, stepKey, name, 'closed.json')) as Promise<ClosedRecord | undefined>;
+  const closedOf = (name: string) => readJson<ClosedRecord>(sys, join(transactions, stepKey, name, 'closed.json'));
   const names = (await orNull(sys.readdir(join(transactions, stepKey)))) ?? [];
   for (const name of names) {
     if (rollbackName(name) === name || names.includes(rollbackName(name))) continue;
     const closed = await closedOf(name);
-    if (closed !== undefined) checkVersion(closed, `The record ${name}/closed.json`);
-    if (closed?.lease.number === lease.number && closed.files.length > 0) return true;
+    if (closed?.lock.token === lock.token && closed.files.length > 0) return true;
   }
   return false;
 };

@@ -2,14 +2,14 @@
  * After the point of no return: every file goes forward. All that is done here is derived from what lies on the disk, so that any
  * number of attempts, one after another or at once, come to the same end:
  *
- * 1. place: the target is renamed to a keep name of this attempt, the temp file linked to the path. A target that is not at its
+ * 1. place: the target is renamed to a backup name of this attempt, the temp file linked to the path. A target that is not at its
  *    base is a person's and is not touched. A temp file that is gone says that another attempt has finished the file.
  * 2. directories are fsynced, so that a temp file's absence never outlives its result.
- * 3. settle: the temp name is removed; keep files are hashed: the base is dropped, anything else is a person's and goes back.
+ * 3. finish: the temp name is removed; backups are hashed: the base is dropped, anything else is a person's and goes back.
  * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
  */
 import { join } from 'node:path';
-import { isUnfinishedCopy, listBackups, putBack, resultMode, backUp, resolveBackup, type Drive } from './backups.js';
+import { isUnfinishedCopy, listBackups, restore, resultMode, backUp, resolveBackup, type Drive } from './backups.js';
 import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './record.js';
 import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
@@ -23,9 +23,9 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
   for (const [index, file] of written) await place(drive, file, index);
   await fsyncDirs(drive);
   for (const [index, file] of written) await dropTemp(drive, file, index);
-  for (const [index, keeps] of await listBackups(drive, 'settle')) {
+  for (const [index, backups] of await listBackups(drive, 'finish')) {
     if (!(await isStillDirectory(sys, plan.workspace, dirOf(fileAt(plan, index).real)))) continue;
-    for (const keep of keeps) await resolveBackup(drive, index, keep);
+    for (const backup of backups) await resolveBackup(drive, index, backup);
   }
   for (const dir of [...plan.dropDirs].reverse()) {
     if (!(await isStillDirectory(sys, plan.workspace, dirOf(dir)))) continue;
@@ -46,7 +46,7 @@ const fsyncDirs = async ({ sys, plan }: Drive): Promise<void> => {
 
 const place = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
   const { sys, plan } = drive;
-  const { target, temp, keep } = targetPaths(plan, index);
+  const { target, temp, backup } = targetPaths(plan, index);
   if (!(await isStillDirectory(sys, plan.workspace, dirOf(file.real)))) return;
   const ours = await orNull(sys.lstat(temp));
   if (ours === null) return;
@@ -60,7 +60,7 @@ const place = async (drive: Drive, file: PlannedFile, index: number): Promise<vo
     if (seen.stat.id === ours.id || isAt(seen, file.result)) return;
     const isBase = file.base !== null && isAt(seen, file.base);
     if (!isBase && !(await isUnfinishedCopy(drive, file, seen))) return;
-    kept = keep(drive.attempt, drive.nextKeep());
+    kept = backup(drive.attempt, drive.nextBackup());
     if ((await orNull(sys.rename(target, kept).then(() => true))) === null) kept = null;
   }
   try {
@@ -77,7 +77,7 @@ const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: s
   const { sys, plan } = drive;
   const { target, temp } = targetPaths(plan, index);
   const finishedElsewhere = async (): Promise<void> => {
-    if (kept !== null) await putBack(drive, kept, target);
+    if (kept !== null) await restore(drive, kept, target);
   };
   if (file.result === null) {
     if ((await orNull(sys.lstat(temp))) === null) await finishedElsewhere();
@@ -100,15 +100,15 @@ const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: s
 /** After a failed placing: a half copy of ours goes, the kept file gets its path back where that is free. */
 const giveWay = async (drive: Drive, file: PlannedFile, index: number, kept: string | null): Promise<void> => {
   const { sys, plan } = drive;
-  const { target, keep } = targetPaths(plan, index);
+  const { target, backup } = targetPaths(plan, index);
   const seen = await look(sys, target);
   if (seen.kind !== 'absent' && (await isUnfinishedCopy(drive, file, seen))) {
-    const half = keep(drive.attempt, drive.nextKeep());
+    const half = backup(drive.attempt, drive.nextBackup());
     await sys.rename(target, half);
     if (await isUnfinishedCopy(drive, file, await look(sys, half))) await unlinkIfThere(sys, half);
-    else await putBack(drive, half, target);
+    else await restore(drive, half, target);
   }
-  if (kept !== null) await putBack(drive, kept, target);
+  if (kept !== null) await restore(drive, kept, target);
 };
 
 const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
@@ -127,7 +127,7 @@ const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise
 const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
   const { sys, plan, record } = drive;
   const saved = await record.saved();
-  const keeps = await listBackups(drive, 'settle');
+  const backups = await listBackups(drive, 'finish');
   const files: string[] = [];
   const conflicts: FileConflict[] = [];
   for (const [index, file] of plan.files.entries()) {
@@ -135,7 +135,7 @@ const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
     const notes = saved
       .filter((s) => s.path === file.path)
       .map((s) => `; bytes saved in between and replaced since are kept as ${s.ref}`);
-    const left = (keeps.get(index) ?? []).map((k) => `; what stood there is now at ${k}`);
+    const left = (backups.get(index) ?? []).map((k) => `; what stood there is now at ${k}`);
     const still = await isStillDirectory(sys, plan.workspace, dirOf(file.real));
     const seen = still ? await look(sys, target) : ({ kind: 'absent' } as const);
     if (isAt(seen, file.result) && (still || file.result === null) && notes.length + left.length === 0) {
@@ -145,5 +145,5 @@ const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
     const why = still ? difference(file.result, seen) : 'its directory was moved or replaced';
     conflicts.push({ path: file.path, why: [`${file.path}: ${why}`, ...notes, ...left].join('') });
   }
-  return { v: 1, outcome: conflicts.length === 0 ? 'applied' : 'conflict', files, conflicts, lease: plan.lease };
+  return { outcome: conflicts.length === 0 ? 'applied' : 'conflict', files, conflicts, lock: plan.lock };
 };

@@ -71,7 +71,7 @@ export const lastChange = async (sys: Sys, transactions: string, root: string): 
   const { stepKey, records, at_ns } = last;
   let commit: string | null = null;
   for (const { plan } of records) commit ??= await committedSince(sys, plan);
-  const by = records.every(({ plan }) => isLocal(plan.lease)) ? 'patch' : 'run';
+  const by = records.every(({ plan }) => isLocal(plan.lock)) ? 'patch' : 'run';
   const at = new Date(Number(at_ns / 1_000_000n)).toISOString();
   return { stepKey, by, at, records, commit, ...(await compare(sys, root, records)) };
 };

@@ -1,5 +1,5 @@
 /**
- * The lease of a step whose workflow is closed. Where nothing of it waits for a commit it is simply ended; where files are applied
+ * The lock of a step whose workflow is closed. Where nothing of it waits for a commit it is simply ended; where files are applied
  * and not committed it stays, and a person says what becomes of them.
  */
 import type { EngineParts } from './transaction.js';
@@ -20,18 +20,18 @@ export interface AppliedRecord {
   readonly closed: ClosedRecord;
 }
 
-/** The step's closed applications under this lease, those that were rolled back left out, in order of their decisions. */
+/** The step's closed applications under this lock, those that were rolled back left out, in order of their decisions. */
 export const appliedUnder = async (
   sys: Sys,
   transactions: string,
   workspace: string,
-  { stepKey, number, continues }: Pick<WorkspaceLock, 'stepKey' | 'number' | 'continues'>,
+  { stepKey, token, continues }: Pick<WorkspaceLock, 'stepKey' | 'token' | 'continues'>,
 ): Promise<readonly AppliedRecord[]> => {
   const found = await appliedRecords(sys, transactions, workspace, stepKey);
-  return found.filter(({ plan }) => plan.lease.number === number || plan.lease.number === continues);
+  return found.filter(({ plan }) => plan.lock.token === token || plan.lock.token === continues);
 };
 
-/** The same under whichever lease. */
+/** The same under whichever lock. */
 export const appliedRecords = async (
   sys: Sys,
   transactions: string,
@@ -52,9 +52,9 @@ export const appliedRecords = async (
 };
 
 /**
- * Ends `holder`'s lease where it stands for nothing any more. The order is what makes it safe beside an apply of that step which still
- * runs somewhere: it asks for its lease once more after its plan is written and before the point of no return (apply.ts). Either it
- * finds the lease ended and goes back, or its plan is found here.
+ * Ends `holder`'s lock where it stands for nothing any more. The order is what makes it safe beside an apply of that step which still
+ * runs somewhere: it asks for its lock once more after its plan is written and before the point of no return (apply.ts). Either it
+ * finds the lock ended and goes back, or its plan is found here.
  */
 export const releaseEnded = async (
   parts: EngineParts,
@@ -62,7 +62,7 @@ export const releaseEnded = async (
   holder: WorkspaceLock,
   finished: boolean,
 ): Promise<LockEnd> => {
-  const { sys, transactions, leases } = parts;
+  const { sys, transactions, locks } = parts;
   const root = await sys.realpath(workspace);
   const look = async (held: WorkspaceLock): Promise<LockEnd | null> => {
     const recovered = await recoverStep(parts, holder.stepKey);
@@ -75,12 +75,12 @@ export const releaseEnded = async (
   if (before !== null && before.outcome !== 'kept') return before;
   const committed = before !== null && !finished && (await isCommitted(root, holder));
   if (before !== null && !finished && !committed) return before;
-  if (!(await leases.break(root, holder.number))) return { outcome: 'not_held' };
+  if (!(await locks.break(root, holder.token))) return { outcome: 'not_held' };
   if (finished || committed) return { outcome: 'ended', because: finished ? 'finished' : 'committed' };
   const after = await look(holder);
   if (after === null) return { outcome: 'ended', because: 'nothing_applied' };
   // It came to its point of no return in between: its files are held for it again, unless somebody was quicker.
-  await leases.take(root, holder.stepKey, { ...holder, continues: holder.number });
+  await locks.take(root, holder.stepKey, { ...holder, continues: holder.token });
   return after;
 };
 
@@ -90,7 +90,7 @@ const isCommitted = async (root: string, holder: WorkspaceLock): Promise<boolean
   return repository !== null && (await stateOfHolder(repository, holder)).at === 'committed';
 };
 
-// Holds of commands that work on a workspace by themselves (`emend patch`, `emend undo`): no server knows them, so the lease itself says
+// Holds of commands that work on a workspace by themselves (`emend patch`, `emend undo`): no server knows them, so the lock itself says
 // which process it is. Where that process is gone the hold stands for nothing: its transaction is finished or reverted, and it ends.
 
 /** No Temporal namespace may be named so. */
@@ -127,7 +127,7 @@ export const stateOfLocal = async (
 
 /** Ends the hold of a command whose process is gone, after its transaction was recovered. Null: nothing of that kind holds the workspace. */
 export const releaseDead = async (engine: ApplyEngine, workspace: string, host: string): Promise<LockEnd | null> => {
-  const holder = await engine.readLease(workspace);
+  const holder = await engine.readLock(workspace);
   const standing = holder === null ? null : await stateOfLocal(holder, host);
   if (holder === null || standing?.state !== 'ended' || standing.elsewhere) return null;
   return engine.releaseEnded(workspace, holder, true);
@@ -140,7 +140,7 @@ export const releaseAllDead = async (engine: ApplyEngine, home: string, host: st
   for (const stepKey of ((await orNull(realSys.readdir(transactions))) ?? []).filter(isStepKey))
     for (const record of await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
       const { plan } = await record.load();
-      if (plan !== null && isLocal(plan.lease)) workspaces.add(plan.workspace);
+      if (plan !== null && isLocal(plan.lock)) workspaces.add(plan.workspace);
     }
   const freed: string[] = [];
   for (const workspace of workspaces) {

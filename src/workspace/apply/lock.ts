@@ -1,10 +1,10 @@
 /**
  * A step's hold on a workspace. ◆ Each taking is a file of its own, `<number>.json`, written once; `<number>.end.json` ends it. So the
- * number rises with every taking, a lease is never half there, and no late writer can bring an ended one back.
+ * token rises with every taking, a lock is never half there, and no late writer can bring an ended one back.
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProblemError, fail, checkVersion } from '../../shared/problems.js';
+import { ProblemError, fail } from '../../shared/problems.js';
 import { gitLine, headOf, type Head } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { homePaths } from '../../stores/home.js';
@@ -14,11 +14,11 @@ import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { LockAttempt, WorkspaceLock } from '../ports.js';
 
-const REMEMBERED_PLACES = 1_000; // bound: Workspaces whose lease's place this process remembers.
-const LOCK_TAKINGS = 100; // bound: Lost races in a row before a taking gives up: each lost one means that somebody else took the lease.
-const ENDED_LOCKS = 3; // bound: Ended leases kept for whoever looks into what happened; older ones are removed.
+const REMEMBERED_PLACES = 1_000; // bound: Workspaces whose lock's place this process remembers.
+const LOCK_TAKINGS = 100; // bound: Lost races in a row before a taking gives up: each lost one means that somebody else took the lock.
+const ENDED_LOCKS = 3; // bound: Ended locks kept for whoever looks into what happened; older ones are removed.
 
-// Where a workspace's lease lies, and what its git says at that moment.
+// Where a workspace's lock lies, and what its git says at that moment.
 
 export interface LockPlace {
   readonly dir: string;
@@ -27,7 +27,7 @@ export interface LockPlace {
 }
 
 /**
- * The directory of a workspace's lease: in its git directory (each worktree has its own), in the home where there is no git.
+ * The directory of a workspace's lock: in its git directory (each worktree has its own), in the home where there is no git.
  * `root` is the workspace's real path. Throws ProblemError `git_failed` where git cannot say which.
  */
 const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
@@ -39,10 +39,10 @@ const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
     return inGitDir(asked.value);
   }
   if (!/not a git repository|spawn git ENOENT/.test(asked.problem.message)) throw new ProblemError(asked.problem);
-  return { dir: join(homePaths(home).leases, sha256(root)), inGit: false };
+  return { dir: join(homePaths(home).locks, sha256(root)), inGit: false };
 };
 
-const inGitDir = (dir: string): LockPlace => ({ dir: join(dir, 'emend', 'lease'), inGit: true });
+const inGitDir = (dir: string): LockPlace => ({ dir: join(dir, 'emend', 'lock'), inGit: true });
 
 /**
  * Workspaces of which git has said that their git directory is the `.git` in them. Git finds that one before any other, so while it is
@@ -61,14 +61,14 @@ const headAt = (root: string, place: LockPlace): Promise<Head> =>
 export type LockTaking = LockAttempt & {
   /** This call took it; it was not held by the step before. */
   readonly taken: boolean;
-  /** Is the lease of this number still the one that stands? Asked right before what cannot be taken back. */
-  readonly stands: () => Promise<boolean>;
+  /** Is the lock of this token still the one that stands? Asked right before what cannot be taken back. */
+  readonly isCurrent: () => Promise<boolean>;
 };
 
 export type CurrentTaking = LockTaking & { readonly outcome: 'held' };
 
 export interface Locks {
-  /** `held` (a step gets its own lease back unchanged) or `busy` with the other step's. */
+  /** `held` (a step gets its own lock back unchanged) or `busy` with the other step's. */
   take(
     workspace: string,
     stepKey: StepKey,
@@ -79,55 +79,54 @@ export interface Locks {
    * Does nothing where the step does not hold it, or holds it by another number than the one given: whoever comes late ends nothing
    * that was taken after it.
    */
-  release(workspace: string, stepKey: StepKey, number?: number): Promise<void>;
-  /** Ends the lease of this number whoever holds it; for steps whose workflow is closed. False where it is not the one held. */
-  break(workspace: string, number: number): Promise<boolean>;
+  release(workspace: string, stepKey: StepKey, token?: number | null): Promise<void>;
+  /** Ends the lock of this token whoever holds it; for steps whose workflow is closed. False where it is not the one held. */
+  break(workspace: string, token: number): Promise<boolean>;
 }
 
 export interface LockOptions {
   readonly home: string;
   readonly sys?: Sys;
-  /** Of what a lease says about when. */
+  /** Of what a lock says about when. */
   readonly clock?: Clock;
 }
 
-/** Readable for the repository's other users, whose Emend must see the lease. */
+/** Readable for the repository's other users, whose Emend must see the lock. */
 const MODES = { mode: 0o644, dirMode: 0o755 };
 
 interface CurrentLock {
-  readonly number: number;
+  readonly token: number;
   readonly holder: WorkspaceLock | null;
   readonly numbers: readonly number[];
 }
 
 export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOptions): Locks => {
-  const takenPath = (place: LockPlace, number: number) => join(place.dir, `${number}.json`);
-  const endPath = (place: LockPlace, number: number) => join(place.dir, `${number}.end.json`);
+  const takenPath = (place: LockPlace, token: number) => join(place.dir, `${token}.json`);
+  const endPath = (place: LockPlace, token: number) => join(place.dir, `${token}.end.json`);
 
   const standing = async (place: LockPlace): Promise<CurrentLock> => {
     const names = (await orNull(sys.readdir(place.dir))) ?? [];
     const numbers = names.flatMap((name) => /^([1-9][0-9]*)\.json$/.exec(name)?.[1] ?? []).map(Number);
-    const number = Math.max(0, ...numbers);
-    if (number === 0 || names.includes(`${number}.end.json`)) return { number, holder: null, numbers };
-    const value = await readJson(sys, takenPath(place, number));
+    const token = Math.max(0, ...numbers);
+    if (token === 0 || names.includes(`${token}.end.json`)) return { token, holder: null, numbers };
     // Removed since the listing: then it had ended.
-    return { number, holder: value === undefined ? null : asHolder(value, takenPath(place, number)), numbers };
+    return { token, holder: (await readJson<WorkspaceLock>(sys, takenPath(place, token))) ?? null, numbers };
   };
 
   const forget = async (place: LockPlace, numbers: readonly number[], newest: number): Promise<void> => {
-    for (const number of numbers.filter((n) => n < newest - ENDED_LOCKS)) {
-      await unlinkIfThere(sys, takenPath(place, number));
-      await unlinkIfThere(sys, endPath(place, number));
+    for (const token of numbers.filter((n) => n < newest - ENDED_LOCKS)) {
+      await unlinkIfThere(sys, takenPath(place, token));
+      await unlinkIfThere(sys, endPath(place, token));
     }
   };
 
-  const end = async (place: LockPlace, number: number, by: string): Promise<void> => {
-    await putJsonIfAbsent(sys, endPath(place, number), { v: 1, number, by, at: isoTime(clock) }, MODES);
+  const end = async (place: LockPlace, token: number, by: string): Promise<void> => {
+    await putJsonIfAbsent(sys, endPath(place, token), { token, by, at: isoTime(clock) }, MODES);
   };
 
-  const stands = (place: LockPlace, number: number) => async (): Promise<boolean> =>
-    (await orNull(sys.lstat(takenPath(place, number)))) !== null &&
-    (await orNull(sys.lstat(endPath(place, number)))) === null;
+  const isCurrent = (place: LockPlace, token: number) => async (): Promise<boolean> =>
+    (await orNull(sys.lstat(takenPath(place, token)))) !== null &&
+    (await orNull(sys.lstat(endPath(place, token)))) === null;
 
   const placeOf = async (workspace: string): Promise<{ root: string; place: LockPlace }> => {
     const root = await sys.realpath(workspace);
@@ -135,7 +134,7 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
   };
 
   const on = <T>(workspace: string, work: (root: string, place: LockPlace) => Promise<T>): Promise<T> =>
-    onDisk(`The lease of ${workspace}`, async () => {
+    onDisk(`The lock of ${workspace}`, async () => {
       const { root, place } = await placeOf(workspace);
       return work(root, place);
     });
@@ -148,17 +147,16 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
           if (now_.holder !== null)
             return {
               ...(now_.holder.stepKey === stepKey
-                ? { outcome: 'held', lease: now_.holder }
+                ? { outcome: 'held', lock: now_.holder }
                 : { outcome: 'busy', holder: now_.holder }),
               taken: false,
-              stands: stands(place, now_.number),
+              isCurrent: isCurrent(place, now_.token),
             };
-          const number = now_.number + 1;
+          const token = now_.token + 1;
           const head = await headAt(root, place);
           const before = continues === undefined ? {} : { continues };
           const ours: WorkspaceLock = {
-            v: 1,
-            number,
+            token: token,
             stepKey,
             workflowId,
             namespace,
@@ -166,39 +164,34 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
             ...head,
             ...before,
           };
-          const put = await putJsonIfAbsent(sys, takenPath(place, number), ours, MODES);
+          const put = await putJsonIfAbsent(sys, takenPath(place, token), ours, MODES);
           if (!put.created) continue;
-          // A number so old that its files were removed is no lease: somebody went on meanwhile.
-          if ((await standing(place)).number !== number) {
-            await unlinkIfThere(sys, takenPath(place, number));
+          // A token so old that its files were removed is no lock: somebody went on meanwhile.
+          if ((await standing(place)).token !== token) {
+            await unlinkIfThere(sys, takenPath(place, token));
             continue;
           }
-          await forget(place, now_.numbers, number);
-          return { outcome: 'held', lease: ours, taken: true, stands: stands(place, number) };
+          await forget(place, now_.numbers, token);
+          return { outcome: 'held', lock: ours, taken: true, isCurrent: isCurrent(place, token) };
         }
-        return fail('busy', `The lease of ${workspace} was taken by others ${LOCK_TAKINGS} times in a row.`);
+        return fail('busy', `The lock of ${workspace} was taken by others ${LOCK_TAKINGS} times in a row.`);
       }),
 
     read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),
 
-    release: (workspace, stepKey, number) =>
+    release: (workspace, stepKey, token) =>
       on(workspace, async (_root, place) => {
         const { holder } = await standing(place);
-        if (holder?.stepKey === stepKey && (number ?? holder.number) === holder.number)
-          await end(place, holder.number, stepKey);
+        if (holder?.stepKey === stepKey && (token ?? holder.token) === holder.token)
+          await end(place, holder.token, stepKey);
       }),
 
-    break: (workspace, number) =>
+    break: (workspace, token) =>
       on(workspace, async (_root, place) => {
         const { holder } = await standing(place);
-        if (holder?.number !== number) return false;
-        await end(place, number, 'recovery');
+        if (holder?.token !== token) return false;
+        await end(place, token, 'recovery');
         return true;
       }),
   };
-};
-
-const asHolder = (value: unknown, path: string): WorkspaceLock => {
-  checkVersion(value, `The lease at ${path}`);
-  return value as WorkspaceLock;
 };

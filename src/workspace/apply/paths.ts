@@ -20,8 +20,8 @@ export interface TargetPaths {
   readonly dir: string;
   /** The result's bytes (or nothing, for a deletion) until its file is finished: its absence says that some attempt has done so. */
   readonly temp: string;
-  /** A keep file of an attempt; `seq` counts those of one attempt. */
-  readonly keep: (attempt: string, seq: number) => string;
+  /** A backup of an attempt; `seq` counts those of one attempt. */
+  readonly backup: (attempt: string, seq: number) => string;
 }
 
 const stemOf = (plan: TransactionPlan): string => `.emend-${plan.stepKey.slice(0, 8)}-${plan.token}`;
@@ -34,7 +34,7 @@ export const targetPaths = (plan: TransactionPlan, index: number): TargetPaths =
     target: join(plan.workspace, real),
     dir,
     temp: join(dir, `${stem}.tmp`),
-    keep: (attempt, seq) => join(dir, `${stem}.${attempt}-${seq}.keep`),
+    backup: (attempt, seq) => join(dir, `${stem}.${attempt}-${seq}.backup`),
   };
 };
 
@@ -44,10 +44,10 @@ export const fileAt = (plan: TransactionPlan, index: number): PlannedFile => {
   return file;
 };
 
-/** File and attempt of a directory entry that is a keep file of this plan, else null. */
+/** File and attempt of a directory entry that is a backup of this plan, else null. */
 export const readBackupName = (plan: TransactionPlan, name: string): { index: number; attempt: string } | null => {
   const stem = `${stemOf(plan)}-`;
-  const parts = name.startsWith(stem) ? /^([0-9]+)\.([0-9a-f]+)-[0-9]+\.keep$/.exec(name.slice(stem.length)) : null;
+  const parts = name.startsWith(stem) ? /^([0-9]+)\.([0-9a-f]+)-[0-9]+\.backup$/.exec(name.slice(stem.length)) : null;
   return parts === null ? null : { index: Number(parts[1]), attempt: parts[2] ?? '' };
 };
 

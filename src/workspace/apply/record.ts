@@ -9,7 +9,7 @@
  *     saved-<id>.json    bytes of a person that were superseded and now lie in the blob store
  *     copying.json       results are copied, as the filesystem has no links: a half copy may stand under a path
  *     closed.json        the outcome; never changes
- *     undone.json        the step asked for a rollback: what has no verdict yet must not go forward any more
+ *     reverted.json        the step asked for a rollback: what has no verdict yet must not go forward any more
  *     swept.json         nothing that a late attempt left is lying about
  */
 import { join } from 'node:path';
@@ -17,7 +17,6 @@ import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { refOf, sha256 } from '../../system/hash.js';
 import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
-import { checkVersion } from '../../shared/problems.js';
 import type { ProcessIdentity } from '../../system/process.js';
 import type { FileConflict, WorkspaceLock } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
@@ -45,7 +44,6 @@ export interface Driver {
 }
 
 export interface TransactionPlan extends Driver {
-  readonly v: 1;
   readonly kind: 'apply' | 'rollback';
   readonly stepKey: StepKey;
   readonly proposalId: string;
@@ -53,9 +51,9 @@ export interface TransactionPlan extends Driver {
   readonly generation: number;
   /** Real path. */
   readonly workspace: string;
-  /** 12 hex digits in the names of this generation's temp and keep files: no name is ever used twice. */
+  /** 12 hex digits in the names of this generation's temp files and backups: no name is ever used twice. */
   readonly token: string;
-  readonly lease: WorkspaceLock;
+  readonly lock: WorkspaceLock;
   readonly files: readonly PlannedFile[];
   /** Directories to make, outermost first; removed again (where empty) when reverted. */
   readonly dirs: readonly string[];
@@ -66,11 +64,10 @@ export interface TransactionPlan extends Driver {
 export type Verdict = 'committed' | 'reverted';
 
 export interface ClosedRecord {
-  readonly v: 1;
   readonly outcome: 'applied' | 'conflict';
   readonly files: readonly string[];
   readonly conflicts: readonly FileConflict[];
-  readonly lease: WorkspaceLock;
+  readonly lock: WorkspaceLock;
 }
 
 export interface SavedBytes {
@@ -111,19 +108,8 @@ export const recordsOf = async (
 export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);
 
-  /** Readers accept every `v` ever released; a newer one's meaning is not known here. */
-  const check = (value: unknown, file: string): void => checkVersion(value, `The record ${at(file)}`);
-  const read = async <T>(file: string): Promise<T | null> => {
-    const value = await readJson(sys, at(file));
-    if (value === undefined) return null;
-    check(value, file);
-    return value as T;
-  };
-  const put = async <T extends object>(file: string, value: T): Promise<{ value: T; created: boolean }> => {
-    const stored = await putJsonIfAbsent(sys, at(file), { v: 1, ...value });
-    check(stored.value, file);
-    return { value: stored.value as T, created: stored.created };
-  };
+  const read = async <T extends object>(file: string): Promise<T | null> => (await readJson<T>(sys, at(file))) ?? null;
+  const put = <T extends object>(file: string, value: T) => putJsonIfAbsent(sys, at(file), value);
 
   return {
     name,
@@ -187,10 +173,10 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       await put('copying', {});
     },
     isCopying: async (): Promise<boolean> => (await orNull(sys.stat(at('copying')))) !== null,
-    putUndone: async (): Promise<void> => {
-      await put('undone', {});
+    putReverted: async (): Promise<void> => {
+      await put('reverted', {});
     },
-    isUndone: async (): Promise<boolean> => (await orNull(sys.stat(at('undone')))) !== null,
+    isReverted: async (): Promise<boolean> => (await orNull(sys.stat(at('reverted')))) !== null,
     putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> => (await put('closed', closed)).value,
     /** When the record was closed, by the clock of its file. */
     closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,

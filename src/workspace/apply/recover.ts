@@ -1,4 +1,4 @@
-/** Finishes or reverts what dead processes left open in a home. Leases are left alone: only a server knows whose workflow is closed. */
+/** Finishes or reverts what dead processes left open in a home. Locks are left alone: only a server knows whose workflow is closed. */
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { isOpen, recordsOf, type TransactionRecord } from './record.js';
 import { asAttempt, liveAttempts, problemOf, finishOpen, sweep, type EngineParts } from './transaction.js';
@@ -29,8 +29,8 @@ const unsettledOf = async (
   stepKey: StepKey,
 ): Promise<readonly TransactionRecord[]> => {
   const records = await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
-  const settled = await Promise.all(records.map((record) => record.isSettled()));
-  return records.filter((_, at) => settled[at] === false);
+  const resolved = await Promise.all(records.map((record) => record.isSettled()));
+  return records.filter((_, at) => resolved[at] === false);
 };
 
 const recoverRecords = async (
@@ -72,9 +72,9 @@ const recoverOne = async (
     if (live.size > 0) return { ...report('left_to_live_process'), pids: [...new Set(live.values())] };
     if ((await orNull(parts.sys.realpath(workspace), ['ENOENT', 'ENOTDIR'])) === null)
       return report('workspace_missing');
-    const settled = await finishOpen(parts, record, state, attempt);
-    if (settled === null) return null;
-    return settled.did === 'finished' ? report('finished', settled.closed.conflicts) : report('reverted');
+    const resolved = await finishOpen(parts, record, state, attempt);
+    if (resolved === null) return null;
+    return resolved.did === 'finished' ? report('finished', resolved.closed.conflicts) : report('reverted');
   } catch (error) {
     return report('failed', [{ path: workspace, why: problemOf(error, workspace).message }]);
   }

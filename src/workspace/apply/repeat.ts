@@ -17,11 +17,11 @@ import type { ApplyOutcome, ApplyRequest, FileConflict } from '../ports.js';
 
 export const outcomeOf = (
   record: TransactionRecord,
-  { outcome, files, conflicts, lease }: ClosedRecord,
+  { outcome, files, conflicts, lock }: ClosedRecord,
 ): ApplyOutcome =>
   outcome === 'applied'
-    ? { outcome, record: record.name, files, lease }
-    : { outcome, record: record.name, files, lease, conflicts };
+    ? { outcome, record: record.name, files, lock }
+    : { outcome, record: record.name, files, lock, conflicts };
 
 /**
  * A closed record is not applied again. Where a file is not at its result any more (put back, or changed since) a person must say
@@ -36,12 +36,12 @@ export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedR
   const gone = new Set(changed.map(({ path }) => path));
   const files = closed.files.filter((path) => !gone.has(path));
   const conflicts = [...closed.conflicts, ...changed];
-  return { outcome: 'conflict', record: record.name, files, conflicts, lease: closed.lease };
+  return { outcome: 'conflict', record: record.name, files, conflicts, lock: closed.lock };
 };
 
-/** The step's commit since the plan's lease was taken, if any. */
-export const committedSince = async (sys: Sys, { workspace, lease }: TransactionPlan): Promise<string | null> =>
-  (await orNull(sys.stat(workspace), ['ENOENT', 'ENOTDIR'])) === null ? null : commitSince(workspace, lease);
+/** The step's commit since the plan's lock was taken, if any. */
+export const committedSince = async (sys: Sys, { workspace, lock }: TransactionPlan): Promise<string | null> =>
+  (await orNull(sys.stat(workspace), ['ENOENT', 'ENOTDIR'])) === null ? null : commitSince(workspace, lock);
 
 const changedSince = async (sys: Sys, plan: TransactionPlan, closed: ClosedRecord): Promise<FileConflict[]> => {
   const changed: FileConflict[] = [];

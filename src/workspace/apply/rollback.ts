@@ -31,26 +31,26 @@ export const rollbackName = (name: string): string => (name.endsWith(SUFFIX) ? n
  * (nothing is changed then), and `busy` where another step holds the workspace.
  */
 export const rollBack = async (parts: EngineParts, request: RollbackRequest): Promise<RollbackOutcome> => {
-  const { sys, transactions, leases, assertCurrent } = parts;
+  const { sys, transactions, locks, assertCurrent } = parts;
   const { stepKey } = request;
   const name = recordName(stepKey, request.proposalId, request.decision);
   const applied = openRecord(sys, transactions, name);
   const back = openRecord(sys, transactions, rollbackName(name));
   const before = (await back.load()).closed;
   const { closed: first } = await applied.load();
-  // Done before: a late attempt takes no lease and touches nothing.
+  // Done before: a late attempt takes no lock and touches nothing.
   if (before !== null && first !== null) return outcomeOf(first, before, NOTHING);
 
   assertCurrent();
   const workspace = await sys.realpath(request.workspace);
-  const held = await leases.take(workspace, stepKey, request.holder);
+  const held = await locks.take(workspace, stepKey, request.holder);
   if (held.outcome === 'busy')
     return fail('busy', `Step ${shownKey(held.holder.stepKey)} holds ${workspace}; its end is waited for.`);
   try {
-    return await putBack(parts, { request, workspace, held, name, applied, back });
+    return await restore(parts, { request, workspace, held, name, applied, back });
   } finally {
     // Where the step held it before, its end is not ours to decide.
-    if (held.taken) await leases.release(workspace, stepKey, held.lease.number);
+    if (held.taken) await locks.release(workspace, stepKey, held.lock.token);
   }
 };
 
@@ -63,15 +63,16 @@ interface Work {
   readonly back: TransactionRecord;
 }
 
-const putBack = async (parts: EngineParts, work: Work): Promise<RollbackOutcome> => {
+const restore = async (parts: EngineParts, work: Work): Promise<RollbackOutcome> => {
   const { applied, back, held, name } = work;
   // First of all: whatever attempt at this application comes late is neither applied nor committed any more.
-  await applied.putUndone();
+  await applied.putReverted();
   await markReverted(work.workspace, name);
   // No new plan: an open record is finished or reverted, nothing else.
   await asAttempt((attempt) => transact(parts, applied, attempt, () => Promise.resolve({ ok: false, conflicts: [] })));
   const { closed, plan } = await applied.load();
-  if (closed === null || plan === null) return { outcome: 'rolled_back', files: [], kept: closed?.conflicts ?? [] };
+  if (closed === null || plan === null)
+    return { outcome: 'rolled_back', files: [], leftAlone: closed?.conflicts ?? [] };
   const commit = await committedSince(parts.sys, plan);
   if (commit !== null) return { outcome: 'committed', commit };
 
@@ -82,13 +83,13 @@ const putBack = async (parts: EngineParts, work: Work): Promise<RollbackOutcome>
       const { stepKey, proposalId, decision, workspace, dirs: dropDirs } = plan;
       const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
       const { files, dirs } = seen;
-      const { lease } = held;
-      const stands = async (): Promise<boolean> => {
+      const { lock } = held;
+      const isCurrent = async (): Promise<boolean> => {
         parts.assertCurrent();
-        return held.stands();
+        return held.isCurrent();
       };
-      const restoring = { v: 1, kind: 'rollback', ...ids, workspace, lease, files, dirs, dropDirs } as const;
-      return { ok: true, plan: restoring, checked: seen, stands };
+      const restoring = { kind: 'rollback', ...ids, workspace, lock, files, dirs, dropDirs } as const;
+      return { ok: true, plan: restoring, checked: seen, isCurrent };
     }),
   );
   if (done.outcome === 'failed') throw new ProblemError(done.problem);
@@ -102,7 +103,7 @@ const outcomeOf = (
 ): RollbackOutcome => ({
   outcome: 'rolled_back',
   files: [...seen.done, ...back.files],
-  kept: [...applied.conflicts, ...seen.kept, ...back.conflicts],
+  leftAlone: [...applied.conflicts, ...seen.kept, ...back.conflicts],
 });
 
 interface Looked {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
 import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
 import { goForward } from './forward.js';
-import { putBack, resolveBackup, listBackups, type Drive } from './backups.js';
+import { restore, resolveBackup, listBackups, type Drive } from './backups.js';
 import { freshId, targetPaths } from './paths.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../../system/process.js';
 import {
@@ -31,7 +31,7 @@ const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further on
 
 export interface EngineParts extends TransactContext {
   readonly transactions: string;
-  readonly leases: Locks;
+  readonly locks: Locks;
   readonly assertCurrent: AssertCurrent;
 }
 
@@ -48,8 +48,8 @@ export type PlanAttempt =
       readonly ok: true;
       readonly plan: TransactionPlan;
       readonly checked: Pick<Checked, 'files' | 'stats'>;
-      /** Does the plan's lease still stand? Asked right before the point of no return. */
-      readonly stands: () => Promise<boolean>;
+      /** Does the plan's lock still stand? Asked right before the point of no return. */
+      readonly isCurrent: () => Promise<boolean>;
     }
   | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
 
@@ -94,9 +94,9 @@ const driveOf = (
   own: Pick<Drive, 'record' | 'plan' | 'attempt'>,
   live: ReadonlyMap<string, number>,
 ): Drive => {
-  let keeps = 0;
-  const nextKeep = () => (keeps += 1);
-  return { sys: context.sys, blobs: context.blobs, ...own, isLive: (id) => live.has(id), nextKeep };
+  let backups = 0;
+  const nextBackup = () => (backups += 1);
+  return { sys: context.sys, blobs: context.blobs, ...own, isLive: (id) => live.has(id), nextBackup };
 };
 
 /** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
@@ -218,7 +218,7 @@ const tryToCommit = async (
       await revert(context, record, plan);
       return null;
     }
-    if ((await record.isUndone()) || !(await made.stands())) {
+    if ((await record.isReverted()) || !(await made.isCurrent())) {
       await revert(context, record, plan);
       return problem('busy', `The hold on ${plan.workspace} had ended before this late attempt wrote anything.`);
     }
@@ -282,13 +282,13 @@ export const sweep = async (
   }
   const drive = driveOf(context, { record, plan, attempt }, live);
   const closedAt_ns = await record.closedAt_ns();
-  for (const [index, keeps] of await listBackups(drive, 'settle')) {
-    for (const keep of keeps) {
-      const { changed_ns } = await context.sys.lstat(keep);
+  for (const [index, backups] of await listBackups(drive, 'finish')) {
+    for (const backup of backups) {
+      const { changed_ns } = await context.sys.lstat(backup);
       // Taken after the end, so by mistake: it belongs where it was.
       const late = changed_ns > closedAt_ns;
-      if (late && (await putBack(drive, keep, targetPaths(plan, index).target)) !== 'taken') continue;
-      await resolveBackup(drive, index, keep);
+      if (late && (await restore(drive, backup, targetPaths(plan, index).target)) !== 'taken') continue;
+      await resolveBackup(drive, index, backup);
     }
   }
   if (asleep === 0) await record.putSwept();

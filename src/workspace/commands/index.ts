@@ -17,8 +17,8 @@ export interface CommandRequest {
   readonly more?: Environment;
   readonly signal?: AbortSignal;
   /** Called every `beat_ms` (default 5,000) with the seconds so far. */
-  readonly onBeat?: (seconds: number) => void;
-  readonly beat_ms?: number;
+  readonly onHeartbeat?: (seconds: number) => void;
+  readonly heartbeat_ms?: number;
   /** Between SIGTERM and SIGKILL of the group, at time-out or abort. Default 2,000. */
   readonly killGrace_ms?: number;
 }

@@ -1,4 +1,4 @@
-/** Moving the branch (or a detached HEAD) from the lease's commit to ours, or finding that it was moved already. */
+/** Moving the branch (or a detached HEAD) from the lock's commit to ours, or finding that it was moved already. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { git, gitLine, repositoryOf, type GitRepository, valueOf } from './git.js';
 import { indexEntries, indexInfo, sameEntry, type Entries, type Entry } from './entries.js';
@@ -13,10 +13,10 @@ export const REVERTED_WAIT_MS = 10_000; // bound: How long a commit that is unde
 const REVERTED_POLL_MS = 100; // bound: looked at this often.
 
 // ◆ Commit and rollback of one application exclude each other, whichever attempt of either comes late. A rollback first makes the ref
-// `refs/worktree/emend/undone/<record>` (of this working tree only, naming a note and no commit); a commit moves the branch in one
+// `refs/worktree/emend/reverted/<record>` (of this working tree only, naming a note and no commit); a commit moves the branch in one
 // ref transaction with the check that no such ref is there for any application that it is made of. Git takes both locks together.
 
-const REVERTED = 'refs/worktree/emend/undone/';
+const REVERTED = 'refs/worktree/emend/reverted/';
 /** `name` as recordName makes it. */
 const revertedRef = (name: string): string => `${REVERTED}${name}`;
 
@@ -74,7 +74,7 @@ export async function dropReverted({ workspace, names }: RevertedNotes): Promise
 }
 
 export type StateOfHead =
-  /** HEAD is where it was when the lease was taken. */
+  /** HEAD is where it was when the lock was taken. */
   | { readonly at: 'parent' }
   /** The step's commit is there already. */
   | { readonly at: 'committed'; readonly commit: string }
@@ -83,7 +83,7 @@ export type StateOfHead =
 const shown = (commit: string | null, ref: string | null): string =>
   `${commit === null ? 'no commit' : commit.slice(0, 12)} (${ref ?? 'detached HEAD'})`;
 
-/** The commit that the lease's branch names now; for a detached HEAD: that HEAD names. Null: none. */
+/** The commit that the lock's branch names now; for a detached HEAD: that HEAD names. Null: none. */
 async function tipOf(root: string, headRef: string | null): Promise<string | null> {
   const found = await gitLine(['rev-parse', '--quiet', '--verify', `${headRef ?? 'HEAD'}^{commit}`], {
     cwd: root,
@@ -92,41 +92,41 @@ async function tipOf(root: string, headRef: string | null): Promise<string | nul
   return found.ok ? found.value : null;
 }
 
-export async function stateOfHolder(repository: GitRepository, lease: WorkspaceLock): Promise<StateOfHead> {
-  const tip = repository.headRef === lease.headRef ? repository.head : await tipOf(repository.root, lease.headRef);
-  if (tip !== null && tip !== lease.head) {
-    const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+export async function stateOfHolder(repository: GitRepository, lock: WorkspaceLock): Promise<StateOfHead> {
+  const tip = repository.headRef === lock.headRef ? repository.head : await tipOf(repository.root, lock.headRef);
+  if (tip !== null && tip !== lock.head) {
+    const commit = await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
     if (commit !== null) return { at: 'committed', commit };
   }
-  if (tip === lease.head && repository.headRef === lease.headRef) return { at: 'parent' };
-  const [was, is] = [shown(lease.head, lease.headRef), shown(repository.head, repository.headRef)];
+  if (tip === lock.head && repository.headRef === lock.headRef) return { at: 'parent' };
+  const [was, is] = [shown(lock.head, lock.headRef), shown(repository.head, repository.headRef)];
   return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
 }
 
-/** The commit that this step made since the lease was taken, on its branch or where HEAD is now; null: none, or no repository. */
+/** The commit that this step made since the lock was taken, on its branch or where HEAD is now; null: none, or no repository. */
 export async function commitSince(
   workspace: string,
-  lease: Pick<WorkspaceLock, 'head' | 'headRef' | 'stepKey'>,
+  lock: Pick<WorkspaceLock, 'head' | 'headRef' | 'stepKey'>,
 ): Promise<string | null> {
-  // Outside git the lease names neither; then there may be no git to ask.
-  const repository = lease.head === null && lease.headRef === null ? null : await repositoryOf(workspace);
+  // Outside git the lock names neither; then there may be no git to ask.
+  const repository = lock.head === null && lock.headRef === null ? null : await repositoryOf(workspace);
   if (repository === null) return null;
-  const tips = new Set([await tipOf(repository.root, lease.headRef), repository.head]);
+  const tips = new Set([await tipOf(repository.root, lock.headRef), repository.head]);
   for (const tip of tips) {
-    if (tip === null || tip === lease.head) continue;
-    const commit = await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+    if (tip === null || tip === lock.head) continue;
+    const commit = await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
     if (commit !== null) return commit;
   }
   return null;
 }
 
 /**
- * Moves the ref, expecting the lease's commit and that none of the applications was rolled back. A ref that somebody else holds
+ * Moves the ref, expecting the lock's commit and that none of the applications was rolled back. A ref that somebody else holds
  * locked is waited for.
  */
 export async function moveRef(input: {
   readonly repository: GitRepository;
-  readonly lease: WorkspaceLock;
+  readonly lock: WorkspaceLock;
   readonly commit: string;
   readonly subject: string;
   readonly wait_ms: number;
@@ -137,10 +137,10 @@ export async function moveRef(input: {
   | Exclude<StateOfHead, { at: 'parent' }>
   | { readonly at: 'failed'; readonly problem: Problem }
 > {
-  const { repository, lease, commit } = input;
-  const expected = lease.head ?? '0'.repeat(commit.length);
+  const { repository, lock, commit } = input;
+  const expected = lock.head ?? '0'.repeat(commit.length);
   // A detached HEAD is moved itself; without --no-deref a branch checked out meanwhile would be moved in its place.
-  const target = lease.headRef === null ? 'option no-deref\nupdate HEAD' : `update ${lease.headRef}`;
+  const target = lock.headRef === null ? 'option no-deref\nupdate HEAD' : `update ${lock.headRef}`;
   const zero = '0'.repeat(commit.length);
   const transaction = `${target} ${commit} ${expected}\n${assertNotReverted(input.records, zero)}`;
   const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, '--stdin'];
@@ -149,12 +149,12 @@ export async function moveRef(input: {
   for (;;) {
     const moved = await git(args, { cwd: repository.root, input: transaction });
     if (moved.ok) return { at: 'moved' };
-    const tip = await tipOf(repository.root, lease.headRef);
+    const tip = await tipOf(repository.root, lock.headRef);
     if (tip === commit) return { at: 'committed', commit };
-    if (tip !== lease.head) {
-      const earlier = tip === null ? null : await commitOfStep(repository.root, lease.head, tip, lease.stepKey);
+    if (tip !== lock.head) {
+      const earlier = tip === null ? null : await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
       if (earlier !== null) return { at: 'committed', commit: earlier };
-      const [was, is] = [shown(lease.head, lease.headRef), shown(tip, lease.headRef)];
+      const [was, is] = [shown(lock.head, lock.headRef), shown(tip, lock.headRef)];
       return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
     }
     if ((await revertedAmong(repository.root, input.records)) !== null)

@@ -39,7 +39,7 @@ export async function planEntries(
 ): Promise<CommitEntries> {
   const changes = changesOf(request, prefix);
   const paths = [...new Set(changes.flatMap(({ from, to }) => [from, to]))];
-  const parent = await treeEntries(root, request.lease.head, paths);
+  const parent = await treeEntries(root, request.lock.head, paths);
   const context: Context = { root, parent, blobs };
   const planned = new Map<string, Entry | null>();
   const conflicts: string[] = [];
@@ -63,7 +63,7 @@ export async function planEntries(
 function changesOf(request: CommitRequest, prefix: string): Change[] {
   const files = new Map(request.files.map((file) => [file.path, file]));
   const origin = new Map(
-    request.moves
+    request.renames
       .filter(({ from, to }) => files.get(from)?.result === null && files.get(to)?.base === null)
       .map(({ from, to }) => [to, from]),
   );

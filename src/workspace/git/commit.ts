@@ -1,6 +1,6 @@
 /**
- * Commits a step's files beside the person's index: own index, tree from the sealed blobs, `commit-tree` with the
- * lease's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
+ * Commits a step's files beside the person's index: own index, tree from the proposal's blobs, `commit-tree` with the
+ * lock's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
  * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
  */
 import { join } from 'node:path';
@@ -75,14 +75,14 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
   if (outcome.outcome === 'committed') return outcome;
   // An attempt that the server gave up too early may have committed and ended the hold while this one was at work: what kept this one
   // from it then (the hold is gone, the next step changes the files) is no conflict.
-  const commit = await commitSince(work.request.workspace, work.request.lease);
+  const commit = await commitSince(work.request.workspace, work.request.lock);
   return commit === null ? outcome : finish(work, commit);
 }
 
 async function tryCommit(work: Work): Promise<CommitOutcome> {
   const { repository, request } = work;
   const { root } = repository;
-  const standing = await stateOfHolder(repository, request.lease);
+  const standing = await stateOfHolder(repository, request.lock);
   if (standing.at === 'committed') return finish(work, standing.commit);
   if (standing.at === 'elsewhere') return { outcome: 'conflict', why: standing.why };
 
@@ -104,11 +104,11 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   const commit = await makeCommit(work, built.tree, message, identity(settings, request.date));
   if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the workspace' };
   const subject = message.slice(0, message.indexOf('\n'));
-  const { lease, records = [] } = request;
-  const landed = await moveRef({ repository, lease, commit, subject, records, wait_ms: work.wait_ms });
-  if (landed.at === 'failed') return { outcome: 'failed', problem: landed.problem };
-  if (landed.at === 'elsewhere') return { outcome: 'conflict', why: landed.why };
-  return finish(work, landed.at === 'committed' ? landed.commit : commit);
+  const { lock, records = [] } = request;
+  const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms: work.wait_ms });
+  if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
+  if (committed.at === 'elsewhere') return { outcome: 'conflict', why: committed.why };
+  return finish(work, committed.at === 'committed' ? committed.commit : commit);
 }
 
 interface Built {
@@ -120,7 +120,7 @@ interface Built {
 /** Our own index over the parent's tree, with the planned entries, as a tree. */
 async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>): Promise<Built | CommitOutcome> {
   const { root } = work.repository;
-  const { head } = work.request.lease;
+  const { head } = work.request.lock;
   const call = { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } };
   // A split index would leave a shared part of our temporary index in the person's git directory.
   const plain = ['-c', 'core.splitIndex=false'];
@@ -150,7 +150,7 @@ async function differing(root: string, from: string | null, to: string): Promise
 }
 
 async function isEmpty({ repository, request, hooks }: Work, { changed }: Built): Promise<boolean> {
-  if (request.lease.head !== null) return changed.length === 0;
+  if (request.lock.head !== null) return changed.length === 0;
   const listed = valueOf(await git(['ls-files', '-z'], { cwd: repository.root, env: { GIT_INDEX_FILE: hooks.index } }));
   return listed.bytes.length === 0;
 }
@@ -207,7 +207,7 @@ async function makeCommit(
   env: Readonly<Record<string, string>>,
 ): Promise<string> {
   const { root } = repository;
-  const parent = request.lease.head === null ? [] : ['-p', request.lease.head];
+  const parent = request.lock.head === null ? [] : ['-p', request.lock.head];
   const args = [
     '-c',
     'i18n.commitEncoding=UTF-8',
@@ -227,11 +227,11 @@ const mayMove = async ({ request }: Work): Promise<boolean> => (await request.ma
 async function finish(work: Work, commit: string): Promise<CommitOutcome> {
   const { repository, request, wait_ms } = work;
   const { root } = repository;
-  const { head, headRef } = request.lease;
+  const { head, headRef } = request.lock;
   const committed = { outcome: 'committed', commit, ref: headRef } as const;
   const now = await repositoryOf(request.workspace);
   if (now?.head !== commit || now.headRef !== headRef) return committed;
-  // The lease ends after the index followed: without it that was done, and what is staged now is the person's.
+  // The lock ends after the index followed: without it that was done, and what is staged now is the person's.
   if (!(await mayMove(work))) return committed;
   const changes = head === null ? await allAdded(root, commit) : await treeChanges(root, head, commit);
   const note = await syncIndex({ root, ...changes, wait_ms });

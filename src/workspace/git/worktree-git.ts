@@ -21,7 +21,6 @@ export async function planWorktree(path: string, { plan, name, workspace, base }
     await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], { cwd: root, reading: true }),
   );
   return {
-    v: 1,
     plan,
     name,
     repository: root,

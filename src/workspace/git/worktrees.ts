@@ -33,7 +33,7 @@ export interface WorktreeKeeper extends Worktrees {
 }
 export interface WorktreeOptions {
   readonly home: string;
-  readonly readLease: (workspace: string) => Promise<WorkspaceLock | null>;
+  readonly readLock: (workspace: string) => Promise<WorkspaceLock | null>;
   readonly sys?: Sys;
 }
 
@@ -44,27 +44,24 @@ const directoryName = (plan: string, name: string): string => `emend-${plan.slic
 /** Where the worktrees of a home lie. */
 export const worktreesDir = (home: string): string => `${home}-worktrees`;
 
-export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: WorktreeOptions): WorktreeKeeper => {
+export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: WorktreeOptions): WorktreeKeeper => {
   const dirOf = (plan: string): string => join(home, 'worktrees', checked(plan));
   const file = (plan: string, name: string, what: '' | '.made' | '.ready'): string =>
     join(dirOf(plan), `${checked(name)}${what}.json`);
   const isThere = async (path: string): Promise<boolean> =>
     (await orNull(sys.lstat(path), ['ENOENT', 'ENOTDIR'])) !== null;
   const note = async (path: string): Promise<void> => {
-    await putJsonIfAbsent(sys, path, { v: 1 });
+    await putJsonIfAbsent(sys, path, {});
   };
   const read = async (plan: string, name: string): Promise<Worktree | null> => {
     const path = file(plan, name, '');
-    const value = await readJson(sys, path);
-    return value === undefined ? null : asWorktree(value, path);
+    return (await readJson<Worktree>(sys, path)) ?? null;
   };
 
-  /** Where a note says that it was made. Notes of older versions name no directory: there was one only. */
-  const pathIn = (noted: unknown, worktree: Worktree): string => (noted as { path?: string }).path ?? worktree.path;
   /** Where it was made; null: no attempt has come to its end. */
   const madeAt = async (worktree: Worktree): Promise<string | null> => {
-    const noted = await readJson(sys, file(worktree.plan, worktree.name, '.made'));
-    return noted === undefined ? null : pathIn(noted, worktree);
+    const noted = await readJson<{ readonly path: string }>(sys, file(worktree.plan, worktree.name, '.made'));
+    return noted?.path ?? null;
   };
   /** As recorded, in the directory where it was made. */
   const asMade = async (recorded: Worktree): Promise<Worktree> =>
@@ -86,7 +83,7 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
         'Rename it, then retry.',
       );
     const put = await putJsonIfAbsent(sys, file(plan, name, ''), planned);
-    return asWorktree(put.value, file(plan, name, ''));
+    return put.value;
   };
 
   const make = async (
@@ -110,8 +107,8 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
     try {
       await addWorktree({ ...worktree, path }, signal);
       assertCurrent();
-      const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { v: 1, path });
-      return placedAt(worktree, pathIn(noted.value, worktree));
+      const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { path });
+      return placedAt(worktree, noted.value.path);
     } finally {
       if ((await madeAt(worktree)) !== path) await clear(sys, worktree, ofAttempt(path));
     }
@@ -134,7 +131,7 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
       return null;
     }
     const worktree = await asMade(recorded);
-    const holder = (await isThere(join(worktree.path, '.git'))) ? await readLease(worktree.workspace) : null;
+    const holder = (await isThere(join(worktree.path, '.git'))) ? await readLock(worktree.workspace) : null;
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
     const kept = await keepUnmerged(worktree);
@@ -181,11 +178,6 @@ export const createWorktreeKeeper = ({ home, readLease, sys = realSys }: Worktre
 
 const checked = (name: string): string =>
   NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is no name of a plan or worktree.`);
-
-const asWorktree = (value: unknown, path: string): Worktree =>
-  typeof value === 'object' && value !== null && 'v' in value && value.v === 1
-    ? (value as Worktree)
-    : fail('version_unknown', `${path} was written by another version of Emend.`);
 
 async function asResult<T>(work: () => Promise<T>): Promise<Result<T>> {
   try {

@@ -1,7 +1,7 @@
 /**
  * Brings a phase's branch into the plan's own branch and working tree. The merge itself is made of objects (merge-tree.ts). What it
  * changes is then applied as a proposal, all files or none and never over a person's save, and the branch moved, expecting the commit
- * that was merged into. The lease says that commit and the time: a retry makes the same commit, and finds it where it is made.
+ * that was merged into. The lock says that commit and the time: a retry makes the same commit, and finds it where it is made.
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,9 +40,9 @@ export async function mergeInto(
       };
     const held = await engine.acquireLock(repository.root, request.stepKey, request.holder, assertCurrent);
     if (held.outcome === 'busy') return held;
-    const outcome = await mergeLocked({ parts, request, repository, lease: held.lease, assertCurrent });
+    const outcome = await mergeLocked({ parts, request, repository, lock: held.lock, assertCurrent });
     assertCurrent();
-    await engine.releaseLease(repository.root, request.stepKey, held.lease.number);
+    await engine.releaseLock(repository.root, request.stepKey, held.lock.token);
     return outcome;
   } catch (error) {
     if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
@@ -54,16 +54,16 @@ interface Work {
   readonly parts: MergeParts;
   readonly request: MergeRequest;
   readonly repository: GitRepository;
-  readonly lease: WorkspaceLock;
+  readonly lock: WorkspaceLock;
   readonly assertCurrent: AssertCurrent;
 }
 
 async function mergeLocked(work: Work): Promise<MergeOutcome> {
-  const { request, repository, lease } = work;
+  const { request, repository, lock } = work;
   const { root } = repository;
-  // The lease of an attempt that died began where the branch was then.
-  const ours = lease.head ?? '';
-  const standing = await stateOfHolder(repository, lease);
+  // The lock of an attempt that died began where the branch was then.
+  const ours = lock.head ?? '';
+  const standing = await stateOfHolder(repository, lock);
   if (standing.at === 'parent' && (await isAncestor(root, request.theirs, ours))) return landedBefore(work, ours);
   const merged = await mergeTrees(root, ours, request.theirs);
   if (merged.outcome === 'conflict') return { outcome: 'conflict', ours, files: merged.files };
@@ -89,7 +89,7 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   }
 }
 
-/** A merge of ours that was done and whose lease had ended looks as if there was nothing to do; its trailer tells. */
+/** A merge of ours that was done and whose lock had ended looks as if there was nothing to do; its trailer tells. */
 async function landedBefore({ request, repository }: Work, tip: string): Promise<MergeOutcome> {
   const { root } = repository;
   const call = { cwd: root, reading: true };
@@ -139,7 +139,7 @@ async function proposalOf(
     const mode = await modeAt(join(root, path), [was, is]);
     files.push({ path, base: await side(path, was, mode(was)), result: await side(path, is, mode(is)), by: 'model' });
   }
-  return { v: 1, stepKey: request.stepKey, files, moves: [] };
+  return { stepKey: request.stepKey, files, renames: [] };
 }
 
 const LINK = '120000';
@@ -188,7 +188,7 @@ interface Made {
 }
 
 async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made): Promise<MergeOutcome> {
-  const { request, repository, lease, parts } = work;
+  const { request, repository, lock, parts } = work;
   const { root } = repository;
   const message = await withTrailer(root, request.message, request.stepKey);
   const args = [
@@ -201,16 +201,23 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
     '-F',
     '-',
   ];
-  const env = identity(await commitSettings(root), lease.takenAt);
+  const env = identity(await commitSettings(root), lock.takenAt);
   const call = { cwd: root, input: message, env };
   const commit = valueOf(await gitLine(['-c', 'i18n.commitEncoding=UTF-8', ...args], call));
   work.assertCurrent();
   const subject = message.slice(0, message.indexOf('\n'));
   const records = [recordName(request.stepKey, proposalIdOf(proposal), 0)];
-  const landed = await moveRef({ repository, lease, commit, subject, records, wait_ms: parts.lockWait_ms ?? 10_000 });
-  if (landed.at === 'failed') return { outcome: 'failed', problem: landed.problem };
-  if (landed.at === 'elsewhere') return putBack(work, proposal, landed.why);
-  return finish(work, landed.at === 'committed' ? landed.commit : commit, ours, changes);
+  const committed = await moveRef({
+    repository,
+    lock,
+    commit,
+    subject,
+    records,
+    wait_ms: parts.lockWait_ms ?? 10_000,
+  });
+  if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
+  if (committed.at === 'elsewhere') return putBack(work, proposal, committed.why);
+  return finish(work, committed.at === 'committed' ? committed.commit : commit, ours, changes);
 }
 
 /** The person's index follows where HEAD is at the merge. */

@@ -24,5 +24,5 @@ export const createRepository = ({ home, blobs, engine, turn_ms = 0 }: Repositor
   planCommits,
   commit: createCommitter({ blobs, turn_ms }),
   merge: (request, assertCurrent) => mergeInto({ engine, blobs }, request, assertCurrent),
-  worktrees: createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace) }),
+  worktrees: createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace) }),
 });

@@ -44,7 +44,7 @@ export async function takeBack(
   const root = repository?.root ?? workspace;
   const stepKey = takeBackKey(commits);
   const begun = await gitLine(['rev-parse', '--quiet', '--verify', refOf(stepKey)], { cwd: root, reading: true });
-  const held: WorkspaceLock | null = await parts.engine.readLease(root);
+  const held: WorkspaceLock | null = await parts.engine.readLock(root);
   let theirs = begun.ok && held?.stepKey === stepKey ? begun.value : null;
   if (theirs === null) {
     const head = repository?.head ?? '';

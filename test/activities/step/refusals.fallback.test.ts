@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { nextFallback, type FallbackState } from '../../../src/activities/step/refusals.js';
 
-const rungs = (changes: Partial<FallbackState>): FallbackState => ({
+const tolerances = (changes: Partial<FallbackState>): FallbackState => ({
   format: 'whole-file',
   isNew: false,
   outputBudget_tokens: 64,
@@ -23,16 +23,16 @@ describe('nextFallback', () => {
     ['nothing is terser than operations', { format: 'structured-edit' }, { kind: 'exhausted' }],
     ['a new file has no lines to name', { isNew: true }, { kind: 'exhausted' }],
     [
-      'a format switched off is no rung',
+      'a format switched off is no fallback',
       { formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': false, 'search-replace': true } },
       { kind: 'exhausted' },
     ],
   ] satisfies [string, Partial<FallbackState>, unknown][])('%s', (_, changes, wanted) => {
-    expect(nextFallback(rungs(changes))).toEqual(wanted);
+    expect(nextFallback(tolerances(changes))).toEqual(wanted);
   });
 
   test('the ladder ends', () => {
-    let now = rungs({ wholeStep: true, outputBudget_tokens: 1, maxOutputBudget_tokens: 1_000_000 });
+    let now = tolerances({ wholeStep: true, outputBudget_tokens: 1, maxOutputBudget_tokens: 1_000_000 });
     const kinds: string[] = [];
     for (let step = nextFallback(now); step.kind !== 'exhausted' && kinds.length < 100; step = nextFallback(now)) {
       kinds.push(step.kind);

@@ -42,7 +42,7 @@ export const appliedOnce: Invariant = {
 };
 
 export const committedOnce: Invariant = {
-  name: 'each committed step has one commit, of its own files and sealed bytes; no other has any',
+  name: 'each committed step has one commit, of its own files and proposed bytes; no other has any',
   violations: (evidence) =>
     evidence.steps.flatMap((step) => {
       const commits = workspaceOf(evidence, step)?.commits.filter(({ steps }) => steps.includes(step.stepKey)) ?? [];
@@ -51,7 +51,7 @@ export const committedOnce: Invariant = {
         return [`${step.carrier} (${step.result?.outcome ?? step.status ?? 'open'}): ${commits.length} commits`];
       const [commit] = commits;
       if (commit === undefined) return [];
-      const sealed = new Map(
+      const proposed = new Map(
         step.records
           .filter((r) => r.kind === 'apply' && !wasUndone(r, step.records))
           .flatMap((r) => r.files.map((f) => [f.path, f.result] as const)),
@@ -61,7 +61,7 @@ export const committedOnce: Invariant = {
         evidence.saves.some((save) => save.carrier === step.carrier && save.path === path);
       const strange = Object.keys(commit.changed).filter((path) => !step.paths.includes(path));
       const unsealed = Object.entries(commit.changed).filter(
-        ([path, text]) => step.paths.includes(path) && sealed.get(path) !== sha256(text) && !isSaved(path),
+        ([path, text]) => step.paths.includes(path) && proposed.get(path) !== sha256(text) && !isSaved(path),
       );
       return [
         ...(step.result?.commit === commit.id
@@ -176,10 +176,10 @@ export const toldTheSame: Invariant = {
     }),
 };
 
-export const leasesAreFree: Invariant = {
+export const locksAreFree: Invariant = {
   name: 'no run that has ended holds a workspace',
   violations: ({ workspaces }) =>
-    workspaces.flatMap(({ path, lease }) => (lease === null ? [] : [`${path} is held by ${lease.stepKey}`])),
+    workspaces.flatMap(({ path, lock }) => (lock === null ? [] : [`${path} is held by ${lock.stepKey}`])),
 };
 
 export const workflowsReplay: Invariant = {

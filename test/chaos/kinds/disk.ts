@@ -41,7 +41,7 @@ const immutable: Kind = {
         if (reason === 'approval' && asked === null && !held) held = chattr('+i');
         if (reason === 'approval' && asked === null && !held)
           trap ??= world.traps.arm('immutable target', {
-            activity: 'apply',
+            activity: 'applyProposal',
             stepKey: null,
             at: { moment: 'call', n: 1, only: ['openToWrite'], path },
             does: { kind: 'fail', errno: 'EPERM', times: 1 },
@@ -63,12 +63,12 @@ const immutable: Kind = {
 };
 
 export const diskKinds: readonly Kind[] = [
-  full('blobs', 'seal', (home) => join(home, 'blobs')),
+  full('blobs', 'buildProposal', (home) => join(home, 'blobs')),
   full('records', 'preflight', (home) => join(home, 'records')),
-  full('call journal', 'propose', (home) => join(home, 'slots')),
-  full('transactions', 'apply', (home) => join(home, 'transactions')),
-  full('archive', 'seal', (home) => join(home, 'archive')),
-  full('lease', 'apply', () => '/emend/lease/'),
-  full('workspace', 'apply', () => '/.emend-'),
+  full('call journal', 'proposeEdit', (home) => join(home, 'calls')),
+  full('transactions', 'applyProposal', (home) => join(home, 'transactions')),
+  full('archive', 'buildProposal', (home) => join(home, 'archive')),
+  full('lock', 'applyProposal', () => '/emend/lock/'),
+  full('workspace', 'applyProposal', () => '/.emend-'),
   immutable,
 ];

@@ -47,7 +47,7 @@ const saveDuring = (name: string, how: HowToSave): Kind =>
           return true;
         }
         trap ??= world.traps.arm(name, {
-          activity: 'apply',
+          activity: 'applyProposal',
           stepKey: run.stepKey,
           at: { moment: 'call', n: random.whole(1, 25), path: `/${carrier.name}` },
           does: { kind: 'wait' },
@@ -89,7 +89,7 @@ const atApproval = (
     };
   });
 
-const HEARD: readonly Told[] = ['counted', 'sent', 'settled before'];
+const HEARD: readonly Told[] = ['counted', 'sent', 'resolved before'];
 const heard = (told: Told, what: string): string | null => (HEARD.includes(told) ? what : null);
 
 /** Stopped from outside at a random moment, wherever the run is then. */

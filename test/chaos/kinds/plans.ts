@@ -28,7 +28,7 @@ const inPhase: Kind = {
     return {
       afterStart: (run) => {
         trap = world.traps.arm('in a phase', {
-          activity: random.pick(['preflight', 'propose', 'seal', 'apply', 'commit']),
+          activity: random.pick(['preflight', 'proposeEdit', 'buildProposal', 'applyProposal', 'commit']),
           stepKey: phaseKey(run.stepKey, 'p2', 1),
           at: { moment: 'call', n: random.whole(1, 40) },
           does: KILL,

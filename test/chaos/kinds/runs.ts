@@ -89,7 +89,7 @@ const terminates: Kind = {
         }
         for (const end = Date.now() + UNDO_MS; Date.now() < end;) {
           await sleep(500);
-          if ((await engine.readLease(carrier.workspace))?.stepKey !== run.stepKey) continue;
+          if ((await engine.readLock(carrier.workspace))?.stepKey !== run.stepKey) continue;
           const said = await emend(world, carrier.workspace, 'recover', '--undo', run.stepKey);
           fired = `terminated, recover --undo: exit code ${said.code}`;
         }
@@ -113,7 +113,7 @@ const overtaken: Kind = {
     return {
       onDecision: (_point, run) => {
         trap ??= world.traps.arm('overtaken', {
-          activity: 'apply',
+          activity: 'applyProposal',
           stepKey: run.stepKey,
           at: { moment: 'call', n: 1, only: ['link'], path: '/closed.json' },
           does: { kind: 'wait' },

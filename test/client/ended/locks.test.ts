@@ -21,7 +21,7 @@ const applied = async ({ inGit = false } = {}) => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const workspace = await tempDir();
-  // Then the lease lies in the git directory, where every home sees it.
+  // Then the lock lies in the git directory, where every home sees it.
   if (inGit) execFileSync('git', ['init', '-q', workspace]);
   const files = [];
   for (const path of ['a.txt', 'b.txt']) {
@@ -30,27 +30,25 @@ const applied = async ({ inGit = false } = {}) => {
     const result = { ref: await emend.blobs.put(bytes('new\n')), mode: 0o644 };
     files.push({ path, base, result, by: 'model' as const });
   }
-  const proposal: Proposal = { v: 1, stepKey: KEY, files, moves: [] };
+  const proposal: Proposal = { stepKey: KEY, files, renames: [] };
   const id = proposalIdOf(proposal);
   // Kept with other white space than the hash is made of: the archive says where.
-  const ref = await emend.blobs.put(bytes(JSON.stringify(proposal, null, 1)));
+  const ref = await emend.blobs.put(bytes(JSON.stringify({ v: 2, ...proposal }, null, 1)));
   const at = '2026-01-01T00:00:00.000Z';
   await emend.archive.append(KEY, [
     {
-      v: 1,
       id: 's',
       at,
       kind: 'started',
-      data: { v: 1, workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace, queues: emend.queues },
+      data: { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace, queues: emend.queues },
     },
     {
-      v: 1,
       id: 'a',
       at,
       kind: 'activity',
       data: {
-        name: 'seal',
-        result: { proposal: { id, ref, diff: ref, files: [], findings: [], rungs: [], mustAsk: [] } },
+        name: 'buildProposal',
+        result: { proposal: { id, ref, diff: ref, files: [], findings: [], tolerances: [], mustAsk: [] } },
       },
     },
   ]);
@@ -75,7 +73,7 @@ const applied = async ({ inGit = false } = {}) => {
 };
 
 const note = (emend: Emend, name: string, result: unknown): Promise<void> => {
-  const entry = { v: 1, id: name, at: '2026-01-01T00:00:01.000Z', kind: 'activity', data: { name, result } } as const;
+  const entry = { id: name, at: '2026-01-01T00:00:01.000Z', kind: 'activity', data: { name, result } } as const;
   return emend.archive.append(KEY, [entry]);
 };
 
@@ -96,9 +94,9 @@ describe('a workspace held by a run', () => {
     const [hold] = (await releaseStaleLocks(emend)).held;
     const done = await releaseLock(emend, hold!, 'undo');
     expect(done.files).toEqual(['a.txt']);
-    expect(done.kept.map(({ path }) => path)).toEqual(['b.txt']);
+    expect(done.leftAlone.map(({ path }) => path)).toEqual(['b.txt']);
     expect([await text('a.txt'), await text('b.txt')]).toEqual(['old\n', 'a person was here\n']);
-    expect(await engine.readLease(workspace)).toBeNull();
+    expect(await engine.readLock(workspace)).toBeNull();
     expect((await releaseStaleLocks(emend)).held).toEqual([]);
   });
 
@@ -106,9 +104,9 @@ describe('a workspace held by a run', () => {
     const { emend, engine, workspace, terminate, text } = await applied();
     terminate();
     const [hold] = (await releaseStaleLocks(emend)).held;
-    expect(await releaseLock(emend, hold!, 'keep')).toEqual({ files: [], kept: [] });
+    expect(await releaseLock(emend, hold!, 'keep')).toEqual({ files: [], leftAlone: [] });
     expect(await text('a.txt')).toBe('new\n');
-    expect(await engine.readLease(workspace)).toBeNull();
+    expect(await engine.readLock(workspace)).toBeNull();
   });
 
   test('of another home is told as such: undone only there, freed here where that home is lost', async () => {
@@ -119,11 +117,11 @@ describe('a workspace held by a run', () => {
     const [hold] = (await releaseStaleLocks(second)).held;
     expect(hold).toMatchObject({ stepKey: KEY, elsewhere: true, files: [] });
     expect(await problemOf(() => releaseLock(second, hold!, 'undo'))).toMatchObject({ code: 'conflict' });
-    expect([await text('a.txt'), (await engine.readLease(workspace))?.stepKey]).toEqual(['new\n', KEY]);
+    expect([await text('a.txt'), (await engine.readLock(workspace))?.stepKey]).toEqual(['new\n', KEY]);
     const [own] = (await releaseStaleLocks({ ...emend, queues: queueNames('renamed', 'abc') })).held;
     expect(own).toMatchObject({ elsewhere: false, files: ['a.txt', 'b.txt'] });
-    expect(await releaseLock(second, hold!, 'keep')).toEqual({ files: [], kept: [] });
-    expect(await engine.readLease(workspace)).toBeNull();
+    expect(await releaseLock(second, hold!, 'keep')).toEqual({ files: [], leftAlone: [] });
+    expect(await engine.readLock(workspace)).toBeNull();
   });
 
   test('that ended with nothing applied is released; one that nobody knows is shown and left alone', async () => {
@@ -141,12 +139,12 @@ describe('a workspace held by a run', () => {
       released: [],
       note: null,
     });
-    expect(await engine.readLease(workspace)).not.toBeNull();
+    expect(await engine.readLock(workspace)).not.toBeNull();
     expect(await releaseStaleLocks(emend)).toMatchObject({
       held: [],
       released: [{ stepKey: KEY, workspace, ended: 'terminated', because: 'nothing_applied' }],
     });
-    expect(await engine.readLease(workspace)).toBeNull();
+    expect(await engine.readLock(workspace)).toBeNull();
     // How it ended is in the archive by now, so a server that has forgotten the run is not needed for it.
     await keeper.take(workspace, KEY, { workflowId: 'emend-1', namespace: 'default' });
     expect(await releaseStaleLocks({ ...emend, runs: new FakeServer() })).toMatchObject({
@@ -163,13 +161,13 @@ describe('a workspace held by a run', () => {
       released: [],
       note: expect.any(String),
     });
-    expect(await engine.readLease(workspace)).not.toBeNull();
+    expect(await engine.readLock(workspace)).not.toBeNull();
   });
 
   test('a cut-off run that holds its workspace no longer can still be undone, unless another step has it', async () => {
     const { emend, engine, workspace, terminate, text } = await applied();
-    await engine.releaseLease(workspace, KEY);
-    await note(emend, 'apply', { v: 1, outcome: 'applied', files: ['a.txt', 'b.txt'] });
+    await engine.releaseLock(workspace, KEY);
+    await note(emend, 'applyProposal', { outcome: 'applied', files: ['a.txt', 'b.txt'] });
     const resolved = () => resolveRun(emend, KEY);
     expect(await lockAgain(emend, await resolved())).toBeNull();
     terminate();
@@ -182,7 +180,7 @@ describe('a workspace held by a run', () => {
     const hold = await lockAgain(emend, await resolved());
     expect(hold).toMatchObject({ ended: 'terminated', files: ['a.txt', 'b.txt'] });
     expect((await releaseLock(emend, hold!, 'undo')).files).toEqual(['a.txt', 'b.txt']);
-    expect([await text('a.txt'), await engine.readLease(workspace)]).toEqual(['old\n', null]);
+    expect([await text('a.txt'), await engine.readLock(workspace)]).toEqual(['old\n', null]);
     expect(await lockAgain(emend, await resolved())).toBeNull();
   });
 });

@@ -8,8 +8,7 @@ import { openEmend } from '../../../src/client/open.js';
 import type { WorkspaceLock } from '../../../src/workspace/ports.js';
 
 const HOLDER: WorkspaceLock = {
-  v: 1,
-  number: 1,
+  token: 1,
   stepKey: 'ffff0000ffff0000ffff0000ffff0000',
   workflowId: 'emend-1',
   namespace: 'default',

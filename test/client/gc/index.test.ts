@@ -11,7 +11,7 @@ const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(ne
 const hexOf = (ref: BlobRef): string => ref.slice('sha256:'.length);
 
 describe('what may be removed', () => {
-  test('is what neither archive, record, slot, transaction nor open run names, not even through another file', async () => {
+  test('is what neither archive, record, call, transaction nor open run names, not even through another file', async () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     const content = await put(emend, 'content of a file');
@@ -19,7 +19,7 @@ describe('what may be removed', () => {
     const inHistory = await put(emend, 'only an open run knows me');
     const inRecord = await put(emend, 'a record names me');
     const nobody = await put(emend, 'nobody names me');
-    await emend.archive.append(KEY, [{ v: 1, id: '1', at: '', kind: 'activity', data: { result: { snapshot } } }]);
+    await emend.archive.append(KEY, [{ id: '1', at: '', kind: 'activity', data: { result: { snapshot } } }]);
     await mkdir(join(emend.home, 'records'), { recursive: true });
     await writeFile(join(emend.home, 'records/x.json'), JSON.stringify({ ref: inRecord }));
     server.add(KEY, 'emend-1');
@@ -56,7 +56,7 @@ describe('what may be removed', () => {
     const nobody = await put(emend, 'nobody names me');
     const log = join(emend.store, 'archive', KEY, 'log-0123.jsonl');
     await mkdir(join(log, '..'), { recursive: true });
-    await writeFile(log, `${JSON.stringify({ v: 1, id: '1', at: '', kind: 'activity', data: { theirs } })}\n`);
+    await writeFile(log, `${JSON.stringify({ v: 2, id: '1', at: '', kind: 'activity', data: { theirs } })}\n`);
     const inTransaction = await put(emend, 'named by a transaction of this home');
     await mkdir(join(emend.home, 'transactions'));
     await writeFile(join(emend.home, 'transactions', 'plan.json'), JSON.stringify({ inTransaction }));
@@ -71,8 +71,8 @@ describe('what may be removed', () => {
     const emend = await fakeEmend(new FakeServer());
     await put(emend, 'perhaps named by a history that nobody here can read');
     const at = '2026-01-01T00:00:00.000Z';
-    const data = { v: 1, workflowId: 'emend-1', namespace: 'elsewhere' };
-    await emend.archive.append(KEY, [{ v: 1, id: 'started', at, kind: 'started', data }]);
+    const data = { workflowId: 'emend-1', namespace: 'elsewhere' };
+    await emend.archive.append(KEY, [{ id: 'started', at, kind: 'started', data }]);
     expect(await problemOf(() => findUnused(emend, { olderThan_ms: -1000 }))).toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('elsewhere (1)'),
@@ -80,7 +80,7 @@ describe('what may be removed', () => {
     });
     expect((await findUnused(emend, { olderThan_ms: -1000, assumeClosed: ['elsewhere'] })).blobs).toHaveLength(1);
     const closed = { status: 'TERMINATED', result: null, message: null };
-    await emend.archive.append(KEY, [{ v: 1, id: 'closed-run-1', at, kind: 'closed', data: closed }]);
+    await emend.archive.append(KEY, [{ id: 'closed-run-1', at, kind: 'closed', data: closed }]);
     expect((await findUnused(emend, { olderThan_ms: -1000 })).blobs).toHaveLength(1);
   });
 

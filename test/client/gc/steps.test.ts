@@ -14,15 +14,14 @@ import { makeScene, requestOf } from '../../workspace/apply-scene.js';
 import { fakeEmend, FakeServer, problemOf } from '../fake.js';
 
 const keyOf = (n: number): string => `${n}`.repeat(8).padEnd(32, '0');
-const SLOT = 'f'.repeat(64);
+const CALL_KEY = 'f'.repeat(64);
 const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
 const pathOf = (emend: Emend, ref: BlobRef): string => join(emend.home, 'blobs', ref.slice(7, 9), ref.slice(7));
-const write = async (emend: Emend, path: string, value: unknown): Promise<void> => {
+const write = async (emend: Emend, path: string, value: object): Promise<void> => {
   await mkdir(dirname(join(emend.home, path)), { recursive: true });
-  await writeFile(join(emend.home, path), JSON.stringify(value));
+  await writeFile(join(emend.home, path), JSON.stringify({ v: 2, ...value }));
 };
 const ENDED = {
-  v: 1,
   id: 'end',
   at: '',
   kind: 'event',
@@ -35,16 +34,16 @@ const step = async (
   ended: boolean,
 ): Promise<{ key: string; answer: BlobRef; shown: BlobRef }> => {
   const key = keyOf(n);
-  const answer = await put(emend, `named by the slot of ${n} only`);
+  const answer = await put(emend, `named by the call of ${n} only`);
   const shown = await put(emend, `named by the archive of ${n}`);
-  const slot = `${SLOT.slice(1)}${n}`;
-  await write(emend, `slots/${key}/${slot}/slot.json`, { v: 1, answer });
-  await write(emend, `records/steps/${key}/preflight-1.json`, { v: 1 });
-  await write(emend, `records/seen/${slot}.json`, { v: 1 });
-  await write(emend, `transactions/${key}/p-1/plan-1.json`, { v: 1, workspace: '/gone' });
-  await write(emend, `transactions/${key}/p-1/closed.json`, { v: 1, files: [] });
+  const callKey = `${CALL_KEY.slice(1)}${n}`;
+  await write(emend, `calls/${key}/${callKey}/call.json`, { answer });
+  await write(emend, `records/steps/${key}/preflight-1.json`, {});
+  await write(emend, `records/shown/${callKey}.json`, {});
+  await write(emend, `transactions/${key}/p-1/plan-1.json`, { workspace: '/gone' });
+  await write(emend, `transactions/${key}/p-1/closed.json`, { files: [] });
   await emend.archive.append(key, [
-    { v: 1, id: '1', at: '', kind: 'activity', data: { name: 'seal', result: { shown } } },
+    { id: '1', at: '', kind: 'activity', data: { name: 'buildProposal', result: { shown } } },
     ...(ended ? [ENDED] : []),
   ]);
   return { key, answer, shown };
@@ -64,10 +63,10 @@ test('what a rollback noted in git goes with the archive of its run, and is show
     const request = requestOf(scene.workspace, scene.files, 1, key);
     expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
     expect(await engine.rollback(request)).toMatchObject({ outcome: 'rolled_back', files: ['a.txt'] });
-    await engine.releaseLease(scene.workspace, key);
-    const data = { v: 1, workflowId: 'w', namespace: emend.namespace, workspace: scene.workspace };
+    await engine.releaseLock(scene.workspace, key);
+    const data = { workflowId: 'w', namespace: emend.namespace, workspace: scene.workspace };
     await emend.archive.append(key, [
-      { v: 1, id: 'started', at: '', kind: 'started', data },
+      { id: 'started', at: '', kind: 'started', data },
       ...(key === keyOf(1) ? [ENDED] : []),
     ]);
   }
@@ -81,19 +80,19 @@ test('what a rollback noted in git goes with the archive of its run, and is show
   expect(found.notes).toMatchObject([{ workspace: scene.workspace, names: [expect.stringContaining(keyOf(1))] }]);
   expect(notes()).toHaveLength(2);
   expect(await removeUnused(found)).toMatchObject({ notesRemoved: 1 });
-  expect(notes()).toEqual([expect.stringContaining(`/undone/${keyOf(2)}/`)]);
+  expect(notes()).toEqual([expect.stringContaining(`/reverted/${keyOf(2)}/`)]);
   scene.remove();
 });
 
 describe('steps that have ended', () => {
-  test('lose slots, records and transactions, keep their archive and what it names; others keep all', async () => {
+  test('lose recorded calls, records and transactions, keep their archive and what it names; others keep all', async () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     const old = await step(emend, 1, true);
     const open = await step(emend, 2, false);
     const known = await step(emend, 3, true);
     const writing = await step(emend, 4, true);
-    await write(emend, `transactions/${writing.key}/p-2/plan-1.json`, { v: 1, workspace: '/gone' });
+    await write(emend, `transactions/${writing.key}/p-2/plan-1.json`, { workspace: '/gone' });
     // Closed, but the server still has it: somebody may reset it.
     server.close(server.add(known.key, 'emend-3'), { status: 'COMPLETED', result: null, message: null });
 
@@ -102,9 +101,9 @@ describe('steps that have ended', () => {
     expect(found.blobs.map(({ path }) => path)).toEqual([pathOf(emend, old.answer)]);
     const bytes = [...found.blobs, ...found.steps.flatMap((each) => each.files)].reduce((sum, f) => sum + f.bytes, 0);
     expect(await removeUnused(found)).toEqual({ notesRemoved: 0, files: 6, bytes });
-    for (const place of ['slots', 'records/steps', 'transactions'])
+    for (const place of ['calls', 'records/steps', 'transactions'])
       expect((await readdir(join(emend.home, place))).sort()).toEqual([open.key, known.key, writing.key]);
-    expect(await readdir(join(emend.home, 'records/seen'))).toHaveLength(3);
+    expect(await readdir(join(emend.home, 'records/shown'))).toHaveLength(3);
     expect(await emend.archive.list()).toHaveLength(4);
     expect(await emend.blobs.has(old.answer)).toBe(false);
     for (const ref of [old.shown, open.answer, known.answer, writing.answer])
@@ -133,9 +132,9 @@ describe('steps that have ended', () => {
     const emend = await fakeEmend(new FakeServer());
     const { key } = await step(emend, 1, true);
     const found = await findUnused(emend, ALL);
-    await write(emend, `slots/${key}/${'e'.repeat(64)}/slot.json`, { v: 1 });
+    await write(emend, `calls/${key}/${'e'.repeat(64)}/call.json`, {});
     await removeUnused(found);
-    expect(await readdir(join(emend.home, 'slots', key))).toHaveLength(2);
+    expect(await readdir(join(emend.home, 'calls', key))).toHaveLength(2);
   });
 
   test('young ones stay; more runs than can be looked through are refused', async () => {

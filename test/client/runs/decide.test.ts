@@ -30,10 +30,10 @@ describe('an answer', () => {
   test('names the open decision, and is kept in the archive', async () => {
     const { server, emend, send } = await waiting();
     const result = await send({ answer: 'approve', files: ['a.ts'], by: { name: 'kim', from: 'cli' } });
-    expect(result).toEqual({ outcome: 'settled', decision: 'd', message: 'done', via: 'update' });
+    expect(result).toEqual({ outcome: 'resolved', decision: 'd', message: 'done', via: 'update' });
     const [request] = server.updates;
     expect(request).toMatchObject({
-      v: 1,
+      v: 2,
       decision: DECISION.id,
       answer: 'approve',
       files: ['a.ts'],

@@ -9,11 +9,10 @@ const OTHER = 'abcd9999'.padEnd(32, '0');
 const note = (emend: Emend, stepKey: string, workflowId: string, runId = 'run-1'): Promise<void> =>
   emend.archive.append(stepKey, [
     {
-      v: 1,
       id: 'started',
       at: '2026-01-01T00:00:00.000Z',
       kind: 'started',
-      data: { v: 1, workflowId, runId, namespace: 'default', title: 'T' },
+      data: { workflowId, runId, namespace: 'default', title: 'T' },
     },
   ]);
 

@@ -13,7 +13,6 @@ const KEY = 'abcd1234'.padEnd(32, '0');
 const archive = async (emend: Emend): Promise<void> => {
   const diff = await emend.blobs.put(new TextEncoder().encode('--- a\n+++ b\n'));
   const entry = (id: string, kind: 'started' | 'event' | 'activity', data: unknown) => ({
-    v: 1 as const,
     id,
     at: '2026-01-01T00:00:00.000Z',
     kind,
@@ -22,7 +21,6 @@ const archive = async (emend: Emend): Promise<void> => {
   const usage = { ...NO_USAGE, calls: 2, input_tokens: 100, output_tokens: 7 };
   await emend.archive.append(KEY, [
     entry('started', 'started', {
-      v: 1,
       workflowId: 'emend-1',
       runId: 'run-1',
       namespace: 'default',
@@ -40,15 +38,14 @@ const archive = async (emend: Emend): Promise<void> => {
       at: 0,
     }),
     entry('e2', 'event', { type: 'edit_chunk_started', file: 'a.ts', chunk_index: 1, total_chunks: 1, seq: 2, at: 0 }),
-    entry('a1', 'activity', { name: 'propose', attempt: 1, result: { v: 1, outcome: 'edited', usage } }),
+    entry('a1', 'activity', { name: 'proposeEdit', attempt: 1, result: { outcome: 'edited', usage } }),
     entry('e3', 'event', { type: 'edit_chunk_completed', file: 'a.ts', seq: 3, at: 0 }),
     entry('a2', 'activity', {
-      name: 'seal',
+      name: 'buildProposal',
       attempt: 1,
       result: {
-        v: 1,
-        outcome: 'sealed',
-        proposal: { id: '9'.repeat(64), ref: diff, diff, files: [], findings: [], rungs: [], mustAsk: [] },
+        outcome: 'built',
+        proposal: { id: '9'.repeat(64), ref: diff, diff, files: [], findings: [], tolerances: [], mustAsk: [] },
       },
     }),
     entry('e4', 'event', {
@@ -79,7 +76,7 @@ describe('without a server', () => {
       status: {
         state: 'waiting',
         title: 'T',
-        doing: 'last known: seal (sealed)',
+        doing: 'last known: buildProposal (built)',
         decision: {
           id: '1-abcd1234-99999999',
           n: 1,
@@ -175,7 +172,7 @@ describe('with a server', () => {
 describe('a run that was cut off from outside', () => {
   const terminated = { status: 'TERMINATED', result: null, message: 'by an operator' };
   const note = (emend: Emend, id: string, kind: 'activity' | 'recovery', data: unknown) =>
-    emend.archive.append(KEY, [{ v: 1, id, at: '2026-01-01T00:00:01.000Z', kind, data }]);
+    emend.archive.append(KEY, [{ id, at: '2026-01-01T00:00:01.000Z', kind, data }]);
 
   test('shows how it ended instead of the decision it waited for, and what it had applied until that is settled', async () => {
     const server = new FakeServer();
@@ -191,17 +188,17 @@ describe('a run that was cut off from outside', () => {
     };
     expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
     await note(emend, 'a3', 'activity', {
-      name: 'apply',
-      result: { v: 1, outcome: 'applied', files: ['a.ts', 'b.ts'] },
+      name: 'applyProposal',
+      result: { outcome: 'applied', files: ['a.ts', 'b.ts'] },
     });
     expect(await shown()).toEqual([
       'aborted',
       'terminated, 2 files applied (emend recover --undo abcd1234): a.ts, b.ts',
       null,
     ]);
-    await note(emend, 'r1', 'recovery', { v: 1, how: 'keep', files: [] });
+    await note(emend, 'r1', 'recovery', { how: 'keep', files: [] });
     expect(await shown()).toEqual(['aborted', 'terminated, 2 files applied (kept): a.ts, b.ts', null]);
-    await note(emend, 'r2', 'recovery', { v: 1, how: 'undo', files: ['a.ts', 'b.ts'] });
+    await note(emend, 'r2', 'recovery', { how: 'undo', files: ['a.ts', 'b.ts'] });
     expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
   });
 

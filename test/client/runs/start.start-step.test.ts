@@ -21,7 +21,6 @@ describe('starting a step', () => {
     expect(step).toMatchObject({ workflowId: workflowIdOf(dir, 'job.md'), runId: 'run-1', started: 'new' });
     const { started } = archivedRun(step.stepKey, await emend.archive.read(step.stepKey));
     expect(started).toEqual({
-      v: 1,
       workflowId: step.workflowId,
       runId: 'run-1',
       namespace: 'default',

@@ -8,10 +8,12 @@ import { fakeEmend, FakeServer } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const RESULT: StepResult = {
-  v: 1,
+  v: 2,
   stepKey: KEY,
   outcome: 'applied',
   files: ['a'],
+  skipped: [],
+  pausedFor_ms: 0,
   wasSplit: false,
   usage: NO_USAGE,
   commit: null,

@@ -17,7 +17,7 @@ describe('emend.yaml', () => {
       model: 'claude-sonnet-5-5',
       routes: [],
       formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': true, 'search-replace': true },
-      rungs: {},
+      tolerances: {},
       guards: {},
       rules: [],
       hints: [],
@@ -50,7 +50,7 @@ describe('emend.yaml', () => {
         'routes:\n  - {category: docs, model: claude-haiku-4-5}\n  - {complexity: high, model: claude-opus-4-5, outputBudget_tokens: 32000}',
         'models:\n  llama3: {context_tokens: 8192, maxOutput_tokens: 4096, input_usd: 0, output_usd: 0}\n  claude-sonnet-4-5: {input_usd: 2.5}\n  other: {input_usd: null}',
         'formats: {unified-diff: false}',
-        'rungs: {indent: true, counts: false}',
+        'tolerances: {indent: true, counts: false}',
         'rules: [docs/style.md]',
         'hints: [Use tabs]',
         'test: npm test',
@@ -84,7 +84,7 @@ describe('emend.yaml', () => {
       'structured-edit': true,
       'search-replace': true,
     });
-    expect(read.rungs).toEqual({ indent: true, counts: false });
+    expect(read.tolerances).toEqual({ indent: true, counts: false });
     expect(read.protected.slice(-2)).toEqual(['infra/**', '!package.json']);
     expect(read).toMatchObject({
       model: 'claude-opus-4-5',
@@ -132,8 +132,8 @@ describe('emend.yaml', () => {
       '1: formats',
       ['at least one format'],
     ],
-    ['rungs: {fuzzy: true}', '1: rungs.fuzzy', ['unknown key']],
-    ['rungs: {indent: 3}', '1: rungs.indent', ['true or false', '3']],
+    ['tolerances: {fuzzy: true}', '1: tolerances.fuzzy', ['unknown key']],
+    ['tolerances: {indent: 3}', '1: tolerances.indent', ['true or false', '3']],
     ['rules: [../x.md]', '1: rules.0', ['inside the workspace']],
     ['hints: Use tabs', '1: hints', ['a list of hints']],
     ['commit: a message', '1: commit', ['true or false', '"a message"']],

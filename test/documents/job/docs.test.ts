@@ -34,8 +34,8 @@ describe('the docs say what the code does', () => {
     expect(row(configuration, name)).toEqual(wanted);
   });
 
-  test.each(Object.entries(TOLERANCES))('rung %s with default', (name, rung) => {
-    expect(row(configuration, name)).toEqual([`\`${rung.default}\``, rung.what]);
+  test.each(Object.entries(TOLERANCES))('tolerance %s with default', (name, tolerance) => {
+    expect(row(configuration, name)).toEqual([`\`${tolerance.default}\``, tolerance.what]);
   });
 
   test.each(Object.entries(DEFAULT_MODELS))('model %s with prices and sizes', (name, entry) => {

@@ -23,7 +23,7 @@ const proposal = (files: readonly ProposalFileSummary[], more: Partial<ProposalS
   diff: `sha256:${'0'.repeat(64)}`,
   files,
   findings: [],
-  rungs: [],
+  tolerances: [],
   mustAsk: [],
   ...more,
 });
@@ -60,8 +60,8 @@ describe('what a policy lets through', () => {
       ['src/a.ts: syntax (note): broken'],
     ],
     ['a format', 'formats: [unified-diff]', proposal([A]), ['src/a.ts came as whole-file, none of formats']],
-    ['a rung', '', proposal([A], { rungs: ['counts src/a.ts:3'] }), ['tolerance used: counts src/a.ts:3']],
-    ['a rung that may be', 'rungs: [counts]', proposal([A], { rungs: ['counts src/a.ts:3'] }), []],
+    ['a tolerance', '', proposal([A], { tolerances: ['counts src/a.ts:3'] }), ['tolerance used: counts src/a.ts:3']],
+    ['a tolerance that may be', 'tolerances: [counts]', proposal([A], { tolerances: ['counts src/a.ts:3'] }), []],
     ['a protected path', '', proposal([A], { mustAsk: ['protected path src/a.ts'] }), ['protected path src/a.ts']],
     ['one that may be', 'protected_paths: true', proposal([A], { mustAsk: ['protected path src/a.ts'] }), []],
     // Whatever else a step insists on showing is shown, also what this version does not know.
@@ -86,7 +86,7 @@ describe('a policy file', () => {
     ['', /review\.yaml:1: paths: expected a list of gitignore-style patterns, received nothing/],
     ['paths: src', /review\.yaml:1: paths: expected a list/],
     ['paths: ["a"]\nmax_lins: 3', /review\.yaml:2: max_lins: unknown key; did you mean `max_lines`\?/],
-    ['paths: ["a"]\nrungs: [luck]', /review\.yaml:2: rungs\.0: expected one of/],
+    ['paths: ["a"]\ntolerances: [luck]', /review\.yaml:2: tolerances\.0: expected one of/],
     ['paths: ["a"]\nmax_files: -1', /expected a whole number of files/],
     ['paths: ["a"]\nv: 2', /expected 1, received 2/],
     ['paths: [', /bad YAML/],

@@ -7,6 +7,7 @@ import { NO_USAGE } from '../../../src/shared/usage.js';
 const NOW = Date.parse('2026-01-10T00:00:00Z');
 const reading = (number: number, marker: PhaseReading['marker'] = null): PhaseReading => ({
   ...{ id: `p${number}`, number, name: `N${number}`, marker, expanded: false, dependsOn: [], category: 'code' },
+  second: false,
   tasks: { total: 1, done: 0 },
   score: { score: 1, keywords: {}, tasks: 1, files: 0, tests: 0, above: [] },
   text: `text ${number}`,
@@ -30,6 +31,7 @@ const checkpoint: PlanCheckpoint = {
     '3': { score: 6, method: 'agent', reasoning: 'r' },
   },
   ...{ last_commit: 'c1', commit_history: ['c1'], timestamp: '2026-01-09T00:00:00Z' },
+  spent: { own: { usage: NO_USAGE, time_ms: 0 }, before: null },
   phases: [1, 2, 3].map((n) => ({ id: `p${n}`, number: n, name: `N${n}`, text: `text ${n}`, force_spent: n === 2 })),
 };
 const left = (change: Partial<ResumeFacts> = {}) =>
@@ -38,7 +40,7 @@ const left = (change: Partial<ResumeFacts> = {}) =>
     holdsLast: true,
     hash: 'h',
     phases: PHASES,
-    landed: [],
+    committed: [],
     bounded: false,
     spent: null,
     now: NOW,
@@ -56,7 +58,7 @@ test('counts, failures since the last replan and paid scores are taken over, of 
       { phase: 'p2', run: 2, signature: 's', summary: 'bad', suggestions: ['look'] },
     ],
     phases: [
-      { id: 'p2', replans: 1, forceSpent: true, landed: null, complexity: null, failures: [{ run: 2 }] },
+      { id: 'p2', replans: 1, forceSpent: true, committed: null, complexity: null, failures: [{ run: 2 }] },
       { id: 'p3', replans: 0, forceSpent: false, failures: [], complexity: { score: 6, method: 'agent' } },
     ],
   });
@@ -72,7 +74,7 @@ describe('a person is asked, with each reason', () => {
     ['it is 8 days old', changed({ timestamp: '2026-01-02T00:00:00Z' })],
     ['the plan was changed since', { hash: 'other' }],
     ['its last commit c1 is not in the branch any more', { holdsLast: false }],
-    ['who knows', { landed: [{ id: 'p2', commit: 'c2', tests: 'pass', doubt: 'who knows' }] }],
+    ['who knows', { committed: [{ id: 'p2', commit: 'c2', tests: 'pass', doubt: 'who knows' }] }],
   ])('%s', (why, change) => {
     expect(left(change)?.why).toEqual([why]);
   });
@@ -84,7 +86,7 @@ describe('a person is asked, with each reason', () => {
 describe('nothing is left', () => {
   const blank = {
     ...checkpoint,
-    phases: checkpoint.phases!.map((phase) => ({ ...phase, force_spent: false })),
+    phases: checkpoint.phases.map((phase) => ({ ...phase, force_spent: false })),
     ...{ phase_replan_count: {}, replan_history: [], test_failure_history: [], complexity_evaluations: {} },
   };
   test.each<[string, Partial<ResumeFacts>]>([
@@ -100,7 +102,7 @@ describe('what was spent', () => {
   const usage = { ...NO_USAGE, calls: 3, input_tokens: 900 };
   const spent = { usage, time_ms: 5_000 };
   const blank = {
-    ...{ ...checkpoint, phases: checkpoint.phases!.map((phase) => ({ ...phase, force_spent: false })) },
+    ...{ ...checkpoint, phases: checkpoint.phases.map((phase) => ({ ...phase, force_spent: false })) },
     ...{ phase_replan_count: {}, replan_history: [], test_failure_history: [], complexity_evaluations: {} },
   };
   test('goes with whatever else is taken over', () => {
@@ -116,21 +118,12 @@ describe('what was spent', () => {
 });
 
 test('a phase that is committed and not marked is done, without a checkpoint and where the phases reads as it did', () => {
-  const landed = [{ id: 'p2', commit: 'c2', tests: 'no_tests' as const, doubt: null }];
-  expect(left({ checkpoint: null, landed })).toMatchObject({
+  const committed = [{ id: 'p2', commit: 'c2', tests: 'no_tests' as const, doubt: null }];
+  expect(left({ checkpoint: null, committed })).toMatchObject({
     ...{ run: null, why: [], failures: [], replans: [], commits: [] },
     phases: [
-      { id: 'p2', landed: { commit: 'c2', tests: 'no_tests' } },
-      { id: 'p3', landed: null },
+      { id: 'p2', committed: { commit: 'c2', tests: 'no_tests' } },
+      { id: 'p3', committed: null },
     ],
   });
-});
-
-test('a checkpoint of an Emend before it read them speaks of phases by their numbers of today', () => {
-  const old: Record<string, unknown> = { ...checkpoint };
-  delete old.phases;
-  expect(left({ checkpoint: old as unknown as PlanCheckpoint })?.phases).toMatchObject([
-    { id: 'p2', replans: 1, forceSpent: false, failures: [{ run: 2 }] },
-    { id: 'p3', complexity: null },
-  ]);
 });

@@ -45,7 +45,7 @@ const quiet: TriggerFacts = {
   expanded: false,
   tiersSpent: false,
   failedPhases: 0,
-  settled: false,
+  resolved: false,
   replans: 0,
   forced: false,
 };
@@ -65,8 +65,8 @@ describe('trigger x state x limit -> outcome', () => {
     ['at the limit', { replans: 2 }, 'limit'],
     ['past the limit', { replans: 7 }, 'limit'],
     ['at the limit, forced', { replans: 2, forced: true }, 'replan'],
-    ['done with', { settled: true }, 'none'],
-    ['done with, forced', { settled: true, forced: true, replans: 2 }, 'none'],
+    ['done with', { resolved: true }, 'none'],
+    ['done with, forced', { resolved: true, forced: true, replans: 2 }, 'none'],
   ];
   const rows = triggers.flatMap((trigger) => states.map((state) => [trigger, ...state] as const));
   test.each(rows)('%s, %s', (trigger, _name, state, wanted) => {

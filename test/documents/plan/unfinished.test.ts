@@ -39,12 +39,12 @@ describe("the model's word", () => {
   });
 
   test('goes through the message of a commit', () => {
-    const undone = [
+    const unfinished = [
       { task: 1, why: '' },
       { task: 3, why: 'no: room' },
     ] as const;
-    expect(unfinishedText(undone)).toBe('Not done: task 1\nNot done: task 3: no: room');
-    expect(readUnfinished(`Phase 2: Name\n\n${unfinishedText(undone)}\n\nEmend-Step: x\n`)).toEqual(undone);
+    expect(unfinishedText(unfinished)).toBe('Not done: task 1\nNot done: task 3: no: room');
+    expect(readUnfinished(`Phase 2: Name\n\n${unfinishedText(unfinished)}\n\nEmend-Step: x\n`)).toEqual(unfinished);
     expect(readUnfinished('Phase 2: Name\n\n  Not done: task 1\n')).toEqual([]);
   });
 });

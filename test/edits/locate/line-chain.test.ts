@@ -179,7 +179,7 @@ describe('levels', () => {
   ])('%j and %j are the same at %s', (a, b, level) => {
     expect(levelBetween(a, b)).toBe(level);
   });
-  test('a rung that is off is not climbed', () => {
+  test('a tolerance that is off is not used', () => {
     expect(levelsOn(undefined)).toEqual(['exact', 'line_endings', 'trailing_space']);
     expect(levelsOn({ trailing_space: false, lookalikes: true })).toEqual(['exact', 'line_endings', 'lookalikes']);
   });

@@ -14,7 +14,7 @@ const take = (base: string, result: string, chosen: readonly number[]): string =
 const lines = (n: number, change: (line: number) => string = () => ''): string =>
   Array.from({ length: n }, (_, i) => `${change(i + 1) || `line ${i + 1}`}\n`).join('');
 
-describe('the sealed diff, read back', () => {
+describe("the proposal's diff, read back", () => {
   test('has every file with its hunks, and changes numbered through the file', () => {
     const base = lines(40);
     const result = lines(40, (n) => (n === 3 || n === 5 || n === 30 ? `LINE ${n}` : ''));

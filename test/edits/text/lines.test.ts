@@ -153,7 +153,7 @@ test('what a distant line holds is not decoded for an edit of another', () => {
       files: new Map([['f', { bytes }]]),
       options: { requireMarker: false },
     });
-    expect(outcome).toMatchObject({ outcome: 'edited', rungs: [] });
+    expect(outcome).toMatchObject({ outcome: 'edited', tolerances: [] });
     expect(all).not.toHaveBeenCalled();
     expect(one.mock.calls.length).toBeLessThan(20);
   } finally {

@@ -15,9 +15,9 @@ const run = (
   return spliced(from, { kind: 'lines', path: 'f', lines, ...more }, options);
 };
 const textOf = (...args: Parameters<typeof run>): string => {
-  const settled = run(...args);
-  if (!settled.ok) throw new Error(settled.reasons[0]?.message);
-  return Buffer.from(settled.bytes).toString('latin1');
+  const resolved = run(...args);
+  if (!resolved.ok) throw new Error(resolved.reasons[0]?.message);
+  return Buffer.from(resolved.bytes).toString('latin1');
 };
 
 describe('line ends, and the end of the file', () => {
@@ -99,13 +99,13 @@ describe('line ends, and the end of the file', () => {
 
   test('splices touch nothing but what changes', () => {
     const base = Buffer.from('a\nb\nc\nd\n');
-    const settled = run(base, ['a', 'B', 'c', 'd', 'e']);
-    if (!settled.ok) throw new Error();
-    expect(settled.splices.map(({ start, end, bytes }) => [start, end, Buffer.from(bytes).toString()])).toEqual([
+    const resolved = run(base, ['a', 'B', 'c', 'd', 'e']);
+    if (!resolved.ok) throw new Error();
+    expect(resolved.splices.map(({ start, end, bytes }) => [start, end, Buffer.from(bytes).toString()])).toEqual([
       [2, 4, 'B\n'],
       [8, 8, 'e\n'],
     ]);
-    expect(applySplices(base, settled.splices)).toEqual(settled.bytes);
+    expect(applySplices(base, resolved.splices)).toEqual(resolved.bytes);
   });
 
   test('equal lines said as new are no splice', () => {
@@ -121,14 +121,14 @@ describe('what a file cannot take', () => {
     ['NUL', Buffer.from('a\n'), ['a', 'b\0'], 'U+0000'],
     ['a lone surrogate', Buffer.from('a\n'), ['a', 'b\ud800'], 'U+D800'],
   ])('%s', (_name, base, lines, name) => {
-    const settled = run(base, lines);
-    expect(settled).toMatchObject({ ok: false, reasons: [{ code: 'character' }] });
-    expect(!settled.ok && settled.reasons[0]?.message).toContain(name);
+    const resolved = run(base, lines);
+    expect(resolved).toMatchObject({ ok: false, reasons: [{ code: 'character' }] });
+    expect(!resolved.ok && resolved.reasons[0]?.message).toContain(name);
   });
 
   test('the line is counted in the result', () => {
-    const settled = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), ['caf\u00e9', '1', '2', 'y', '3', 'na\u00efve']);
-    expect(!settled.ok && settled.reasons[0]?.message).toContain('at line 6 of the result, column 3');
+    const resolved = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), ['caf\u00e9', '1', '2', 'y', '3', 'na\u00efve']);
+    expect(!resolved.ok && resolved.reasons[0]?.message).toContain('at line 6 of the result, column 3');
     const stray = run('a\n', ['a', 'b', 'c\r']);
     expect(!stray.ok && stray.reasons[0]?.message).toContain('line 3 of the result');
   });
@@ -152,7 +152,7 @@ describe('what a file cannot take', () => {
 test('a huge rewrite stays linear and right', () => {
   const base = Array.from({ length: 30_000 }, (_, i) => `line ${i}`);
   const lines = base.flatMap((line, i) => (i % 3 === 0 ? [line] : [`new ${line}`, '}']));
-  const settled = run(`${base.join('\n')}\n`, lines);
-  expect(settled.ok && Buffer.from(settled.bytes).toString()).toBe(`${lines.join('\n')}\n`);
-  expect(settled.ok && settled.splices.length).toBe(10_000);
+  const resolved = run(`${base.join('\n')}\n`, lines);
+  expect(resolved.ok && Buffer.from(resolved.bytes).toString()).toBe(`${lines.join('\n')}\n`);
+  expect(resolved.ok && resolved.splices.length).toBe(10_000);
 });

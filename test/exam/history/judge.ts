@@ -7,7 +7,7 @@ import type { Sayable } from './change.js';
 
 export type Verdict =
   /** The commit's bytes, path and mode, and nothing else touched. */
-  | { readonly kind: 'exact'; readonly rungs: readonly string[] }
+  | { readonly kind: 'exact'; readonly tolerances: readonly string[] }
   /** The commit's text; of its line ends those that no answer says are as the base has them. */
   | { readonly kind: 'ends' }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
@@ -93,7 +93,10 @@ const verdictOn = (outcome: AnswerOutcome, change: TrueChange, sayable: Sayable,
     : { kind: 'wrong', why: firstDifference(found.bytes, sayable) };
 };
 
-const exact = ({ rungs }: Edited): Verdict => ({ kind: 'exact', rungs: rungs.map(({ rung }) => rung) });
+const exact = ({ tolerances }: Edited): Verdict => ({
+  kind: 'exact',
+  tolerances: tolerances.map(({ tolerance }) => tolerance),
+});
 
 /** The same text, and before the first and after the last change the base's very line ends. */
 const judgeEnds = (bytes: Uint8Array, { baseText, resultText, readResult, change }: Sayable): Verdict => {

@@ -27,7 +27,7 @@ export class Tally {
   readonly #formats: readonly AnswerFormat[];
   readonly #verdicts = new Map<AnswerFormat, Counts>();
   readonly #classes = new Map<AnswerFormat, Counts>();
-  readonly #rungs = new Map<AnswerFormat, Counts>();
+  readonly #tolerances = new Map<AnswerFormat, Counts>();
   readonly #outside = new Counts();
   readonly #traits = new Counts();
   readonly #examples = new Map<string, string[]>();
@@ -38,7 +38,7 @@ export class Tally {
   constructor(formats: readonly AnswerFormat[]) {
     this.#formats = formats;
     for (const format of formats)
-      for (const counts of [this.#verdicts, this.#classes, this.#rungs]) counts.set(format, new Counts());
+      for (const counts of [this.#verdicts, this.#classes, this.#tolerances]) counts.set(format, new Counts());
   }
 
   get wrong(): number {
@@ -59,7 +59,8 @@ export class Tally {
 
   add(format: AnswerFormat, where: string, verdict: Verdict): void {
     this.#verdicts.get(format)?.add(verdict.kind);
-    if (verdict.kind === 'exact') for (const rung of new Set(verdict.rungs)) this.#rungs.get(format)?.add(rung);
+    if (verdict.kind === 'exact')
+      for (const tolerance of new Set(verdict.tolerances)) this.#tolerances.get(format)?.add(tolerance);
     if (verdict.kind === 'refused') {
       this.#classes.get(format)?.add(verdict.code);
       const key = `${format} ${verdict.code}`;
@@ -80,11 +81,11 @@ export class Tally {
       const asked = (exact ?? 0) + (ends ?? 0) + (refused ?? 0) + (wrong ?? 0);
       const classes = this.#classes.get(format)?.text() ?? '';
       const cells = [format, asked, exact, ends, `${refused ?? 0} (${percent(refused ?? 0, asked)})`, wrong];
-      return `| ${[...cells, counts.of('unsaid'), classes, this.#rungs.get(format)?.text() ?? ''].join(' | ')} |`;
+      return `| ${[...cells, counts.of('unsaid'), classes, this.#tolerances.get(format)?.text() ?? ''].join(' | ')} |`;
     });
     const told = [...this.#examples].flatMap(([key, list]) => [`${key}:`, ...list.map((text) => `  ${text}`)]);
     return [
-      '| format | asked | exact | text exact, line ends by rule | refused | wrong | no words for it | refusals | rungs used |',
+      '| format | asked | exact | text exact, line ends by rule | refused | wrong | no words for it | refusals | tolerances used |',
       '|---|---|---|---|---|---|---|---|---|',
       ...rows,
       '',

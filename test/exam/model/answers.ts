@@ -1,5 +1,5 @@
 /**
- * Answers of a run, kept so that a changed parser can be tried on them with no model: from the call journal's slots to one JSON file
+ * Answers of a run, kept so that a changed parser can be tried on them with no model: from the call journal to one JSON file
  * per task and format, and from such an answer to its outcome by today's edit engine.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface Verdict {
   readonly outcome: string;
   /** Codes of the reasons, in order. */
   readonly reasons: readonly string[];
-  readonly rungs: readonly string[];
+  readonly tolerances: readonly string[];
   /** Path -> sha-256 of the result, or `absent`. */
   readonly results: Readonly<Record<string, string>>;
   /** Guards for which a person is asked even where approval is automatic. Absent in answers that were kept before it was noted. */
@@ -54,33 +54,33 @@ export interface KeptRun {
   readonly answers: readonly KeptAnswer[];
 }
 
-/** The answers on disk of one step, in the order of their slots. Calls without an answer are not among them. */
+/** The answers on disk of one step, in the order in which their calls were recorded. Calls without an answer are not among them. */
 export const answersOf = async (store: string, stepKey: string, task: Task): Promise<KeptAnswer[]> => {
   const paths = storePaths(store);
-  const dir = join(paths.slots, stepKey);
+  const dir = join(paths.calls, stepKey);
   if (!existsSync(dir)) return [];
-  const slots = readdirSync(dir)
+  const calls = readdirSync(dir)
     .filter((key) => existsSync(join(dir, key, 'answer.json')))
     .map((key) => ({
       key,
-      slot: JSON.parse(readFileSync(join(dir, key, 'slot.json'), 'utf8')) as CallRecord,
+      call: JSON.parse(readFileSync(join(dir, key, 'call.json'), 'utf8')) as CallRecord,
       record: JSON.parse(readFileSync(join(dir, key, 'answer.json'), 'utf8')) as AnswerRecord,
     }))
-    .sort((a, b) => (a.slot.at < b.slot.at ? -1 : 1));
+    .sort((a, b) => (a.call.at < b.call.at ? -1 : 1));
   const kept: KeptAnswer[] = [];
-  for (const { key, slot, record } of slots) {
-    const seenFile = join(paths.records, 'seen', `${key}.json`);
+  for (const { key, call, record } of calls) {
+    const seenFile = join(paths.records, 'shown', `${key}.json`);
     const seen = existsSync(seenFile)
-      ? (JSON.parse(readFileSync(seenFile, 'utf8')) as { seen: KeptAnswer['seen'] }).seen
+      ? (JSON.parse(readFileSync(seenFile, 'utf8')) as { shown: KeptAnswer['seen'] }).shown
       : {};
     const answer = {
-      role: slot.key.role,
-      file: slot.key.file,
-      region: slot.key.region,
-      format: slot.key.format,
-      outputBudget_tokens: slot.key.outputBudget_tokens,
-      estimatedInput_tokens: estimateRequestTokens(slot.request),
-      nonce: slot.nonce,
+      role: call.key.role,
+      file: call.key.file,
+      region: call.key.region,
+      format: call.key.format,
+      outputBudget_tokens: call.key.outputBudget_tokens,
+      estimatedInput_tokens: estimateRequestTokens(call.request),
+      nonce: call.nonce,
       stopReason: record.answer.stopReason,
       text: record.answer.text,
       input_tokens: record.usage.input_tokens + record.usage.cacheRead_tokens + record.usage.cacheWrite_tokens,
@@ -114,7 +114,7 @@ export const answerWork = (task: Task, answer: Omit<KeptAnswer, 'verdict'>): App
       nonce: answer.nonce,
       requireMarker: true,
       stopReason: answer.stopReason,
-      rungs: {},
+      tolerances: {},
       guards: {},
       asked: task.job.instructions,
       base: new Map([...files].map(([path, { bytes }]) => [path, bytes === null ? 'absent' : sha256(bytes)])),
@@ -129,7 +129,7 @@ export const verdictOf = (outcome: AnswerOutcome): Verdict =>
     ? {
         outcome: 'edited',
         reasons: [],
-        rungs: [...new Set(outcome.rungs.map(({ rung }) => rung))].sort(),
+        tolerances: [...new Set(outcome.tolerances.map(({ tolerance }) => tolerance))].sort(),
         results: Object.fromEntries(
           [...outcome.files].map(([path, file]) => [path, file === 'absent' ? 'absent' : sha256(file.bytes)]),
         ),
@@ -137,7 +137,7 @@ export const verdictOf = (outcome: AnswerOutcome): Verdict =>
           ...new Set(outcome.findings.flatMap(({ guard, severity }) => (severity === 'ask' ? [guard] : []))),
         ].sort(),
       }
-    : { outcome: outcome.outcome, reasons: outcome.reasons.map(({ code }) => code), rungs: [], results: {} };
+    : { outcome: outcome.outcome, reasons: outcome.reasons.map(({ code }) => code), tolerances: [], results: {} };
 
 const fileOf = (dir: string, task: string, format: string): string => join(dir, `${task}.${format}.json`);
 

@@ -14,7 +14,7 @@ const asked = (first: string, second: string) =>
     [rule(second, { name: 'second', match: { contains: 'is only a part of line 3' } }), rule(first)],
     async (rehearsal) => {
       if (task === undefined) throw new Error('no task 001_add');
-      const options = { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', draw: 0 } as const;
+      const options = { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', regeneration: 0 } as const;
       const { run, answers } = await askDirectly(task, options);
       return { outcome: run.outcome, verdicts: answers.map(({ verdict }) => verdict?.outcome), run };
     },
@@ -37,7 +37,7 @@ it('a call that fails ends its task under the name of the failure', async () => 
   if (task === undefined) throw new Error('no task 001_add');
   const failing = [{ ...rule(''), fault: { kind: 'overload' } as const }];
   const { run, answers } = await withRehearsal(failing, (rehearsal) =>
-    askDirectly(task, { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', draw: 0 }),
+    askDirectly(task, { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', regeneration: 0 }),
   );
   expect({ outcome: run.outcome, answers }).toEqual({ outcome: 'overloaded', answers: [] });
 });

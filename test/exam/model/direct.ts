@@ -29,7 +29,7 @@ export interface DirectOptions {
   readonly name: string;
   readonly format: Format;
   /** Another number makes another nonce, and so another request. */
-  readonly draw: number;
+  readonly regeneration: number;
 }
 
 type Refusal = EditPromptInput['refusal'];
@@ -38,7 +38,7 @@ type Asked = Omit<KeptAnswer, 'verdict'>;
 /** Asks until an answer is used, or as often as the step would. A call that fails ends the task under the failure's name: the others go on. */
 export const askDirectly = async (
   task: Task,
-  { model, name, format, draw }: DirectOptions,
+  { model, name, format, regeneration }: DirectOptions,
 ): Promise<{ run: TaskRun; answers: KeptAnswer[] }> => {
   const started = performance.now();
   const answers: KeptAnswer[] = [];
@@ -47,7 +47,9 @@ export const askDirectly = async (
   let outcome = 'attempts_exhausted';
   let after = { passed: false, why: 'nothing was applied' };
   for (let asked = 0; asked < (LIMITS.maxAttemptsPerFile.default ?? 1); asked += 1) {
-    const answer: Asked | ModelError = await ask(task, { model, name, format, draw }, refusal, asked).catch(failedCall);
+    const answer: Asked | ModelError = await ask(task, { model, name, format, regeneration }, refusal, asked).catch(
+      failedCall,
+    );
     if (answer instanceof ModelError) {
       outcome = answer.kind;
       after = { passed: false, why: answer.message };
@@ -74,7 +76,7 @@ export const askDirectly = async (
     outcome,
     message: after.why,
     attempts: answers.map(attemptOf),
-    ladder: [],
+    fallback: [],
     refusals,
     calls: answers.length,
     unknownCalls: 0,
@@ -96,7 +98,7 @@ const failedCall = (error: unknown): ModelError => {
 
 const ask = async (
   task: Task,
-  { model, name, format, draw }: DirectOptions,
+  { model, name, format, regeneration }: DirectOptions,
   refusal: Refusal,
   asked: number,
 ): Promise<Asked> => {
@@ -113,7 +115,7 @@ const ask = async (
     symbols: paths.some((path) => languageOf(path) !== null),
   });
   const built = closeEditPrompt(prompt, format, paths);
-  const nonce = nonceFor(sha256(`exam ${task.hash} ${format} ${draw} ${asked}`), built.haystack);
+  const nonce = nonceFor(sha256(`exam ${task.hash} ${format} ${regeneration} ${asked}`), built.haystack);
   const request = built.request(nonce);
   const events: StreamEvent[] = [];
   const started = performance.now();

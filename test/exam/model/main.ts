@@ -185,11 +185,11 @@ const direct = async (options: Options, tasks: readonly Task[]): Promise<Results
   const runs: TaskRun[] = [];
   for (const format of options.formats as Format[])
     for (const task of tasks.filter((each) => canBeIn(each, format)))
-      for (let draw = 0; draw < options.draws; draw += 1) {
-        const { run, answers } = await askDirectly(task, { model: port, name, format, draw });
+      for (let regeneration = 0; regeneration < options.draws; regeneration += 1) {
+        const { run, answers } = await askDirectly(task, { model: port, name, format, regeneration });
         runs.push(run);
         const kept = { v: 1, task: task.id, taskHash: task.hash, model: name, date: run.at, answers } as const;
-        keepRun(options.answers, { ...kept, format: draw === 0 ? format : `${format}.${draw}` });
+        keepRun(options.answers, { ...kept, format: regeneration === 0 ? format : `${format}.${regeneration}` });
         const words = run.attempts.map(({ verdict }) => [verdict?.outcome, ...(verdict?.reasons ?? [])].join(' '));
         say(`${task.id} ${format}: ${run.outcome} (${words.join('; ')}), ${Math.round(run.seconds)} s`);
       }

@@ -40,9 +40,9 @@ export const replay = async (dir: string, tasks: readonly Task[]): Promise<Repla
 
 const told = (verdict: Verdict | null): string => {
   if (verdict === null) return 'not judged';
-  const { outcome, reasons, rungs, results } = verdict;
+  const { outcome, reasons, tolerances, results } = verdict;
   const files = Object.entries(results)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, hash]) => `${path} ${hash.slice(0, 12)}`);
-  return [outcome, ...reasons, ...rungs.map((rung) => `by ${rung}`), ...files].join(' ');
+  return [outcome, ...reasons, ...tolerances.map((tolerance) => `by ${tolerance}`), ...files].join(' ');
 };

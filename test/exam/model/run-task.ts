@@ -13,7 +13,7 @@ import {
   type ResolvedRun,
   type StepEvent,
 } from '../../../src/client/index.js';
-import { callsOfStep, usageOfEnded } from '../../../src/model/journal/calls.js';
+import { attemptsOfStep, usageOfEnded } from '../../../src/model/journal/calls.js';
 import type { Format } from '../../../src/shared/formats.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { realSys } from '../../../src/system/sys.js';
@@ -43,8 +43,8 @@ export interface TaskRun {
   readonly outcome: string;
   readonly message: string;
   readonly attempts: readonly Attempt[];
-  /** Steps of the ladder, in words. */
-  readonly ladder: readonly string[];
+  /** Fallbacks taken, in words. */
+  readonly fallback: readonly string[];
   readonly refusals: readonly string[];
   readonly calls: number;
   readonly unknownCalls: number;
@@ -89,7 +89,7 @@ export const runTask = async (task: Task, options: RunOptions): Promise<{ run: T
     const seconds = (performance.now() - started) / 1000;
     const applied = end.kind === 'ended' && ['applied', 'committed'].includes(end.outcome);
     const after = check(task, workspace);
-    const usage = usageOfEnded(await callsOfStep(realSys, storePaths(emend.store).slots, stepKey));
+    const usage = usageOfEnded(await attemptsOfStep(realSys, storePaths(emend.store).calls, stepKey));
     const answers = await answersOf(emend.store, stepKey, task);
     return {
       answers,
@@ -202,8 +202,8 @@ export const attemptOf = ({
   verdict,
 });
 
-const toldBy = (events: readonly StepEvent[]): Pick<TaskRun, 'ladder' | 'refusals'> => ({
-  ladder: events.flatMap((event) => (event.type === 'ladder' ? [`${event.file}: ${event.to}`] : [])),
+const toldBy = (events: readonly StepEvent[]): Pick<TaskRun, 'fallback' | 'refusals'> => ({
+  fallback: events.flatMap((event) => (event.type === 'fallback' ? [`${event.file}: ${event.to}`] : [])),
   refusals: events.flatMap((event) =>
     event.type === 'answer_refused' ? [`${event.file}: ${event.outcome}: ${event.message.split('\n')[0] ?? ''}`] : [],
   ),

@@ -11,12 +11,12 @@ const stops: AbortController[] = [];
 afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort();
 });
-const follow = (slots: string) => {
+const follow = (dir: string) => {
   const stop = new AbortController();
   stops.push(stop);
   const news: CallNews[] = [];
   const done = followCalls({
-    slots,
+    dir,
     stepKey: keyParts.stepKey,
     signal: stop.signal,
     poll_ms: 20,
@@ -37,9 +37,9 @@ const ANSWER = Array.from({ length: 1000 }, (_, index) => `line ${index + 1} gr�
 test('the words of a call are told while it still runs, each once, and its end', () =>
   withDir((dir) =>
     withRehearsal([rule(ANSWER, { fault: { kind: 'hold', after_bytes: 2000 } })], async (rehearsal) => {
-      const slots = join(dir, 'slots');
-      const live = follow(slots);
-      const asked = journalAt(slots, rehearsal.url).ask(askFor());
+      const calls = join(dir, 'calls');
+      const live = follow(calls);
+      const asked = journalAt(calls, rehearsal.url).ask(askFor());
       await eventually('text of a call that is held', () => live.text().startsWith('line 1 grün\n'));
       expect(live.news.some((each) => each.kind === 'ended')).toBe(false);
       expect(live.text()).not.toContain('line 900');
@@ -49,10 +49,10 @@ test('the words of a call are told while it still runs, each once, and its end',
       await live.end();
       expect(live.text()).toBe(ANSWER);
       expect(live.news.map((each) => each.kind).filter((kind) => kind !== 'text')).toEqual(['begun', 'ended']);
-      expect(live.news[0]?.call).toEqual({ role: 'edit', file: 'src/a.ts', call: 1 });
+      expect(live.news[0]?.call).toEqual({ role: 'edit', file: 'src/a.ts', attempt: 1 });
 
       // Whoever comes later is told nothing of calls that have ended.
-      const late = follow(slots);
+      const late = follow(calls);
       await late.end();
       expect(late.news).toEqual([]);
     }),
@@ -60,15 +60,15 @@ test('the words of a call are told while it still runs, each once, and its end',
 
 test('half a line, and half a character, wait for their other half', () =>
   withDir(async (dir) => {
-    const slot = join(dir, keyParts.stepKey, 'a'.repeat(64));
-    await mkdir(slot, { recursive: true });
-    await writeFile(join(slot, 'slot.json'), JSON.stringify({ v: 1, key: keyParts }));
-    await writeFile(join(slot, 'call-1.json'), '{"v":1}');
-    const log = join(slot, 'call-1.events.jsonl');
+    const call = join(dir, keyParts.stepKey, 'a'.repeat(64));
+    await mkdir(call, { recursive: true });
+    await writeFile(join(call, 'call.json'), JSON.stringify({ v: 2, key: keyParts }));
+    await writeFile(join(call, 'attempt-1.json'), '{"v":2}');
+    const log = join(call, 'attempt-1.events.jsonl');
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'grün' } };
     const line = Buffer.from(`${JSON.stringify({ t: 1, e: delta })}\n`);
     const half = line.indexOf(0xc3) + 1;
-    await writeFile(log, '{"v":1,"call":1}\n');
+    await writeFile(log, '{"v":2,"attempt":1}\n');
     const live = follow(dir);
     await eventually('the call', () => live.news.length > 0);
     await appendFile(log, line.subarray(0, half));
@@ -81,14 +81,14 @@ test('half a line, and half a character, wait for their other half', () =>
 
 test('on a terminal: whole lines with their file, long ones in pieces, nothing that moves the cursor', () => {
   const lines = new LiveLines();
-  const a: RunningCall = { role: 'edit', file: 'a.js', call: 1 };
-  const b: RunningCall = { role: 'brief', file: '*', call: 2 };
+  const a: RunningCall = { role: 'edit', file: 'a.js', attempt: 1 };
+  const b: RunningCall = { role: 'brief', file: '*', attempt: 2 };
   const text = (call: RunningCall, piece: string) => lines.take({ kind: 'text', call, text: piece });
-  expect(lines.take({ kind: 'begun', call: b })).toEqual(['brief all files: call 2 begins']);
+  expect(lines.take({ kind: 'begun', call: b })).toEqual(['brief all files: attempt 2 begins']);
   expect(text(a, 'let a')).toEqual([]);
   expect(text(b, 'x\n\ny')).toEqual(['brief all files | x', 'brief all files | ']);
   expect(text(a, ' = 1;\n\u001b[2J')).toEqual(['edit a.js | let a = 1;']);
-  expect(lines.take({ kind: 'ended', call: a })).toEqual(['edit a.js | \\x1b[2J', 'edit a.js: call 1 has ended']);
+  expect(lines.take({ kind: 'ended', call: a })).toEqual(['edit a.js | \\x1b[2J', 'edit a.js: attempt 1 has ended']);
   expect(text(b, 'z'.repeat(450))).toEqual([
     `brief all files | y${'z'.repeat(199)}`,
     `brief all files | ${'z'.repeat(200)}`,

@@ -20,9 +20,9 @@ import {
   withRehearsal,
 } from '../support.js';
 
-const slotDir = (dir: string): string => join(dir, keyParts.stepKey, callKey(keyParts));
+const callDir = (dir: string): string => join(dir, keyParts.stepKey, callKey(keyParts));
 
-describe('one slot, one answer', () => {
+describe('one recorded call, one answer', () => {
   test('a second ask returns the record: same answer, usage and money, no call', async () => {
     const usage = { input_tokens: 100, output_tokens: 7, cache_read_input_tokens: 40 };
     await withDir((dir) =>
@@ -69,13 +69,13 @@ describe('one slot, one answer', () => {
     );
   });
 
-  test('another draw is another slot', async () => {
+  test('another draw is another recorded call', async () => {
     await withDir((dir) =>
       withRehearsal([rule('one', { match: { nth: 1 } }), rule('two')], async ({ url }) => {
         const journal = journalAt(dir, url);
         const texts = [];
-        for (const draw of [0, 1, 0]) {
-          const outcome = await journal.ask(askFor({ key: { ...keyParts, draw } }));
+        for (const regeneration of [0, 1, 0]) {
+          const outcome = await journal.ask(askFor({ key: { ...keyParts, regeneration } }));
           texts.push(outcome.outcome === 'answered' && outcome.answer.text);
         }
         expect(texts).toEqual(['one', 'two', 'one']);
@@ -118,20 +118,20 @@ describe('a process that stands still', () => {
 });
 
 describe('a call that another host holds', () => {
-  /** A slot as a worker on another host leaves it in the middle of its call: its boot is not ours, though its pid may be. */
+  /** A recorded call as a worker on another host leaves it in the middle of an attempt: its boot is not ours, though its pid may be. */
   const leftByAnotherHost = async (dir: string, url: string) => {
     await journalAt(dir, url).ask(askFor());
-    const slot = slotDir(dir);
-    const log = join(slot, 'call-1.events.jsonl');
+    const recorded = callDir(dir);
+    const log = join(recorded, 'attempt-1.events.jsonl');
     const lines = (await fs.readFile(log, 'utf8')).trimEnd().split('\n');
-    await fs.rm(join(slot, 'answer.json'));
+    await fs.rm(join(recorded, 'answer.json'));
     await fs.writeFile(log, `${lines.slice(0, 2).join('\n')}\n`);
-    const call = JSON.parse(await fs.readFile(join(slot, 'call-1.json'), 'utf8')) as {
+    const attempt = JSON.parse(await fs.readFile(join(recorded, 'attempt-1.json'), 'utf8')) as {
       owner: { process: { boot: string; pid: number } };
     };
-    call.owner.process = { ...call.owner.process, boot: 'another-boot', pid: 4_000_000 };
-    await fs.rm(join(slot, 'call-1.json'));
-    await fs.writeFile(join(slot, 'call-1.json'), JSON.stringify(call));
+    attempt.owner.process = { ...attempt.owner.process, boot: 'another-boot', pid: 4_000_000 };
+    await fs.rm(join(recorded, 'attempt-1.json'));
+    await fs.writeFile(join(recorded, 'attempt-1.json'), JSON.stringify(attempt));
     return { log, rest: `${lines.slice(2).join('\n')}\n` };
   };
 
@@ -139,8 +139,8 @@ describe('a call that another host holds', () => {
     await withDir((dir) =>
       withRehearsal([rule('hello')], async ({ url, requests }) => {
         const { log, rest } = await leftByAnotherHost(dir, url);
-        const asked = journalAt(dir, url, { slotLease_ms: 500 }).ask(askFor());
-        // Signs of life for longer than the lease, then the end of the answer.
+        const asked = journalAt(dir, url, { callOwner_ms: 500 }).ask(askFor());
+        // Signs of life for longer than `callOwner_ms`, then the end of the answer.
         for (let sign = 0; sign < 15; sign++) {
           await new Promise((resolve) => setTimeout(resolve, 100));
           await fs.appendFile(log, `{"t":${sign}}\n`);
@@ -152,11 +152,11 @@ describe('a call that another host holds', () => {
     );
   });
 
-  test('is taken over once its log has not grown for a lease: both calls are accounted for', async () => {
+  test('is taken over once its log has not grown for `callOwner_ms`: both attempts are accounted for', async () => {
     await withDir((dir) =>
       withRehearsal([rule('hello')], async ({ url, requests }) => {
         await leftByAnotherHost(dir, url);
-        const outcome = await journalAt(dir, url, { slotLease_ms: 300 }).ask(askFor());
+        const outcome = await journalAt(dir, url, { callOwner_ms: 300 }).ask(askFor());
         expect(outcome).toMatchObject({ outcome: 'answered', usage: { calls: 2, unknownCalls: 1 } });
         expect(requests()).toHaveLength(2);
       }),
@@ -181,7 +181,7 @@ describe('calls that fail', () => {
             usage: { calls: 1, unknownCalls: 0 },
           });
           expect(requests()[0]!.sha256).toBe(requests()[1]!.sha256);
-          expect((await journal.calls(keyParts.stepKey)).map((c) => c.state)).toEqual(['failed', 'answered']);
+          expect((await journal.attempts(keyParts.stepKey)).map((c) => c.state)).toEqual(['failed', 'answered']);
         },
       ),
     );
@@ -219,7 +219,7 @@ describe('calls that fail', () => {
         withRehearsal([rule('hello', { fault })], async ({ url, requests }) => {
           const journal = journalAt(dir, url, { model: modelAt(url, 300) });
           await expect(journal.ask(askFor())).rejects.toMatchObject({ kind, retryable: true });
-          expect(await journal.calls(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
+          expect(await journal.attempts(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
           const both = { calls: 2, unknownCalls: 2, input_tokens: 2 * sent.input_tokens };
           expect(await journal.ask(askFor())).toMatchObject({ outcome: 'call_lost', usage: both });
           expect(requests()).toHaveLength(2);
@@ -237,7 +237,7 @@ describe('calls that fail', () => {
           cancel.abort();
           await expect(asked).rejects.toMatchObject({ kind: 'cancelled' });
           const journal = journalAt(dir, url);
-          expect(await journal.calls(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
+          expect(await journal.attempts(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
           expect(await journal.ask(askFor())).toMatchObject({
             outcome: 'answered',
             usage: { calls: 2, unknownCalls: 1 },
@@ -252,8 +252,8 @@ describe('calls that fail', () => {
       const url = await withRehearsal([], async (rehearsal) => rehearsal.url);
       const journal = journalAt(dir, url);
       for (let n = 0; n < 3; n++) await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'network' });
-      const calls = await journal.calls(keyParts.stepKey);
-      expect(calls.map(({ state, usage }) => ({ state, usage }))).toEqual(
+      const attempts = await journal.attempts(keyParts.stepKey);
+      expect(attempts.map(({ state, usage }) => ({ state, usage }))).toEqual(
         Array(3).fill({ state: 'failed', usage: NO_USAGE }),
       );
     });
@@ -307,7 +307,7 @@ describe('disk', () => {
             problem: { code: 'disk' },
           });
           expect(full.fired()).toBe(true);
-          expect(await fs.readdir(slotDir(dir))).not.toContain('answer.json');
+          expect(await fs.readdir(callDir(dir))).not.toContain('answer.json');
           expect(await journalAt(dir, url).ask(askFor())).toMatchObject({
             outcome: 'answered',
             answer: { text: 'hello' },
@@ -336,13 +336,13 @@ describe('disk', () => {
   });
 
   test('a record of a newer version is refused, not misread', async () => {
-    for (const file of ['slot.json', 'call-1.json', 'answer.json', 'call-1.events.jsonl'])
+    for (const file of ['call.json', 'attempt-1.json', 'answer.json', 'attempt-1.events.jsonl'])
       await withDir((dir) =>
         withRehearsal([rule('hello')], async ({ url }) => {
           await journalAt(dir, url).ask(askFor());
-          if (file !== 'answer.json') await fs.rm(join(slotDir(dir), 'answer.json'));
-          const path = join(slotDir(dir), file);
-          await fs.writeFile(path, (await fs.readFile(path, 'utf8')).replace('{"v":1', '{"v":2'));
+          if (file !== 'answer.json') await fs.rm(join(callDir(dir), 'answer.json'));
+          const path = join(callDir(dir), file);
+          await fs.writeFile(path, (await fs.readFile(path, 'utf8')).replace('{"v":2', '{"v":3'));
           await expect(journalAt(dir, url).ask(askFor())).rejects.toMatchObject({
             problem: { code: 'version_unknown' },
           });

@@ -47,7 +47,7 @@ describe.each(FORMATS)('%s', (format) => {
     if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
     const file = outcome.files.get(PATH);
     expect(file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString()).toBe(AFTER);
-    expect(outcome.rungs).toEqual([]);
+    expect(outcome.tolerances).toEqual([]);
     expect(outcome.notes).toEqual([]);
   });
   test('with the nonce of another request is not', () => {
@@ -78,7 +78,7 @@ describe.each(FORMATS)('the example for %s', (format) => {
     if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
     const file = outcome.files.get('example-only/menu.txt');
     expect(file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString()).toBe(after);
-    expect(outcome.rungs).toEqual([]);
+    expect(outcome.tolerances).toEqual([]);
   });
   test('is refused for its lines in any other task', () => {
     const outcome = answered('src/a.txt', before, 'Make bread dearer.');

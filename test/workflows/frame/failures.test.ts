@@ -11,34 +11,46 @@ const application = (type: string | undefined, message = 'it broke'): ActivityFa
   failed(ApplicationFailure.create({ message, ...(type === undefined ? {} : { type }) }));
 
 test.each<[string, unknown, ActivityName, string, RegExp]>([
-  ['a host that takes no work', timeout('SCHEDULE_TO_START'), 'apply', 'workspace_unreachable', /start its worker/],
+  [
+    'a host that takes no work',
+    timeout('SCHEDULE_TO_START'),
+    'applyProposal',
+    'workspace_unreachable',
+    /start its worker/,
+  ],
   [
     'no worker for model calls',
     timeout('SCHEDULE_TO_START'),
-    'propose',
+    'proposeEdit',
     'model_unavailable',
     /no worker takes model calls/,
   ],
-  ['a host activity out of time', timeout('START_TO_CLOSE'), 'seal', 'engine_failed', /START_TO_CLOSE/],
+  ['a host activity out of time', timeout('START_TO_CLOSE'), 'buildProposal', 'engine_failed', /START_TO_CLOSE/],
   ['a host activity without heartbeats', timeout('HEARTBEAT'), 'verify', 'engine_failed', /HEARTBEAT/],
-  ['a model call out of time', timeout('SCHEDULE_TO_CLOSE'), 'propose', 'model_unavailable', /SCHEDULE_TO_CLOSE/],
-  ['a blob that is gone', application('blob_lost'), 'seal', 'blob_lost', /it broke/],
-  ['a blob that is gone, at the model', application('blob_lost'), 'propose', 'blob_lost', /it broke/],
+  ['a model call out of time', timeout('SCHEDULE_TO_CLOSE'), 'proposeEdit', 'model_unavailable', /SCHEDULE_TO_CLOSE/],
+  ['a blob that is gone', application('blob_lost'), 'buildProposal', 'blob_lost', /it broke/],
+  ['a blob that is gone, at the model', application('blob_lost'), 'proposeEdit', 'blob_lost', /it broke/],
   [
     'no API key',
     application('no_api_key', 'set ANTHROPIC_API_KEY'),
-    'propose',
+    'proposeEdit',
     'model_unavailable',
     /ANTHROPIC_API_KEY/,
   ],
-  ['a model server that refuses', application('model_rejected'), 'brief', 'model_unavailable', /it broke/],
-  ['a full disk', application('disk'), 'apply', 'engine_failed', /it broke/],
-  ['a full disk, at the model', application('disk'), 'propose', 'engine_failed', /it broke/],
-  ['a problem code that is a word of every object', application('constructor'), 'seal', 'engine_failed', /it broke/],
-  ['an unknown type at the model', application('Error'), 'pick', 'model_unavailable', /it broke/],
+  ['a model server that refuses', application('model_rejected'), 'writeBrief', 'model_unavailable', /it broke/],
+  ['a full disk', application('disk'), 'applyProposal', 'engine_failed', /it broke/],
+  ['a full disk, at the model', application('disk'), 'proposeEdit', 'engine_failed', /it broke/],
+  [
+    'a problem code that is a word of every object',
+    application('constructor'),
+    'buildProposal',
+    'engine_failed',
+    /it broke/,
+  ],
+  ['an unknown type at the model', application('Error'), 'pickFiles', 'model_unavailable', /it broke/],
   ['no type', application(undefined), 'commit', 'engine_failed', /it broke/],
-  ['a bug in the workflow', new Error('no proposal yet'), 'apply', 'engine_failed', /no proposal yet/],
-  ['a value that is no error', 'x', 'apply', 'engine_failed', /failed/],
+  ['a bug in the workflow', new Error('no proposal yet'), 'applyProposal', 'engine_failed', /no proposal yet/],
+  ['a value that is no error', 'x', 'applyProposal', 'engine_failed', /failed/],
 ])('%s', (_, error, activity, reason, message) => {
   const failure = failureOf(error, activity);
   expect(failure.reason).toBe(reason);
@@ -46,7 +58,7 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
 });
 
 test('a time-out of any activity is told in a sentence of its own, with a reason by what it calls', () => {
-  const asksModel = /^(pick|brief|propose|scorePhase|debugPhase|proposeReplan)$/;
+  const asksModel = /^(pickFiles|writeBrief|proposeEdit|scorePhase|debugPhase|proposeReplan)$/;
   expect(new Set(Object.values(ACTIVITIES).map(({ work }) => work)).size).toBe(Object.keys(ACTIVITIES).length);
   for (const [activity, { role, work }] of Object.entries(ACTIVITIES)) {
     const failed = (type: TimeoutType) => failureOf(timeout(type), activity as ActivityName);

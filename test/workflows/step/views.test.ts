@@ -12,7 +12,7 @@ const SHORT = ['approve', 'skip', 'retry', 'abort'] as const;
 const paused = (reason: PauseReason, files: readonly string[] = ['a.ts'], message = 'why'): StepDriver => {
   const driver = play({ files });
   driver.say(['revise', { note: 'again' }]);
-  driver.fold({
+  driver.dispatch({
     type: 'paused',
     pause: { reason, message, files: files.map((path) => ({ path, reason, message })), subject: null },
   });
@@ -73,7 +73,7 @@ describe('details', () => {
   ];
   test.each(HOSTILE)('%j as path, reason, message and signal is text, not markup', (text) => {
     const driver = paused('declined', ['a.ts', text], text);
-    driver.fold({ type: 'ignored', what: text, why: text });
+    driver.dispatch({ type: 'ignored', what: text, why: text });
     const plain = detailsOf(paused('declined', ['a.ts', 'b.ts'], 'why').state).split('\n');
     const lines = detailsOf(driver.state).split('\n');
     // Nothing of theirs makes a line of its own (two are ours: what did not count).
@@ -92,7 +92,7 @@ describe('details', () => {
     const driver = new StepDriver({ files: ['<b>x</b>', 'b.ts'] }, () => undefined);
     driver.step();
     const [chunk] = driver.chunks();
-    driver.fold({ type: 'chunk_started', chunk: chunk! });
+    driver.dispatch({ type: 'chunk_started', chunk: chunk! });
     expect(detailsOf(driver.state).split('\n')[0]).toBe('**`file 1/2: <b>x</b>`**');
   });
 });
@@ -126,7 +126,7 @@ describe('status', () => {
         'asking which files to edit',
         'writing a brief for all files',
         'choosing the next file',
-        'sealing the proposal',
+        'building the proposal',
         'proposal ready',
         'waiting for a decision: approval',
         'waiting for a decision: conflict',
@@ -170,7 +170,7 @@ describe('status', () => {
     expect(ledgerOf(approved.state)).toMatchObject([{ status: 'done', verdict: 'approve' }]);
   });
 
-  test('the ledger of one call for all tells the rung it is on', () => {
+  test('the ledger of one call for all tells the tolerance it is on', () => {
     const driver = play({ words: { propose: ['truncated>budget:32768', 'invalid', 'declined'] } });
     expect(ledgerOf(driver.state)).toMatchObject([{ attempts: 1, outputBudget_tokens: 32_768 }]);
   });

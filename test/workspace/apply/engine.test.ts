@@ -33,7 +33,7 @@ describe('apply', () => {
     expect(outcome).toMatchObject({
       outcome: 'applied',
       files: request.files,
-      lease: { stepKey: STEP, number: 1, headRef: 'refs/heads/main' },
+      lock: { stepKey: STEP, token: 1, headRef: 'refs/heads/main' },
     });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
     expect(leftovers(workspace)).toEqual([]);
@@ -121,20 +121,17 @@ describe('apply', () => {
       { path: 'p/f', before: 'p\n', after: 'P\n' },
     ],
   ];
-  test.each(disturbed)(
-    '%s: base_changed, nothing is written, the lease is free again',
-    async (_what, disturb, file) => {
-      const { request, engine, at, workspace } = await start([{ path: 'z.txt', before: 'z\n', after: 'Z\n' }, file]);
-      disturb(at(file.path));
-      const before = snapshot(workspace);
-      expect(await engine().apply(request)).toMatchObject({
-        outcome: 'base_changed',
-        conflicts: [{ path: file.path }],
-      });
-      expect(snapshot(workspace)).toEqual(before);
-      expect(await engine().readLease(workspace)).toBeNull();
-    },
-  );
+  test.each(disturbed)('%s: base_changed, nothing is written, the lock is free again', async (_what, disturb, file) => {
+    const { request, engine, at, workspace } = await start([{ path: 'z.txt', before: 'z\n', after: 'Z\n' }, file]);
+    disturb(at(file.path));
+    const before = snapshot(workspace);
+    expect(await engine().apply(request)).toMatchObject({
+      outcome: 'base_changed',
+      conflicts: [{ path: file.path }],
+    });
+    expect(snapshot(workspace)).toEqual(before);
+    expect(await engine().readLock(workspace)).toBeNull();
+  });
 
   test('special mode bits are kept', async () => {
     const { request, engine, at } = await start([ONE]);
@@ -151,7 +148,7 @@ describe('apply', () => {
     const { ino } = fs.statSync(at('p.txt'));
     expect(await engine().apply(request)).toMatchObject({ outcome: 'applied', files: ['a.txt', 'p.txt'] });
     expect(fs.statSync(at('p.txt')).ino).toBe(ino);
-    expect(await engine().rollback(request)).toEqual({ outcome: 'rolled_back', files: ['a.txt'], kept: [] });
+    expect(await engine().rollback(request)).toEqual({ outcome: 'rolled_back', files: ['a.txt'], leftAlone: [] });
     expect(fs.readFileSync(at('p.txt'), 'utf8')).toBe('P\n');
   });
 
@@ -191,7 +188,7 @@ describe('links and places', () => {
     expect(await engine().apply(viaLink)).toMatchObject({ outcome: 'applied', files: ['link.txt'] });
     expect(fs.readlinkSync(at('link.txt'))).toBe('dir/real.txt');
     expect(fs.readFileSync(at('dir/real.txt'), 'utf8')).toBe('new\n');
-    expect(await engine().rollback(viaLink)).toMatchObject({ files: ['link.txt'], kept: [] });
+    expect(await engine().rollback(viaLink)).toMatchObject({ files: ['link.txt'], leftAlone: [] });
     expect(fs.readFileSync(at('dir/real.txt'), 'utf8')).toBe('old\n');
   });
 
@@ -287,7 +284,7 @@ describe('rollback', () => {
     const before = snapshot(workspace);
     const applied = await engine().apply(request);
     const back = await engine().rollback(request);
-    expect(back).toEqual({ outcome: 'rolled_back', files: request.files, kept: [] });
+    expect(back).toEqual({ outcome: 'rolled_back', files: request.files, leftAlone: [] });
     expect(snapshot(workspace)).toEqual(before);
     expect(await engine().rollback(request)).toEqual(back);
     expect(applied.outcome).toBe('applied');
@@ -299,13 +296,13 @@ describe('rollback', () => {
     const { request, engine, at } = await start([ONE, { path: 'b.txt', before: 'b\n', after: 'B\n' }]);
     await engine().apply(request);
     fs.writeFileSync(at('a.txt'), 'mine\n');
-    expect(await engine().rollback(request)).toMatchObject({ files: ['b.txt'], kept: [{ path: 'a.txt' }] });
+    expect(await engine().rollback(request)).toMatchObject({ files: ['b.txt'], leftAlone: [{ path: 'a.txt' }] });
     expect(fs.readFileSync(at('a.txt'), 'utf8')).toBe('mine\n');
   });
 
   test('of something never applied does nothing', async () => {
     const { request, engine } = await start([ONE]);
-    expect(await engine().rollback(request)).toEqual({ outcome: 'rolled_back', files: [], kept: [] });
+    expect(await engine().rollback(request)).toEqual({ outcome: 'rolled_back', files: [], leftAlone: [] });
     expect(sidesOf(scene)).toEqual(['old']);
   });
 
@@ -318,8 +315,8 @@ describe('rollback', () => {
   });
 });
 
-describe('lease of an apply', () => {
-  test('another step waits, and gets the workspace after the release, with a higher number', async () => {
+describe('lock of an apply', () => {
+  test('another step waits, and gets the workspace after the release, with a higher token', async () => {
     const { request, engine, workspace } = await start([ONE], { git: true });
     await engine().apply(request);
     const other = requestOf(workspace, [{ ...ONE, before: 'new\n', after: 'old\n' }], 1, 'ffff0000ffff0000');
@@ -327,19 +324,19 @@ describe('lease of an apply', () => {
       outcome: 'busy',
       holder: { stepKey: STEP, workflowId: `emend-${STEP}` },
     });
-    await engine().releaseLease(workspace, 'ffff0000ffff0000');
-    expect(await engine().readLease(workspace)).toMatchObject({ stepKey: STEP });
-    await engine().releaseLease(workspace, STEP);
-    expect(await engine().apply(other)).toMatchObject({ outcome: 'applied', lease: { number: 2 } });
+    await engine().releaseLock(workspace, 'ffff0000ffff0000');
+    expect(await engine().readLock(workspace)).toMatchObject({ stepKey: STEP });
+    await engine().releaseLock(workspace, STEP);
+    expect(await engine().apply(other)).toMatchObject({ outcome: 'applied', lock: { token: 2 } });
   });
 
-  test('a failing second apply of a step does not give away the lease that its first one needs', async () => {
+  test('a failing second apply of a step does not give away the lock that its first one needs', async () => {
     const { request, engine, workspace, at } = await start([ONE, { path: 'b.txt', before: 'b\n', after: 'B\n' }]);
     await engine().apply({ ...request, files: ['a.txt'] });
     fs.writeFileSync(at('b.txt'), 'mine\n');
     expect(await engine().apply({ ...request, files: ['b.txt'], decision: 2 })).toMatchObject({
       outcome: 'base_changed',
     });
-    expect(await engine().readLease(workspace)).toMatchObject({ stepKey: STEP });
+    expect(await engine().readLock(workspace)).toMatchObject({ stepKey: STEP });
   });
 });

@@ -1,4 +1,4 @@
-/** The lease of a run that has ended: released where it stands for nothing any more, also beside an apply that is still under way. */
+/** The lock of a run that has ended: released where it stands for nothing any more, also beside an apply that is still under way. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
@@ -19,28 +19,28 @@ const git = ({ workspace }: Scene, ...args: string[]): string =>
     encoding: 'utf8',
   });
 
-describe('the lease of an ended run', () => {
+describe('the lock of an ended run', () => {
   test('under which nothing is applied (any more) is ended', async () => {
     const scene = await makeScene(FILES);
     const engine = scene.engine();
-    const leases = createLocks({ home: scene.home });
-    const taken = await leases.take(scene.workspace, STEP, scene.request.holder);
+    const locks = createLocks({ home: scene.home });
+    const taken = await locks.take(scene.workspace, STEP, scene.request.holder);
     if (taken.outcome !== 'held') throw new Error('not held');
-    expect(await engine.releaseEnded(scene.workspace, taken.lease, false)).toEqual({
+    expect(await engine.releaseEnded(scene.workspace, taken.lock, false)).toEqual({
       outcome: 'ended',
       because: 'nothing_applied',
     });
-    expect(await engine.releaseEnded(scene.workspace, taken.lease, false)).toEqual({ outcome: 'not_held' });
+    expect(await engine.releaseEnded(scene.workspace, taken.lock, false)).toEqual({ outcome: 'not_held' });
 
     const applied = await engine.apply(scene.request);
     if (applied.outcome !== 'applied') throw new Error(applied.outcome);
-    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toEqual({
+    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toEqual({
       outcome: 'kept',
       files: ['a.txt', 'b.txt'],
     });
     await engine.rollback(scene.request);
-    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toMatchObject({ outcome: 'ended' });
-    expect(await engine.readLease(scene.workspace)).toBeNull();
+    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toMatchObject({ outcome: 'ended' });
+    expect(await engine.readLock(scene.workspace)).toBeNull();
     expect(bytes(scene)).toBe(OLD);
   });
 
@@ -54,9 +54,9 @@ describe('the lease of an ended run', () => {
     if (applied.outcome !== 'applied') throw new Error(applied.outcome);
     // A commit of somebody else is not this step's.
     git(scene, 'commit', '-q', '--allow-empty', '-m', 'other');
-    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toMatchObject({ outcome: 'kept' });
+    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toMatchObject({ outcome: 'kept' });
     git(scene, 'commit', '-q', '-a', '-m', `step\n\nEmend-Step: ${STEP}`);
-    expect(await engine.releaseEnded(scene.workspace, applied.lease, false)).toEqual({
+    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toEqual({
       outcome: 'ended',
       because: 'committed',
     });
@@ -64,23 +64,23 @@ describe('the lease of an ended run', () => {
     const finished = await makeScene(FILES);
     const done = await finished.engine().apply(finished.request);
     if (done.outcome !== 'applied') throw new Error(done.outcome);
-    expect(await finished.engine().releaseEnded(finished.workspace, done.lease, true)).toEqual({
+    expect(await finished.engine().releaseEnded(finished.workspace, done.lock, true)).toEqual({
       outcome: 'ended',
       because: 'finished',
     });
     expect(bytes(finished)).toBe(NEW);
   });
 
-  /** A keeper whose engine is stopped where it asks for its lease before the point of no return. */
+  /** A keeper whose engine is stopped where it asks for its lock before the point of no return. */
   const stopped = (scene: Scene, inBetween: () => Promise<void>): Locks => {
     const keeper = createLocks({ home: scene.home });
     const take: Locks['take'] = async (...taking) => {
       const taken = await keeper.take(...taking);
-      const stands = async (): Promise<boolean> => {
+      const isCurrent = async (): Promise<boolean> => {
         await inBetween();
-        return taken.stands();
+        return taken.isCurrent();
       };
-      return { ...taken, stands };
+      return { ...taken, isCurrent };
     };
     return { ...keeper, take };
   };
@@ -88,26 +88,26 @@ describe('the lease of an ended run', () => {
   test('beside an apply of a live process: left alone', async () => {
     const scene = await makeScene(FILES);
     let seen: unknown = null;
-    const leases = stopped(scene, async () => {
+    const locks = stopped(scene, async () => {
       const engine = scene.engine();
-      seen = await engine.releaseEnded(scene.workspace, (await engine.readLease(scene.workspace))!, false);
+      seen = await engine.releaseEnded(scene.workspace, (await engine.readLock(scene.workspace))!, false);
     });
-    expect(await scene.engine({ leases }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
+    expect(await scene.engine({ locks }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
     expect(seen).toEqual({ outcome: 'at_work' });
     expect(bytes(scene)).toBe(NEW);
   });
 
   test('ended before the apply came to its point of no return: nothing is written, another step has the workspace', async () => {
     const scene = await makeScene(FILES);
-    const leases = stopped(scene, async () => {
+    const locks = stopped(scene, async () => {
       const keeper = createLocks({ home: scene.home });
-      await keeper.break(scene.workspace, (await keeper.read(scene.workspace))!.number);
+      await keeper.break(scene.workspace, (await keeper.read(scene.workspace))!.token);
       await keeper.take(scene.workspace, OTHER, { workflowId: 'emend-other', namespace: 'default' });
     });
-    const outcome = await scene.engine({ leases }).apply(scene.request);
+    const outcome = await scene.engine({ locks }).apply(scene.request);
     expect(outcome).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });
     expect(bytes(scene)).toBe(OLD);
-    expect(await scene.engine().readLease(scene.workspace)).toMatchObject({ stepKey: OTHER });
+    expect(await scene.engine().readLock(scene.workspace)).toMatchObject({ stepKey: OTHER });
     expect(await scene.engine().recover()).toEqual([]);
   });
 
@@ -120,11 +120,11 @@ describe('the lease of an ended run', () => {
       expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
       return keeper.break(workspace, number);
     };
-    const engine = scene.engine({ leases: { ...keeper, break: late } });
-    const ended = await engine.releaseEnded(scene.workspace, taken.lease, false);
+    const engine = scene.engine({ locks: { ...keeper, break: late } });
+    const ended = await engine.releaseEnded(scene.workspace, taken.lock, false);
     expect(ended).toEqual({ outcome: 'kept', files: ['a.txt', 'b.txt'] });
-    const held = await scene.engine().readLease(scene.workspace);
-    expect(held).toMatchObject({ stepKey: STEP, continues: taken.lease.number });
+    const held = await scene.engine().readLock(scene.workspace);
+    expect(held).toMatchObject({ stepKey: STEP, continues: taken.lock.token });
     // Looked at again, it stands for the same files.
     expect(await scene.engine().releaseEnded(scene.workspace, held!, false)).toEqual(ended);
   });

@@ -16,7 +16,7 @@ const git = (cwd: string, ...args: string[]): string =>
     .trim();
 
 beforeEach(() => {
-  dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend lease-')));
+  dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend lock-')));
   work = join(dir, 'work');
   fs.mkdirSync(work);
 });
@@ -44,12 +44,12 @@ describe.each([
     expect(first).toMatchObject({
       outcome: 'held',
       taken: true,
-      lease: { v: 1, number: 1, stepKey: A, workflowId: 'w', namespace: 'n' },
+      lock: { token: 1, stepKey: A, workflowId: 'w', namespace: 'n' },
     });
     expect(await keeper().take(work, A, { workflowId: 'other', namespace: 'n' })).toEqual({
       ...first,
       taken: false,
-      stands: expect.any(Function),
+      isCurrent: expect.any(Function),
     });
     expect(await keeper().take(work, B, holder)).toMatchObject({ outcome: 'busy', holder: { stepKey: A } });
     await keeper().release(work, B);
@@ -57,30 +57,30 @@ describe.each([
     await keeper().release(work, A);
     await keeper().release(work, A);
     expect(await keeper().read(work)).toBeNull();
-    expect(await keeper().take(work, B, holder)).toMatchObject({ outcome: 'held', lease: { number: 2 } });
+    expect(await keeper().take(work, B, holder)).toMatchObject({ outcome: 'held', lock: { token: 2 } });
   });
 
-  test('the number rises over any number of takings, and old files do not pile up', async () => {
-    for (let number = 1; number <= 12; number++) {
-      expect(await keeper().take(work, number % 2 === 0 ? A : B, holder)).toMatchObject({ lease: { number } });
-      await keeper().release(work, number % 2 === 0 ? A : B);
+  test('the token rises over any number of takings, and old files do not pile up', async () => {
+    for (let token = 1; token <= 12; token++) {
+      expect(await keeper().take(work, token % 2 === 0 ? A : B, holder)).toMatchObject({ lock: { token } });
+      await keeper().release(work, token % 2 === 0 ? A : B);
     }
     const at = inGit
-      ? join(work, '.git/emend/lease')
-      : join(dir, 'home/leases', fs.readdirSync(join(dir, 'home/leases'))[0]!);
+      ? join(work, '.git/emend/lock')
+      : join(dir, 'home/locks', fs.readdirSync(join(dir, 'home/locks'))[0]!);
     expect(fs.readdirSync(at).length).toBeLessThan(12);
   });
 
-  test('break ends exactly the lease of that number', async () => {
+  test('break ends exactly the lock of that token', async () => {
     await keeper().take(work, A, holder);
     expect(await keeper().break(work, 2)).toBe(false);
-    expect(await keeper().read(work)).toMatchObject({ number: 1 });
+    expect(await keeper().read(work)).toMatchObject({ token: 1 });
     expect(await keeper().break(work, 1)).toBe(true);
     expect(await keeper().read(work)).toBeNull();
     await keeper().take(work, B, holder);
     expect(await keeper().break(work, 1)).toBe(false);
     await keeper().release(work, A);
-    expect(await keeper().read(work)).toMatchObject({ stepKey: B, number: 2 });
+    expect(await keeper().read(work)).toMatchObject({ stepKey: B, token: 2 });
   });
 
   test('of many takers at once one holds it', async () => {
@@ -93,15 +93,15 @@ describe.each([
 describe('git', () => {
   test('records HEAD and its branch; null in a repository without commits, and when detached', async () => {
     git(work, 'init', '-q', '-b', 'main');
-    expect(await keeper().take(work, A, holder)).toMatchObject({ lease: { head: null, headRef: 'refs/heads/main' } });
+    expect(await keeper().take(work, A, holder)).toMatchObject({ lock: { head: null, headRef: 'refs/heads/main' } });
     await keeper().release(work, A);
     const head = commit();
-    expect(await keeper().take(work, A, holder)).toMatchObject({ lease: { head, headRef: 'refs/heads/main' } });
+    expect(await keeper().take(work, A, holder)).toMatchObject({ lock: { head, headRef: 'refs/heads/main' } });
     commit();
-    expect(await keeper().take(work, A, holder)).toMatchObject({ taken: false, lease: { head } });
+    expect(await keeper().take(work, A, holder)).toMatchObject({ taken: false, lock: { head } });
     await keeper().release(work, A);
     git(work, 'checkout', '-q', '--detach');
-    expect(await keeper().take(work, A, holder)).toMatchObject({ lease: { headRef: null } });
+    expect(await keeper().take(work, A, holder)).toMatchObject({ lock: { headRef: null } });
   });
 
   test('two homes exclude each other, worktrees do not, a folder inside does', async () => {
@@ -116,16 +116,16 @@ describe('git', () => {
     expect(git(work, 'status', '--porcelain')).toBe('');
   });
 
-  test('through a link to the workspace it is the same lease', async () => {
+  test('through a link to the workspace it is the same lock', async () => {
     fs.symlinkSync('work', join(dir, 'link'));
     await keeper().take(work, A, holder);
     expect(await keeper().take(join(dir, 'link'), B, holder)).toMatchObject({ outcome: 'busy' });
   });
 
-  test('a lease of a newer version is not taken for none', async () => {
+  test('a lock of a newer version is not taken for none', async () => {
     await keeper().take(work, A, holder);
-    const at = join(dir, 'home/leases', fs.readdirSync(join(dir, 'home/leases'))[0]!, '1.json');
-    fs.writeFileSync(at, '{"v":2}\n');
+    const at = join(dir, 'home/locks', fs.readdirSync(join(dir, 'home/locks'))[0]!, '1.json');
+    fs.writeFileSync(at, '{"v":3}\n');
     await expect(keeper().take(work, B, holder)).rejects.toMatchObject({ problem: { code: 'version_unknown' } });
   });
 

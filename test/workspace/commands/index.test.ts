@@ -77,8 +77,8 @@ describe('how a command ends', () => {
   test('beats come while it runs', async () => {
     let beats = 0;
     await run('while [ ! -e go ]; do sleep 0.02; done', {
-      beat_ms: 5,
-      onBeat: () => {
+      heartbeat_ms: 5,
+      onHeartbeat: () => {
         beats += 1;
         if (beats === 3) void writeFile(join(dir, 'go'), '');
       },

@@ -55,9 +55,9 @@ describe('a plain commit', () => {
     await repo.write('other.txt', 'keep\n');
     const parent = await repo.commitAll();
     const outcome = await applyAndCommit([
-      blobs.sealed('a.txt', 'one\ntwo\n', 'one\nTWO\n'),
-      blobs.sealed('gone.txt', 'x\n', null),
-      blobs.sealed('new/b.txt', null, 'b\n'),
+      blobs.file('a.txt', 'one\ntwo\n', 'one\nTWO\n'),
+      blobs.file('gone.txt', 'x\n', null),
+      blobs.file('new/b.txt', null, 'b\n'),
     ]);
     const id = committed(outcome);
     expect(outcome).toEqual({ outcome: 'committed', commit: id, ref: 'refs/heads/main' });
@@ -78,7 +78,7 @@ describe('a plain commit', () => {
     await repo.commitAll();
     await repo.git('config', '--unset', 'user.name');
     await repo.git('config', '--unset', 'user.email');
-    committed(await applyAndCommit([blobs.sealed('a', '1\n', '2\n')]));
+    committed(await applyAndCommit([blobs.file('a', '1\n', '2\n')]));
     expect(await repo.line('log', '-1', '--format=%an <%ae>')).toBe('Emend <emend@localhost>');
   });
 
@@ -88,10 +88,10 @@ describe('a plain commit', () => {
     await repo.write('was.sh', 'c\n', 0o755);
     await repo.commitAll();
     const request = await requestFor(repo, [
-      blobs.sealed('run.sh', 'a\n', 'A\n', [0o755, 0o755]),
-      blobs.sealed('plain.sh', 'b\n', 'b\n', [0o644, 0o755]),
-      blobs.sealed('was.sh', 'c\n', 'C\n', [0o755, 0o644]),
-      blobs.sealed('link', null, 'run.sh', [0, 0o120777]),
+      blobs.file('run.sh', 'a\n', 'A\n', [0o755, 0o755]),
+      blobs.file('plain.sh', 'b\n', 'b\n', [0o644, 0o755]),
+      blobs.file('was.sh', 'c\n', 'C\n', [0o755, 0o644]),
+      blobs.file('link', null, 'run.sh', [0, 0o120777]),
     ]);
     await repo.write('run.sh', 'A\n', 0o755);
     await repo.write('plain.sh', 'b\n', 0o755);
@@ -121,7 +121,7 @@ describe('a plain commit', () => {
     for (const path of odd) await repo.write(path, 'old\n');
     await repo.write('untouched.txt', 'same\n');
     await repo.commitAll();
-    committed(await applyAndCommit(odd.map((path) => blobs.sealed(path, 'old\n', `new ${path}\n`))));
+    committed(await applyAndCommit(odd.map((path) => blobs.file(path, 'old\n', `new ${path}\n`))));
     for (const path of odd) expect(await repo.git('show', `HEAD:${path}`)).toBe(`new ${path}\n`);
     const changed = (await repo.git('show', '--format=', '--name-only', '-z', 'HEAD'))
       .split('\0')
@@ -133,8 +133,8 @@ describe('a plain commit', () => {
   test('a moved file is one change: gone there, here with its edit', async () => {
     await repo.write('old.txt', '1\n2\n3\n');
     await repo.commitAll();
-    const files = [blobs.sealed('new.txt', null, '1\n2\n3!\n'), blobs.sealed('old.txt', '1\n2\n3\n', null)];
-    committed(await applyAndCommit(files, { moves: [{ from: 'old.txt', to: 'new.txt' }] }));
+    const files = [blobs.file('new.txt', null, '1\n2\n3!\n'), blobs.file('old.txt', '1\n2\n3\n', null)];
+    committed(await applyAndCommit(files, { renames: [{ from: 'old.txt', to: 'new.txt' }] }));
     expect(await repo.git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('new.txt\n');
     expect(await repo.git('show', 'HEAD:new.txt')).toBe('1\n2\n3!\n');
     expect(await repo.status()).toBe('');
@@ -143,7 +143,7 @@ describe('a plain commit', () => {
   test('an empty change is nothing', async () => {
     await repo.write('a', '1\n');
     const head = await repo.commitAll();
-    expect(await applyAndCommit([blobs.sealed('a', '1\n', '1\n')])).toEqual({ outcome: 'nothing' });
+    expect(await applyAndCommit([blobs.file('a', '1\n', '1\n')])).toEqual({ outcome: 'nothing' });
     expect(await applyAndCommit([])).toEqual({ outcome: 'nothing' });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
   });
@@ -152,7 +152,7 @@ describe('a plain commit', () => {
     await repo.write('a', '1\n');
     await repo.commitAll();
     const message = 'fix: it\n\n---\n# not a comment\n\nSigned-off-by: B <b@c>\n';
-    committed(await applyAndCommit([blobs.sealed('a', '1\n', '2\n')], { message }));
+    committed(await applyAndCommit([blobs.file('a', '1\n', '2\n')], { message }));
     expect(await repo.line('log', '-1', '--format=%B')).toBe(
       `fix: it\n\n---\n# not a comment\n\nSigned-off-by: B <b@c>\nEmend-Step: ${STEP}`,
     );
@@ -169,7 +169,7 @@ describe('where HEAD may be', () => {
     await repo.write('a', '1\n');
     const parent = await repo.commitAll();
     await repo.git('checkout', '-q', '--detach');
-    const outcome = await applyAndCommit([blobs.sealed('a', '1\n', '2\n')]);
+    const outcome = await applyAndCommit([blobs.file('a', '1\n', '2\n')]);
     expect(outcome).toMatchObject({ outcome: 'committed', ref: null });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(committed(outcome));
     expect(await repo.line('rev-parse', 'main')).toBe(parent);
@@ -178,10 +178,10 @@ describe('where HEAD may be', () => {
 
   test('unborn: new files make the first commit; a file nobody committed is a conflict', async () => {
     await repo.write('mine.txt', 'm\n');
-    expect(conflict(await commit(await requestFor(repo, [blobs.sealed('mine.txt', 'm\n', 'n\n')])))).toContain(
+    expect(conflict(await commit(await requestFor(repo, [blobs.file('mine.txt', 'm\n', 'n\n')])))).toContain(
       'mine.txt',
     );
-    const outcome = await applyAndCommit([blobs.sealed('a', null, '1\n')]);
+    const outcome = await applyAndCommit([blobs.file('a', null, '1\n')]);
     expect(await repo.line('rev-list', '--count', committed(outcome))).toBe('1');
     expect(await repo.git('ls-tree', '--name-only', 'main')).toBe('a\n');
     expect(await repo.status()).toBe('?? mine.txt\n');
@@ -192,7 +192,7 @@ describe('where HEAD may be', () => {
     const parent = await repo.commitAll();
     await repo.git('worktree', 'add', '-q', '-b', 'side', join(repo.dir, 'wt'));
     const tree = new Repo(join(repo.dir, 'wt'));
-    const request = await requestFor(tree, [blobs.sealed('a', '1\n', '2\n')]);
+    const request = await requestFor(tree, [blobs.file('a', '1\n', '2\n')]);
     await apply(request);
     const id = committed(await commit(request));
     expect(await repo.line('rev-parse', 'side')).toBe(id);
@@ -206,7 +206,7 @@ describe('where HEAD may be', () => {
     await repo.write('pkg ü/a', '1\n');
     await repo.commitAll();
     const workspace = join(repo.dir, 'pkg ü');
-    const files = [blobs.sealed('a', '1\n', '2\n'), blobs.sealed('sub/new', null, 'n\n')];
+    const files = [blobs.file('a', '1\n', '2\n'), blobs.file('sub/new', null, 'n\n')];
     committed(await applyAndCommit(files, { workspace }));
     expect(await repo.git('show', 'HEAD:pkg ü/a')).toBe('2\n');
     expect(await repo.git('show', 'HEAD:pkg ü/sub/new')).toBe('n\n');
@@ -225,7 +225,7 @@ describe('again, and elsewhere', () => {
   test('a retry after success returns the same commit, also after more commits', async () => {
     await repo.write('a', '1\n');
     await repo.commitAll();
-    const request = await requestFor(repo, [blobs.sealed('a', '1\n', '2\n')]);
+    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
     await apply(request);
     const first = await commit(request);
     expect(await commit(request)).toEqual(first);
@@ -240,7 +240,7 @@ describe('again, and elsewhere', () => {
   test('the same request makes the same id: killed before update-ref, the retry makes no second commit', async () => {
     await repo.write('a', '1\n');
     const parent = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.sealed('a', '1\n', '2\n')]);
+    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
     await apply(request);
     const id = committed(await commit(request));
     await repo.git('update-ref', 'refs/heads/main', parent);
@@ -251,7 +251,7 @@ describe('again, and elsewhere', () => {
   test('killed between update-ref and the index: the retry brings the index up to date', async () => {
     await repo.write('a', '1\n');
     const parent = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.sealed('a', '1\n', '2\n')]);
+    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
     await apply(request);
     const id = committed(await commit(request));
     await repo.git('read-tree', parent);
@@ -263,7 +263,7 @@ describe('again, and elsewhere', () => {
   test('a commit that was amended afterwards still counts: its trailer names the step', async () => {
     await repo.write('a', '1\n');
     await repo.commitAll();
-    const request = await requestFor(repo, [blobs.sealed('a', '1\n', '2\n')]);
+    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
     await apply(request);
     committed(await commit(request));
     await repo.git('commit', '-q', '--amend', '-m', `reworded\n\nEmend-Step: ${STEP}`);
@@ -274,7 +274,7 @@ describe('again, and elsewhere', () => {
   test('another commit on the branch is a conflict that names both; nothing moves', async () => {
     await repo.write('a', '1\n');
     const parent = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.sealed('a', '1\n', '2\n')]);
+    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
     await repo.write('b', 'b\n');
     const other = await repo.commitAll('theirs');
     const why = conflict(await commit(request));
@@ -286,7 +286,7 @@ describe('again, and elsewhere', () => {
   test('another branch checked out at the same commit is a conflict', async () => {
     await repo.write('a', '1\n');
     const parent = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.sealed('a', '1\n', '2\n')]);
+    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
     await repo.git('checkout', '-q', '-b', 'elsewhere');
     expect(conflict(await commit(request))).toContain('refs/heads/elsewhere');
     expect(await repo.line('rev-parse', 'main')).toBe(parent);

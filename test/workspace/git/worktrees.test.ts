@@ -25,7 +25,7 @@ let base: string;
 const PLAN = '0123456789abcdef0123456789abcdef';
 const keeper = (sys: Sys = realSys): WorktreeKeeper => {
   const engine = createApplyEngine({ home, blobs: new Blobs() });
-  return createWorktreeKeeper({ home, readLease: (workspace) => engine.readLease(workspace), sys });
+  return createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace), sys });
 };
 const make = async (name = 'p1-1', workspace = repo.dir, sys?: Sys): Promise<Worktree> => {
   const made = await keeper(sys).make({ plan: PLAN, name, workspace, base });
@@ -176,7 +176,7 @@ test('a worktree that a step holds is not removed', async () => {
   const engine = createApplyEngine({ home, blobs: new Blobs() });
   await engine.acquireLock(tree.workspace, PLAN, { workflowId: 'w', namespace: 'default' });
   await expect(keeper().remove(PLAN, 'p1-1')).rejects.toThrow(/holds/);
-  await engine.releaseLease(tree.workspace, PLAN);
+  await engine.releaseLock(tree.workspace, PLAN);
   expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ name: 'p1-1' });
 });
 

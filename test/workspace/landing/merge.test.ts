@@ -75,7 +75,7 @@ const phase = (): Promise<string> =>
   });
 
 describe('two sides that go together', () => {
-  test('a merge commit with both parents; files, modes, deletions; status clean; the lease ends', async () => {
+  test('a merge commit with both parents; files, modes, deletions; status clean; the lock ends', async () => {
     const theirs = await phase();
     await repo.write('a.txt', text({ 2: 'ours\n' }));
     const ours = await repo.commitAll('ours');
@@ -88,7 +88,7 @@ describe('two sides that go together', () => {
     expect(await repo.read('new/b.txt')).toBe('b\n');
     expect(await repo.line('ls-files', '-s', 'run.sh', 'gone.txt')).toMatch(/^100644 .*run\.sh$/);
     expect(await repo.status()).toBe('');
-    expect(await engine.readLease(repo.dir)).toBeNull();
+    expect(await engine.readLock(repo.dir)).toBeNull();
   });
 
   test('again: the same commit is told, nothing is done twice', async () => {
@@ -143,7 +143,7 @@ describe('what stands against it', () => {
     expect(file).toMatchObject({ path: 'a.txt', why: expect.stringContaining('CONFLICT') });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(ours);
     expect(await repo.status()).toBe('');
-    expect(await engine.readLease(repo.dir)).toBeNull();
+    expect(await engine.readLock(repo.dir)).toBeNull();
   });
 
   test('deleted here, changed there', async () => {
@@ -163,7 +163,7 @@ describe('what stands against it', () => {
     expect(await merge(theirs)).toMatchObject({ outcome: 'dirty', files: [{ path: 'a.txt' }] });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
     expect(await repo.status()).toBe(' M a.txt\n');
-    expect(await engine.readLease(repo.dir)).toBeNull();
+    expect(await engine.readLock(repo.dir)).toBeNull();
   });
 
   test('an untracked file in the place of a new one', async () => {
@@ -212,13 +212,13 @@ describe('an attempt that dies', () => {
     const theirs = await phase();
     const stopped: ApplyEngine = {
       ...engine,
-      releaseLease: () => Promise.reject(new Error('killed')),
+      releaseLock: () => Promise.reject(new Error('killed')),
     };
     await expect(merge(theirs, { parts: { engine: stopped } })).rejects.toThrow('killed');
     const head = await repo.line('rev-parse', 'HEAD');
     expect(await merge(theirs)).toMatchObject({ outcome: 'merged', commit: head });
     expect(await repo.status()).toBe('');
-    expect(await engine.readLease(repo.dir)).toBeNull();
+    expect(await engine.readLock(repo.dir)).toBeNull();
   });
 
   test('and a person committed meanwhile: what was written is put back, their commit stands', async () => {
@@ -240,7 +240,7 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
   const attempt = (assertCurrent: () => void) =>
     mergePhase(workspacePorts(home, blobs) as ActivityPorts)(
       {
-        ...{ v: 1, stepKey: KEY, log: [], workspace: repo.dir, planPath: 'plans/010_demo', run: 1, commit: theirs },
+        ...{ v: 2, stepKey: KEY, log: [], workspace: repo.dir, planPath: 'plans/010_demo', run: 1, commit: theirs },
         ...{ workflowId: 'emend-plan-x', namespace: 'default', phase: { id: 'p2', number: 2, name: 'Core' } },
       },
       { signal: new AbortController().signal, assertCurrent, owner: undefined as never },
@@ -261,19 +261,19 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
   expect(stood).toBeGreaterThan(2);
   expect((await repo.line('rev-list', '--merges', '--count', 'HEAD')).trim()).toBe('1');
   expect(await repo.line('status', '--porcelain')).toBe('');
-  expect(await engine.readLease(repo.dir)).toBeNull();
+  expect(await engine.readLock(repo.dir)).toBeNull();
 });
 
-test('an attempt that stood still while another merged, and takes the lease when all is over, gives it back', async () => {
+test('an attempt that stood still while another merged, and takes the lock when all is over, gives it back', async () => {
   const theirs = await phase();
   expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
-  // Before it takes the lease, and while it does. Later the next attempt would find it held, and end it.
+  // Before it takes the lock, and while it does. Later the next attempt would find it held, and end it.
   for (const at of [1, 2]) {
     let checks = 0;
     const late = () => {
       if (++checks >= at) fail('busy', 'This attempt stood still for 4000 ms: another may have taken its place.');
     };
     expect(await merge(theirs, { late })).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });
-    expect({ at, checks, lease: await engine.readLease(repo.dir) }).toEqual({ at, checks: at, lease: null });
+    expect({ at, checks, lock: await engine.readLock(repo.dir) }).toEqual({ at, checks: at, lock: null });
   }
 });

@@ -35,7 +35,7 @@ export const beginPatch: FormatModule = {
 
 const readFiles = (files: readonly PatchedFile[], context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedTolerance[] = [];
+  const tolerances: UsedTolerance[] = [];
   const reasons: Reason[] = [];
   const taken = new Set<string>();
   for (const file of files) {
@@ -44,10 +44,10 @@ const readFiles = (files: readonly PatchedFile[], context: FormatContext): Readi
     else if (taken.has(found.path)) reasons.push(twice(found.path, file.index));
     else {
       taken.add(found.path);
-      reasons.push(...planFile(file, found.path, found.file, { context, plans, rungs, taken }));
+      reasons.push(...planFile(file, found.path, found.file, { context, plans, tolerances, taken }));
     }
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: [] };
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes: [] };
 };
 
 const twice = (path: string, index: number): Reason => ({
@@ -60,7 +60,7 @@ const twice = (path: string, index: number): Reason => ({
 interface Planned {
   readonly context: FormatContext;
   readonly plans: FilePlan[];
-  readonly rungs: UsedTolerance[];
+  readonly tolerances: UsedTolerance[];
   /** Paths of files and targets of moves that the patch has spoken of: each may come once. */
   readonly taken: Set<string>;
 }
@@ -70,7 +70,7 @@ const planFile = (
   { kind, chunks, moveTo, index }: PatchedFile,
   path: string,
   { text }: ContextFile,
-  { context, plans, rungs, taken }: Planned,
+  { context, plans, tolerances, taken }: Planned,
 ): Reason[] => {
   const refuse = (code: string, message: string): Reason[] => [{ code, path, index, message }];
   if (kind === 'add') {
@@ -84,7 +84,7 @@ const planFile = (
     plans.push({ kind: 'delete', path });
     return [];
   }
-  const located = locateAll(chunks, { path, lines: indexOf(text) }, context, rungs);
+  const located = locateAll(chunks, { path, lines: indexOf(text) }, context, tolerances);
   if ('reasons' in located) return located.reasons;
   const to = moveTo === null ? null : lookUp(moveTo, context, index);
   if (to?.ok === false) return [to.reason];
@@ -106,7 +106,7 @@ const locateAll = (
   chunks: readonly Chunk[],
   { path, lines }: { readonly path: string; readonly lines: LineIndex },
   { options }: FormatContext,
-  rungs: UsedTolerance[],
+  tolerances: UsedTolerance[],
 ): { readonly places: Places } | { readonly reasons: Reason[] } => {
   const chain = new LineChain(lines, () =>
     chunks.flatMap((chunk) => chunk.lines.flatMap((line) => [line.text, line.raw])),
@@ -130,7 +130,7 @@ const locateAll = (
       continue;
     }
     const old = chunk.lines.filter((line) => line.sign !== '+');
-    if (old.some((line) => line.unsigned) && !toleranceOn('lost_blank', options.rungs)) {
+    if (old.some((line) => line.unsigned) && !toleranceOn('lost_blank', options.tolerances)) {
       refuse('lost_blank', 'A blank line starts with no blank. Give context lines their leading blank.');
       continue;
     }
@@ -147,14 +147,14 @@ const locateAll = (
     const wanted = old.map((line): WantedLine => ({ text: line.text }));
     let fits: readonly number[] = [];
     let more = false;
-    for (const level of levelsOn(options.rungs)) {
+    for (const level of levelsOn(options.tolerances)) {
       const found = chain.find(wanted, level);
       fits = found.first.filter((at) => at >= below && (!chunk.atEnd || at + old.length === lines.length));
       ({ more } = found);
       if (fits.length > 0) break;
     }
     const shifted =
-      fits.length === 0 && toleranceOn('indent', options.rungs) ? indented(chain, chunk, below, lines) : null;
+      fits.length === 0 && toleranceOn('indent', options.tolerances) ? indented(chain, chunk, below, lines) : null;
     const [at] = shifted === null ? fits : shifted.fits;
     if (shifted !== null) [fits, more] = [shifted.fits, shifted.more];
     if (at === undefined)
@@ -176,8 +176,8 @@ const locateAll = (
     else if (shifted !== null && shifted.lines === null) refuse('indent', UNSHIFTABLE);
     else {
       places.push({ hunk: { lines: shifted?.lines ?? chunk.lines }, at });
-      for (const rung of tolerancesOf(old, lines, at)) rungs.push({ rung, path, index, line: at + 1 });
-      if (shifted !== null) rungs.push({ rung: 'indent', path, index, line: at + 1 });
+      for (const tolerance of tolerancesOf(old, lines, at)) tolerances.push({ tolerance, path, index, line: at + 1 });
+      if (shifted !== null) tolerances.push({ tolerance: 'indent', path, index, line: at + 1 });
       next = at + old.length;
     }
   }
@@ -191,7 +191,7 @@ interface Indented {
   readonly lines: Chunk['lines'] | null;
 }
 
-/** The rung `indent`; null: the chunk stands nowhere in another indentation. */
+/** The tolerance `indent`; null: the chunk stands nowhere in another indentation. */
 const indented = (chain: LineChain, chunk: Chunk, below: number, lines: LineIndex): Indented | null => {
   const old = chunk.lines.filter((line) => line.sign !== '+').map((line) => line.text);
   const { places, more } = shiftedPlaces(chain, old);
@@ -202,14 +202,14 @@ const indented = (chain: LineChain, chunk: Chunk, below: number, lines: LineInde
   return { fits: fits.map(({ first }) => first), more, lines: shifted };
 };
 
-const tolerancesOf = (old: Chunk['lines'], lines: LineIndex, at: number): Set<UsedTolerance['rung']> => {
-  const rungs = new Set<UsedTolerance['rung']>();
+const tolerancesOf = (old: Chunk['lines'], lines: LineIndex, at: number): Set<UsedTolerance['tolerance']> => {
+  const tolerances = new Set<UsedTolerance['tolerance']>();
   for (const [i, line] of old.entries()) {
     const level = levelBetween(line.text, lines.line(at + i) ?? '') ?? 'exact';
-    if (line.unsigned) rungs.add('lost_blank');
-    if (level !== 'exact') rungs.add(level);
+    if (line.unsigned) tolerances.add('lost_blank');
+    if (level !== 'exact') tolerances.add(level);
   }
-  return rungs;
+  return tolerances;
 };
 
 /** Where the lines named by `@@` stand, blanks round them aside: up to two places each. */

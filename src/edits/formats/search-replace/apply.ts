@@ -16,7 +16,7 @@ import type { ApplyOptions } from '../../types.js';
 
 export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */
-  | { readonly kind: 'changed'; readonly rungs: readonly Tolerance[]; readonly line?: number }
+  | { readonly kind: 'changed'; readonly tolerances: readonly Tolerance[]; readonly line?: number }
   | {
       readonly kind: 'skipped';
       readonly code: 'no_change' | 'already_present';
@@ -54,7 +54,7 @@ function* textsOf(blocks: readonly Block[]): Generator<string> {
 export class BlockApplier {
   readonly #base: LineIndex;
   readonly #chain: LineChain;
-  readonly #rungs: ToleranceSettings | undefined;
+  readonly #tolerances: ToleranceSettings | undefined;
   /** The text is the one that the answer was made for. */
   readonly #known: boolean;
   readonly #words: BlockText;
@@ -73,7 +73,7 @@ export class BlockApplier {
   ) {
     this.#base = text === null ? NO_LINES : indexOf(text);
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
-    this.#rungs = options.rungs;
+    this.#tolerances = options.tolerances;
     this.#known = isKnownBase(path, options);
     this.#words = words;
     this.#exists = text !== null;
@@ -109,11 +109,11 @@ export class BlockApplier {
     return { ...skipped, absent: `${same}, and ${this.#words.find} stands nowhere in the file, ${remedy}` };
   }
 
-  /** Does FIND stand in the text, be it in several places, in other white space, or by a rung? */
+  /** Does FIND stand in the text, be it in several places, in other white space, or by a tolerance? */
   #quotes(find: readonly string[]): boolean {
-    const likenesses = [...levelsOn(this.#rungs), 'white_space'] as const;
+    const likenesses = [...levelsOn(this.#tolerances), 'white_space'] as const;
     if (likenesses.some((likeness) => this.#chain.find(pattern(find), likeness).first.length > 0)) return true;
-    const parts = toleranceOn('elision', this.#rungs) ? splitElided(find) : null;
+    const parts = toleranceOn('elision', this.#tolerances) ? splitElided(find) : null;
     return parts !== null && placeElided(this.#texts(), parts) !== 'none';
   }
 
@@ -147,21 +147,21 @@ export class BlockApplier {
     this.#exists = true;
     this.#changed = true;
     this.#chain.replace([], lines);
-    return { kind: 'changed', rungs: [] };
+    return { kind: 'changed', tolerances: [] };
   }
 
   #locate(block: Block, { find, replace }: BlockReading): BlockOutcome {
     const wanted = pattern(find);
-    for (const level of levelsOn(this.#rungs)) {
+    for (const level of levelsOn(this.#tolerances)) {
       const places = this.#chain.find(wanted, level);
       if (places.first.length === 0) continue;
       const one = places.first.length === 1 && !places.more;
       const first = one ? places.first[0] : level === 'exact' ? this.#hinted(places, block.hint) : undefined;
       if (first === undefined) return refused('find_repeated', this.#repeated(places));
       const byNumber = !one && !this.#known;
-      if (byNumber && !toleranceOn('unchecked_lines', this.#rungs))
+      if (byNumber && !toleranceOn('unchecked_lines', this.#tolerances))
         return refused('find_repeated', this.#repeated(places, NUMBER_IS_REPORTED));
-      return this.#change(first, find, replace, byNumber ? { rungs: ['unchecked_lines'] } : {});
+      return this.#change(first, find, replace, byNumber ? { tolerances: ['unchecked_lines'] } : {});
     }
     const loose = this.#indented(find, replace) ?? this.#elided(find, replace);
     if (loose !== null) return loose;
@@ -182,17 +182,17 @@ export class BlockApplier {
     first: number,
     find: readonly string[],
     replace: readonly string[],
-    needed: { readonly rungs?: readonly Tolerance[]; readonly kept?: ArrayLike<number> } = {},
+    needed: { readonly tolerances?: readonly Tolerance[]; readonly kept?: ArrayLike<number> } = {},
   ): BlockOutcome {
     const nodes = this.#chain.run(first, find.length);
-    const rungs = new Set<Tolerance>(needed.rungs);
+    const tolerances = new Set<Tolerance>(needed.tolerances);
     for (const [i, node] of nodes.entries()) {
       const level = levelBetween(find[i] ?? '', this.#chain.textOf(node)) ?? 'exact';
-      if (level !== 'exact') rungs.add(level);
+      if (level !== 'exact') tolerances.add(level);
       const origin = this.#chain.originOf(node);
-      if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) rungs.add('earlier_block');
+      if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) tolerances.add('earlier_block');
     }
-    if (rungs.has('earlier_block') && !toleranceOn('earlier_block', this.#rungs)) return this.#joinBlocks();
+    if (tolerances.has('earlier_block') && !toleranceOn('earlier_block', this.#tolerances)) return this.#joinBlocks();
     const kept = needed.kept ?? lineOrigins(find, replace);
     const texts = nodes.map((node) => this.#chain.textOf(node));
     // In another indentation nothing is shared at the start of a line; new lines were shifted as a whole.
@@ -203,12 +203,12 @@ export class BlockApplier {
     );
     this.#changed = true;
     const line = this.#chain.originOf(first) + 1;
-    return { kind: 'changed', rungs: [...rungs], ...(line > 0 ? { line } : {}) };
+    return { kind: 'changed', tolerances: [...tolerances], ...(line > 0 ? { line } : {}) };
   }
 
-  /** The rung `indent`; null: it is off, or FIND stands nowhere in another indentation. */
+  /** The tolerance `indent`; null: it is off, or FIND stands nowhere in another indentation. */
   #indented(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
-    if (!toleranceOn('indent', this.#rungs)) return null;
+    if (!toleranceOn('indent', this.#tolerances)) return null;
     const found = shiftedPlaces(this.#chain, find);
     const [place] = found.places;
     if (place === undefined) return null;
@@ -225,13 +225,13 @@ export class BlockApplier {
       place.first,
       find,
       replace.map((line, j) => shifted[j] ?? line),
-      { rungs: ['indent'], kept },
+      { tolerances: ['indent'], kept },
     );
   }
 
-  /** The rung `elision`; null: it is off, or FIND has no line that stands for others, or its parts stand nowhere. */
+  /** The tolerance `elision`; null: it is off, or FIND has no line that stands for others, or its parts stand nowhere. */
   #elided(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
-    const parts = toleranceOn('elision', this.#rungs) ? splitElided(find) : null;
+    const parts = toleranceOn('elision', this.#tolerances) ? splitElided(find) : null;
     if (parts === null) return null;
     const nodes = [...this.#chain];
     const place = placeElided(
@@ -248,12 +248,12 @@ export class BlockApplier {
     const made = composeElided(parts, stretch, replace);
     if (made === null) return refused('elision', 'REPLACE leaves lines out in several places. Send all of its lines.');
     const earlier = stretch.some((node) => this.#chain.originOf(node) < 0);
-    if (earlier && !toleranceOn('earlier_block', this.#rungs)) return this.#joinBlocks();
+    if (earlier && !toleranceOn('earlier_block', this.#tolerances)) return this.#joinBlocks();
     this.#chain.replace(stretch, made);
     this.#changed = true;
     const line = this.#chain.originOf(stretch[0] ?? 0) + 1;
-    const rungs: Tolerance[] = ['elision', ...(earlier ? (['earlier_block'] as const) : [])];
-    return { kind: 'changed', rungs, ...(line > 0 ? { line } : {}) };
+    const tolerances: Tolerance[] = ['elision', ...(earlier ? (['earlier_block'] as const) : [])];
+    return { kind: 'changed', tolerances, ...(line > 0 ? { line } : {}) };
   }
 
   #joinBlocks(): BlockOutcome {

@@ -1,5 +1,5 @@
 /**
- * The rung `elision`: a line like `...` or `// ... existing code ...` in the middle of FIND stands for lines that were left out. FIND then
+ * The tolerance `elision`: a line like `...` or `// ... existing code ...` in the middle of FIND stands for lines that were left out. FIND then
  * is two parts, which must stand in exactly one place each way: one head, and one tail below it. The same line in REPLACE keeps what
  * was left out; without it the lines go.
  */

@@ -5,7 +5,7 @@
  *   block  = [ "FILE: " path NL ] "FIND" [ " " [ "@" ] line ] ":" NL *( text NL ) "REPLACE:" NL *( text NL ) "END" [ " " nonce ] NL
  *
  * FILE may be left out where the block before is of the same file. FIND is whole lines and must stand in exactly one place of the text
- * as the blocks before left it; a line number (of the file as it was shown) decides between several, which is the rung unchecked_lines unless the file is known to be that one. An empty FIND creates a file that
+ * as the blocks before left it; a line number (of the file as it was shown) decides between several, which is the tolerance unchecked_lines unless the file is known to be that one. An empty FIND creates a file that
  * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
  * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
@@ -83,7 +83,7 @@ const readGroups = (
   words: BlockText,
 ): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedTolerance[] = [];
+  const tolerances: UsedTolerance[] = [];
   const allNotes = [...notes];
   const reasons: Reason[] = [];
   for (const { path, file, blocks } of groups) {
@@ -95,7 +95,7 @@ const readGroups = (
       const { index } = block;
       if (outcome.kind === 'changed') {
         const line = outcome.line === undefined ? {} : { line: outcome.line };
-        for (const rung of outcome.rungs) rungs.push({ rung, path, index, ...line });
+        for (const tolerance of outcome.tolerances) tolerances.push({ tolerance, path, index, ...line });
         continue;
       }
       const where = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): `;
@@ -109,5 +109,5 @@ const readGroups = (
     if (changes.length > 0 && unsure.length > 0) reasons.push(...unsure.slice(0, BLOCK_REASONS_REPORTED));
     else plans.push(changesPlan(path, file.text ?? NO_TEXT, changes));
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes: allNotes };
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes: allNotes };
 };

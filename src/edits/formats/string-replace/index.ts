@@ -21,7 +21,7 @@ import { answerLines } from '../../text/codec.js';
 import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
 export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer: each passes over the text once more.
-export const LOOSE_STRINGS = 100; // bound: Strings of an answer that are looked for by a rung: each costs a pass over the file.
+export const LOOSE_STRINGS = 100; // bound: Strings of an answer that are looked for by a tolerance: each costs a pass over the file.
 export const PLACES_REPORTED = 50; // bound: Places of a text that is there several times, named in its refusal.
 
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary'];
@@ -99,13 +99,13 @@ const readEdits = (body: string): readonly StringEdit[] | Reading => {
 interface Draft {
   text: string | null;
   made: readonly (readonly [number, number])[];
-  /** How often a rung was looked for. */
+  /** How often a tolerance was looked for. */
   loose: number;
 }
 
 const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading => {
   const drafts = new Map<string, Draft>();
-  const rungs: UsedTolerance[] = [];
+  const tolerances: UsedTolerance[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
   const unsure: Reason[] = [];
@@ -124,7 +124,7 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
     };
     drafts.set(path, draft);
     const { index } = edit;
-    const used = (rung: Tolerance, line: number): number => rungs.push({ rung, path, index, line });
+    const used = (tolerance: Tolerance, line: number): number => tolerances.push({ tolerance, path, index, line });
     const fault = applyOne(edit, draft, used, { path, options: context.options });
     if (fault === null) continue;
     const { code, message, absent } = fault;
@@ -136,7 +136,7 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
   const plans = [...drafts].flatMap(([path, { text, made }]): FilePlan[] =>
     text === null || made.length === 0 ? [] : [{ kind: 'lines', path, lines: answerLines(text) }],
   );
-  return { kind: 'plans', plans, rungs, notes };
+  return { kind: 'plans', plans, tolerances, notes };
 };
 
 const joined = (lines: readonly string[], lastEnd: string): string =>
@@ -149,19 +149,19 @@ const SAME = '`old_string` and `new_string` are the same.';
 const NOT_THERE =
   '`old_string` and `new_string` are the same, and stand nowhere in the file, so that the answer may have been made for another state of it. Leave this edit out if nothing is to change here, else send `old_string` exactly as the file has it.';
 
-/** Does the text hold the string, be it in other white space, or by a rung? */
+/** Does the text hold the string, be it in other white space, or by a tolerance? */
 const quotes = (old: string, draft: Draft, text: string, options: ApplyOptions): boolean => {
   if (text.includes(old)) return true;
   if (draft.loose >= LOOSE_STRINGS) return false;
   draft.loose += 1;
   const plain = (each: string): string => each.replace(/\s/g, '');
-  return loosePlaces(text, old, options.rungs, 1) !== null || plain(text).includes(plain(old));
+  return loosePlaces(text, old, options.tolerances, 1) !== null || plain(text).includes(plain(old));
 };
 
 const applyOne = (
   edit: StringEdit,
   draft: Draft,
-  used: (rung: Tolerance, line: number) => void,
+  used: (tolerance: Tolerance, line: number) => void,
   { path, options }: { readonly path: string; readonly options: ApplyOptions },
 ): Fault => {
   const { old, now, all } = edit;
@@ -189,16 +189,16 @@ const applyOne = (
     places.push(at);
     if (!all && places.length > PLACES_REPORTED) break;
   }
-  // A rung is used in one place only, so not for all of them.
+  // A tolerance is used in one place only, so not for all of them.
   const seeks = places.length === 0 && !all && draft.loose < LOOSE_STRINGS;
   if (seeks) draft.loose += 1;
-  const loose = seeks ? loosePlaces(text, old, options.rungs, PLACES_REPORTED + 1) : null;
+  const loose = seeks ? loosePlaces(text, old, options.tolerances, PLACES_REPORTED + 1) : null;
   if (loose !== null) {
     const [[from, to] = [0, 0]] = loose.places;
     places = loose.places.map(([at]) => at);
     quoted = text.slice(from, to);
     put = carried(old, quoted, now);
-    if (places.length === 1) used(loose.rung, lineOf(from));
+    if (places.length === 1) used(loose.tolerance, lineOf(from));
   }
   if (places.length === 0) {
     const near = describeNearest(nearest(text.split('\n'), answerLines(old)));
@@ -216,7 +216,7 @@ const applyOne = (
   }
   const onMade = places.find((at) => draft.made.some((made) => needs(at, at + quoted.length, made)));
   if (onMade !== undefined) {
-    if (!toleranceOn('earlier_block', options.rungs))
+    if (!toleranceOn('earlier_block', options.tolerances))
       return {
         code: 'earlier_block',
         message:

@@ -1,5 +1,5 @@
 /**
- * Where a string stands that the text has only with other white space at line ends, or with typographic characters: the rungs
+ * Where a string stands that the text has only with other white space at line ends, or with typographic characters: the tolerances
  * `trailing_space` and `lookalikes` of string-replace. A place begins and ends at characters of the text, never inside of what one stands for (`…`).
  */
 import { carryLines, levelsOn } from '../../locate/likeness.js';
@@ -10,7 +10,7 @@ import type { ToleranceSettings } from '../../../shared/formats.js';
 type LooseTolerance = 'trailing_space' | 'lookalikes';
 
 export interface LoosePlaces {
-  readonly rung: LooseTolerance;
+  readonly tolerance: LooseTolerance;
   /** [from, to) in the text, in order. */
   readonly places: readonly (readonly [number, number])[];
 }
@@ -21,17 +21,17 @@ interface Folded {
   readonly at: readonly number[];
 }
 
-/** The places of the strictest rung that is on and has any; null: none has. At most `most` are listed. */
+/** The places of the strictest tolerance that is on and has any; null: none has. At most `most` are listed. */
 export const loosePlaces = (
   text: string,
   sought: string,
   settings: ToleranceSettings | undefined,
   most: number,
 ): LoosePlaces | null => {
-  for (const rung of levelsOn(settings)) {
-    if (rung !== 'trailing_space' && rung !== 'lookalikes') continue;
-    const places = placesIn(folded(text, rung, true), folded(sought, rung, false).text, most);
-    if (places.length > 0) return { rung, places };
+  for (const tolerance of levelsOn(settings)) {
+    if (tolerance !== 'trailing_space' && tolerance !== 'lookalikes') continue;
+    const places = placesIn(folded(text, tolerance, true), folded(sought, tolerance, false).text, most);
+    if (places.length > 0) return { tolerance, places };
   }
   return null;
 };
@@ -55,7 +55,7 @@ const placesIn = ({ text, at }: Folded, sought: string, most: number): (readonly
 };
 
 /** `atEnd`: the end of the text is the end of a line, too; a quoted string may end within one. */
-const folded = (text: string, rung: LooseTolerance, atEnd: boolean): Folded => {
+const folded = (text: string, tolerance: LooseTolerance, atEnd: boolean): Folded => {
   const parts: string[] = [];
   const at: number[] = [];
   const lines = text.split('\n');
@@ -64,7 +64,7 @@ const folded = (text: string, rung: LooseTolerance, atEnd: boolean): Folded => {
     const isLast = i === lines.length - 1;
     const plain = isLast && !atEnd ? line : line.replace(BLANKS_AT_END, '');
     for (const [j, unit] of plain.split('').entries()) {
-      const shown = rung === 'lookalikes' ? foldLookalikes(unit) : unit;
+      const shown = tolerance === 'lookalikes' ? foldLookalikes(unit) : unit;
       parts.push(shown);
       at.push(...Array.from(shown, () => offset + j));
     }

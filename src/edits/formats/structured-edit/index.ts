@@ -70,7 +70,7 @@ const jsonFault = (body: string, json: ReturnType<typeof readJson>): Reason => {
 
 const planAll = (operations: readonly AnyOperation[], summary: string | null, context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedTolerance[] = [];
+  const tolerances: UsedTolerance[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
   const byPath = new Map<string, { file: ContextFile; operations: AnyOperation[] }>();
@@ -103,7 +103,7 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
       if (refusal !== null) reasons.push(refusal);
       else if (located.ok) {
         placed.push(located.placed);
-        rungs.push(...located.rungs);
+        tolerances.push(...located.tolerances);
       }
     }
     const overlaps = findOverlaps(placed, path);
@@ -112,7 +112,7 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
   if (operations.length === 0) notes.push({ code: 'no_edits', message: 'The answer holds no operation.' });
-  return { kind: 'plans', plans, rungs, notes, ...(summary === null ? {} : { summary }) };
+  return { kind: 'plans', plans, tolerances, notes, ...(summary === null ? {} : { summary }) };
 };
 
 const textsOf = (operation: AnyOperation): readonly string[] => [

@@ -1,6 +1,6 @@
 /**
  * Where an operation means: its number is right when every check and context that it quotes stands there. Otherwise the one other
- * place where all of that stands (rung `line_drift`). A bare number without either is the rung `unchecked_lines`; so is a number that
+ * place where all of that stands (tolerance `line_drift`). A bare number without either is the tolerance `unchecked_lines`; so is a number that
  * decides between places with the same text, or an end of a range that nothing quoted covers, in a file that may have changed since.
  */
 import { quoted } from '../../../shared/text.js';
@@ -20,7 +20,7 @@ export interface Placed {
   readonly to: number;
 }
 export type Located =
-  | { readonly ok: true; readonly placed: Placed; readonly rungs: readonly UsedTolerance[] }
+  | { readonly ok: true; readonly placed: Placed; readonly tolerances: readonly UsedTolerance[] }
   | { readonly ok: false; readonly reason: Reason };
 
 /** Finds operations in one file. `locate` is called with some of `operations`. */
@@ -56,27 +56,28 @@ export class OperationLocator {
           message: `The ${operation.type} names ${claim.length > 1 ? `lines ${claim.from + 1} to ${last}` : `line ${Math.max(last, claim.from + 1)}`}; ${path} has ${lines.length} lines, so the last that may be named is ${limit}.`,
         },
       };
-    const rung = (name: Tolerance, from: number): UsedTolerance => ({ rung: name, ...at, line: from + 1 });
-    const allowed = (name: Tolerance): boolean => toleranceOn(name, this.#options.rungs);
-    const place = (from: number, rungs: readonly UsedTolerance[]): Located => ({
+    const tolerance = (name: Tolerance, from: number): UsedTolerance => ({ tolerance: name, ...at, line: from + 1 });
+    const allowed = (name: Tolerance): boolean => toleranceOn(name, this.#options.tolerances);
+    const place = (from: number, tolerances: readonly UsedTolerance[]): Located => ({
       ok: true,
       placed: { operation, from, to: from + claim.length },
-      rungs,
+      tolerances,
     });
 
     const level = matchesAt(claim, lines, claim.from);
     if (level !== null) {
-      // A looser rung that is on takes in what a stricter one that is off would.
+      // A looser tolerance that is on takes in what a stricter one that is off would.
       const used =
         level === 'exact'
           ? level
-          : levelsOn(this.#options.rungs).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
+          : levelsOn(this.#options.tolerances).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
       if (used === undefined)
         return { ok: false, reason: mismatch(claim, operation, lines, { path, off: level as Tolerance }) };
-      const rungs: UsedTolerance[] = used === 'exact' ? [] : [rung(used, claim.from)];
+      const tolerances: UsedTolerance[] = used === 'exact' ? [] : [tolerance(used, claim.from)];
       const doubt = this.#doubt(claim);
-      if (doubt === null) return place(claim.from, rungs);
-      if (allowed('unchecked_lines')) return place(claim.from, [...rungs, rung('unchecked_lines', claim.from)]);
+      if (doubt === null) return place(claim.from, tolerances);
+      if (allowed('unchecked_lines'))
+        return place(claim.from, [...tolerances, tolerance('unchecked_lines', claim.from)]);
       const message = `The ${operation.type} names line ${claim.from + 1} ${doubt}`;
       return { ok: false, reason: { code: 'unchecked_lines', ...at, message } };
     }
@@ -87,8 +88,9 @@ export class OperationLocator {
     if (only !== undefined && drifted.length === 1) {
       // Where the file may have changed, one check proves too little to move an edit by, and so do parts that stand elsewhere too.
       const proven = this.#known || (!isOneCheck(claim) && this.#finder.isEachOnce(claim));
-      if (proven) return place(only, [rung('line_drift', only)]);
-      if (allowed('unchecked_lines')) return place(only, [rung('line_drift', only), rung('unchecked_lines', only)]);
+      if (proven) return place(only, [tolerance('line_drift', only)]);
+      if (allowed('unchecked_lines'))
+        return place(only, [tolerance('line_drift', only), tolerance('unchecked_lines', only)]);
     }
     return { ok: false, reason: mismatch(claim, operation, lines, { path, drifted }) };
   }
@@ -110,7 +112,7 @@ export class OperationLocator {
 interface Missed {
   readonly path: string;
   readonly drifted?: readonly number[];
-  /** All of it stands there, but for what this rung would allow. */
+  /** All of it stands there, but for what this tolerance would allow. */
   readonly off?: Tolerance;
 }
 
@@ -153,6 +155,6 @@ const mismatch = (
   return {
     code: 'context_mismatch',
     ...at,
-    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated}${off === undefined ? '' : ` The rung \`${off}\`, which takes it for the same, is off.`} Quote the adjacent lines exactly, or number and check from the listing.`,
+    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated}${off === undefined ? '' : ` The tolerance \`${off}\`, which takes it for the same, is off.`} Quote the adjacent lines exactly, or number and check from the listing.`,
   };
 };

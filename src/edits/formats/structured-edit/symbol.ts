@@ -120,7 +120,7 @@ const place = (operation: SymbolOperation, path: string, symbol: SymbolPlace): L
   const at = (first: number, behind: number): Located => ({
     ok: true,
     placed: { operation, from: first, to: behind },
-    rungs: [],
+    tolerances: [],
   });
   if (operation.type === 'replace') return at(from, to);
   if (operation.type === 'delete') return at(lead, to);

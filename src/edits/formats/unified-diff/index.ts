@@ -40,20 +40,20 @@ export const unifiedDiff: FormatModule = {
 
 const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
-  const rungs: UsedTolerance[] = [];
+  const tolerances: UsedTolerance[] = [];
   const reasons: Reason[] = [];
   const taken = new Set<string>();
   let index = 0;
   for (const file of files) {
     const target = targetOf(file, context, index, taken);
     if (target.ok) {
-      const made = planFile({ ...file, first: index }, target.target, context, rungs);
+      const made = planFile({ ...file, first: index }, target.target, context, tolerances);
       if (Array.isArray(made)) reasons.push(...made);
       else plans.push(...made.plans);
     } else reasons.push(target.reason);
     index += file.hunks.length;
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, rungs, notes };
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };
 
 const NO_TEXT: Text = { lines: [], ends: [] };
@@ -63,13 +63,13 @@ const planFile = (
   { first, ...file }: FileDiff & { readonly first: number },
   target: Target,
   context: FormatContext,
-  rungs: UsedTolerance[],
+  tolerances: UsedTolerance[],
 ): { readonly plans: readonly FilePlan[] } | Reason[] => {
   const text = target.text ?? NO_TEXT;
   const { path } = target;
   const hunks = target.hasBom ? file.hunks.map(withoutBoms) : file.hunks;
   const known = isKnownBase(target.from ?? path, context.options);
-  const locator = new HunkLocator(text, hunks, context.options.rungs, known);
+  const locator = new HunkLocator(text, hunks, context.options.tolerances, known);
   const located: Located[] = [];
   const reasons: Reason[] = [];
   for (const [i, hunk] of hunks.entries()) {
@@ -77,8 +77,8 @@ const planFile = (
     const location = locator.locate(hunk);
     if (location.ok) {
       located.push(location.located);
-      for (const rung of location.located.rungs)
-        rungs.push({ rung, path: target.from ?? path, index: first + i, line: location.located.at + 1 });
+      for (const tolerance of location.located.tolerances)
+        tolerances.push({ tolerance, path: target.from ?? path, index: first + i, line: location.located.at + 1 });
     } else
       reasons.push({
         code: location.code,

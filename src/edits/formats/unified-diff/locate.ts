@@ -1,9 +1,9 @@
 /**
  * Where each hunk of a file belongs.
  *
- * The pre-image (context and removed lines) is looked for exactly, then rung by rung. Where it stands exactly at the stated line that
+ * The pre-image (context and removed lines) is looked for exactly, then tolerance by tolerance. Where it stands exactly at the stated line that
  * place wins, provided the header is sound: counts right, and the new side's line agreeing with what the hunks before have added. If it
- * stands elsewhere too the number decides, which is the rung `unchecked_lines` unless the file is known to be the one that the answer was
+ * stands elsewhere too the number decides, which is the tolerance `unchecked_lines` unless the file is known to be the one that the answer was
  * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
  */
 import { type Text, indexOf, type LineIndex, longestOf, uniqueLines } from '../../text/lines.js';
@@ -18,7 +18,7 @@ export interface Located {
   readonly hunk: Hunk;
   /** 0-based first line of the base that it covers. */
   readonly at: number;
-  readonly rungs: readonly Tolerance[];
+  readonly tolerances: readonly Tolerance[];
 }
 export type Location =
   | { readonly ok: true; readonly located: Located }
@@ -49,18 +49,18 @@ export class HunkLocator {
   readonly #hunks: readonly Hunk[];
   #both: LineChain | null = null;
   #once: ReadonlySet<string> | null = null;
-  readonly #rungs: ToleranceSettings | undefined;
+  readonly #tolerances: ToleranceSettings | undefined;
   readonly #known: boolean;
   #added = 0;
   #end = 0;
 
   /** `known`: this text is the one that the diff was made for. */
-  constructor(text: Text, hunks: readonly Hunk[], rungs: ToleranceSettings | undefined, known: boolean) {
+  constructor(text: Text, hunks: readonly Hunk[], tolerances: ToleranceSettings | undefined, known: boolean) {
     this.#index = indexOf(text);
     this.#known = known;
     this.#hunks = hunks;
     this.#plain = new LineChain(this.#index, () => oldTexts(hunks));
-    this.#rungs = rungs;
+    this.#tolerances = tolerances;
   }
 
   /** Knows the lines in both readings: few diffs need it. */
@@ -93,13 +93,13 @@ export class HunkLocator {
   #broken(hunk: Hunk): [code: string, message: string] | null {
     const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
     const bare = hunk.lines.find((line) => line.unsigned);
-    if (bare && !toleranceOn('lost_blank', this.#rungs))
+    if (bare && !toleranceOn('lost_blank', this.#tolerances))
       return [
         'lost_blank',
         `The line ${JSON.stringify(bare.raw)} starts with neither a blank, \`+\` nor \`-\`. Give context lines their leading blank.`,
       ];
     if (!wrongCounts(hunk)) return null;
-    if (!toleranceOn('counts', this.#rungs))
+    if (!toleranceOn('counts', this.#tolerances))
       return ['counts', `The counts are wrong: ${counts}. Send the hunk with counts that fit.`];
     const words = hunk.lines.find((line) => line.unsigned && line.raw !== '');
     if (words)
@@ -132,7 +132,7 @@ export class HunkLocator {
         'no_context',
         'It only adds lines and quotes none of the file, so its place cannot be checked. Add at least one unchanged line before or after the added ones.',
       );
-    return { ok: true, located: { hunk, at: 0, rungs: wrongCounts(hunk) ? ['counts'] : [] } };
+    return { ok: true, located: { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] } };
   }
 
   #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Location {
@@ -142,9 +142,9 @@ export class HunkLocator {
     const damaged = old.map((line): WantedLine =>
       line.sign === ' ' && line.raw.startsWith(' ') ? { text: line.text, other: line.raw } : { text: line.text },
     );
-    const levels = levelsOn(this.#rungs);
+    const levels = levelsOn(this.#tolerances);
     const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
-    if (toleranceOn('lost_blank', this.#rungs))
+    if (toleranceOn('lost_blank', this.#tolerances))
       climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
     for (const [pattern, level] of climb) {
       const places = this.#atEnd(old, this.#chain.find(pattern, level));
@@ -158,9 +158,9 @@ export class HunkLocator {
     return this.#indented(hunk, old) ?? refused('context_mismatch', this.#mismatch(hunk, old));
   }
 
-  /** The rung `indent`; null: it is off, or the old side stands nowhere in another indentation. */
+  /** The tolerance `indent`; null: it is off, or the old side stands nowhere in another indentation. */
   #indented(hunk: Hunk, old: readonly HunkLine[]): Location | null {
-    if (!toleranceOn('indent', this.#rungs) || old.at(-1)?.noNewline === true) return null;
+    if (!toleranceOn('indent', this.#tolerances) || old.at(-1)?.noNewline === true) return null;
     const found = shiftedPlaces(
       this.#chain,
       old.map((line) => line.text),
@@ -174,7 +174,7 @@ export class HunkLocator {
     const shifted = { ...hunk, lines };
     const accepted = this.#accept(shifted, oldSide(shifted), place.first);
     if (!accepted.ok) return accepted;
-    return { ok: true, located: { ...accepted.located, rungs: [...accepted.located.rungs, 'indent'] } };
+    return { ok: true, located: { ...accepted.located, tolerances: [...accepted.located.tolerances, 'indent'] } };
   }
 
   /** The hunk stands where its header says. */
@@ -184,9 +184,9 @@ export class HunkLocator {
     if (this.#holdsLineOfItsOwn(old)) return accepted;
     const all = this.#atEnd(old, this.#plain.find(old, 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
-    if (!toleranceOn('unchecked_lines', this.#rungs)) return refused('context_repeated', repeated(all));
+    if (!toleranceOn('unchecked_lines', this.#tolerances)) return refused('context_repeated', repeated(all));
     const { located } = accepted;
-    return { ok: true, located: { ...located, rungs: [...located.rungs, 'unchecked_lines'] } };
+    return { ok: true, located: { ...located, tolerances: [...located.tolerances, 'unchecked_lines'] } };
   }
 
   /** Lines that stand where the header says stand nowhere else, if one of them does not. */
@@ -214,26 +214,26 @@ export class HunkLocator {
 
   /** `exact`: every line is known to stand there as it is signed. */
   #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Location {
-    const rungs = new Set<Tolerance>();
-    if (wrongCounts(hunk)) rungs.add('counts');
-    if (at !== hunk.oldAt) rungs.add('line_drift');
+    const tolerances = new Set<Tolerance>();
+    if (wrongCounts(hunk)) tolerances.add('counts');
+    if (at !== hunk.oldAt) tolerances.add('line_drift');
     for (const [i, line] of old.entries()) {
       if (exact) {
-        if (line.unsigned) rungs.add('lost_blank');
+        if (line.unsigned) tolerances.add('lost_blank');
         continue;
       }
       const base = this.#index.line(at + i) ?? '';
       const asSigned = levelBetween(line.text, base);
-      if (line.unsigned || asSigned === undefined) rungs.add('lost_blank');
+      if (line.unsigned || asSigned === undefined) tolerances.add('lost_blank');
       const level = asSigned ?? levelBetween(line.raw, base) ?? 'exact';
-      if (level !== 'exact') rungs.add(level);
+      if (level !== 'exact') tolerances.add(level);
     }
-    if (rungs.has('line_drift') && !toleranceOn('line_drift', this.#rungs))
+    if (tolerances.has('line_drift') && !toleranceOn('line_drift', this.#tolerances))
       return refused(
         'line_drift',
         `It fits at line ${at + 1}, its header states line ${hunk.oldAt + 1}. Send it with the right line number.`,
       );
-    return { ok: true, located: { hunk, at, rungs: [...rungs] } };
+    return { ok: true, located: { hunk, at, tolerances: [...tolerances] } };
   }
 
   #mismatch(hunk: Hunk, old: readonly HunkLine[]): string {

@@ -19,7 +19,7 @@ type FileHeadProps = Pick<
 > & { readonly file: DiffFile };
 
 export const FileHead = ({ file, ...props }: FileHeadProps) => {
-  const sealed = props.proposal.files.find((each) => each.path === file.path);
+  const summary = props.proposal.files.find((each) => each.path === file.path);
   const verdict = props.verdicts.get(file.path) ?? null;
   const answered = Object.hasOwn(props.answered, file.path) ? props.answered[file.path] : undefined;
   return (
@@ -39,12 +39,12 @@ export const FileHead = ({ file, ...props }: FileHeadProps) => {
         <bdi>{file.path}</bdi>
       </button>
       <Change file={file} />
-      {sealed !== undefined && (
+      {summary !== undefined && (
         <span class="sums">
-          <span class="plus">+{sealed.added}</span> <span class="minus">-{sealed.removed}</span>
+          <span class="plus">+{summary.added}</span> <span class="minus">-{summary.removed}</span>
         </span>
       )}
-      {sealed?.by === 'person' && <span class="tag">changed by hand</span>}
+      {summary?.by === 'person' && <span class="tag">changed by hand</span>}
       {verdict === 'select' && (
         <span class="tag select">
           {[...(props.parts(file) ?? new Map()).values()].filter((word) => word === 'take').length} of{' '}

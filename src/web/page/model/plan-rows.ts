@@ -10,8 +10,8 @@ export interface Wave {
   readonly phases: readonly Phase[];
 }
 
-/** Phases in the order of the waves; all in one where a worker of an earlier build tells none. */
-export const wavesOf = ({ phases, waves = [] }: PlanProgress): readonly Wave[] => {
+/** Phases in the order of the waves. */
+export const wavesOf = ({ phases, waves }: PlanProgress): readonly Wave[] => {
   const named = new Set(waves.flat());
   const others = phases.filter(({ number }) => !named.has(number));
   return [
@@ -25,7 +25,6 @@ export const wavesOf = ({ phases, waves = [] }: PlanProgress): readonly Wave[] =
 
 /** What a score is made of, in words: `by its text: 2.6 = "auth" 2 + tasks 0.4 + files 0.2`. */
 export const scoreText = ({ scored }: Phase): readonly string[] => {
-  if (scored === undefined) return [];
   const addends = [
     ...Object.entries(scored.keywords).map(([word, points]): [string, number] => [`"${word}"`, points]),
     ['tasks', scored.tasks] as const,
@@ -51,14 +50,14 @@ export interface Used {
 
 /** `now`: ms since the epoch, of the last thing that the plan told. */
 export const usedOf = (status: StepStatus, now: number): readonly Used[] => {
-  const { plan, usage, decision } = status;
+  const { plan, decision } = status;
   const budget = plan?.budget;
   if (budget === undefined) return [];
   // Time that waits for a person does not count, also not while it passes.
   const until = decision?.openedAt ?? now;
   const seconds = Math.max(
     0,
-    Math.round(((budget.usedBefore_ms ?? 0) + until - budget.startedAt - budget.pausedFor_ms) / 1_000),
+    Math.round((budget.usedBefore_ms + until - budget.startedAt - budget.pausedFor_ms) / 1_000),
   );
   const of = (name: string, used: number | null, limit: number | null, words: (n: number) => string): Used => ({
     name,
@@ -68,13 +67,8 @@ export const usedOf = (status: StepStatus, now: number): readonly Used[] => {
   });
   return [
     of('Tokens', budget.used_tokens, budget.budget_tokens, (n) => count(n, 'token')),
-    of(
-      'Money',
-      budget.used_usd === undefined ? usage.usd : budget.used_usd,
-      budget.budget_usd,
-      (n) => `$${n.toFixed(4)}`,
-    ),
-    of('Model calls', budget.used_calls ?? usage.calls, budget.budget_calls ?? null, (n) => count(n, 'call')),
+    of('Money', budget.used_usd, budget.budget_usd, (n) => `$${n.toFixed(4)}`),
+    of('Model calls', budget.used_calls, budget.budget_calls, (n) => count(n, 'call')),
     of('Time without pauses', seconds, budget.wallClock_s, durationText),
   ];
 };

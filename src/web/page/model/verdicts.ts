@@ -117,7 +117,7 @@ export const openPaths = (decision: DecisionPoint): readonly string[] =>
 
 /**
  * One request a verdict, and for files to be revised each its own note: general words first, then what was said of that file's lines.
- * Files without a verdict are left open. What is taken in part (`parts`) goes last: with it the run seals a new proposal.
+ * Files without a verdict are left open. What is taken in part (`parts`) goes last: with it the run builds a new proposal.
  */
 export const requestsOf = (
   decision: DecisionPoint,

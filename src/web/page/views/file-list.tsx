@@ -37,7 +37,7 @@ export const FileList = ({ files, proposal, at, verdicts, answered, onFile }: Fi
       )}
       <ul>
         {found.slice(0, SHOWN).map(({ file, index }) => {
-          const sealed = sums.get(file.path);
+          const summary = sums.get(file.path);
           const said = Object.hasOwn(answered, file.path)
             ? `${answered[file.path] ?? ''}, sent`
             : verdicts.get(file.path);
@@ -57,9 +57,9 @@ export const FileList = ({ files, proposal, at, verdicts, answered, onFile }: Fi
                 <bdi class="file-name">{file.path}</bdi>
                 {findings > 0 && <span class="tag warn">{findings} to look at</span>}
                 {said !== undefined && <span class={`tag ${said}`}>{said}</span>}
-                {sealed !== undefined && (
+                {summary !== undefined && (
                   <span class="sums">
-                    <span class="plus">+{sealed.added}</span> <span class="minus">-{sealed.removed}</span>
+                    <span class="plus">+{summary.added}</span> <span class="minus">-{summary.removed}</span>
                   </span>
                 )}
               </button>

@@ -35,11 +35,9 @@ const Phases = ({ plan }: { readonly plan: PlanProgress }) => (
     {plan.stopAfterPhase !== null && (
       <p class="box">It stops after the phase that is under way, says {plan.stopAfterPhase}.</p>
     )}
-    {plan.mode !== undefined && (
-      <p class="quiet">
-        {plan.mode === 'waves' ? 'The phases of a wave run side by side.' : 'One phase runs after the other.'}
-      </p>
-    )}
+    <p class="quiet">
+      {plan.mode === 'waves' ? 'The phases of a wave run side by side.' : 'One phase runs after the other.'}
+    </p>
     <div class="scroll" tabIndex={0} role="region" aria-label="Table of phases">
       <table class="phases">
         <thead>
@@ -61,13 +59,11 @@ const Phases = ({ plan }: { readonly plan: PlanProgress }) => (
 
 const WaveRows = ({ wave, plan }: { readonly wave: Wave; readonly plan: PlanProgress }) => (
   <tbody>
-    {plan.waves !== undefined && (
-      <tr>
-        <th scope="rowgroup" colSpan={COLUMNS.length} class="wave">
-          {wave.number === null ? 'No more in the document' : `Wave ${wave.number}`}
-        </th>
-      </tr>
-    )}
+    <tr>
+      <th scope="rowgroup" colSpan={COLUMNS.length} class="wave">
+        {wave.number === null ? 'No more in the document' : `Wave ${wave.number}`}
+      </th>
+    </tr>
     {wave.phases.map((phase) => (
       <PhaseRow key={phase.id} phase={phase} plan={plan} />
     ))}
@@ -75,7 +71,6 @@ const WaveRows = ({ wave, plan }: { readonly wave: Wave; readonly plan: PlanProg
 );
 
 const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanProgress }) => {
-  const words = scoreText(phase);
   const limit = plan.thresholds?.replanLimit;
   return (
     <tr>
@@ -85,25 +80,21 @@ const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanP
       <td>
         <span class={`file-status ${phase.status === 'completed' ? 'done' : phase.status}`}>{phase.status}</span>
       </td>
-      <td>{phase.marker != null && <code>[{phase.marker.toUpperCase()}]</code>}</td>
-      <td>{(phase.dependsOn ?? []).join(', ')}</td>
-      <td>{phase.tasksDone === undefined ? phase.tasks : `${phase.tasksDone}/${phase.tasks}`}</td>
+      <td>{phase.marker !== null && <code>[{phase.marker.toUpperCase()}]</code>}</td>
+      <td>{phase.dependsOn.join(', ')}</td>
+      <td>{`${phase.tasksDone}/${phase.tasks}`}</td>
       <td>
-        {words.length === 0 ? (
-          phase.score.toFixed(1)
-        ) : (
-          <details class="score">
-            <summary>
-              {phase.score.toFixed(1)}
-              {plan.thresholds != null && <span class="quiet"> of {plan.thresholds.expansion}</span>}
-            </summary>
-            <ul>
-              {words.map((text) => (
-                <li key={text}>{text}</li>
-              ))}
-            </ul>
-          </details>
-        )}
+        <details class="score">
+          <summary>
+            {phase.score.toFixed(1)}
+            {plan.thresholds !== null && <span class="quiet"> of {plan.thresholds.expansion}</span>}
+          </summary>
+          <ul>
+            {scoreText(phase).map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </details>
       </td>
       <td>{phase.failures === 0 ? '' : phase.failures}</td>
       <td>{phase.replans === 0 ? '' : limit === undefined ? phase.replans : `${phase.replans} of ${limit}`}</td>
@@ -145,7 +136,7 @@ const Replans = ({ plan, events }: { readonly plan: PlanProgress; readonly event
       <h2>
         Replans <span class="number">{done}</span>
       </h2>
-      {plan.thresholds != null && (
+      {plan.thresholds !== null && (
         <p class="quiet">At most {plan.thresholds.replanLimit} for a phase before a person is asked.</p>
       )}
       {told.length === 0 ? <p class="quiet">None was wanted.</p> : <EventList events={told} />}

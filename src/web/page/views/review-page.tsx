@@ -122,13 +122,13 @@ const Summary = ({
           </ul>
         </div>
       )}
-      {proposal.rungs.length > 0 && (
+      {proposal.tolerances.length > 0 && (
         <details class="box">
-          <summary>{count(proposal.rungs.length, 'tolerance')} used to place edits</summary>
+          <summary>{count(proposal.tolerances.length, 'tolerance')} used to place edits</summary>
           <ul>
-            {proposal.rungs.map((rung) => (
-              <li key={rung}>
-                <code>{rung}</code>
+            {proposal.tolerances.map((tolerance) => (
+              <li key={tolerance}>
+                <code>{tolerance}</code>
               </li>
             ))}
           </ul>

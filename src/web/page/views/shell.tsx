@@ -10,7 +10,10 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['j  k', 'next and previous file (in the list: run)'],
   ['n  p', 'next and previous change'],
   ['a  s  r', 'approve, skip, revise this file'],
-  ['t  l', 'take, or leave, this change, and go to the next (a part of a file is sealed and shown anew)'],
+  [
+    't  l',
+    'take, or leave, this change, and go to the next (a part of a file becomes a new proposal and is shown anew)',
+  ],
   ['u', 'take the verdict on this file back'],
   ['A', 'approve every file that has no verdict'],
   ['J  K', 'next and previous line'],

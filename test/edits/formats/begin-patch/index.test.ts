@@ -9,7 +9,7 @@ const run = (answer: string, files: Readonly<Record<string, string>>, options?: 
   say.told('begin-patch', answer, files, options);
 const inF = (answer: string, f = 'a\nb\nc\nd\n', options?: Partial<ApplyOptions>): say.Told => {
   const found = run(answer, { f }, options);
-  return typeof found === 'object' && !('rungs' in found) ? String(found.f) : found;
+  return typeof found === 'object' && !('tolerances' in found) ? String(found.f) : found;
 };
 
 describe('an answer that is no patch', () => {
@@ -150,21 +150,21 @@ describe('where a chunk stands', () => {
     ['a context line that lost its blank', ['-a', '+A', '', '-b', '+B'], 'a\n\nb\n', 'lost_blank', 1, 'A\n\nB\n'],
     ['blanks at a line end', ['-a', '+A', ' b'], 'a  \nb\n', 'trailing_space', 1, 'A\nb\n'],
     ['another indentation', [' if:', '-  a', '+  A'], '\n  if:\n    a\n', 'indent', 2, '\n  if:\n    A\n'],
-  ])('by a rung: %s', (_, chunk, text, rung, line, expected) => {
-    const on = { rungs: { [rung]: true } };
-    expect(run(update(...chunk), { f: text }, on)).toEqual({ f: expected, rungs: [`${rung}:${line}`] });
-    const off = { rungs: { [rung]: false } };
+  ])('by a tolerance: %s', (_, chunk, text, tolerance, line, expected) => {
+    const on = { tolerances: { [tolerance]: true } };
+    expect(run(update(...chunk), { f: text }, on)).toEqual({ f: expected, tolerances: [`${tolerance}:${line}`] });
+    const off = { tolerances: { [tolerance]: false } };
     expect(run(update(...chunk), { f: text }, off)).toBe(
-      rung === 'lost_blank' ? 'refused lost_blank 0' : 'refused context_mismatch 0',
+      tolerance === 'lost_blank' ? 'refused lost_blank 0' : 'refused context_mismatch 0',
     );
   });
 
   test('in another indentation: below what is named, at the end, in one place', () => {
-    const on = { rungs: { indent: true } };
+    const on = { tolerances: { indent: true } };
     const text = '  if:\n    a\n  y\n  if:\n    a\n';
     const chunk = [' if:', '-  a', '+  A'];
     expect(run(update(...chunk), { f: text }, on)).toBe('refused context_repeated 0');
-    const second = { f: '  if:\n    a\n  y\n  if:\n    A\n', rungs: ['indent:4'] };
+    const second = { f: '  if:\n    a\n  y\n  if:\n    A\n', tolerances: ['indent:4'] };
     expect(run(update('@@ y', ...chunk), { f: text }, on)).toEqual(second);
     expect(run(update(...chunk, '*** End of File'), { f: text }, on)).toEqual(second);
     expect(run(update(...chunk, '*** End of File'), { f: `${text}z\n` }, on)).toBe('refused context_mismatch 0');

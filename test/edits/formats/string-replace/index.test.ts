@@ -63,7 +63,7 @@ describe('files that are made, and ends of files', () => {
       'made, and changed',
       of(edit('', 'one two\n'), edit('two', '2')),
       {},
-      { a: 'one 2\n', rungs: ['earlier_block:1'] },
+      { a: 'one 2\n', tolerances: ['earlier_block:1'] },
     ],
     ['there already', of(edit('', 'x')), { a: 'x\n' }, 'refused file_exists 0'],
     ['not there', of(edit('x', 'y')), {}, 'refused target_absent 0'],
@@ -91,25 +91,25 @@ describe('where a string stands several times', () => {
     expect(told(of(edit('x', 'yy', { replace_all: true })), { a: many(60) })).toEqual({ a: 'yy\n'.repeat(60) });
     expect(told(of(edit('aa', 'b', { replace_all: true })), { a: 'aaaaa\n' })).toEqual({ a: 'bba\n' });
   });
-  test('by a rung: not with replace_all, and only in one place', () => {
+  test('by a tolerance: not with replace_all, and only in one place', () => {
     const text = 'say \u201cx\u201d\n';
-    const rungs = { lookalikes: true };
-    const put = (text: string, more: object = {}) => told(of(edit('say "x"', 'y', more)), { a: text }, { rungs });
-    expect(put(text)).toEqual({ a: 'y\n', rungs: ['lookalikes:1'] });
+    const tolerances = { lookalikes: true };
+    const put = (text: string, more: object = {}) => told(of(edit('say "x"', 'y', more)), { a: text }, { tolerances });
+    expect(put(text)).toEqual({ a: 'y\n', tolerances: ['lookalikes:1'] });
     expect(put(text, { replace_all: true })).toBe('refused find_absent 0');
     expect(put(text + text)).toBe('refused find_repeated 0');
-    expect(put(`\n\n${text}`)).toEqual({ a: '\n\ny\n', rungs: ['lookalikes:3'] });
+    expect(put(`\n\n${text}`)).toEqual({ a: '\n\ny\n', tolerances: ['lookalikes:3'] });
     expect(told(of(edit('say "x"', 'y')), { a: text })).toBe('refused find_absent 0');
   });
-  test('a rung is looked for a bounded number of times', () => {
+  test('a tolerance is looked for a bounded number of times', () => {
     const most = LOOSE_STRINGS;
     const lines = (mark: string): string[] => Array.from({ length: most + 1 }, (_, i) => `<${i}> ${mark}x`);
     const text = { a: `${lines('\u201c').join('\n')}\n` };
     const edits = lines('"').map((line, i) => edit(line, `(${i})`));
-    const options = { rungs: { lookalikes: true } };
+    const options = { tolerances: { lookalikes: true } };
     expect(told(of(...edits), text, options)).toBe(`refused find_absent ${most}`);
     expect(told(of(...edits.slice(1)), text, options)).toMatchObject({
-      rungs: expect.arrayContaining([`lookalikes:${most + 1}`]),
+      tolerances: expect.arrayContaining([`lookalikes:${most + 1}`]),
     });
   });
 });
@@ -125,11 +125,11 @@ describe('edits that change nothing', () => {
   ])('%s', (_, answer, text, expected) => {
     expect(told(answer, { a: text })).toEqual(expected);
   });
-  test('of what is there by a rung', () => {
+  test('of what is there by a tolerance', () => {
     const edits = of(edit('"x y"', '"x y"'), edit('w', 'v'));
     const text = { a: 'w\n\u201cx y\u201d\n' };
     expect(told(edits, text)).toBe('refused find_absent 0');
-    expect(told(edits, text, { rungs: { lookalikes: true } })).toEqual({ a: 'v\n\u201cx y\u201d\n' });
+    expect(told(edits, text, { tolerances: { lookalikes: true } })).toEqual({ a: 'v\n\u201cx y\u201d\n' });
   });
   test('of another file than the one that changes', () => {
     const edits = [edit('x', 'x', { file_path: 'b' }), edit('w', 'v')];
@@ -144,7 +144,7 @@ describe('edits that change nothing', () => {
 });
 
 describe('in other white space or characters', () => {
-  const rungs = { trailing_space: true, lookalikes: true };
+  const tolerances = { trailing_space: true, lookalikes: true };
   test.each([
     ['with the end of its line', 'a  \nb\n', 'a\n', 'X\n', 'X\nb\n'],
     ['over two lines', 'a  \nb\n', 'a\nb', 'X\nb', 'X\nb\n'],
@@ -156,19 +156,19 @@ describe('in other white space or characters', () => {
     ['both at once', 'say \u201chi\u201d  \nx\n', 'say "hi"\nx', 'say "ho"\nx', 'say \u201cho\u201d  \nx\n'],
     ['a character that stands for three', 'a\u2026b\n', '...b', 'X', 'aX\n'],
   ])('%s', (_, text, old, now, expected) => {
-    expect(told(of(edit(old, now)), { a: text }, { rungs })).toMatchObject({ a: expected });
+    expect(told(of(edit(old, now)), { a: text }, { tolerances })).toMatchObject({ a: expected });
   });
   test.each([
     ['a line end that is not there', 'a\nb  ', 'a\nb\n'],
     ['blanks within the last line that are not there', 'x a  ', 'a   '],
     ['a part of a character that stands for three', 'a\u2026b\n', '..b'],
   ])('not %s', (_, text, old) => {
-    expect(told(of(edit(old, 'X')), { a: text }, { rungs })).toBe('refused find_absent 0');
+    expect(told(of(edit(old, 'X')), { a: text }, { tolerances })).toBe('refused find_absent 0');
   });
   test('in several places: their lines are told, up to a number', () => {
     const most = PLACES_REPORTED;
     const why = (count: number): string =>
-      say.firstMessage('string-replace', textOf(of(edit('a\nb', 'X'))), { a: 'a \nb\n'.repeat(count) }, { rungs });
+      say.firstMessage('string-replace', textOf(of(edit('a\nb', 'X'))), { a: 'a \nb\n'.repeat(count) }, { tolerances });
     expect(why(most)).toContain(`${2 * most - 3}, ${2 * most - 1}. Quote`);
     expect(why(most + 1)).toContain(`${2 * most - 1} and more. Quote`);
   });
@@ -178,7 +178,7 @@ describe('in other white space or characters', () => {
 describe('text that an earlier edit made', () => {
   const used = (...edits: object[]) => {
     const found = told(of(...edits), { a: 'aa bb cc dd\nee\n' });
-    return typeof found === 'string' ? found : 'rungs' in found ? found.rungs : 'none';
+    return typeof found === 'string' ? found : 'tolerances' in found ? found.tolerances : 'none';
   };
   test.each([
     ['touches it from the left', ['none'], [edit('bb', 'B'), edit('aa ', 'A ')]],
@@ -224,17 +224,17 @@ describe('text that an earlier edit made', () => {
     const text = { a: 'x1 x2 x3 x4\n' };
     const first = edit('x', 'long', { replace_all: true });
     for (const n of [1, 2, 3, 4]) {
-      expect(told(of(first, edit(`long${n}`, 'Y')), text)).toMatchObject({ rungs: ['earlier_block:1'] });
+      expect(told(of(first, edit(`long${n}`, 'Y')), text)).toMatchObject({ tolerances: ['earlier_block:1'] });
       const plain = told(of(first, edit(`${n}`, 'Y')), text);
       expect(plain).toEqual({ a: 'long1 long2 long3 long4\n'.replace(String(n), 'Y') });
     }
     const shorter = edit('x', '', { replace_all: true });
     for (const n of [2, 3, 4])
-      expect(told(of(shorter, edit(` ${n}`, 'Y')), text)).toMatchObject({ rungs: ['earlier_block:1'] });
+      expect(told(of(shorter, edit(` ${n}`, 'Y')), text)).toMatchObject({ tolerances: ['earlier_block:1'] });
   });
 
   test('off: refused, by its edit', () => {
     const edits = of(edit('bb', 'B'), edit('aa B', 'X'));
-    expect(told(edits, { a: 'aa bb\n' }, { rungs: { earlier_block: false } })).toBe('refused earlier_block 1');
+    expect(told(edits, { a: 'aa bb\n' }, { tolerances: { earlier_block: false } })).toBe('refused earlier_block 1');
   });
 });

@@ -41,7 +41,7 @@ describe('order at one place', () => {
       { type: 'append', content: 'z2' },
     ]);
     expect(linesOf(outcome)).toEqual(['p', 'i1', 'i2', 'ZERO', ...LINES.slice(1), 'n+1', 'z1', 'z2']);
-    expect(outcome).toMatchObject({ rungs: [] });
+    expect(outcome).toMatchObject({ tolerances: [] });
   });
 
   test.each([
@@ -112,7 +112,7 @@ describe('where an operation means', () => {
   test('checks at both ends', () => {
     const outcome = run([replace(check(2), check(4))]);
     expect(linesOf(outcome)).toEqual(['zero', 'X', ...LINES.slice(4)]);
-    expect(outcome).toMatchObject({ rungs: [] });
+    expect(outcome).toMatchObject({ tolerances: [] });
   });
 
   test('a wrong number with a right check drifts to the one place nearby', () => {
@@ -121,22 +121,25 @@ describe('where an operation means', () => {
     // One check proves too little in a file that may have changed.
     const line = { path: 'f', index: 0, line: 4 };
     expect(outcome).toMatchObject({
-      rungs: [
-        { rung: 'line_drift', ...line },
-        { rung: 'unchecked_lines', ...line },
+      tolerances: [
+        { tolerance: 'line_drift', ...line },
+        { tolerance: 'unchecked_lines', ...line },
       ],
     });
-    for (const rung of ['line_drift', 'unchecked_lines'])
-      expect(codes(run([replace(drifted(4, 2), drifted(4, 2))], { rungs: { [rung]: false } }))).toEqual([
+    for (const tolerance of ['line_drift', 'unchecked_lines'])
+      expect(codes(run([replace(drifted(4, 2), drifted(4, 2))], { tolerances: { [tolerance]: false } }))).toEqual([
         'check_mismatch',
       ]);
   });
 
   test('two checks, or a check and context, drift by themselves', () => {
-    const rungs = [{ rung: 'line_drift', path: 'f', index: 0, line: 4 }];
-    expect(run([replace(drifted(4, 2), drifted(5, 3))])).toMatchObject({ outcome: 'edited', rungs });
+    const tolerances = [{ tolerance: 'line_drift', path: 'f', index: 0, line: 4 }];
+    expect(run([replace(drifted(4, 2), drifted(5, 3))])).toMatchObject({ outcome: 'edited', tolerances });
     const context_after = '}\nthree\n';
-    expect(run([replace(drifted(4, 2), drifted(4, 2), { context_after })])).toMatchObject({ outcome: 'edited', rungs });
+    expect(run([replace(drifted(4, 2), drifted(4, 2), { context_after })])).toMatchObject({
+      outcome: 'edited',
+      tolerances,
+    });
   });
 
   test('a check that fits nowhere is refused with the line that stands there', () => {
@@ -156,27 +159,27 @@ describe('where an operation means', () => {
     expect(codes(run([replace(check(2), '4:zzz')]))).toEqual(['check_mismatch']);
   });
 
-  test('bare numbers need context, or are the rung unchecked_lines', () => {
+  test('bare numbers need context, or are the tolerance unchecked_lines', () => {
     expect(run([replace(4, 4, { context_before: '' })])).toMatchObject({
-      rungs: [{ rung: 'unchecked_lines', line: 4 }],
+      tolerances: [{ tolerance: 'unchecked_lines', line: 4 }],
     });
     expect(run([replace(4, 4, { context_after: '}\nthree\n' })])).toMatchObject({
       outcome: 'edited',
-      rungs: [{ rung: 'unchecked_lines', line: 4 }],
+      tolerances: [{ tolerance: 'unchecked_lines', line: 4 }],
     });
     const context_before = 'one\n\n';
     expect(run([replace(4, 4, { context_before, context_after: '}\nthree\n' })])).toMatchObject({
       outcome: 'edited',
-      rungs: [],
+      tolerances: [],
     });
-    expect(run([replace(check(2), 4)])).toMatchObject({ rungs: [{ rung: 'unchecked_lines' }] });
-    expect(codes(run([replace(4, 4)], { rungs: { unchecked_lines: false } }))).toEqual(['unchecked_lines']);
+    expect(run([replace(check(2), 4)])).toMatchObject({ tolerances: [{ tolerance: 'unchecked_lines' }] });
+    expect(codes(run([replace(4, 4)], { tolerances: { unchecked_lines: false } }))).toEqual(['unchecked_lines']);
   });
 
   test('context that stands elsewhere once moves an insert, a range only with both contexts', () => {
     const insert = run([{ type: 'insert', line: 2, content: 'X', context_before: 'three' }]);
     expect(linesOf(insert)[6]).toBe('X');
-    expect(insert).toMatchObject({ rungs: [{ rung: 'line_drift', line: 7 }] });
+    expect(insert).toMatchObject({ tolerances: [{ tolerance: 'line_drift', line: 7 }] });
     expect(codes(run([replace(2, 2, { context_before: 'three' })]))).toEqual(['context_mismatch']);
     expect(linesOf(run([replace(2, 2, { context_before: 'three', context_after: 'four' })]))[6]).toBe('X');
   });
@@ -190,12 +193,12 @@ describe('where an operation means', () => {
     expect(run([{ type: 'append', content: 'X', context_before: 'four' }]).outcome).toBe('edited');
   });
 
-  test('white space at line ends of a context is a rung', () => {
+  test('white space at line ends of a context is a tolerance', () => {
     expect(run([replace(4, 4, { context_before: 'one\n\n', context_after: '}  \nthree\n' })])).toMatchObject({
-      rungs: [{ rung: 'trailing_space' }],
+      tolerances: [{ tolerance: 'trailing_space' }],
     });
     expect(
-      codes(run([replace(4, 4, { context_after: '}  \nthree\n' })], { rungs: { trailing_space: false } })),
+      codes(run([replace(4, 4, { context_after: '}  \nthree\n' })], { tolerances: { trailing_space: false } })),
     ).toEqual(['context_mismatch']);
   });
 

@@ -18,7 +18,7 @@ const AFTER = 'a|b|c|D|e|f|g|h';
 const HUNK = '@@ -3,3 +3,3 @@\n c\n-d\n+D\n e\n';
 const HEAD = '--- a/f\n+++ b/f\n';
 const anywhere = { mayCreateUnder: [''] };
-const off = (rung: string): Partial<ApplyOptions> => ({ rungs: { [rung]: false } });
+const off = (tolerance: string): Partial<ApplyOptions> => ({ tolerances: { [tolerance]: false } });
 
 const run = ({ diff, files = { f: LETTERS }, options, whole }: Case): string =>
   summary(readOne(unifiedDiff, diff, contextOf(files, options, whole)));
@@ -251,7 +251,7 @@ const applied: Case[] = [
     name: 'look-alikes, switched on',
     diff: `${HEAD}@@ -1,2 +1,2 @@\n it's\n-y\n+z\n`,
     files: { f: 'it\u2019s\ny\n' },
-    options: { rungs: { lookalikes: true } },
+    options: { tolerances: { lookalikes: true } },
     expected: 'f=it\u2019s|z; [lookalikes]',
   },
 ];
@@ -463,25 +463,25 @@ const refusals: Case[] = [
     expected: 'refused: counts',
   },
   {
-    name: 'rung line_drift off',
+    name: 'tolerance line_drift off',
     diff: `${HEAD}${HUNK.replace('-3,3 +3,3', '-30,3 +30,3')}`,
     options: off('line_drift'),
     expected: 'refused: line_drift',
   },
   {
-    name: 'rung counts off',
+    name: 'tolerance counts off',
     diff: `${HEAD}${HUNK.replace('-3,3 +3,3', '-3,2 +3,2')}`,
     options: off('counts'),
     expected: 'refused: counts',
   },
   {
-    name: 'rung lost_blank off',
+    name: 'tolerance lost_blank off',
     diff: `${HEAD}@@ -3,3 +3,3 @@\nc\n-d\n+D\n e\n`,
     options: off('lost_blank'),
     expected: 'refused: lost_blank',
   },
   {
-    name: 'rung trailing_space off',
+    name: 'tolerance trailing_space off',
     diff: `${HEAD}@@ -1 +1 @@\n-x\n+z\n`,
     files: { f: 'x  \n' },
     options: off('trailing_space'),
@@ -590,6 +590,6 @@ describe('unified-diff', () => {
     if (reading.kind !== 'plans') throw new Error(whyNot(reading));
     const [plan] = reading.plans;
     expect(plan?.kind === 'lines' && plan.lines.filter((l) => l.startsWith('new ')).length).toBe(1000);
-    expect(reading.rungs).toHaveLength(1000);
+    expect(reading.tolerances).toHaveLength(1000);
   });
 });

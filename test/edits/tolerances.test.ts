@@ -1,4 +1,4 @@
-/** Each rung, as `emend.yaml` switches it: on, it is used and shown; off, the answer is refused; unsaid, it has its default. */
+/** Each tolerance, as `emend.yaml` switches it: on, it is used and shown; off, the answer is refused; unsaid, it has its default. */
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
@@ -17,7 +17,7 @@ const diff = (body: string): string => `--- a/f\n+++ b/f\n${body}EMEND-COMPLETE 
 const block = (find: string, replace: string): string => `FILE: f\nFIND:\n${find}REPLACE:\n${replace}END\n`;
 const blocks = (...list: string[]): string => `${list.join('')}EMEND-COMPLETE 1 ${list.length}\n`;
 
-/** Answers that need exactly this rung. */
+/** Answers that need exactly this tolerance. */
 const NEEDING: Readonly<Record<Tolerance, Sample>> = {
   line_drift: {
     format: 'unified-diff',
@@ -112,7 +112,7 @@ const IN_STRINGS: readonly (readonly [Tolerance, Sample])[] = [
     },
   ],
 ];
-/** The same rungs in the contexts of a structured edit; all that is on takes in what is milder. */
+/** The same tolerances in the contexts of a structured edit; all that is on takes in what is milder. */
 const IN_CONTEXTS: readonly (readonly [Tolerance, Sample])[] = [
   [
     'line_endings',
@@ -133,42 +133,44 @@ const run = ({ format, base, answer }: Sample, yaml: string): AnswerOutcome => {
     format,
     answer,
     files: new Map([['f', { bytes: Buffer.from(base) }]]),
-    options: { requireMarker: true, rungs: config.value.rungs },
+    options: { requireMarker: true, tolerances: config.value.tolerances },
   });
 };
-const expectUsed = (outcome: AnswerOutcome, rung: Tolerance, result: string): void => {
+const expectUsed = (outcome: AnswerOutcome, tolerance: Tolerance, result: string): void => {
   if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
   const file = outcome.files.get('f');
   expect(file === 'absent' || file === undefined ? null : Buffer.from(file.bytes).toString()).toBe(result);
-  expect(outcome.rungs.map((used) => used.rung)).toEqual([rung]);
+  expect(outcome.tolerances.map((used) => used.tolerance)).toEqual([tolerance]);
 };
 
 const SAMPLES = [
-  ...Object.keys(TOLERANCES).map((rung) => [rung as Tolerance, NEEDING[rung as Tolerance]] as const),
+  ...Object.keys(TOLERANCES).map((tolerance) => [tolerance as Tolerance, NEEDING[tolerance as Tolerance]] as const),
   ...IN_CONTEXTS,
   ...IN_STRINGS,
 ];
 
-describe.each(SAMPLES)('%s', (rung, sample) => {
+describe.each(SAMPLES)('%s', (tolerance, sample) => {
   test('on: used, and shown', () => {
-    expectUsed(run(sample, `rungs: { ${rung}: true }\n`), rung, sample.result);
+    expectUsed(run(sample, `tolerances: { ${tolerance}: true }\n`), tolerance, sample.result);
   });
   test('off: refused with a reason', () => {
     // A carriage return before a line end is white space there too.
-    const others = rung === 'line_endings' ? ', trailing_space: false' : '';
-    const outcome = run(sample, `rungs: { ${rung}: false${others} }\n`);
+    const others = tolerance === 'line_endings' ? ', trailing_space: false' : '';
+    const outcome = run(sample, `tolerances: { ${tolerance}: false${others} }\n`);
     expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ path: 'f' }] });
     if (IN_CONTEXTS.some(([, own]) => own === sample))
-      expect(outcome).toMatchObject({ reasons: [{ message: expect.stringContaining(`The rung \`${rung}\``) }] });
+      expect(outcome).toMatchObject({
+        reasons: [{ message: expect.stringContaining(`The tolerance \`${tolerance}\``) }],
+      });
   });
-  test(`unsaid: ${TOLERANCES[rung].default ? 'on' : 'off'}`, () => {
+  test(`unsaid: ${TOLERANCES[tolerance].default ? 'on' : 'off'}`, () => {
     const outcome = run(sample, '');
-    if (TOLERANCES[rung].default) expectUsed(outcome, rung, sample.result);
+    if (TOLERANCES[tolerance].default) expectUsed(outcome, tolerance, sample.result);
     else expect(outcome.outcome).toBe('refused');
   });
 });
 
-describe('rungs of string-replace', () => {
+describe('tolerances of string-replace', () => {
   test('are looked for so often in an answer, then it is refused', () => {
     const count = LOOSE_STRINGS + 1;
     const lines = Array.from({ length: count }, (_, i) => `line${i}.`);
@@ -178,9 +180,9 @@ describe('rungs of string-replace', () => {
     const outcome = run({ format: 'string-replace', base, answer, result: '' }, '');
     expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'find_absent', index: count - 1 }] });
   });
-  const ON = 'rungs: { lookalikes: true }\n';
+  const ON = 'tolerances: { lookalikes: true }\n';
   test.each([
-    ['two places at a rung', 'x \ny\nx\t\ny\n', string('x\ny', 'z'), 'find_repeated'],
+    ['two places at a tolerance', 'x \ny\nx\t\ny\n', string('x\ny', 'z'), 'find_repeated'],
     ['a place that begins inside of what one character stands for', 'a…b\n', string('.b', 'c'), 'find_absent'],
     ['a place that ends inside of it', 'a…b\n', string('a.', 'c'), 'find_absent'],
     [
