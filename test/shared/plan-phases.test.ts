@@ -230,4 +230,5 @@ test('commits of a removed worktree are named by what the plan says of itself, w
   const kept = 'refs/emend/kept/feedc0de/p2-1';
   plan.dispatch({ type: 'worktree_removed', name: 'p2-1', result: { dropped: 'abc', kept } });
   expect(progressOfPlan(plan.state).kept).toEqual([{ phase: 2, name: 'p2-1', ref: kept, commit: 'abc' }]);
+  expect(plan.state.events.at(-1)).toMatchObject({ type: 'worktree_removed', name: 'p2-1', dropped: 'abc', kept });
 });

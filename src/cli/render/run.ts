@@ -167,7 +167,7 @@ export const releasedLines = ({ stepKey, workspace, ended, because, undone }: Re
   ...(undone === undefined ? [] : undoneLines(undone)),
 ];
 
-const undoneLines = ({ files, leftAlone: leftAlone }: EndedLock): readonly string[] => [
+const undoneLines = ({ files, leftAlone }: EndedLock): readonly string[] => [
   `  ${count(files.length, 'file')} put back`,
   ...leftAlone.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
 ];

@@ -171,7 +171,7 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       const made = state.worktrees.made.filter((each) => each !== name);
       const removed = emit(within(state, 'worktrees', { made }), now, {
         ...{ type: 'worktree_removed', name, dropped },
-        ...(ref === null ? {} : { leftAlone: ref }),
+        ...(ref === null ? {} : { kept: ref }),
       });
       if (dropped === null || ref === null) return removed;
       return within(removed, 'worktrees', { kept: [...state.worktrees.kept, { name, ref, commit: dropped }] });
