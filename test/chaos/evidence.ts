@@ -25,6 +25,8 @@ export interface FoundRecord {
 /** One request to the model, as the journal has it in the end. Times are ms since the epoch. */
 export interface FoundAttempt {
   readonly state: 'open' | 'answered' | 'failed' | 'unknown';
+  /** When it was claimed: its request follows. */
+  readonly begunAt: number;
   /** When it was given up for lost; null: it was not. Its owner may have slept, woken, and heard the answer to its end. */
   readonly givenUpAt: number | null;
   /** When it came to its state: the answer's last event or the failure was on disk. Null: it has no end. */

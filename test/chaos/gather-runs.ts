@@ -6,7 +6,7 @@ import { archivedRun } from '../../src/client/archive/run.js';
 import type { ResolvedRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun, type RunView } from '../../src/client/runs/show.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
-import type { AnswerRecord, EndRecord, CallRecord } from '../../src/model/journal/records.js';
+import type { AnswerRecord, AttemptRecord, CallRecord, EndRecord } from '../../src/model/journal/records.js';
 import type { JournaledAttempt } from '../../src/model/ports.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { phaseKey } from '../../src/shared/ids.js';
@@ -53,8 +53,10 @@ const callsOf = async (world: World, stepKey: string): Promise<FoundCall[]> => {
 const attemptIn = (dir: string, { attempt, state }: JournaledAttempt): FoundAttempt => {
   const end = readJson(join(dir, `attempt-${attempt}.end.json`)) as EndRecord | null;
   const saidAt = end === null ? null : Date.parse(end.at);
+  const begun = readJson(join(dir, `attempt-${attempt}.json`)) as AttemptRecord;
   return {
     state,
+    begunAt: Date.parse(begun.at),
     givenUpAt: end?.state === 'unknown' ? saidAt : null,
     endedAt: state === 'answered' ? statSync(join(dir, `attempt-${attempt}.events.jsonl`)).mtimeMs : saidAt,
   };

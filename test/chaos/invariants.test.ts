@@ -32,11 +32,11 @@ const at = (record: Readonly<Record<string, string>>, path: string): string => r
 const NONCE = 'feed'.repeat(5);
 /** Also with an older answer in it, which has a marker of its own. */
 const asked = (nonce: string): string => JSON.stringify({ text: `${'c'.repeat(20)} and then ${nonce}` });
-const cutOff: FoundAttempt = { state: 'unknown', givenUpAt: 600, endedAt: 600 };
-const heard: FoundAttempt = { state: 'answered', givenUpAt: null, endedAt: 1_999 };
+const cutOff: FoundAttempt = { state: 'unknown', begunAt: 450, givenUpAt: 600, endedAt: 600 };
+const heard: FoundAttempt = { state: 'answered', begunAt: 850, givenUpAt: null, endedAt: 1_999 };
 /** Its owner slept, and heard the answer to its end when the run had long gone on. */
-const heardLate: FoundAttempt = { state: 'answered', givenUpAt: 700, endedAt: 6_000 };
-const open: FoundAttempt = { state: 'open', givenUpAt: null, endedAt: null };
+const heardLate: FoundAttempt = { state: 'answered', begunAt: 450, givenUpAt: 700, endedAt: 6_000 };
+const open: FoundAttempt = { state: 'open', begunAt: 450, givenUpAt: null, endedAt: null };
 const usage = { ...NO_USAGE, calls: 2, unknownCalls: 1 };
 const by = 'person-1 (cli)';
 
@@ -340,6 +340,10 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
   ],
   'no recorded answer is asked': [
     { ...sound, requests: [...sound.requests, { n: 3, at: 2_001, body: asked(NONCE), refused: false }] },
+    withStep(
+      { calls: [{ ...step.calls[0]!, attempts: [cutOff, { ...heard, begunAt: 2_001 }] }] },
+      { ...sound, requests: [sound.requests[0]!, { n: 2, at: 2_001, body: asked(NONCE), refused: false }] },
+    ),
   ],
   'every request to the model': [
     withStep({ calls: [{ ...step.calls[0]!, attempts: [heard] }] }),
@@ -454,7 +458,7 @@ describe('invariants', () => {
   test('a call that came to its end after the sums were taken counts as it stood then', () => {
     const shown = INVARIANTS.find(({ name }) => name.includes('all calls are counted'))!;
     const late = { ...step.calls[0]!, attempts: [heardLate, heard] };
-    const failedLate: FoundAttempt = { state: 'failed', givenUpAt: null, endedAt: 6_000 };
+    const failedLate: FoundAttempt = { state: 'failed', begunAt: 850, givenUpAt: null, endedAt: 6_000 };
     for (const evidence of [
       withStep({ calls: [late] }),
       withStep({ calls: [late], usage: { ...usage, unknownCalls: 0 } }),
@@ -467,9 +471,15 @@ describe('invariants', () => {
       expect(shown.violations(evidence)).toEqual([]);
   });
 
+  test('a request on its way when the owner that was given up woke and ended is none of a recorded answer', () => {
+    const paid = INVARIANTS.find(({ name }) => name.includes('no recorded answer is asked'))!;
+    const requests = [sound.requests[0]!, { n: 2, at: 2_021, body: asked(NONCE), refused: false }];
+    expect(paid.violations({ ...sound, requests })).toEqual([]);
+  });
+
   test('a call that the model refused counts nowhere', () => {
     const journaled = INVARIANTS.find(({ name }) => name.includes('every request to the model'))!;
-    const failed: FoundAttempt = { state: 'failed', givenUpAt: null, endedAt: 600 };
+    const failed: FoundAttempt = { state: 'failed', begunAt: 850, givenUpAt: null, endedAt: 600 };
     const refused = withStep({ calls: [{ ...step.calls[0]!, attempts: [failed, heard] }] });
     const requests = sound.requests.map((request, i) => ({ ...request, refused: i === 0 }));
     expect(journaled.violations({ ...refused, requests })).toEqual([]);

@@ -47,6 +47,8 @@ test('what lies outside the policy waits and says why; what lies inside is commi
     EMEND_NOTIFY: `echo "$NOTIFY_REASON $NOTIFY_COMMAND" >> ${JSON.stringify(told)}`,
   });
   const run = /emend approve (\S+)/.exec(refused.out)?.[1] ?? '';
+  // The watcher looks now and then: what it is to see stays until it has.
+  await s.until(() => watcher.printed.out.includes(`${run}  waiting  job.md  approval: emend review ${run}\n`));
   expect(refused.err).toContain('::error title=emend%3A waits for a person (approval)::decision 1-');
   expect(refused.err).toContain('%0Agreet.js matches none of paths%0A');
   expect(readFileSync(told, 'utf8')).toBe(`approval emend review ${run}\n`);
@@ -64,7 +66,6 @@ test('what lies outside the policy waits and says why; what lies inside is commi
   await s.until(() => watcher.printed.out.includes(`${run}  done  job.md`));
   watcher.interrupt();
   expect(await watching).toBe(130);
-  expect(watcher.printed.out).toContain(`${run}  waiting  job.md  approval: emend review ${run}\n`);
   expect((await emend(0, ['watch', run])).out).not.toContain('waits');
   await emend(0, ['report', run, '--html', '--out', 'report.html']);
   const html = s.read('report.html');
@@ -105,10 +106,7 @@ longOnly('a quarter of a minute')(
     setTimeout(() => process.kill(worker.pid, 'SIGCONT'), 12_000);
     const io = fakeIo({ env: s.env, cwd: s.repo });
     const exit = await main(['run', 'job.md', '--policy', 'wide.yaml'], io);
-    expect({ exit, ...io.printed }).toMatchObject({
-      exit: 0,
-      err: expect.not.stringContaining('No worker') as unknown,
-    });
+    expect(`exit code ${exit}\n${io.printed.err}`).toMatch(/^exit code 0\n(?!.*No worker)/s);
   },
   120_000,
 );

@@ -30,11 +30,6 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
   const { files, attempt, model, request, owner_ms, at, signal, onText, stoodStill } = options;
   const before = stoodStill();
   const own = new AbortController();
-  const cancel = (): void => {
-    own.abort();
-  };
-  signal.addEventListener('abort', cancel, { once: true });
-  if (signal.aborted) cancel();
   let log: StreamLog | null = null;
   const seen = { sent: false, takenOver: false };
   let timer: NodeJS.Timeout | null = null;
@@ -45,6 +40,9 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
       max_bytes: options.maxLog_bytes,
     });
     log = begun;
+    // An owner that was given up may have woken meanwhile, and heard its answer to the end.
+    seen.takenOver = await isTakenOver(files, attempt);
+    if (seen.takenOver) throw cancelled();
     timer = setInterval(() => {
       void begun
         .sign()
@@ -52,14 +50,14 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
         .then((gone) => {
           if (!gone) return;
           seen.takenOver = true;
-          cancel();
+          own.abort();
         })
         // A sign that cannot be given: ownership ends by itself, and the next event's append tells the reason.
         .catch(() => undefined);
     }, owner_ms / 3);
     seen.sent = true;
     await model.stream(request, {
-      signal: own.signal,
+      signal: AbortSignal.any([signal, own.signal]),
       ...(options.maxAnswer_bytes === undefined ? {} : { maxAnswer_bytes: options.maxAnswer_bytes }),
       onEvent: async (event) => {
         await begun.append(event);
@@ -69,12 +67,10 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
     });
   } catch (error) {
     await log?.close();
-    if (seen.takenOver) return;
     await recordEnd(options, error, seen.sent, stoodStill() > before);
-    throw error;
+    if (!seen.takenOver) throw error;
   } finally {
     if (timer !== null) clearInterval(timer);
-    signal.removeEventListener('abort', cancel);
   }
 };
 

@@ -14,8 +14,10 @@ export const paidOnce: Invariant = {
       calls.flatMap((call) => {
         const { answeredAt } = call;
         if (answeredAt === null) return [];
+        // An attempt that was claimed before, by whoever gave its owner up, may be on its way.
+        const claimed = call.attempts.filter(({ begunAt }) => begunAt <= answeredAt).length;
         return requestsFor(evidence, call)
-          .filter(({ at }) => at > answeredAt)
+          .filter(({ at }, i) => at > answeredAt && i >= claimed)
           .map(
             ({ n, at }) => `${carrier}: request ${n} came ${at - answeredAt} ms after the answer to it was recorded`,
           );

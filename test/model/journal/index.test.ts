@@ -162,6 +162,28 @@ describe('a call that another host holds', () => {
       }),
     );
   });
+
+  test('wakes, and its answer is recorded before the attempt of whoever took over is sent: nothing is sent', async () => {
+    await withDir((dir) =>
+      withRehearsal([rule('hello')], async ({ url, requests }) => {
+        const { log, rest } = await leftByAnotherHost(dir, url);
+        let woken = false;
+        const append: typeof realSys.append = async (path, bytes) => {
+          if (path.endsWith('attempt-2.events.jsonl') && !woken) {
+            woken = true;
+            await fs.appendFile(log, rest);
+            await journalAt(dir, url).ask(askFor());
+          }
+          return realSys.append(path, bytes);
+        };
+        const outcome = await journalAt(dir, url, { callOwner_ms: 300, sys: { ...realSys, append } }).ask(askFor());
+        expect(outcome).toMatchObject({ outcome: 'answered', answer: { text: 'hello' }, recorded: true });
+        expect(requests()).toHaveLength(1);
+        const attempts = await journalAt(dir, url).attempts(keyParts.stepKey);
+        expect(attempts.map(({ state }) => state)).toEqual(['answered', 'failed']);
+      }),
+    );
+  });
 });
 
 describe('calls that fail', () => {
