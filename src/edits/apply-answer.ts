@@ -26,6 +26,7 @@ import type {
 import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
 import { MODULES } from './formats/index.js';
+import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
 
 const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.
@@ -130,8 +131,8 @@ const checkStop = (stopReason: StopReason | undefined): NotEdited | null => {
 const checkMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions): NotEdited | null => {
   const faults = options.requireMarker ? found.notes.filter((note) => note.code.startsWith('marker_')) : [];
   const reasons = [...faults, ...(reading.kind === 'invalid' ? reading.reasons : [])];
-  const fence = { code: 'cut_inside_fence', message: 'A fence round the answer was opened and not closed.' };
-  if (found.openFence) return not('truncated', [...reasons, fence]);
+  if (found.openFence) return not('truncated', [...reasons, CUT_INSIDE_FENCE]);
+  if (reading.kind === 'invalid' && reading.reasons.includes(CUT_INSIDE_FENCE)) return not('truncated', reasons);
   if (found.marker === 'right') return null;
   if (reading.kind === 'invalid') return not(reading.open ? 'truncated' : 'invalid', reasons);
   return options.requireMarker ? not('unmarked', reasons) : null;

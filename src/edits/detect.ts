@@ -1,5 +1,8 @@
 /** What an answer says of itself, for callers that did not ask for it: its format, and the nonce of its marker lines. */
 import type { AnswerFormat } from '../shared/formats.js';
+import { quoted } from '../shared/text.js';
+import { isBareFence } from './text/fence.js';
+import type { Reason } from './types.js';
 
 const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
 
@@ -19,7 +22,8 @@ const JSON_KEY = /"(operations|old_string|new_string|edits)"\s*:/;
  * The format of an answer, by the line that opens it: where several formats could, the one that opens first (what it quotes comes
  * later). Null: none is found. Formats that nobody can tell from prose are not guessed.
  */
-export const detectFormat = (answer: string): AnswerFormat | null => {
+export const detectFormat = (said: string): AnswerFormat | null => {
+  const answer = withoutIndent(said);
   const found: [number, AnswerFormat][] = OPENINGS.flatMap(([format, opening]): [number, AnswerFormat][] => {
     const at = answer.search(opening);
     return at < 0 ? [] : [[at, format]];
@@ -27,6 +31,19 @@ export const detectFormat = (answer: string): AnswerFormat | null => {
   const json = jsonFormat(answer);
   if (json !== null) found.push(json);
   return found.sort(([a], [b]) => a - b)[0]?.[1] ?? null;
+};
+
+/** An answer in an indented fence, the first in it, with all its lines moved back: CommonMark takes so many blanks off. */
+export const withoutIndent = (answer: string): string => {
+  const opening = /^( {1,3})(?:`{3,}|~{3,})/m.exec(answer);
+  if (opening?.[1] === undefined || detectFormat(answer.slice(0, opening.index)) !== null) return answer;
+  const { index, 1: blanks } = opening;
+  const lines = answer.slice(index).split('\n');
+  const end = lines.findIndex((line) => line.trim() !== '' && !line.startsWith(blanks));
+  const inside = lines.slice(0, end < 0 ? lines.length : end);
+  const last = inside.findLastIndex((line) => line.trim() !== '');
+  if (end >= 0 && !isBareFence(inside[last])) return answer;
+  return answer.slice(0, index) + lines.map((line, at) => (at <= last ? line.slice(blanks.length) : line)).join('\n');
 };
 
 const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
@@ -37,8 +54,37 @@ const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
   return [at, key[1] === 'operations' ? 'structured-edit' : 'string-replace'];
 };
 
+export interface OutsideLine {
+  /** 0-based line of the answer. */
+  readonly at: number;
+  readonly text: string;
+}
+/** Stands for a body of the answer among the lines outside. */
+export const BODY = '\0';
+
+/** What opens an edit beside the lines above: a malformed line of whole-file, a fence that a path stands before or in. */
+const MALFORMED: readonly RegExp[] = [
+  /^[ \t>#*_`-]{0,8}(?:(?:FILE|DELETE):?[ \t]+\S+(?:[ \t]+\S+)?|END FILE(?:[ \t]+\S+)?)[ \t*_`]*$/m,
+  /^[ \t>#*_`-]{0,8}(?:File:[ \t]*)?`?[\w@./-]*\w\.\w{1,8}[*_:`]{0,8}\n {0,3}(?:`{3,}|~{3,})[^\n]*(?!\n\0)$/m,
+  /^ {0,3}(?:`{3,}|~{3,})[^`\n]*\w\.[a-z]\w{0,7}\b[^`\n]*(?!\n\0)$/m,
+];
+
+/**
+ * What looks like an edit and stands outside of all bodies, as a reason to refuse the answer whole; null: there is only prose.
+ * `outside`: the lines that are not blank, `BODY` for each body.
+ */
+export const strayEdit = (outside: readonly OutsideLine[], index: number): Reason | null => {
+  const text = outside.map((line) => line.text).join('\n');
+  const openings = [...OPENINGS.flatMap(([format, line]) => (format === 'whole-file' ? [] : [line])), ...MALFORMED];
+  const starts = openings.map((line) => text.search(line)).concat(jsonFormat(text)?.[0] ?? -1);
+  const first = Math.min(...starts.filter((at) => at >= 0));
+  const line = outside[text.slice(0, first).split('\n').length - 1];
+  if (first === Infinity || line === undefined) return null;
+  const message = `Line ${line.at + 1} of the answer, ${quoted(line.text, 120)}, looks like an edit and stands outside of all that was read. Send every edit in the one form that was asked for, and no edit in prose.`;
+  return { code: 'stray_edit', index, message };
+};
+
 const MARKER = /^EMEND-COMPLETE (\S+) \d{1,9} \d{1,9}$/;
-const FENCE = /^ {0,3}(`{3,}|~{3,})$/;
 
 /** The nonce of an answer's marker line (text formats), so that an answer kept from a run can be read again. Undefined: it has none. */
 export const nonceOf = (answer: string): string | undefined =>
@@ -46,6 +92,6 @@ export const nonceOf = (answer: string): string | undefined =>
     .slice(-MARKER_TAIL_CHARS)
     .split('\n')
     .map((line) => line.trimEnd())
-    .filter((line) => line !== '' && !FENCE.test(line))
+    .filter((line) => line !== '' && !isBareFence(line))
     .at(-1)
     ?.match(MARKER)?.[1];

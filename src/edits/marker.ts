@@ -1,19 +1,19 @@
 /**
  * Finds the completeness marker and takes it off the answer.
  *
- *   text formats   [prose] [```lang] BODY [```] `EMEND-COMPLETE <nonce> <files> <edits>` [```]
- *   JSON           [prose] [```json] { …, "complete": true, "nonce": "…" } [```]
+ *   text formats   [prose] [fence] BODY [fence] `EMEND-COMPLETE <nonce> <files> <edits>` [fence] [prose]
+ *   JSON           [prose] [fence] { …, "complete": true, "nonce": "…" } [fence] [prose]
  *
- * The marker is the end: after it only white space may follow, and the closing fence of a fence that was opened round the answer. An
- * opened fence that is not closed means that the answer was cut. Prose before the first line of the format's grammar is left out.
+ * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
+ * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
+import { detectFormat, withoutIndent } from './detect.js';
+import { closesFence, type Fence, Fences, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason, MarkedBody } from './types.js';
 import type { AnswerFormat } from '../shared/formats.js';
 
 export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
-
-// The completeness marker of a JSON answer: `complete: true` and the nonce, after the operations, in a text that ends there.
 
 export interface FoundMarker extends MarkedBody {
   /** A fence round the answer was opened and not closed. */
@@ -22,13 +22,18 @@ export interface FoundMarker extends MarkedBody {
   readonly notes: readonly Reason[];
 }
 
+/** What looks like more of the answer behind its object: a bracket or a key. */
+const JSON_LINE = /^[ \t]*(?:[{[]|"\w+"[ \t]*:)/m;
+
 interface Candidate {
-  /** From the brace to the end, without the closing fence. */
+  /** From the brace on; without the fence and the prose behind the object. */
   readonly body: string;
   readonly openFence: boolean;
   readonly read: JsonRead;
-  readonly from: number;
   readonly proseBefore: boolean;
+  /** Nothing but white space and prose stands behind the object. */
+  readonly ended: boolean;
+  readonly proseAfter: boolean;
 }
 
 export const findJsonMarker = (answer: string, nonce: string | undefined): FoundMarker => {
@@ -40,11 +45,11 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
       openFence: false,
       notes: [{ code: 'marker_missing', message: 'The answer holds no JSON object.' }],
     };
-  const notes: Reason[] = candidate.proseBefore
-    ? [{ code: 'prose_before', message: 'Text before the JSON object was left out.' }]
-    : [];
-  const { body, openFence, read } = candidate;
-  const wrong = read.kind === 'value' && ended(candidate) ? markerFault(read.value, nonce) : 'missing';
+  const { body, openFence, read, proseBefore, proseAfter, ended } = candidate;
+  const notes: Reason[] = [];
+  if (proseBefore) notes.push({ code: 'prose_before', message: 'Text before the JSON object was left out.' });
+  if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the JSON object was left out.' });
+  const wrong = read.kind === 'value' && ended ? markerFault(read.value, nonce) : 'missing';
   // Of an object that cannot be read nobody knows how it ends; the reader says what is wrong with it.
   if (wrong !== null && read.kind !== 'broken') {
     const asked = nonce === undefined ? '"complete": true' : `"complete": true, "nonce": "${nonce}"`;
@@ -63,28 +68,30 @@ const choose = (answer: string): Candidate | null => {
   let first: Candidate | null = null;
   for (const from of starts) {
     const candidate = cut(answer, from);
-    if (candidate.read.kind === 'open' || ended(candidate)) return candidate;
+    if (candidate.read.kind === 'open' || candidate.ended) return candidate;
     first ??= candidate;
   }
   return first;
 };
 
 const cut = (answer: string, from: number): Candidate => {
-  const before = answer.slice(0, from).trimEnd();
-  const fence = /(?:^|\n) {0,3}(`{3,}|~{3,})[^`\n]*$/.exec(before);
-  const opening = fence?.[1];
-  const proseBefore = before.slice(0, fence?.index ?? before.length).trim() !== '';
-  if (opening === undefined)
-    return { body: answer.slice(from), openFence: false, read: readJson(answer, from), from, proseBefore };
-  const closing = /\n {0,3}(`{3,}|~{3,})\s*$/.exec(answer);
-  const isClosed = closing !== null && closing.index > from && closing[1]?.startsWith(opening) === true;
-  const body = answer.slice(from, isClosed ? closing.index : answer.length);
-  return { body, openFence: !isClosed, read: readJson(answer, from), from, proseBefore };
+  const { opening, hasProse: proseBefore } = before(answer.slice(0, from));
+  const read = readJson(answer, from);
+  const rest = answer.slice(read.kind === 'value' ? read.end : from);
+  const [sameLine = '', ...behind] = rest.split('\n');
+  const closing = behind.findIndex((line) => (read.kind === 'value' ? line.trim() !== '' : isBareFence(line)));
+  const isClosed = opening === null ? isBareFence(behind[closing]) : closesFence(behind[closing], opening);
+  const prose = (isClosed ? behind.slice(closing + 1) : behind).join('\n');
+  const openFence = opening !== null && !isClosed;
+  const ended =
+    (!openFence || prose.trim() === '') &&
+    read.kind === 'value' &&
+    sameLine.trim() === '' &&
+    !JSON_LINE.test(prose) &&
+    detectFormat(prose) === null;
+  const body = ended && !openFence ? answer.slice(from, read.end) : answer.slice(from);
+  return { body, openFence, read, proseBefore, ended, proseAfter: ended && prose.trim() !== '' };
 };
-
-/** Is there nothing but white space after the value? */
-const ended = ({ read, from, body }: Candidate): boolean =>
-  read.kind === 'value' && body.slice(read.end - from).trim() === '';
 
 const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {
   if (!isJsonObject(value) || value.complete === undefined) return 'missing';
@@ -106,16 +113,10 @@ const FIRST_LINE = {
   'begin-patch': /^\*\*\* Begin Patch\s*$/,
 } as const;
 
+const MARKER_WORD = 'EMEND-COMPLETE';
 const MARKER = /^EMEND-COMPLETE(?: (\S+))? (\d{1,9}) (\d{1,9})\s*$/;
-const OPENING_FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
-
-/** Is `line` a closing fence for `opening` (as Markdown has it: same character, at least as long)? */
-const closes = (line: string | undefined, opening: string): boolean => {
-  const fence = /^ {0,3}(`{3,}|~{3,})\s*$/.exec(line ?? '')?.[1];
-  return fence?.startsWith(opening) ?? false;
-};
-
-export const findMarker = (format: AnswerFormat, answer: string, nonce: string | undefined): FoundMarker => {
+export const findMarker = (format: AnswerFormat, said: string, nonce: string | undefined): FoundMarker => {
+  const answer = withoutIndent(said);
   if (format === 'structured-edit' || format === 'string-replace') return findJsonMarker(answer, nonce);
   return findLineMarker(FIRST_LINE[format], answer, nonce);
 };
@@ -123,31 +124,15 @@ export const findMarker = (format: AnswerFormat, answer: string, nonce: string |
 const findLineMarker = (firstLine: RegExp, answer: string, nonce: string | undefined): FoundMarker => {
   const notes: Reason[] = [];
   const begin = firstLineWhere(answer, (line) => firstLine.test(line) || MARKER.test(line)) ?? 0;
-  const fence = lastTextLine(answer, begin);
-  const opening = OPENING_FENCE.exec(fence?.text ?? '')?.[1];
-  if (answer.slice(0, opening === undefined ? begin : fence?.start).trim() !== '')
-    notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
-
-  let last = lastTextLine(answer, answer.length, begin);
-  /** Where the line begins that is no longer of the body; null: all is. */
-  let end: number | null = null;
-  if (opening !== undefined && closes(last?.text, opening)) {
-    end = last?.start ?? begin;
-    last = lastTextLine(answer, end, begin);
-  }
-  let closed = opening === undefined || end !== null;
-  const match = MARKER.exec(last?.text ?? '');
-  if (last === null || match === null) {
+  const { head, hasProse } = before(answer.slice(0, begin));
+  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
+  const found = lastMarker(answer, begin);
+  if (found === null) {
     notes.push({ code: 'marker_missing', message: `The answer does not end in its last line ${expected(nonce)}.` });
-    return { body: linesOf(answer, begin, end), marker: 'missing', openFence: !closed, notes };
+    return { body: head + answer.slice(begin), marker: 'missing', openFence: false, notes };
   }
-  // White-space lines before the marker stay: the last context line of a diff may be a blank one.
-  end = last.start;
-  last = lastTextLine(answer, end, begin);
-  if (opening !== undefined && !closed && closes(last?.text, opening)) {
-    closed = true;
-    end = last?.start ?? begin;
-  }
+  const { match, fence, hasProse: proseAfter } = found;
+  if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the answer was left out.' });
   const right = match[1] === nonce;
   if (!right)
     notes.push({
@@ -155,22 +140,59 @@ const findLineMarker = (firstLine: RegExp, answer: string, nonce: string | undef
       message: `The last line is not ${expected(nonce)}, with the code of this request.`,
     });
   return {
-    body: linesOf(answer, begin, end),
+    // White-space lines before the marker stay: the last context line of a diff may be a blank one.
+    body: head + answer.slice(begin, Math.max(begin, found.start - 1)) + fence,
     marker: right ? 'right' : 'wrong',
     counts: { files: Number(match[2]), edits: Number(match[3]) },
-    openFence: !closed,
+    openFence: false,
     notes,
   };
 };
 
+/** What stands before the answer as blank lines, so that lines keep their numbers, but for a fence that is open at its end. */
+const before = (
+  text: string,
+): { readonly head: string; readonly opening: Fence | null; readonly hasProse: boolean } => {
+  const fences = new Fences();
+  const lines = text.split('\n');
+  let opened = -1;
+  for (const [at, line] of lines.entries()) if (fences.take(line) && fences.open !== null) opened = at;
+  if (fences.open === null) opened = -1;
+  return {
+    opening: fences.open,
+    head: lines.map((line, at) => (at === opened ? line : '')).join('\n'),
+    hasProse: lines.some((line, at) => at !== opened && line.trim() !== ''),
+  };
+};
+
+interface LineMarker {
+  readonly start: number;
+  readonly match: RegExpExecArray;
+  /** The fence that stands after it, with the line end before; or nothing. */
+  readonly fence: string;
+  readonly hasProse: boolean;
+}
+
+/** The last marker line from `from` on, if no edit follows it. */
+const lastMarker = (answer: string, from: number): LineMarker | null => {
+  for (let at = answer.length; ;) {
+    at = answer.lastIndexOf(`\n${MARKER_WORD}`, at - 1);
+    const start = at < from ? from : at + 1;
+    const stop = answer.indexOf('\n', start);
+    const end = stop < 0 ? answer.length : stop;
+    const match = MARKER.exec(answer.slice(start, end));
+    if (match !== null) {
+      const [first = '', ...rest] = answer.slice(end).trim().split('\n');
+      const fence = isBareFence(first) ? `\n${first}` : '';
+      const prose = (fence === '' ? [first, ...rest] : rest).join('\n');
+      return detectFormat(prose) === null ? { start, match, fence, hasProse: prose.trim() !== '' } : null;
+    }
+    if (at < from || at === 0) return null;
+  }
+};
+
 const expected = (nonce: string | undefined): string =>
   `\`EMEND-COMPLETE ${nonce === undefined ? '' : `${nonce} `}<files> <edits>\``;
-
-interface AnswerLine {
-  /** Offset of its first character. */
-  readonly start: number;
-  readonly text: string;
-}
 
 /** Offset of the first line that `is` says so of. */
 const firstLineWhere = (answer: string, is: (line: string) => boolean): number | null => {
@@ -182,17 +204,3 @@ const firstLineWhere = (answer: string, is: (line: string) => boolean): number |
   }
   return null;
 };
-
-/** The last line before `upTo`, where a line begins, that holds more than white space; null: none from `from` on. */
-const lastTextLine = (answer: string, upTo: number, from = 0): AnswerLine | null => {
-  const last = answer.slice(0, upTo).trimEnd().length;
-  if (last === 0) return null;
-  const start = answer.lastIndexOf('\n', last - 1) + 1;
-  if (start < from) return null;
-  const stop = answer.indexOf('\n', last);
-  return { start, text: answer.slice(start, stop < 0 ? answer.length : stop) };
-};
-
-/** The lines from `begin` to that before the one at `end`, the last without its end; null: to the end of the answer. */
-const linesOf = (answer: string, begin: number, end: number | null): string =>
-  end === null ? answer.slice(begin) : answer.slice(begin, Math.max(begin, end - 1));

@@ -17,6 +17,7 @@ export const TOLERANCES = {
   line_endings: { default: true, what: 'answer and file differ in line endings' },
   trailing_space: { default: true, what: 'answer and file differ in white space at line ends' },
   lost_blank: { default: true, what: 'a context line whose leading blank was lost' },
+  fenced_body: { default: true, what: 'a code fence round the content of a file, or left at its end' },
   earlier_block: { default: true, what: 'FIND needs the text that an earlier block made' },
   unchecked_lines: {
     default: true,

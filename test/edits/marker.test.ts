@@ -14,8 +14,8 @@ const shown = (marker: string, body: string, ...more: string[]): string =>
 describe('where the object stands', () => {
   test.each([
     ['alone', right, shown('right', right)],
-    ['with blanks round it', `\n ${right} \n\n`, shown('right', `${right} \n\n`)],
-    ['behind prose', `Here it is:\n\n${right}\n`, shown('right', `${right}\n`, 'prose_before')],
+    ['with blanks round it', `\n ${right} \n\n`, shown('right', right)],
+    ['behind prose', `Here it is:\n\n${right}\n`, shown('right', right, 'prose_before')],
     ['in a line of prose', `Here: ${right}`, shown('right', right, 'prose_before')],
     ['in a fence', `\`\`\`json\n${right}\n\`\`\`\n`, shown('right', right)],
     ['in a fence of waves', `~~~\n${right}\n~~~`, shown('right', right)],
@@ -36,7 +36,11 @@ describe('where the object stands', () => {
     ['behind a fence that is closed', `\`\`\`\nx\n\`\`\`\nHere:\n${right}`, shown('right', right, 'prose_before')],
     ['behind a brace of prose', `{ so }\n${right}`, shown('right', right, 'prose_before')],
     ['behind another object', `{"a": 1}\n${right}`, shown('right', right, 'prose_before')],
-    ['before prose', `${right}\nDone.`, shown('missing', `${right}\nDone.`, 'marker_missing')],
+    ['before prose', `${right}\nDone.`, shown('right', right, 'prose_after')],
+    ['in a fence before prose', `\`\`\`\n${right}\n\`\`\`\nDone.`, shown('right', right, 'prose_after')],
+    ['before prose in its line', `${right} Done.`, shown('missing', `${right} Done.`, 'marker_missing')],
+    ['before half an object', `${right}\n"a": 1}`, shown('missing', `${right}\n"a": 1}`, 'marker_missing')],
+    ['before a diff', `${right}\n--- a\n+++ a\n`, shown('missing', `${right}\n--- a\n+++ a\n`, 'marker_missing')],
     ['before another object', `${right}\n{"a": 1}`, shown('missing', '{"a": 1}', 'prose_before', 'marker_missing')],
     ['cut', '{"operations": [', shown('missing', '{"operations": [', 'marker_missing')],
     [

@@ -49,6 +49,12 @@ const NEEDING: Readonly<Record<Tolerance, Sample>> = {
     answer: diff('@@ -1,2 +1,2 @@\na\n-b\n+B\n'),
     result: 'a\nB\n',
   },
+  fenced_body: {
+    format: 'whole-file',
+    base: 'a\n',
+    answer: '```\nFILE f\nb\n```\nEND FILE\nEMEND-COMPLETE 1 1\n',
+    result: 'b\n',
+  },
   earlier_block: {
     format: 'search-replace',
     base: 'a\nb\n',

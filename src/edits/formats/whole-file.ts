@@ -6,40 +6,26 @@
  *     END FILE <nonce> }           END FILE }            (an answer without nonces)
  *   DELETE <path> <nonce>        DELETE <path>
  *
- * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous. Between entries only
- * blank lines and fences may stand, and prose where a nonce tells it from an entry.
+ * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous. Outside of the entries stand
+ * blank lines, fences and prose; a line there that opens an edit in any grammar refuses the answer, so that no part of it is lost. A
+ * fence round a body, or one that closes at its end without having been opened, is left out (tolerance `fenced_body`): see
+ * `text/fence.ts` for where it may be the file's own. Tolerance: fenced_body.
  */
 import { type LineIndex, indexOf, NO_LINES } from '../text/lines.js';
 import type { FilePlan } from '../text/changes.js';
 import { lookUp } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
-import type { FormatContext, FormatModule, Reading, Reason } from '../types.js';
-
-// Models put a file's content into a fence of its own. It is taken off only where it cannot be content.
-
-const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc|txt)$|(^|\/)readme[^/]*$/i;
-/** Files whose content may be anything: no ending that tells, templates, and what tests or programs wrote. */
-const ANYTHING =
-  /(^|\/)\.?[^./]+$|\.(text|tmpl|tpl|template|hbs|ejs|j2|jinja|liquid|snap|prompt|in|out|log|golden|expected)$/i;
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-
-/**
- * The body without a fence round all of it, or the same body. Never in Markdown-like files, nor where the base or body holds other
- * fences. Null: the fence may be content or the model's own, and nothing tells which.
- */
-const stripBodyFence = (path: string, body: LineIndex, base: LineIndex): LineIndex | null => {
-  const opening = /^(`{3,}|~{3,})[\w+#.-]*\s*$/.exec(body.line(0) ?? '')?.[1];
-  if (opening === undefined || body.length < 2 || body.line(body.length - 1)?.trimEnd() !== opening) return body;
-  if (MARKDOWN_LIKE.test(path)) return body;
-  const inner = body.slice(1, body.length - 1);
-  if (inner.all.some((line) => FENCE.test(line)) || base.all.some((line) => FENCE.test(line))) return body;
-  return ANYTHING.test(path) ? null : inner;
-};
+import { CUT_INSIDE_FENCE, Fences, withoutBodyFence } from '../text/fence.js';
+import { BODY, type OutsideLine, strayEdit } from '../detect.js';
+import { toleranceOn } from '../locate/likeness.js';
+import type { FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
 interface Entry {
   readonly kind: 'file' | 'delete';
   readonly path: string;
   readonly body: LineIndex;
+  /** Its last line closed the fence that the entry stands in, and is left out. */
+  readonly unfenced?: boolean;
 }
 type Parsed =
   | { readonly ok: true; readonly entries: readonly Entry[]; readonly notes: readonly Reason[] }
@@ -78,22 +64,23 @@ const parse = (lines: LineIndex, nonce: string | undefined): Parsed => {
     reason: { code, index: entries.length, message },
   });
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
-  const hasEntry = firstHeader(lines, nonce) < lines.length;
+  const fences = new Fences();
+  const outside: OutsideLine[] = [];
   let at = 0;
   while (at < lines.length) {
     const line = lines.line(at) ?? '';
+    const isFence = fences.take(line);
     const header = readHeader(line, nonce);
     if (header === null) {
-      const harmless = line.trim() === '' || /^ {0,3}(`{3,}|~{3,})/.test(line);
-      if (!harmless && nonce === undefined && hasEntry)
-        return bad(
-          'marker_in_body',
-          `Line ${at + 1} (${JSON.stringify(line.slice(0, 80))}) stands outside every file; a body may hold no marker line.`,
-        );
-      if (!harmless) notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
+      if (nonce === undefined && isEnd(line) && entries.length > 0)
+        return bad('marker_in_body', inBody(entries.at(-1), line));
+      if (line.trim() !== '' && !(isFence && fences.open === null)) outside.push({ at, text: line });
+      if (!isFence && line.trim() !== '' && entries.length > 0)
+        notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
       at += 1;
       continue;
     }
+    outside.push({ at, text: BODY });
     at += 1;
     if (header.kind === 'delete') {
       entries.push({ ...header, body: NO_LINES });
@@ -107,26 +94,23 @@ const parse = (lines: LineIndex, nonce: string | undefined): Parsed => {
       if (nonce !== undefined && readHeader(inner, nonce) !== null)
         return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
       if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
-        return bad(
-          'marker_in_body',
-          `The body of ${header.path} holds the marker line ${JSON.stringify(inner.slice(0, 80))}, which cannot be told from a real one.`,
-        );
+        return bad('marker_in_body', inBody(header, inner));
     }
     if (at >= lines.length) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
-    entries.push({ ...header, body: lines.slice(from, at) });
+    const body = lines.slice(from, at);
+    const inner = fences.closeIn(body);
+    entries.push({ ...header, body: inner, unfenced: inner !== body });
     at += 1;
   }
+  if (fences.isCut) return { ok: false, open: true, reason: CUT_INSIDE_FENCE };
   if (entries.length === 0)
     return bad('no_edits', `The answer holds no \`FILE <path>${nonce === undefined ? '' : ` ${nonce}`}\` line.`);
-  return { ok: true, entries, notes: notes.slice(0, 3) };
+  const stray = strayEdit(outside, entries.length);
+  return stray === null ? { ok: true, entries, notes: notes.slice(0, 3) } : { ok: false, open: false, reason: stray };
 };
 
-/** The first line that begins a file or deletes one; the number of lines where there is none. */
-const firstHeader = (lines: LineIndex, nonce: string | undefined): number => {
-  let at = 0;
-  while (at < lines.length && !(mayMark(lines, at) && readHeader(lines.line(at) ?? '', nonce) !== null)) at += 1;
-  return at;
-};
+const inBody = (file: Pick<Entry, 'path'> | undefined, line: string): string =>
+  `The body of ${file?.path ?? 'a file'} holds the marker line ${JSON.stringify(line.slice(0, 80))}, which cannot be told from a real one.`;
 
 /** `FILE <path> <nonce>` or `DELETE <path> <nonce>`; paths may hold blanks. */
 const readHeader = (line: string, nonce: string | undefined): { kind: 'file' | 'delete'; path: string } | null => {
@@ -140,7 +124,7 @@ const readHeader = (line: string, nonce: string | undefined): { kind: 'file' | '
 const plan = (entries: readonly Entry[], notes: readonly Reason[], context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
   const reasons: Reason[] = [];
-  const stripped: Reason[] = [];
+  const tolerances: UsedTolerance[] = [];
   const taken = new Set<string>();
   for (const [index, entry] of entries.entries()) {
     const found = lookUp(entry.path, context, index);
@@ -160,18 +144,17 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
       else reasons.push(refusal);
       continue;
     }
-    const lines = stripBodyFence(path, entry.body, file.text === null ? NO_LINES : indexOf(file.text));
+    const base = file.text === null ? NO_LINES : indexOf(file.text);
+    const lines = entry.unfenced ? entry.body : withoutBodyFence(path, entry.body, base);
     if (lines === null) {
       reasons.push({ code: 'fence_unclear', path, index, message: fenceUnclear(path) });
       continue;
     }
-    if (lines !== entry.body)
-      stripped.push({
-        code: 'fence_stripped',
-        path,
-        index,
-        message: `The fence round the content of ${path} was left out.`,
-      });
+    if (entry.unfenced || lines !== entry.body) {
+      if (toleranceOn('fenced_body', context.options.tolerances))
+        tolerances.push({ tolerance: 'fenced_body', path, index });
+      else reasons.push({ code: 'fenced_body', path, index, message: fenced(path) });
+    }
     plans.push({
       kind: 'lines',
       path,
@@ -181,13 +164,13 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
       },
     });
   }
-  return reasons.length > 0
-    ? { kind: 'refused', reasons }
-    : { kind: 'plans', plans, tolerances: [], notes: [...notes, ...stripped] };
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };
 
 const fenceUnclear = (path: string): string =>
-  `The whole content of ${path} stands in a fence, and the file's name does not tell whether the fence belongs to it. Send the content without a fence, or the change as an edit of lines.`;
+  `The content of ${path} begins or ends with a code fence, and nothing tells whether the fence belongs to it. Send the content without a fence, or the change as an edit of lines.`;
+const fenced = (path: string): string =>
+  `The content of ${path} stands in a code fence. Send it without; or turn on the tolerance fenced_body, which leaves the fence out.`;
 
 const deletionRefusal = (path: string, absent: boolean, allowed: boolean, index: number): Reason | null => {
   if (absent)

@@ -58,10 +58,10 @@ describe('with a nonce', () => {
     ],
     ['no marker', `FILE a.ts ${N}\nx\nEND FILE ${N}\n`, 'unmarked', ['marker_missing']],
     [
-      'text after the marker',
-      `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\nDone!\n`,
-      'unmarked',
-      ['marker_missing'],
+      'an edit after the marker',
+      `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\nFILE b.ts\n`,
+      'invalid',
+      ['marker_missing', 'stray_edit'],
     ],
   ])('%s', (_name, answer, outcome, found) => {
     const result = withNonce(answer);
@@ -97,15 +97,37 @@ describe('fences round a body', () => {
   test('are taken off where they cannot be content', () => {
     const outcome = withNonce(answer('```ts\nx\n```\n'));
     expect(text(outcome)).toBe('x\n');
-    expect(outcome).toMatchObject({ notes: [{ code: 'fence_stripped' }] });
+    expect(outcome).toMatchObject({ tolerances: [{ tolerance: 'fenced_body', path: 'a.ts', index: 0 }] });
   });
   test.each([
     ['Markdown', 'a.md', '```ts\nx\n```\n', 'a\n'],
-    ['other fences inside', 'a.ts', '```ts\nx\n```\ny\n```\n', 'a\n'],
     ['a base with fences', 'a.ts', '```\nx\n```\n', '```\ny\n```\n'],
-    ['a fence that is not closed', 'a.ts', '```ts\nx\n', 'a\n'],
+    ['Markdown in a fence of Markdown that the file begins with', 'a.md', '```md\nx\n```\n', '```md\ny\n```\n'],
+    ['Markdown between two fences', 'a.md', '```md\nx\n```\ny\n```sh\nz\n```\n', 'a\n'],
+    ['Markdown that ends in a fence', 'a.md', 'a\n```sh\nx\n```\n', 'a\n'],
+    ['Markdown that ends in a lone fence', 'a.md', 'a\nx\n```\n', 'a\n'],
+    ['a fence at the end that one in the text opened', 'a.ts', 'a\n```\nb\n```\n', 'a\n'],
   ])('stay: %s', (_name, path, body, base) => {
     expect(text(withNonce(answer(body, path), {}, { [path]: base }), path)).toBe(body);
+  });
+  test.each([
+    ['an opening fence alone', 'a.ts', '```ts\nx\n'],
+    ['a fence that another closes', 'a.ts', '```ts\nx\n```\ny\n```\n'],
+    ['a lone fence at the end of a file of any kind', 'page.tmpl', 'x\n```\n'],
+  ])('are unclear: %s', (_name, path, body) => {
+    expect(codes(withNonce(answer(body, path), {}, { [path]: 'a\n' }))).toEqual(['fence_unclear']);
+  });
+  test.each([
+    ['in prose', 'FILE a.ts\nx\nEND FILE\n'],
+    ['opened before and closed behind, with a fence of its own', '```\nFILE a.ts\n```ts\nx\n```\nEND FILE\n```\n'],
+    ['closed twice', '```\nFILE a.ts\nx\n```\nEND FILE\n```\nDone.\n'],
+    ['closed without having been opened', 'FILE a.ts\nx\nEND FILE\n```\n'],
+    ['opened by a path', '**a.ts**\n```ts\nFILE a.ts\nx\nEND FILE\n```\n'],
+  ])('round an entry: %s', (_name, said) => {
+    const outcome = run(`Text.\n\n${said}`, { requireMarker: false });
+    expect([outcome.outcome, outcome.outcome === 'edited' && text(outcome)]).toEqual(
+      said.includes('Done.') ? ['truncated', false] : ['edited', 'x\n'],
+    );
   });
 });
 

@@ -12,7 +12,7 @@
  * file. Add on an existing path is refused. FallbackState: lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: chunks; Add and Delete count as one.
  */
-import { type Chunk, type PatchedFile, parsePatch } from './parse.js';
+import { type Chunk, type ParsedPatch, type PatchedFile, parsePatch } from './parse.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
 import { indexOf, type LineIndex } from '../../text/lines.js';
 import { LineChain, type WantedLine } from '../../locate/line-chain.js';
@@ -29,11 +29,11 @@ export const beginPatch: FormatModule = {
     const parsed = parsePatch(body);
     if (!parsed.ok)
       return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, files: 0, edits: 0 };
-    return { reading: readFiles(parsed.files, context), files: parsed.files.length, edits: parsed.edits };
+    return { reading: readFiles(parsed, context), files: parsed.files.length, edits: parsed.edits };
   },
 };
 
-const readFiles = (files: readonly PatchedFile[], context: FormatContext): Reading => {
+const readFiles = ({ files, notes }: Extract<ParsedPatch, { ok: true }>, context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
   const tolerances: UsedTolerance[] = [];
   const reasons: Reason[] = [];
@@ -47,7 +47,7 @@ const readFiles = (files: readonly PatchedFile[], context: FormatContext): Readi
       reasons.push(...planFile(file, found.path, found.file, { context, plans, tolerances, taken }));
     }
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes: [] };
+  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };
 
 const twice = (path: string, index: number): Reason => ({

@@ -1,4 +1,6 @@
 /** From a `*** Begin Patch` answer to its files and chunks; grammar at the head of `begin-patch/index.ts`. */
+import { type OutsideLine, strayEdit } from '../../detect.js';
+import { CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
 import type { HunkLine } from '../unified-diff/hunk.js';
 import type { Reason } from '../../types.js';
 
@@ -21,7 +23,12 @@ export interface PatchedFile {
   readonly index: number;
 }
 export type ParsedPatch =
-  | { readonly ok: true; readonly files: readonly PatchedFile[]; readonly edits: number }
+  | {
+      readonly ok: true;
+      readonly files: readonly PatchedFile[];
+      readonly edits: number;
+      readonly notes: readonly Reason[];
+    }
   | { readonly ok: false; readonly open: boolean; readonly reason: Reason };
 
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*\S)\s*$/;
@@ -45,7 +52,8 @@ export const parsePatch = (body: string): ParsedPatch => {
     open,
     reason: { code, index: edits, message },
   });
-  while (at < lines.length && lines[at]?.trim() === '') at += 1;
+  const fences = new Fences();
+  while (at < lines.length && (fences.take(lines[at] ?? '') || lines[at]?.trim() === '')) at += 1;
   if (!/^\*\*\* Begin Patch\s*$/.test(lines[at] ?? ''))
     return fault('no_edits', 'The answer holds no line `*** Begin Patch`.');
   for (at += 1; ;) {
@@ -85,9 +93,18 @@ export const parsePatch = (body: string): ParsedPatch => {
     });
     edits += kind === 'update' ? chunks.length : 1;
   }
-  for (at += 1; at < lines.length; at += 1)
-    if (!['', '```', '~~~'].includes((lines[at] ?? '').trim())) return fault('stray_line', stray(at, lines[at] ?? ''));
-  return files.length > 0 ? { ok: true, files, edits } : fault('no_edits', 'The patch names no file.');
+  const outside: OutsideLine[] = [];
+  for (at += 1; at < lines.length; at += 1) {
+    const text = lines[at] ?? '';
+    const isFence = fences.take(text);
+    if (text.startsWith('*** ')) return fault('stray_line', stray(at, text));
+    if (text.trim() !== '' && !(isFence && fences.open === null)) outside.push({ at, text });
+  }
+  if (fences.isCut) return { ok: false, open: true, reason: CUT_INSIDE_FENCE };
+  const astray = strayEdit(outside, edits);
+  if (astray !== null) return { ok: false, open: false, reason: astray };
+  const notes = outside.length > 0 ? [{ code: 'prose', message: 'Text around the patch was passed over.' }] : [];
+  return files.length > 0 ? { ok: true, files, edits, notes } : fault('no_edits', 'The patch names no file.');
 };
 
 const stray = (at: number, line: string): string =>

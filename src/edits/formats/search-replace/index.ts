@@ -26,7 +26,7 @@ const NO_TEXT: Text = { lines: [], ends: [] };
 
 export const searchReplace: FormatModule = {
   format: 'search-replace',
-  read: (body, context) => readParsed(parseBlocks(body, context.options.nonce), context),
+  read: (body, context) => readParsed(parseBlocks(body, context), context),
 };
 
 /** Blocks, in whatever grammar they were written, located in the offered files. */

@@ -1,6 +1,8 @@
 /** From an answer to its blocks; grammar at the head of `search-replace.ts`. Nothing here looks at a file. */
 import { quoted } from '../../../shared/text.js';
-import type { Reason } from '../../types.js';
+import { BODY, type OutsideLine, strayEdit } from '../../detect.js';
+import { CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
+import type { FormatContext, Reason } from '../../types.js';
 
 const READINGS_TRIED = 8; // bound: More `REPLACE:` lines than this in one body are not tried one by one.
 
@@ -28,11 +30,13 @@ const FILE = /^FILE:[ \t]+(\S.*)$/;
 const FIND = /^FIND(?:[ \t]+@?(\d{1,9}))?:[ \t]*$/;
 const REPLACE = /^REPLACE:[ \t]*$/;
 const ANY_END = /^END(?:[ \t]+\S{1,64})?[ \t]*$/;
-const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
 
-/** With a nonce only `END <nonce>` ends a block, so that its body may hold any other line but `REPLACE:`. */
-export const parseBlocks = (body: string, nonce: string | undefined): ParsedBlocks =>
-  new BlockParser(body, nonce).parse();
+/**
+ * With a nonce only `END <nonce>` ends a block, so that its body may hold any other line but `REPLACE:`. Without one the closing of a
+ * fence shows that END was no line of the body, or the marker (`whole`).
+ */
+export const parseBlocks = (body: string, { options: { nonce }, whole = false }: FormatContext): ParsedBlocks =>
+  new BlockParser(body, nonce, whole).parse();
 
 class BlockParser {
   readonly #lines: readonly string[];
@@ -42,27 +46,39 @@ class BlockParser {
   #path: string | null = null;
   /** A FILE line that no FIND has followed yet. */
   #waiting = false;
-  #prose = false;
+  readonly #fences = new Fences();
+  readonly #outside: OutsideLine[] = [];
+  /** It is known that the last block has ended. */
+  #ended: boolean;
+  readonly #whole: boolean;
 
-  constructor(body: string, nonce: string | undefined) {
+  constructor(body: string, nonce: string | undefined, whole: boolean) {
     this.#lines = body.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
     this.#nonce = nonce;
+    this.#whole = this.#ended = whole || nonce !== undefined;
   }
 
   parse(): ParsedBlocks {
     while (this.#at < this.#lines.length) {
-      const failure = this.#outside(this.#lines[this.#at] ?? '');
+      const failure = this.#between(this.#lines[this.#at] ?? '');
       if (failure) return failure;
     }
     if (this.#waiting)
       return this.#invalid('open_block', `The answer ends after FILE: ${this.#path ?? ''}, before its FIND.`, true);
+    if (this.#fences.isCut) return { kind: 'invalid', open: true, blocks: this.#blocks, reason: CUT_INSIDE_FENCE };
     if (this.#blocks.length === 0)
       return this.#invalid('no_edits', 'The answer holds no block: no line starts with `FILE: ` and a path.', false);
-    const notes = this.#prose ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
+    const stray = strayEdit(this.#outside, this.#blocks.length);
+    if (stray !== null) return { kind: 'invalid', open: false, blocks: this.#blocks, reason: stray };
+    const notes = this.#outside.some(({ text }) => text !== BODY)
+      ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }]
+      : [];
     return { kind: 'blocks', blocks: this.#blocks, notes };
   }
 
-  #outside(line: string): ParsedBlocks | null {
+  #between(line: string): ParsedBlocks | null {
+    const isFence = this.#fences.take(line);
+    if (isFence && this.#fences.open === null) this.#ended = true;
     const path = FILE.exec(line)?.[1]?.trimEnd();
     const find = FIND.exec(line);
     if (find) return this.#block(find[1]);
@@ -75,15 +91,15 @@ class BlockParser {
       this.#path = path;
       this.#waiting = true;
     } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray(line);
-    else if (line.trim() !== '' && !FENCE.test(line)) {
+    else if (line.trim() !== '' && !isFence) {
       if (this.#waiting)
         return this.#invalid(
           'no_find',
           `Line ${this.#at + 1} of the answer, ${quoted(line, 120)}, should be \`FIND:\`.`,
         );
       // Without a nonce the END before may have been a line of the body.
-      if (this.#nonce === undefined && this.#blocks.length > 0) return this.#astray(line);
-      this.#prose = true;
+      if (!this.#ended && this.#blocks.length > 0) return this.#astray(line);
+      this.#outside.push({ at: this.#at, text: line });
     }
     this.#at++;
     return null;
@@ -123,6 +139,8 @@ class BlockParser {
       answerLine: from,
     });
     this.#waiting = false;
+    this.#ended = this.#whole;
+    this.#outside.push({ at: this.#at, text: BODY });
     this.#at = end + 1;
     return null;
   }

@@ -11,6 +11,8 @@
  * does not exist. Edits, for the marker: blocks.
  */
 import { readParsed } from './index.js';
+import { BODY, type OutsideLine, strayEdit } from '../../detect.js';
+import { CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
 import type { Block, ParsedBlocks } from './parse.js';
 import type { FormatContext, FormatModule } from '../../types.js';
 
@@ -22,7 +24,6 @@ const DIVIDER = /^={5,9}\s*$/;
 const REPLACE = /^>{5,9} REPLACE\s*$/;
 const LINE = /^:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 const RULE = /^-{5,9}\s*$/;
-const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
 
 export const searchBlocks: FormatModule = {
   format: 'search-blocks',
@@ -39,15 +40,19 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
     reason: { code, index: blocks.length, message },
   });
   let path: string | null = context.files.size === 1 ? ([...context.files.keys()][0] ?? null) : null;
+  const fences = new Fences();
   let prose = false;
+  const outside: OutsideLine[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
+    const isFence = fences.take(line);
     if (DIVIDER.test(line) || REPLACE.test(line))
       return fault('stray_line', `Line ${at + 1} of the answer, ${line.trim()}, belongs to no block that is open.`);
     if (!SEARCH.test(line)) {
       const named = namedFile(line, context);
       path = named ?? path;
-      prose ||= named === null && line.trim() !== '' && !FENCE.test(line);
+      if (line.trim() !== '' && !(isFence && fences.open === null)) outside.push({ at, text: line });
+      prose ||= named === null && line.trim() !== '' && !isFence;
       continue;
     }
     let end = at + 1;
@@ -76,9 +81,13 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
       readings: dividers.map((d) => ({ find: lines.slice(from, d), replace: lines.slice(d + 1, end) })),
       answerLine: at + 1,
     });
+    outside.push({ at, text: BODY });
     at = end;
   }
+  if (fences.isCut) return { kind: 'invalid', open: true, blocks, reason: CUT_INSIDE_FENCE };
   if (blocks.length === 0) return fault('no_edits', 'The answer holds no block: no line is `<<<<<<< SEARCH`.');
+  const stray = strayEdit(outside, blocks.length);
+  if (stray !== null) return { kind: 'invalid', open: false, blocks, reason: stray };
   const notes = prose ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
   return { kind: 'blocks', blocks, notes };
 };

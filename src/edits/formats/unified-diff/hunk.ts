@@ -1,4 +1,5 @@
 /** One hunk of a unified diff: how far it reaches, and its lines. The place in the file is found elsewhere (`unified-diff/locate.ts`). */
+import { closesFence, type Fence } from '../../text/fence.js';
 
 export interface AnswerLine {
   readonly text: string;
@@ -55,16 +56,18 @@ export type ReadHunk =
   | { readonly ok: false; readonly open: boolean; readonly code: string; readonly message: string };
 
 /**
- * The hunk whose header is line `at`. `fence`: the closing fence of the block round the diff, where there is one. `whole`: the answer
+ * The hunk whose header is line `at`. `fence`: the one round the diff, where there is one. `whole`: the answer
  * is known not to be cut; otherwise a last hunk with fewer lines than its header states is taken for a cut one.
  */
-export const readHunk = (lines: readonly AnswerLine[], at: number, fence: string | null, whole: boolean): ReadHunk => {
+export const readHunk = (lines: readonly AnswerLine[], at: number, fence: Fence | null, whole: boolean): ReadHunk => {
   const [, oldStart = '', oldN, newStart = '', newN] = HEADER.exec(lines[at]?.text ?? '') ?? [];
   const oldCount = Number(oldN ?? 1);
   const newCount = Number(newN ?? 1);
   const ends = (i: number): boolean => {
     const line = lines[i];
-    return line === undefined || isHard(line.text) || (fence !== null && line.text === fence);
+    if (line === undefined || isHard(line.text)) return true;
+    // A fence with a blank before it is a context line.
+    return fence !== null && line.text.startsWith(fence.mark) && closesFence(line.text, fence);
   };
   const end = endByCounts(lines, at + 1, { oldCount, newCount }, ends) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(lines, at + 1, end);

@@ -3,6 +3,8 @@ import { quoted } from '../../../shared/text.js';
 import { readExtendedHeader, type FileHeader } from './target.js';
 import { type AnswerLine, type Hunk, isHunkHeader, isSignature, readHunk } from './hunk.js';
 import { readGitLine, readName } from './names.js';
+import { BODY, type OutsideLine, strayEdit } from '../../detect.js';
+import { closesFence, CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
 import type { Reason } from '../../types.js';
 
 export interface FileDiff extends FileHeader {
@@ -13,8 +15,6 @@ export type ParsedDiff =
   | { readonly ok: true; readonly files: readonly FileDiff[]; readonly notes: readonly Reason[] }
   | { readonly ok: false; readonly open: boolean; readonly files: readonly FileDiff[]; readonly reason: Reason };
 
-// No two runs of blanks side by side: that would be quadratic on a long one.
-const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*(?:[\w+.-]+[ \t]*)?$/;
 const BINARY = 'Binary patches are not supported: only text files can be edited.';
 const COMBINED = 'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
 
@@ -42,8 +42,8 @@ class DiffParser {
   #hunks = 0;
   /** The last hunk's counts were right. */
   #counted = true;
-  /** What a closing line of the fence round the diff looks like, while one is open. */
-  #fence: string | null = null;
+  readonly #fences = new Fences();
+  readonly #outside: OutsideLine[] = [];
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
   #gap: 'none' | 'blank' | 'fence' = 'none';
 
@@ -61,20 +61,23 @@ class DiffParser {
       const failure = this.#one();
       if (failure) return failure;
     }
-    if (this.#fence !== null && !this.#whole)
-      return this.#fail('open_fence', `The block opened with ${this.#fence} is not closed.`, true);
+    // Behind a hunk with wrong counts a fence may have been a line of it.
+    if (this.#fences.isCut || (this.#fences.open !== null && !this.#counted))
+      return { open: true, reason: CUT_INSIDE_FENCE };
     if (this.files.length === 0)
       return this.#fail(
         'no_edits',
         'The answer holds no diff: no line starts with `diff --git`, or with `---` before one with `+++`.',
         false,
       );
-    return this.#unfinished();
+    const stray = strayEdit(this.#outside, this.#hunks);
+    return stray === null ? this.#unfinished() : { open: false, reason: stray };
   }
 
   /** Reads whatever begins at the present line. */
   #one(): Failure | null {
     const text = this.#text();
+    const isFence = this.#fences.take(text);
     if (text.startsWith('diff --')) return this.#fileHeader(text);
     if (text.startsWith('--- ') && this.#text(1).startsWith('+++ '))
       return this.#names({ hunks: [], answerLine: this.#at + 1 });
@@ -85,9 +88,10 @@ class DiffParser {
       );
     if (text.startsWith('@@')) return this.#badHunkHeader(text);
     if (text === '') this.#pass('blank', 1);
-    else if (this.#fence === null && FENCE.test(text)) this.#setFence(/^ *([`~]+)/.exec(text)?.[1] ?? null);
-    else if (text === this.#fence) this.#setFence(null);
-    else if (isSignature(this.#lines, this.#at)) this.#pass('fence', 2);
+    else if (isFence) {
+      if (this.#fences.open !== null) this.#outside.push({ at: this.#at, text });
+      this.#pass(this.#fences.open === null ? 'fence' : 'blank', 1);
+    } else if (isSignature(this.#lines, this.#at)) this.#pass('fence', 2);
     else return this.#stray(text);
     return null;
   }
@@ -96,14 +100,14 @@ class DiffParser {
     if (this.#gap !== 'fence') this.#gap = gap;
     this.#at += lines;
   }
-  #setFence(fence: string | null): void {
-    this.#fence = fence;
-    this.#pass(fence === null ? 'fence' : 'blank', 1);
-  }
 
   #stray(text: string): Failure | null {
     const last = this.files.at(-1);
-    const apart = this.#gap === 'fence' ? this.#counted : this.#gap === 'blank' && !/^[ +\-\\]/.test(text);
+    const isUnsigned = !/^[ +\-\\]/.test(text);
+    const apart =
+      this.#gap === 'fence'
+        ? this.#counted || isUnsigned || this.#outside.at(-1)?.text !== BODY
+        : this.#gap === 'blank' && isUnsigned;
     const header = /^(---|\+\+\+) \S/.test(text);
     if ((last !== undefined && !apart) || header)
       return this.#fail(
@@ -111,6 +115,7 @@ class DiffParser {
         `${this.#here(true)}, ${quoted(text, 120)}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
       );
     this.prose = true;
+    this.#outside.push({ at: this.#at, text });
     this.#at++;
     return null;
   }
@@ -143,7 +148,7 @@ class DiffParser {
     file.to = to === '/dev/null' ? null : to;
     this.#at += 2;
     while (isHunkHeader(this.#text())) {
-      const read = readHunk(this.#lines, this.#at, this.#fence, this.#whole);
+      const read = readHunk(this.#lines, this.#at, this.#fences.open, this.#whole);
       if (!read.ok) return this.#fail(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.#hunks++;
@@ -171,13 +176,14 @@ class DiffParser {
     while (
       this.#at < this.#lines.length &&
       !this.#text().startsWith('diff --') &&
-      this.#text() !== (this.#fence ?? null)
+      !(this.#fences.open && closesFence(this.#text(), this.#fences.open))
     );
     return null;
   }
 
   #add(file: FileDiff): void {
     this.files.push(file);
+    this.#outside.push({ at: this.#at, text: BODY });
     this.#gap = 'none';
   }
 

@@ -31,7 +31,6 @@ describe('an answer that is no patch', () => {
     ],
     ['cut within a header', '*** Begin Patch\n*** Upd', 'truncated stray_line 0'],
     ['cut within a line', `*** Begin Patch\n${right}\nx`, 'truncated stray_line 0'],
-    ['text behind its end', `${patch(right)}done`, 'invalid stray_line 1'],
     ['a header behind its end', `${patch(right)}*** Delete File: f\n`, 'invalid stray_line 1'],
     ['a line without sign', patch(right, 'c'), 'invalid stray_line 0'],
     ['a line without sign, later', patch(right, '@@', '-c', 'x', '+C'), 'invalid stray_line 0'],
@@ -55,6 +54,7 @@ describe('what is read', () => {
   test.each([
     ['blank lines before it and behind it', `\n \n${update('-b', '+B')}\n \n`, 'a\nB\nc\nd\n'],
     ['prose before it', `Here it is:\n\n${update('-b', '+B')}`, 'a\nB\nc\nd\n'],
+    ['prose behind it', `${update('-b', '+B')}done`, 'a\nB\nc\nd\n'],
     ['a fence behind it', `${update('-b', '+B')}\`\`\`\n~~~\n`, 'a\nB\nc\nd\n'],
     ['blanks behind its marks', '*** Begin Patch \n*** Update File: f \n-b\n+B\n*** End Patch\t\n', 'a\nB\nc\nd\n'],
     ['CRLF', update(' a', '-b', '+B', '@@ c', '-d', '+D').replaceAll('\n', '\r\n'), 'a\nB\nc\nD\n'],

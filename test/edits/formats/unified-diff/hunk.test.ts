@@ -1,5 +1,6 @@
 /** How far a hunk reaches, whatever its counts say, and what its lines are. */
 import { describe, expect, test } from '@jest/globals';
+import { openingFence } from '../../../../src/edits/text/fence.js';
 import { isSignature, readHunk } from '../../../../src/edits/formats/unified-diff/hunk.js';
 
 /** Lines by `|`; a `~` at the end of one stands for CRLF. */
@@ -7,7 +8,7 @@ const linesOf = (text: string) =>
   text.split('|').map((line) => ({ text: line.replace(/~$/, ''), returned: line.endsWith('~') }));
 /** Its lines joined by `|` and the index of the line after it, or the code. */
 const read = (text: string, { fence = null as string | null, whole = true } = {}) => {
-  const found = readHunk(linesOf(text), 0, fence, whole);
+  const found = readHunk(linesOf(text), 0, openingFence(fence ?? undefined), whole);
   if (!found.ok) return `${found.code}${found.open ? ' open' : ''}`;
   const { lines, oldLines, newLines } = found.hunk;
   const shown = lines.map((line) => `${line.unsigned ? '_' : line.sign}${line.text}${line.noNewline ? '$' : ''}`);

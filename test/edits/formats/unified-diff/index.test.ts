@@ -529,7 +529,7 @@ const invalid: Case[] = [
     diff: `${HEAD}${HUNK}diff --git a/g b/g\n`,
     expected: 'invalid open: bare_header',
   },
-  { name: 'a fence not closed', diff: `\`\`\`diff\n${HEAD}${HUNK}`, expected: 'invalid open: open_fence' },
+  { name: 'a fence not closed', diff: `\`\`\`diff\n${HEAD}${HUNK}`, expected: 'invalid open: cut_inside_fence' },
   { name: 'text right after a hunk', diff: `${HEAD}${HUNK}diff --gi`, expected: 'invalid open: stray_line' },
   { name: 'changed lines after prose', diff: `${HEAD}${HUNK}\nAnd also:\n+x\n y\n`, expected: 'invalid: stray_line' },
   {
