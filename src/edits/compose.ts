@@ -227,6 +227,10 @@ class Work {
     if (same) return;
     this.#files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
     this.#splices.set(path, resolved.splices);
-    this.#made.set(path, { base: file?.base?.text ?? null, changes: resolved.changes });
+    this.#made.set(path, {
+      base: file?.base?.text ?? null,
+      changes: resolved.changes,
+      rewritten: plan.rewritten ?? false,
+    });
   }
 }

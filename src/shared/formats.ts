@@ -46,6 +46,10 @@ export const GUARDS = {
     default: 'refuse',
     what: "a line of the prompt's example that neither the file nor the instructions have",
   },
+  distant_removal: {
+    default: 'ask',
+    what: 'lines gone from a file that was written whole, more than 3 lines from any that came',
+  },
   shrinkage: { default: 'ask', what: 'more than half of a file gone' },
   conflict_markers: { default: 'ask', what: 'new conflict markers' },
   lookalikes: { default: 'ask', what: 'new characters that hide or look like others; `note` for typographic ones' },

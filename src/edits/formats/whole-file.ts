@@ -159,6 +159,7 @@ const plan = (entries: readonly Entry[], notes: readonly Reason[], context: Form
       kind: 'lines',
       path,
       result: lines,
+      rewritten: true,
       get lines() {
         return lines.all;
       },

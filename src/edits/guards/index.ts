@@ -12,6 +12,8 @@ import { type GuardView, eachNewLine, viewOf } from './view.js';
 import type { Syntax } from '../syntax-port.js';
 import { decodeFile } from '../text/codec.js';
 
+const DISTANT_LINES = 3; // bound: A removal with more kept lines than this before the next added line is distant.
+const DISTANT_TOLD = 5; // bound: Distant removals told of one file.
 export const SHRINK_FROM_LINES = 20; // bound: A file counts as shrunk where more than half of it goes, from this many lines.
 
 export interface GuardedFile {
@@ -24,7 +26,7 @@ export interface GuardedFile {
   readonly resultMode?: number;
   readonly encoding?: string;
   /** How the result was made, where known: then only what changed is looked at. */
-  readonly made?: { readonly base: Text | null; readonly changes: readonly Change[] };
+  readonly made?: { readonly base: Text | null; readonly changes: readonly Change[]; readonly rewritten?: boolean };
 }
 
 export interface GuardOptions {
@@ -83,6 +85,7 @@ const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, tr
     ...elisionFindings(view),
     ...exampleFindings(view, asked),
     ...shrinkage(view),
+    ...(file.made?.rewritten === true ? distantRemovals(view) : []),
     ...conflictMarkers(view),
     ...characterFindings(view),
     ...shebang(view),
@@ -132,6 +135,38 @@ const shrinkage = ({ path, base, result, changes }: GuardView): Finding[] => {
   if (!emptied && (base.length < SHRINK_FROM_LINES || result.length * 2 >= base.length)) return [];
   const message = `${path} shrinks from ${base.length} to ${result.length} lines; ${gone} lines of it are gone.`;
   return [{ guard: 'shrinkage', severity: 'ask', path, message }];
+};
+
+/**
+ * Of a file that the model wrote anew: lines that went far from everything that came, and that it put nowhere else. A file that only
+ * loses lines in one place was asked to.
+ */
+const distantRemovals = ({ path, base, changes }: GuardView): Finding[] => {
+  if (changes.length < 2) return [];
+  const there = new Set(changes.flatMap(({ lines }) => lines.map((line) => line.trim())));
+  const distant = changes.filter(
+    ({ from, to, lines }, at) =>
+      lines.length === 0 &&
+      base.range(from, to).some((line) => line.trim() !== '' && !there.has(line.trim())) &&
+      // A kept line stands between any two changes, so no others are near.
+      !changes
+        .slice(Math.max(0, at - DISTANT_LINES), at + DISTANT_LINES + 1)
+        .some((near) => near.lines.length > 0 && from - near.to <= DISTANT_LINES && near.from - to <= DISTANT_LINES),
+  );
+  const [first] = distant;
+  if (first === undefined) return [];
+  const ranges = distant.map(({ from, to }) => (to - from === 1 ? `line ${to}` : `lines ${from + 1} to ${to}`));
+  const more = ranges.length - DISTANT_TOLD;
+  const gone = [...ranges.slice(0, DISTANT_TOLD), ...(more > 0 ? [`${more} more places`] : [])].join(', ');
+  return [
+    {
+      guard: 'distant_removal',
+      severity: 'ask',
+      path,
+      lines: [first.from + 1, first.to],
+      message: `The new ${path} lacks ${gone} of the old one, far from all lines that it adds.`,
+    },
+  ];
 };
 
 const CONFLICT = /^(<{7}|>{7}|\|{7})( |$)/;

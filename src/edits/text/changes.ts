@@ -10,6 +10,8 @@ export type FilePlan =
       readonly lines: readonly string[];
       /** The same, where the format has not made strings of them. */
       readonly result?: LineIndex;
+      /** The model wrote every line of the file, so what is not there may have been forgotten. */
+      readonly rewritten?: true;
       /** Where each result line comes from: the 0-based index of the base line it keeps byte for byte, or -1 for a new one.
        *  Absent: not known (whole-file, blocks), `settle` finds it by a line diff. */
       readonly origins?: readonly number[];

@@ -24,6 +24,7 @@ it('a person is asked about whole files that lost their rest, and about none of 
   const { edited, asked } = await replay(resolve('exam/answers'), tasks);
   expect(edited).toBe(37);
   expect(asked).toEqual([
+    '010_debug_line (auto), answer 1: distant_removal',
     '022_argument_method (auto), answer 1: lost_symbol, shrinkage',
     '024_rename_constant (auto), answer 1: lost_symbol, shrinkage',
     '027_comment_words (auto), answer 1: lost_symbol, shrinkage, syntax',

@@ -1,0 +1,12 @@
+"""Greets.
+
+Twice.
+"""
+
+import os
+
+HOME = os.environ["PWD"]
+
+
+def greet():
+    print(LIMIT)

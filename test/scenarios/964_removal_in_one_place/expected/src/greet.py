@@ -1,0 +1,9 @@
+import os
+
+HOME = os.environ["HOME"]
+
+LIMIT = 3
+
+
+def greet():
+    print(LIMIT)
