@@ -25,9 +25,27 @@ import type {
 } from './types.js';
 import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
-import { MODULES } from './formats/index.js';
+import { beginPatch } from './formats/begin-patch/index.js';
+import { searchBlocks } from './formats/search-replace/search-blocks.js';
+import { searchReplace } from './formats/search-replace/index.js';
+import { stringReplace } from './formats/string-replace/index.js';
+import { structuredEdit } from './formats/structured-edit/index.js';
+import { unifiedDiff } from './formats/unified-diff/index.js';
+import { wholeFile } from './formats/whole-file.js';
+import type { AnswerFormat } from '../shared/formats.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
+
+/** The module of each format. */
+const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
+  'whole-file': wholeFile,
+  'unified-diff': unifiedDiff,
+  'structured-edit': structuredEdit,
+  'search-replace': searchReplace,
+  'search-blocks': searchBlocks,
+  'begin-patch': beginPatch,
+  'string-replace': stringReplace,
+};
 
 const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.
 const LISTED_RESULTS = 10_000; // bound: Edits of an answer listed one by one; the counts take in all.

@@ -1,7 +1,7 @@
-/** What an answer says of itself, for callers that did not ask for it: its format, and the nonce of its marker lines. */
+/** What an answer says of itself: its format, the nonce of its marker lines, and what looks like an edit outside of all that is read. */
 import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
-import { isBareFence } from './text/fence.js';
+import { CUT_INSIDE_FENCE, Fences, isBareFence, openingFence } from './text/fence.js';
 import type { Reason } from './types.js';
 
 const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
@@ -54,13 +54,8 @@ const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
   return [at, key[1] === 'operations' ? 'structured-edit' : 'string-replace'];
 };
 
-export interface OutsideLine {
-  /** 0-based line of the answer. */
-  readonly at: number;
-  readonly text: string;
-}
 /** Stands for a body of the answer among the lines outside. */
-export const BODY = '\0';
+const BODY = '\0';
 
 /** What opens an edit beside the lines above: a malformed line of whole-file, a fence that a path stands before or in. */
 const MALFORMED: readonly RegExp[] = [
@@ -69,20 +64,38 @@ const MALFORMED: readonly RegExp[] = [
   /^ {0,3}(?:`{3,}|~{3,})[^`\n]*\w\.[a-z]\w{0,7}\b[^`\n]*(?!\n\0)$/m,
 ];
 
-/**
- * What looks like an edit and stands outside of all bodies, as a reason to refuse the answer whole; null: there is only prose.
- * `outside`: the lines that are not blank, `BODY` for each body.
- */
-export const strayEdit = (outside: readonly OutsideLine[], index: number): Reason | null => {
-  const text = outside.map((line) => line.text).join('\n');
-  const openings = [...OPENINGS.flatMap(([format, line]) => (format === 'whole-file' ? [] : [line])), ...MALFORMED];
-  const starts = openings.map((line) => text.search(line)).concat(jsonFormat(text)?.[0] ?? -1);
-  const first = Math.min(...starts.filter((at) => at >= 0));
-  const line = outside[text.slice(0, first).split('\n').length - 1];
-  if (first === Infinity || line === undefined) return null;
-  const message = `Line ${line.at + 1} of the answer, ${quoted(line.text, 120)}, looks like an edit and stands outside of all that was read. Send every edit in the one form that was asked for, and no edit in prose.`;
-  return { code: 'stray_edit', index, message };
-};
+/** The lines of an answer that stand outside of its bodies: follows their fences, and finds edits that nobody would read. */
+export class Outside {
+  readonly fences = new Fences();
+  readonly #lines: { readonly at: number; readonly text: string }[] = [];
+
+  /** Takes the answer's line `at` (0-based); true: it opens or closes a fence. */
+  take(at: number, text: string): boolean {
+    const isFence = this.fences.take(text);
+    if (text.trim() !== '' && !(isFence && this.fences.open === null)) this.#lines.push({ at, text });
+    return isFence;
+  }
+  /** Line `at`, which was taken, is one of the grammar: a body begins there, or its path stands there. */
+  belongs(at: number): void {
+    if (this.#lines.at(-1)?.at === at) this.#lines.pop();
+    this.#lines.push({ at, text: BODY });
+  }
+  get hasProse(): boolean {
+    return this.#lines.some(({ text }) => text !== BODY && openingFence(text) === null);
+  }
+  /** Why an answer of so many edits cannot be used: it ends inside a fence, or holds another edit outside of all bodies. */
+  fault(edits: number): { readonly open: boolean; readonly reason: Reason } | null {
+    if (this.fences.isCut) return { open: true, reason: CUT_INSIDE_FENCE };
+    const text = this.#lines.map((line) => line.text).join('\n');
+    const openings = [...OPENINGS.flatMap(([format, line]) => (format === 'whole-file' ? [] : [line])), ...MALFORMED];
+    const starts = openings.map((line) => text.search(line)).concat(jsonFormat(text)?.[0] ?? -1);
+    const first = Math.min(...starts.filter((at) => at >= 0));
+    const line = this.#lines[text.slice(0, first).split('\n').length - 1];
+    if (first === Infinity || line === undefined || edits === 0) return null;
+    const message = `Line ${line.at + 1} of the answer, ${quoted(line.text, 120)}, looks like an edit and stands outside of all that was read. Send every edit in the one form that was asked for, and no edit in prose.`;
+    return { open: false, reason: { code: 'stray_edit', index: edits, message } };
+  }
+}
 
 const MARKER = /^EMEND-COMPLETE (\S+) \d{1,9} \d{1,9}$/;
 

@@ -15,8 +15,8 @@ import { type LineIndex, indexOf, NO_LINES } from '../text/lines.js';
 import type { FilePlan } from '../text/changes.js';
 import { lookUp } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
-import { CUT_INSIDE_FENCE, Fences, withoutBodyFence } from '../text/fence.js';
-import { BODY, type OutsideLine, strayEdit } from '../detect.js';
+import { withoutBodyFence } from '../text/fence.js';
+import { Outside } from '../detect.js';
 import { toleranceOn } from '../locate/likeness.js';
 import type { FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
@@ -64,23 +64,21 @@ const parse = (lines: LineIndex, nonce: string | undefined): Parsed => {
     reason: { code, index: entries.length, message },
   });
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
-  const fences = new Fences();
-  const outside: OutsideLine[] = [];
+  const outside = new Outside();
   let at = 0;
   while (at < lines.length) {
     const line = lines.line(at) ?? '';
-    const isFence = fences.take(line);
+    const isFence = outside.take(at, line);
     const header = readHeader(line, nonce);
     if (header === null) {
       if (nonce === undefined && isEnd(line) && entries.length > 0)
         return bad('marker_in_body', inBody(entries.at(-1), line));
-      if (line.trim() !== '' && !(isFence && fences.open === null)) outside.push({ at, text: line });
       if (!isFence && line.trim() !== '' && entries.length > 0)
         notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
       at += 1;
       continue;
     }
-    outside.push({ at, text: BODY });
+    outside.belongs(at);
     at += 1;
     if (header.kind === 'delete') {
       entries.push({ ...header, body: NO_LINES });
@@ -98,15 +96,15 @@ const parse = (lines: LineIndex, nonce: string | undefined): Parsed => {
     }
     if (at >= lines.length) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
     const body = lines.slice(from, at);
-    const inner = fences.closeIn(body);
+    const inner = outside.fences.closeIn(body);
     entries.push({ ...header, body: inner, unfenced: inner !== body });
     at += 1;
   }
-  if (fences.isCut) return { ok: false, open: true, reason: CUT_INSIDE_FENCE };
+  const fault = outside.fault(entries.length);
+  if (fault !== null) return { ok: false, ...fault };
   if (entries.length === 0)
     return bad('no_edits', `The answer holds no \`FILE <path>${nonce === undefined ? '' : ` ${nonce}`}\` line.`);
-  const stray = strayEdit(outside, entries.length);
-  return stray === null ? { ok: true, entries, notes: notes.slice(0, 3) } : { ok: false, open: false, reason: stray };
+  return { ok: true, entries, notes: notes.slice(0, 3) };
 };
 
 const inBody = (file: Pick<Entry, 'path'> | undefined, line: string): string =>

@@ -1,6 +1,5 @@
 /** From a `*** Begin Patch` answer to its files and chunks; grammar at the head of `begin-patch/index.ts`. */
-import { type OutsideLine, strayEdit } from '../../detect.js';
-import { CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
+import { Outside } from '../../detect.js';
 import type { HunkLine } from '../unified-diff/hunk.js';
 import type { Reason } from '../../types.js';
 
@@ -52,10 +51,11 @@ export const parsePatch = (body: string): ParsedPatch => {
     open,
     reason: { code, index: edits, message },
   });
-  const fences = new Fences();
-  while (at < lines.length && (fences.take(lines[at] ?? '') || lines[at]?.trim() === '')) at += 1;
+  const outside = new Outside();
+  while (at < lines.length && (outside.take(at, lines[at] ?? '') || lines[at]?.trim() === '')) at += 1;
   if (!/^\*\*\* Begin Patch\s*$/.test(lines[at] ?? ''))
     return fault('no_edits', 'The answer holds no line `*** Begin Patch`.');
+  outside.belongs(at);
   for (at += 1; ;) {
     const line = lines[at];
     if (line === undefined)
@@ -93,17 +93,14 @@ export const parsePatch = (body: string): ParsedPatch => {
     });
     edits += kind === 'update' ? chunks.length : 1;
   }
-  const outside: OutsideLine[] = [];
   for (at += 1; at < lines.length; at += 1) {
     const text = lines[at] ?? '';
-    const isFence = fences.take(text);
     if (text.startsWith('*** ')) return fault('stray_line', stray(at, text));
-    if (text.trim() !== '' && !(isFence && fences.open === null)) outside.push({ at, text });
+    outside.take(at, text);
   }
-  if (fences.isCut) return { ok: false, open: true, reason: CUT_INSIDE_FENCE };
-  const astray = strayEdit(outside, edits);
-  if (astray !== null) return { ok: false, open: false, reason: astray };
-  const notes = outside.length > 0 ? [{ code: 'prose', message: 'Text around the patch was passed over.' }] : [];
+  const behind = outside.fault(edits);
+  if (behind !== null) return { ok: false, ...behind };
+  const notes = outside.hasProse ? [{ code: 'prose', message: 'Text around the patch was passed over.' }] : [];
   return files.length > 0 ? { ok: true, files, edits, notes } : fault('no_edits', 'The patch names no file.');
 };
 

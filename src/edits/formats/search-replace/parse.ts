@@ -1,7 +1,6 @@
 /** From an answer to its blocks; grammar at the head of `search-replace.ts`. Nothing here looks at a file. */
 import { quoted } from '../../../shared/text.js';
-import { BODY, type OutsideLine, strayEdit } from '../../detect.js';
-import { CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
+import { Outside } from '../../detect.js';
 import type { FormatContext, Reason } from '../../types.js';
 
 const READINGS_TRIED = 8; // bound: More `REPLACE:` lines than this in one body are not tried one by one.
@@ -46,8 +45,7 @@ class BlockParser {
   #path: string | null = null;
   /** A FILE line that no FIND has followed yet. */
   #waiting = false;
-  readonly #fences = new Fences();
-  readonly #outside: OutsideLine[] = [];
+  readonly #outside = new Outside();
   /** It is known that the last block has ended. */
   #ended: boolean;
   readonly #whole: boolean;
@@ -65,22 +63,20 @@ class BlockParser {
     }
     if (this.#waiting)
       return this.#invalid('open_block', `The answer ends after FILE: ${this.#path ?? ''}, before its FIND.`, true);
-    if (this.#fences.isCut) return { kind: 'invalid', open: true, blocks: this.#blocks, reason: CUT_INSIDE_FENCE };
+    const fault = this.#outside.fault(this.#blocks.length);
+    if (fault) return { kind: 'invalid', blocks: this.#blocks, ...fault };
     if (this.#blocks.length === 0)
       return this.#invalid('no_edits', 'The answer holds no block: no line starts with `FILE: ` and a path.', false);
-    const stray = strayEdit(this.#outside, this.#blocks.length);
-    if (stray !== null) return { kind: 'invalid', open: false, blocks: this.#blocks, reason: stray };
-    const notes = this.#outside.some(({ text }) => text !== BODY)
-      ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }]
-      : [];
+    const notes = this.#outside.hasProse ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
     return { kind: 'blocks', blocks: this.#blocks, notes };
   }
 
   #between(line: string): ParsedBlocks | null {
-    const isFence = this.#fences.take(line);
-    if (isFence && this.#fences.open === null) this.#ended = true;
+    const isFence = this.#outside.take(this.#at, line);
+    if (isFence && this.#outside.fences.open === null) this.#ended = true;
     const path = FILE.exec(line)?.[1]?.trimEnd();
     const find = FIND.exec(line);
+    if (find || path !== undefined) this.#outside.belongs(this.#at);
     if (find) return this.#block(find[1]);
     if (path !== undefined) {
       if (this.#waiting)
@@ -99,7 +95,6 @@ class BlockParser {
         );
       // Without a nonce the END before may have been a line of the body.
       if (!this.#ended && this.#blocks.length > 0) return this.#astray(line);
-      this.#outside.push({ at: this.#at, text: line });
     }
     this.#at++;
     return null;
@@ -140,7 +135,6 @@ class BlockParser {
     });
     this.#waiting = false;
     this.#ended = this.#whole;
-    this.#outside.push({ at: this.#at, text: BODY });
     this.#at = end + 1;
     return null;
   }

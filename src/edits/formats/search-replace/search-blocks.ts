@@ -11,8 +11,7 @@
  * does not exist. Edits, for the marker: blocks.
  */
 import { readParsed } from './index.js';
-import { BODY, type OutsideLine, strayEdit } from '../../detect.js';
-import { CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
+import { Outside } from '../../detect.js';
 import type { Block, ParsedBlocks } from './parse.js';
 import type { FormatContext, FormatModule } from '../../types.js';
 
@@ -33,44 +32,42 @@ export const searchBlocks: FormatModule = {
 const parse = (body: string, context: FormatContext): ParsedBlocks => {
   const lines = body.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
   const blocks: Block[] = [];
-  const fault = (code: string, message: string, open = false): ParsedBlocks => ({
+  const bad = (code: string, message: string, open = false): ParsedBlocks => ({
     kind: 'invalid',
     open,
     blocks,
     reason: { code, index: blocks.length, message },
   });
   let path: string | null = context.files.size === 1 ? ([...context.files.keys()][0] ?? null) : null;
-  const fences = new Fences();
   let prose = false;
-  const outside: OutsideLine[] = [];
+  const outside = new Outside();
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
-    const isFence = fences.take(line);
+    const isFence = outside.take(at, line);
     if (DIVIDER.test(line) || REPLACE.test(line))
-      return fault('stray_line', `Line ${at + 1} of the answer, ${line.trim()}, belongs to no block that is open.`);
+      return bad('stray_line', `Line ${at + 1} of the answer, ${line.trim()}, belongs to no block that is open.`);
     if (!SEARCH.test(line)) {
       const named = namedFile(line, context);
       path = named ?? path;
-      if (line.trim() !== '' && !(isFence && fences.open === null)) outside.push({ at, text: line });
       prose ||= named === null && line.trim() !== '' && !isFence;
       continue;
     }
     let end = at + 1;
     while (end < lines.length && !REPLACE.test(lines[end] ?? '') && !SEARCH.test(lines[end] ?? '')) end += 1;
     if (end === lines.length)
-      return fault('open_block', `The block at line ${at + 1} has no line \`>>>>>>> REPLACE\`.`, true);
+      return bad('open_block', `The block at line ${at + 1} has no line \`>>>>>>> REPLACE\`.`, true);
     if (SEARCH.test(lines[end] ?? ''))
-      return fault('open_block', `The block at line ${at + 1} is not closed before the next one, at line ${end + 1}.`);
+      return bad('open_block', `The block at line ${at + 1} is not closed before the next one, at line ${end + 1}.`);
     if (path === null)
-      return fault(
+      return bad(
         'find_without_file',
         `The line before the block at line ${at + 1} does not name its file. Put its path there.`,
       );
     const { from, hint } = readHint(lines, at + 1);
     const dividers = lines.slice(from, end).flatMap((other, i) => (DIVIDER.test(other) ? [from + i] : []));
-    if (dividers.length === 0) return fault('no_replace', `The block at line ${at + 1} has no line \`=======\`.`);
+    if (dividers.length === 0) return bad('no_replace', `The block at line ${at + 1} has no line \`=======\`.`);
     if (dividers.length > DIVIDERS)
-      return fault(
+      return bad(
         'stray_line',
         `The block at line ${at + 1} holds ${dividers.length} lines \`=======\`; which of them divides it cannot be told.`,
       );
@@ -81,13 +78,12 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
       readings: dividers.map((d) => ({ find: lines.slice(from, d), replace: lines.slice(d + 1, end) })),
       answerLine: at + 1,
     });
-    outside.push({ at, text: BODY });
+    outside.belongs(at);
     at = end;
   }
-  if (fences.isCut) return { kind: 'invalid', open: true, blocks, reason: CUT_INSIDE_FENCE };
-  if (blocks.length === 0) return fault('no_edits', 'The answer holds no block: no line is `<<<<<<< SEARCH`.');
-  const stray = strayEdit(outside, blocks.length);
-  if (stray !== null) return { kind: 'invalid', open: false, blocks, reason: stray };
+  const fault = outside.fault(blocks.length);
+  if (fault !== null) return { kind: 'invalid', blocks, ...fault };
+  if (blocks.length === 0) return bad('no_edits', 'The answer holds no block: no line is `<<<<<<< SEARCH`.');
   const notes = prose ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
   return { kind: 'blocks', blocks, notes };
 };

@@ -3,8 +3,8 @@ import { quoted } from '../../../shared/text.js';
 import { readExtendedHeader, type FileHeader } from './target.js';
 import { type AnswerLine, type Hunk, isHunkHeader, isSignature, readHunk } from './hunk.js';
 import { readGitLine, readName } from './names.js';
-import { BODY, type OutsideLine, strayEdit } from '../../detect.js';
-import { closesFence, CUT_INSIDE_FENCE, Fences } from '../../text/fence.js';
+import { Outside } from '../../detect.js';
+import { closesFence, CUT_INSIDE_FENCE } from '../../text/fence.js';
 import type { Reason } from '../../types.js';
 
 export interface FileDiff extends FileHeader {
@@ -42,8 +42,9 @@ class DiffParser {
   #hunks = 0;
   /** The last hunk's counts were right. */
   #counted = true;
-  readonly #fences = new Fences();
-  readonly #outside: OutsideLine[] = [];
+  readonly #outside = new Outside();
+  /** The lines after the last closing fence are prose. */
+  #inProse = false;
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
   #gap: 'none' | 'blank' | 'fence' = 'none';
 
@@ -62,22 +63,22 @@ class DiffParser {
       if (failure) return failure;
     }
     // Behind a hunk with wrong counts a fence may have been a line of it.
-    if (this.#fences.isCut || (this.#fences.open !== null && !this.#counted))
-      return { open: true, reason: CUT_INSIDE_FENCE };
+    if (this.#outside.fences.open !== null && !this.#counted) return { open: true, reason: CUT_INSIDE_FENCE };
+    const fault = this.#outside.fault(this.#hunks || this.files.length);
+    if (fault) return fault;
     if (this.files.length === 0)
       return this.#fail(
         'no_edits',
         'The answer holds no diff: no line starts with `diff --git`, or with `---` before one with `+++`.',
         false,
       );
-    const stray = strayEdit(this.#outside, this.#hunks);
-    return stray === null ? this.#unfinished() : { open: false, reason: stray };
+    return this.#unfinished();
   }
 
   /** Reads whatever begins at the present line. */
   #one(): Failure | null {
     const text = this.#text();
-    const isFence = this.#fences.take(text);
+    const isFence = this.#outside.take(this.#at, text);
     if (text.startsWith('diff --')) return this.#fileHeader(text);
     if (text.startsWith('--- ') && this.#text(1).startsWith('+++ '))
       return this.#names({ hunks: [], answerLine: this.#at + 1 });
@@ -88,10 +89,8 @@ class DiffParser {
       );
     if (text.startsWith('@@')) return this.#badHunkHeader(text);
     if (text === '') this.#pass('blank', 1);
-    else if (isFence) {
-      if (this.#fences.open !== null) this.#outside.push({ at: this.#at, text });
-      this.#pass(this.#fences.open === null ? 'fence' : 'blank', 1);
-    } else if (isSignature(this.#lines, this.#at)) this.#pass('fence', 2);
+    else if (isFence) this.#pass(this.#outside.fences.open === null ? 'fence' : 'blank', 1);
+    else if (isSignature(this.#lines, this.#at)) this.#pass('fence', 2);
     else return this.#stray(text);
     return null;
   }
@@ -105,17 +104,14 @@ class DiffParser {
     const last = this.files.at(-1);
     const isUnsigned = !/^[ +\-\\]/.test(text);
     const apart =
-      this.#gap === 'fence'
-        ? this.#counted || isUnsigned || this.#outside.at(-1)?.text !== BODY
-        : this.#gap === 'blank' && isUnsigned;
+      this.#gap === 'fence' ? this.#counted || isUnsigned || this.#inProse : this.#gap === 'blank' && isUnsigned;
     const header = /^(---|\+\+\+) \S/.test(text);
     if ((last !== undefined && !apart) || header)
       return this.#fail(
         'stray_line',
         `${this.#here(true)}, ${quoted(text, 120)}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
       );
-    this.prose = true;
-    this.#outside.push({ at: this.#at, text });
+    this.prose = this.#inProse = true;
     this.#at++;
     return null;
   }
@@ -148,7 +144,7 @@ class DiffParser {
     file.to = to === '/dev/null' ? null : to;
     this.#at += 2;
     while (isHunkHeader(this.#text())) {
-      const read = readHunk(this.#lines, this.#at, this.#fences.open, this.#whole);
+      const read = readHunk(this.#lines, this.#at, this.#outside.fences.open, this.#whole);
       if (!read.ok) return this.#fail(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.#hunks++;
@@ -176,14 +172,15 @@ class DiffParser {
     while (
       this.#at < this.#lines.length &&
       !this.#text().startsWith('diff --') &&
-      !(this.#fences.open && closesFence(this.#text(), this.#fences.open))
+      !(this.#outside.fences.open && closesFence(this.#text(), this.#outside.fences.open))
     );
     return null;
   }
 
   #add(file: FileDiff): void {
     this.files.push(file);
-    this.#outside.push({ at: this.#at, text: BODY });
+    this.#outside.belongs(file.answerLine - 1);
+    this.#inProse = false;
     this.#gap = 'none';
   }
 
