@@ -14,6 +14,10 @@ const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
   ['search-blocks', /^<{5,9} SEARCH[ \t\r]*$/m],
   ['whole-file', /^(?:FILE|DELETE) \S/m],
 ];
+/** Where an answer's first line of a text format stands; -1: it has none. */
+export const openingOf = (format: AnswerFormat, answer: string): number =>
+  answer.search(OPENINGS.find(([name]) => name === format)?.[1] ?? /$^/);
+
 const JSON_OPENING = /^[ \t]*\{/m;
 /** The keys by which the two JSON formats are told apart: whichever comes first in the object. */
 const JSON_KEY = /"(operations|old_string|new_string|edits)"\s*:/;
@@ -59,9 +63,9 @@ const BODY = '\0';
 
 /** What opens an edit beside the lines above: a malformed line of whole-file, a fence that a path stands before or in. */
 const MALFORMED: readonly RegExp[] = [
-  /^[ \t>#*_`-]{0,8}(?:(?:FILE|DELETE):?[ \t]+\S+(?:[ \t]+\S+)?|END FILE(?:[ \t]+\S+)?)[ \t*_`]*$/m,
-  /^[ \t>#*_`-]{0,8}(?:File:[ \t]*)?`?[\w@./-]*\w\.\w{1,8}[*_:`]{0,8}\n {0,3}(?:`{3,}|~{3,})[^\n]*(?!\n\0)$/m,
-  /^ {0,3}(?:`{3,}|~{3,})[^`\n]*\w\.[a-z]\w{0,7}\b[^`\n]*(?!\n\0)$/m,
+  /^[ \t>#*_`-]{0,8}(?:(?:FILE|DELETE):?[ \t]+\S+(?:[ \t]+\S+)?|END FILE(?:[ \t]+\S+)?)[*_`]{0,8}[ \t]*$/m,
+  /^[ \t>#*_`-]{0,8}(?:File:[ \t]*)?`?[\w@./-]*\w\.\w{1,8}[*_:`]{0,8}\n {0,3}(?:`{3,}(?!`)|~{3,}(?!~))[^\n]*(?!\n\0)$/m,
+  /^ {0,3}(?:`{3,}(?!`)|~{3,}(?!~))(?=[^`\n]*\w\.[a-z]\w{0,7}\b)[^`\n]*(?!\n\0)$/m,
 ];
 
 /** The lines of an answer that stand outside of its bodies: follows their fences, and finds edits that nobody would read. */
@@ -104,7 +108,5 @@ export const nonceOf = (answer: string): string | undefined =>
   answer
     .slice(-MARKER_TAIL_CHARS)
     .split('\n')
-    .map((line) => line.trimEnd())
-    .filter((line) => line !== '' && !isBareFence(line))
-    .at(-1)
-    ?.match(MARKER)?.[1];
+    .map((line) => MARKER.exec(line.trimEnd())?.[1])
+    .findLast((nonce) => nonce !== undefined);

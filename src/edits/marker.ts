@@ -7,7 +7,7 @@
  * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
-import { detectFormat, withoutIndent } from './detect.js';
+import { detectFormat, openingOf, withoutIndent } from './detect.js';
 import { closesFence, type Fence, Fences, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason, MarkedBody } from './types.js';
@@ -103,27 +103,17 @@ const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong
   return value.nonce === nonce && after('nonce') ? null : 'wrong';
 };
 
-/** The first line of each text format's grammar: what stands before it is prose. */
-const FIRST_LINE = {
-  'whole-file': /^(FILE|DELETE) \S/,
-  'unified-diff': /^(diff --(git|cc|combined) |--- |@@ -\d)/,
-  'search-replace': /^(FILE: |FIND(\s+@?\d+)?:\s*$)/,
-  // The path before a block looks like any line, so nothing is left out as prose here.
-  'search-blocks': /^/,
-  'begin-patch': /^\*\*\* Begin Patch\s*$/,
-} as const;
-
 const MARKER_WORD = 'EMEND-COMPLETE';
-const MARKER = /^EMEND-COMPLETE(?: (\S+))? (\d{1,9}) (\d{1,9})\s*$/;
+const MARKER = /^EMEND-COMPLETE(?: (\S+))? (\d{1,9}) (\d{1,9})[ \t\r]*$/m;
 export const findMarker = (format: AnswerFormat, said: string, nonce: string | undefined): FoundMarker => {
   const answer = withoutIndent(said);
   if (format === 'structured-edit' || format === 'string-replace') return findJsonMarker(answer, nonce);
-  return findLineMarker(FIRST_LINE[format], answer, nonce);
-};
-
-const findLineMarker = (firstLine: RegExp, answer: string, nonce: string | undefined): FoundMarker => {
   const notes: Reason[] = [];
-  const begin = firstLineWhere(answer, (line) => firstLine.test(line) || MARKER.test(line)) ?? 0;
+  // The path before a block of search-blocks looks like any line, so nothing is left out as prose there.
+  const starts = (format === 'search-blocks' ? [] : [openingOf(format, answer), answer.search(MARKER)]).filter(
+    (at) => at >= 0,
+  );
+  const begin = starts.length === 0 ? 0 : Math.min(...starts);
   const { head, hasProse } = before(answer.slice(0, begin));
   if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
   const found = lastMarker(answer, begin);
@@ -193,14 +183,3 @@ const lastMarker = (answer: string, from: number): LineMarker | null => {
 
 const expected = (nonce: string | undefined): string =>
   `\`EMEND-COMPLETE ${nonce === undefined ? '' : `${nonce} `}<files> <edits>\``;
-
-/** Offset of the first line that `is` says so of. */
-const firstLineWhere = (answer: string, is: (line: string) => boolean): number | null => {
-  for (let start = 0; start <= answer.length;) {
-    const stop = answer.indexOf('\n', start);
-    const end = stop < 0 ? answer.length : stop;
-    if (is(answer.slice(start, end))) return start;
-    start = end + 1;
-  }
-  return null;
-};
