@@ -120,6 +120,7 @@ const judge = (
   const unusable = checkMarker(found, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
+  if (found.stray) return not('invalid', [found.stray]);
   if (reading.kind === 'refused' && reading.needs !== undefined)
     return { outcome: 'needs_lines', reasons: reading.reasons, needs: reading.needs };
   const { counts } = found;

@@ -90,14 +90,19 @@ export class Outside {
   /** Why an answer of so many edits cannot be used: it ends inside a fence, or holds another edit outside of all bodies. */
   fault(edits: number): { readonly open: boolean; readonly reason: Reason } | null {
     if (this.fences.isCut) return { open: true, reason: CUT_INSIDE_FENCE };
+    const reason = edits === 0 ? null : this.stray(edits);
+    return reason && { open: false, reason };
+  }
+  /** What looks like an edit, as a reason to refuse the answer whole; `index`: the number of edits before it. */
+  stray(index: number): Reason | null {
     const text = this.#lines.map((line) => line.text).join('\n');
     const openings = [...OPENINGS.flatMap(([format, line]) => (format === 'whole-file' ? [] : [line])), ...MALFORMED];
     const starts = openings.map((line) => text.search(line)).concat(jsonFormat(text)?.[0] ?? -1);
     const first = Math.min(...starts.filter((at) => at >= 0));
     const line = this.#lines[text.slice(0, first).split('\n').length - 1];
-    if (first === Infinity || line === undefined || edits === 0) return null;
+    if (first === Infinity || line === undefined) return null;
     const message = `Line ${line.at + 1} of the answer, ${quoted(line.text, 120)}, looks like an edit and stands outside of all that was read. Send every edit in the one form that was asked for, and no edit in prose.`;
-    return { open: false, reason: { code: 'stray_edit', index: edits, message } };
+    return { code: 'stray_edit', index, message };
   }
 }
 

@@ -7,8 +7,8 @@
  * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
-import { detectFormat, openingOf, withoutIndent } from './detect.js';
-import { closesFence, type Fence, Fences, isBareFence } from './text/fence.js';
+import { detectFormat, openingOf, Outside, withoutIndent } from './detect.js';
+import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason, MarkedBody } from './types.js';
 import type { AnswerFormat } from '../shared/formats.js';
@@ -18,6 +18,8 @@ export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begi
 export interface FoundMarker extends MarkedBody {
   /** A fence round the answer was opened and not closed. */
   readonly openFence: boolean;
+  /** What looks like an edit and stands before the answer. */
+  readonly stray?: Reason | null;
   /** What was left out, and why the marker is not right. */
   readonly notes: readonly Reason[];
 }
@@ -31,6 +33,7 @@ interface Candidate {
   readonly openFence: boolean;
   readonly read: JsonRead;
   readonly proseBefore: boolean;
+  readonly stray: Reason | null;
   /** Nothing but white space and prose stands behind the object. */
   readonly ended: boolean;
   readonly proseAfter: boolean;
@@ -58,7 +61,7 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
       message: `The object does not end in its last keys ${asked}, after the operations.`,
     });
   }
-  return { body, marker: wrong ?? 'right', openFence, notes };
+  return { body, marker: wrong ?? 'right', openFence, notes, stray: candidate.stray };
 };
 
 const choose = (answer: string): Candidate | null => {
@@ -75,7 +78,7 @@ const choose = (answer: string): Candidate | null => {
 };
 
 const cut = (answer: string, from: number): Candidate => {
-  const { opening, hasProse: proseBefore } = before(answer.slice(0, from));
+  const { opening, hasProse: proseBefore, stray } = before(answer.slice(0, from));
   const read = readJson(answer, from);
   const rest = answer.slice(read.kind === 'value' ? read.end : from);
   const [sameLine = '', ...behind] = rest.split('\n');
@@ -90,7 +93,7 @@ const cut = (answer: string, from: number): Candidate => {
     !JSON_LINE.test(prose) &&
     detectFormat(prose) === null;
   const body = ended && !openFence ? answer.slice(from, read.end) : answer.slice(from);
-  return { body, openFence, read, proseBefore, ended, proseAfter: ended && prose.trim() !== '' };
+  return { body, openFence, read, proseBefore, stray, ended, proseAfter: ended && prose.trim() !== '' };
 };
 
 const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {
@@ -114,12 +117,12 @@ export const findMarker = (format: AnswerFormat, said: string, nonce: string | u
     (at) => at >= 0,
   );
   const begin = starts.length === 0 ? 0 : Math.min(...starts);
-  const { head, hasProse } = before(answer.slice(0, begin));
+  const { head, hasProse, stray } = before(answer.slice(0, begin));
   if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
   const found = lastMarker(answer, begin);
   if (found === null) {
     notes.push({ code: 'marker_missing', message: `The answer does not end in its last line ${expected(nonce)}.` });
-    return { body: head + answer.slice(begin), marker: 'missing', openFence: false, notes };
+    return { body: head + answer.slice(begin), marker: 'missing', openFence: false, notes, stray };
   }
   const { match, fence, hasProse: proseAfter } = found;
   if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the answer was left out.' });
@@ -136,20 +139,28 @@ export const findMarker = (format: AnswerFormat, said: string, nonce: string | u
     counts: { files: Number(match[2]), edits: Number(match[3]) },
     openFence: false,
     notes,
+    stray,
   };
 };
 
+interface Before {
+  readonly head: string;
+  readonly opening: Fence | null;
+  readonly hasProse: boolean;
+  readonly stray: Reason | null;
+}
+
 /** What stands before the answer as blank lines, so that lines keep their numbers, but for a fence that is open at its end. */
-const before = (
-  text: string,
-): { readonly head: string; readonly opening: Fence | null; readonly hasProse: boolean } => {
-  const fences = new Fences();
+const before = (text: string): Before => {
+  const outside = new Outside();
   const lines = text.split('\n');
   let opened = -1;
-  for (const [at, line] of lines.entries()) if (fences.take(line) && fences.open !== null) opened = at;
-  if (fences.open === null) opened = -1;
+  for (const [at, line] of lines.entries()) if (outside.take(at, line) && outside.fences.open !== null) opened = at;
+  if (outside.fences.open === null) opened = -1;
+  outside.belongs(lines.length);
   return {
-    opening: fences.open,
+    opening: outside.fences.open,
+    stray: outside.stray(0),
     head: lines.map((line, at) => (at === opened ? line : '')).join('\n'),
     hasProse: lines.some((line, at) => at !== opened && line.trim() !== ''),
   };

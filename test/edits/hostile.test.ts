@@ -127,6 +127,17 @@ describe('answers beyond all bounds', () => {
     },
   );
 
+  test.each(['FILE **', 'File: a.', '```a.b', '~~~ a.b', 'FILE a  ', ' ```', 'a/a.b'])(
+    'a long line of %p outside of all bodies',
+    (part) => {
+      const long = `${part.repeat(200_000)} \n\`\`\`\`\n${part}${part.at(-1)?.repeat(1_000_000)}\` x y\n`;
+      for (const format of ALL) judge(format, `${long}${editOf[format]('a.txt', 'x', 'y')}${long}`);
+      expect(judge('whole-file', `${editOf['whole-file']('a.txt', 'x', 'y')}--- a\n+++ a\n${long}`).outcome).not.toBe(
+        'edited',
+      );
+    },
+  );
+
   test('10,000 operations on one line', () => {
     const operation = '{"type":"delete","file_path":"a.txt","start_line":1,"end_line":1},';
     // Each overlaps the others, and a hundred reasons are enough.
