@@ -227,10 +227,12 @@ class Work {
     if (same) return;
     this.#files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
     this.#splices.set(path, resolved.splices);
-    this.#made.set(path, {
-      base: file?.base?.text ?? null,
-      changes: resolved.changes,
-      rewritten: plan.rewritten ?? false,
-    });
+    // An exact plan counts in other lines than guards do.
+    if (plan.exact === undefined)
+      this.#made.set(path, {
+        base: file?.base?.text ?? null,
+        changes: resolved.changes,
+        rewritten: plan.rewritten ?? false,
+      });
   }
 }

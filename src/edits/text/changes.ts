@@ -1,4 +1,5 @@
 /** Result lines said as what differs from the base: cost and memory go with the edits, not with the file. */
+import type { SpliceBase } from './to-splices.js';
 import { type Text, indexOf, indexOfLines, type LineIndex } from './lines.js';
 
 /** What a format module makes of an answer for one file: the result's lines, before `settle` gives them bytes. */
@@ -19,6 +20,8 @@ export type FilePlan =
       readonly changes?: readonly Change[];
       /** Only a diff's `\ No newline at end of file` on one side says so; absent: as `settle`'s rules. */
       readonly finalNewline?: boolean;
+      /** What `changes` count in where bytes are exact (to-splices.ts); absent: the file's own lines. */
+      readonly exact?: SpliceBase;
       /** New mode from a diff header. */
       readonly mode?: number;
     }
@@ -118,7 +121,7 @@ export const changesPlan = (
   path: string,
   text: Text,
   changes: readonly Change[],
-  more: Pick<LinesPlan, 'finalNewline' | 'mode'> = {},
+  more: { readonly [K in 'finalNewline' | 'mode' | 'exact']?: LinesPlan[K] | undefined } = {},
 ): LinesPlan => {
   let expanded: Expanded | null = null;
   const all = (): Expanded => (expanded ??= expand(indexOf(text), changes));
@@ -133,6 +136,7 @@ export const changesPlan = (
       return all().origins;
     },
     ...(more.finalNewline === undefined ? {} : { finalNewline: more.finalNewline }),
+    ...(more.exact === undefined ? {} : { exact: more.exact }),
     ...(more.mode === undefined ? {} : { mode: more.mode }),
   };
 };

@@ -8,6 +8,8 @@
  *    job's `final_newline` goes before both.
  * 4. The byte order mark stays where it is.
  * 5. A character that the file's encoding cannot hold is refused by name and place.
+ * 6. A plan that is exact (a diff with carriage returns) counts in lines as git has them: they end at LF alone, so carriage returns and the
+ *    byte order mark are text, and a new line ends in LF and nothing else.
  *
  * What is not changed is not looked at: cost goes with the changes, where the format says them and the file's line ends are all alike.
  */
@@ -15,7 +17,7 @@ import { Buffer } from 'node:buffer';
 import { indexOf, type Text, type LineIndex, indexOfLines } from './lines.js';
 import { ByteText } from './byte-text.js';
 import { type Change, changesFrom, type FilePlan } from './changes.js';
-import { type Codec, firstUnholdable, newFileCodec } from './codec.js';
+import { type Codec, decodeFile, firstUnholdable, newFileCodec } from './codec.js';
 import type { Reason, Splice } from '../types.js';
 import { lineOrigins } from './line-diff.js';
 import { applySplices } from './splices.js';
@@ -98,7 +100,7 @@ const firstKept = (changes: readonly Change[]): number => {
 
 /** Reasons: `stray_cr`, `byte_order_mark`, `character`. */
 const refusals = (
-  path: string,
+  { path, exact }: LinesPlan,
   base: SpliceBase | null,
   { text, codec }: SpliceBase,
   changes: readonly ChangeBytes[],
@@ -115,13 +117,13 @@ const refusals = (
       const end = ends[i] ?? '';
       if (end === '\r' ? line.includes('\r') : end === '\n' && line.endsWith('\r')) carriage ??= at + i;
     }
-  if (carriage !== null)
+  if (carriage !== null && exact === undefined)
     reasons.push({
       code: 'stray_cr',
       path,
       message: `The new text of line ${carriage + 1} of the result holds a carriage return that this file would read as a line end. Send the line without it.`,
     });
-  if (base !== null && places[0] === 0 && added[0]?.startsWith('\ufeff') === true)
+  if (base !== null && exact === undefined && places[0] === 0 && added[0]?.startsWith('\ufeff') === true)
     reasons.push({
       code: 'byte_order_mark',
       path,
@@ -188,6 +190,19 @@ const offsets = ({ text, codec }: SpliceBase, index: LineIndex): ((line: number)
   };
 };
 
+const joined = ({ lines, ends }: Text): string => lines.map((line, i) => line + (ends[i] ?? '')).join('');
+
+/** The file, or none, in lines as git has them. */
+export const exactBase = (bytes: Uint8Array | null, encoding?: string): SpliceBase => {
+  const decoded = bytes === null ? null : decodeFile(bytes, encoding);
+  if (bytes === null || decoded?.ok !== true) return NEW_FILE;
+  const { text, codec } = decoded;
+  const lines = ((codec.bom.length > 0 ? BOM : '') + joined(text)).split('\n');
+  const last = lines.at(-1) === '' ? lines.pop() : undefined;
+  const ends = lines.map((_, i) => (i === lines.length - 1 && last === undefined ? '' : '\n'));
+  return { bytes, text: { lines, ends }, codec: { ...codec, bom: new Uint8Array(0) } };
+};
+
 export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
 
 export interface SpliceOptions {
@@ -208,14 +223,14 @@ const NEW_FILE: SpliceBase = { bytes: new Uint8Array(0), text: { lines: [], ends
 
 /** `base` null: the file does not exist yet. Reasons: `character`, `stray_cr`, `byte_order_mark`. */
 export const spliced = (base: SpliceBase | null, plan: LinesPlan, options: SpliceOptions = {}): Spliced => {
-  const from = base ?? NEW_FILE;
+  const from = plan.exact ?? base ?? NEW_FILE;
   const index = indexOf(from.text);
   const changes = changesOf(plan, from, index);
   const ended: readonly ChangeBytes[] = withEnds(changes, index, {
     final: options.finalNewline ?? plan.finalNewline ?? endsWithNewline(index),
-    fallback: index.length === 0 ? (options.newFileEol ?? '\n') : (firstEnd(index) ?? '\n'),
+    fallback: (index.length > 0 ? firstEnd(index) : plan.exact === undefined ? options.newFileEol : undefined) ?? '\n',
   });
-  const reasons = refusals(plan.path, base, from, ended);
+  const reasons = refusals(plan, base, from, ended);
   if (reasons.length > 0) return { ok: false, reasons };
   const splices = splicesOf(from, index, ended);
   return { ok: true, bytes: applySplices(from.bytes, splices), splices, changes };
@@ -223,7 +238,7 @@ export const spliced = (base: SpliceBase | null, plan: LinesPlan, options: Splic
 
 const endsWithNewline = (index: LineIndex): boolean => index.length === 0 || index.end(index.length - 1) !== '';
 /** Only the last line may have none. */
-const firstEnd = (index: LineIndex): string | null => (index.end(0) === '' ? null : index.end(0));
+const firstEnd = (index: LineIndex): string | undefined => index.end(0) || undefined;
 
 const BOM = '\ufeff';
 

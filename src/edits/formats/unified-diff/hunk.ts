@@ -15,6 +15,8 @@ export interface HunkLine {
   readonly raw: string;
   /** A context line that came without its blank. */
   readonly unsigned: boolean;
+  /** The answer's line ends in CRLF: the carriage return is part of the line where bytes are exact. */
+  readonly returned?: boolean;
   /** `\ No newline at end of file` follows. */
   noNewline: boolean;
 }
@@ -33,7 +35,7 @@ export interface Hunk {
   readonly answerLine: number;
 }
 
-const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: .*)?$/;
+const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: |$)/;
 const NO_NEWLINE = /^\\ No newline at end of file/i;
 /** Few lines are worth the expression. */
 const isNoNewline = (line: string): boolean => line.startsWith('\\') && NO_NEWLINE.test(line);
@@ -162,7 +164,7 @@ const toHunkLines = (
     // A CR right before the missing line end is part of the line: only the diff's own LF was taken off.
     const keepsReturn = returned && isNoNewline(lines[i + 1]?.text ?? '') && lines[i + 1]?.returned === false;
     const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
-    result.push({ sign, text, raw, unsigned, noNewline: false });
+    result.push({ sign, text, raw, unsigned, returned: returned && !keepsReturn, noNewline: false });
   }
   const hasNote = result.some((line) => line.noNewline);
   for (const side of hasNote ? ['-', '+'] : []) {

@@ -9,19 +9,24 @@
  *   line     = ( " " / "-" / "+" ) text NL [ "\ No newline at end of file" NL ]
  *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes
  *
+ * Where a hunk of the answer holds a carriage return, the diff's bytes are exact: lines end at LF alone, context and removed lines are matched
+ * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
+ * differ are the tolerance `line_endings`. In a file of mixed ends so is a diff without carriage returns whose lines all end in LF there.
+ *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
  * empty or new file). FallbackState: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: hunks.
  */
 import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
-import { withoutBom } from '../../text/to-splices.js';
-import { carryLines, isKnownBase } from '../../locate/likeness.js';
+import { exactBase, type SpliceBase, withoutBom } from '../../text/to-splices.js';
+import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
 import { type Change, ChangeList, changesFrom, changesPlan, type FilePlan } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
 import { type FileDiff, parseDiff } from './parse.js';
 import { type Target, targetOf } from './target.js';
 import { haveNothingInCommon, lineOrigins } from '../../text/line-diff.js';
-import type { FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
+import type { ToleranceSettings } from '../../../shared/formats.js';
+import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 import type { Hunk, HunkLine } from './hunk.js';
 
 const DIFF_REASONS_REPORTED = 10; // bound: Refusals told of one file of a diff; each costs a look for the nearest place.
@@ -44,10 +49,11 @@ const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context
   const reasons: Reason[] = [];
   const taken = new Set<string>();
   let index = 0;
+  const exact = files.some(({ hunks }) => hunks.some(({ lines }) => lines.some(holdsReturn)));
   for (const file of files) {
     const target = targetOf(file, context, index, taken);
     if (target.ok) {
-      const made = planFile({ ...file, first: index }, target.target, context, tolerances);
+      const made = planFile({ ...file, first: index }, target.target, { context, exact }, tolerances);
       if (Array.isArray(made)) reasons.push(...made);
       else plans.push(...made.plans);
     } else reasons.push(target.reason);
@@ -58,41 +64,123 @@ const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context
 
 const NO_TEXT: Text = { lines: [], ends: [] };
 
+const holdsReturn = ({ text, returned }: HunkLine): boolean => returned === true || text.includes('\r');
+
+/** Where the hunks of one file stand, or why not. `exact`: what `at` counts in where that is not the file's own lines. */
+interface Found {
+  readonly index: LineIndex;
+  readonly located: readonly Located[];
+  readonly reasons: readonly Omit<Reason, 'path'>[];
+  readonly exact?: SpliceBase;
+}
+interface Wanted {
+  readonly text: Text;
+  readonly hunks: readonly Hunk[];
+  /** The number of the first of them in the answer. */
+  readonly first: number;
+  readonly tolerances: ToleranceSettings | undefined;
+  readonly known: boolean;
+}
+
+const find = ({ text, hunks, first, tolerances, known }: Wanted): Found => {
+  const locator = new HunkLocator(text, hunks, tolerances, known);
+  const located: Located[] = [];
+  const reasons: Omit<Reason, 'path'>[] = [];
+  for (const [i, hunk] of hunks.entries()) {
+    if (reasons.length >= DIFF_REASONS_REPORTED) break;
+    const location = locator.locate(hunk);
+    if (location.ok) located.push(location.located);
+    else reasons.push({ code: location.code, index: first + i, message: location.message });
+  }
+  return { index: indexOf(text), located, reasons };
+};
+
+const NO_LIKENESS = { line_endings: false, trailing_space: false, lookalikes: false, indent: false };
+
+/** Null: not every hunk stands in the file with its carriage returns. */
+const findExactly = (file: ContextFile, wanted: Wanted): Found | null => {
+  const exact = exactBase(file.bytes, file.encoding);
+  const tolerances = { ...wanted.tolerances, ...NO_LIKENESS };
+  const found = find({ ...wanted, text: exact.text, hunks: wanted.hunks.map(withReturns), tolerances });
+  return found.reasons.length > 0 ? null : { ...found, exact };
+};
+
+const withReturns = (hunk: Hunk): Hunk => ({
+  ...hunk,
+  lines: hunk.lines.map((line) =>
+    line.returned === true ? { ...line, text: `${line.text}\r`, raw: `${line.raw}\r` } : line,
+  ),
+});
+
+/** In the file's own lines. What the answer says of line ends is a tolerance where it differs. */
+const findByText = (file: ContextFile, wanted: Wanted, exact: boolean): Found => {
+  const found = find(file.hasBom === true ? { ...wanted, hunks: wanted.hunks.map(withoutBoms) } : wanted);
+  const { index } = found;
+  if (found.reasons.length > 0) return found;
+  if (!exact) return index.eol === 'mixed' ? (inExactLines(file, wanted, found) ?? found) : found;
+  const reasons: Omit<Reason, 'path'>[] = [];
+  const located = found.located.map((each, i): Located => {
+    const at = differingEnd(index, each);
+    if (at === undefined) return each;
+    if (!toleranceOn('line_endings', wanted.tolerances))
+      reasons.push({
+        code: 'line_endings',
+        index: wanted.first + i,
+        message: `Line ${at + 1} of the file ends otherwise than the answer's: one of both has a carriage return. The tolerance \`line_endings\`, which takes them for the same, is off. Send the lines with the file's ends.`,
+      });
+    return { ...each, tolerances: [...new Set([...each.tolerances, 'line_endings' as const])] };
+  });
+  return { index, located, reasons };
+};
+
+/** The same places, where all that is quoted stands there exactly; null: it does not. */
+const inExactLines = (file: ContextFile, { hunks }: Wanted, { located }: Found): Found | null => {
+  const exact = exactBase(file.bytes, file.encoding);
+  const index = indexOf(exact.text);
+  const quoted = located.map((each, i) => ({ ...each, hunk: hunks[i] ?? each.hunk }));
+  const stands = quoted.every(({ hunk, at }) =>
+    hunk.lines.filter(({ sign }) => sign !== '+').every(({ text }, i) => index.is(at + i, text)),
+  );
+  return stands ? { index, located: quoted, reasons: [], exact } : null;
+};
+
+/** The first base line that the hunk quotes with another end. */
+const differingEnd = (index: LineIndex, { hunk, at }: Located): number | undefined => {
+  let line = at;
+  for (const { sign, returned, noNewline } of hunk.lines) {
+    if (sign === '+') continue;
+    if (!noNewline && (returned === true ? '\r\n' : '\n') !== (index.end(line) || '\n')) return line;
+    line += 1;
+  }
+  return undefined;
+};
+
 /** The plans of one file, or why it is refused. `first`: the number of its first hunk in the answer. */
 const planFile = (
   { first, ...file }: FileDiff & { readonly first: number },
   target: Target,
-  context: FormatContext,
+  { context, exact }: { readonly context: FormatContext; readonly exact: boolean },
   tolerances: UsedTolerance[],
 ): { readonly plans: readonly FilePlan[] } | Reason[] => {
-  const text = target.text ?? NO_TEXT;
   const { path } = target;
-  const hunks = target.hasBom ? file.hunks.map(withoutBoms) : file.hunks;
+  const text = target.file.text ?? NO_TEXT;
   const known = isKnownBase(target.from ?? path, context.options);
-  const locator = new HunkLocator(text, hunks, context.options.tolerances, known);
-  const located: Located[] = [];
-  const reasons: Reason[] = [];
-  for (const [i, hunk] of hunks.entries()) {
-    if (reasons.length >= DIFF_REASONS_REPORTED) break;
-    const location = locator.locate(hunk);
-    if (location.ok) {
-      located.push(location.located);
-      for (const tolerance of location.located.tolerances)
-        tolerances.push({ tolerance, path: target.from ?? path, index: first + i, line: location.located.at + 1 });
-    } else
-      reasons.push({
-        code: location.code,
-        path,
-        index: first + i,
-        message: `Hunk ${first + i + 1} (${path}, line ${hunk.answerLine} of the answer): ${location.message}`,
-      });
-  }
-  if (reasons.length > 0) return reasons;
-  const result = composeHunks(indexOf(text), located);
+  const wanted = { text, hunks: file.hunks, first, tolerances: context.options.tolerances, known };
+  const found = (exact ? findExactly(target.file, wanted) : null) ?? findByText(target.file, wanted, exact);
+  if (found.reasons.length > 0)
+    return found.reasons.map((reason) => ({
+      ...reason,
+      path,
+      message: `Hunk ${(reason.index ?? 0) + 1} (${path}, line ${file.hunks[(reason.index ?? 0) - first]?.answerLine ?? 0} of the answer): ${reason.message}`,
+    }));
+  for (const [i, { at, tolerances: used }] of found.located.entries())
+    for (const tolerance of used)
+      tolerances.push({ tolerance, path: target.from ?? path, index: first + i, line: at + 1 });
+  const result = composeHunks(found.index, found.located);
   if (target.kind === 'delete') {
     const left = result.changes.reduce(
       (sum, { from, to, lines }) => sum + lines.length - (to - from),
-      indexOf(text).length,
+      found.index.length,
     );
     if (left === 0) return { plans: [{ kind: 'delete', path }] };
     return [
@@ -105,9 +193,14 @@ const planFile = (
     ];
   }
   const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
-  const mode = target.mode === undefined ? {} : { mode: target.mode };
-  if (located.length > 0 || target.kind === 'create' || target.mode !== undefined)
-    plans.push(changesPlan(path, text, result.changes, { ...result, ...mode }));
+  if (found.located.length > 0 || target.kind === 'create' || target.mode !== undefined)
+    plans.push(
+      changesPlan(path, found.exact?.text ?? text, result.changes, {
+        finalNewline: result.finalNewline,
+        mode: target.mode,
+        exact: found.exact,
+      }),
+    );
   return { plans };
 };
 

@@ -1,8 +1,7 @@
 /** Which file a diff's header means, and what it does to it as a whole. */
 import { readName, withoutPrefixes } from './names.js';
-import type { Text } from '../../text/lines.js';
 import { lookUp } from '../../paths.js';
-import type { FormatContext, Reason } from '../../types.js';
+import type { ContextFile, FormatContext, Reason } from '../../types.js';
 
 // The header of one file of a diff.
 
@@ -78,10 +77,10 @@ export interface Target {
   readonly path: string;
   /** The path before, of a rename. */
   readonly from?: string;
-  readonly text: Text | null;
-  readonly hasBom: boolean;
+  /** The file before; without text where there is none. */
+  readonly file: ContextFile;
   /** Permission bits that the header sets. */
-  readonly mode?: number;
+  readonly mode?: number | undefined;
 }
 export type FoundTarget =
   { readonly ok: true; readonly target: Target } | { readonly ok: false; readonly reason: Reason };
@@ -107,7 +106,7 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
     );
 
   const seen = [from, to].filter((name): name is string => name !== null);
-  const found = new Map<string, { path: string; text: Text | null; hasBom: boolean }>();
+  const found = new Map<string, { path: string; file: ContextFile }>();
   for (const name of new Set(seen)) {
     const looked = lookUp(name, context, index);
     if (!looked.ok) return looked;
@@ -117,49 +116,40 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
         `${looked.path} comes twice in the diff. Put all its hunks under one header.`,
         looked.path,
       );
-    found.set(name, { path: looked.path, text: looked.file.text, hasBom: looked.file.hasBom ?? false });
+    found.set(name, { path: looked.path, file: looked.file });
   }
   for (const { path } of found.values()) taken.add(path);
   const old = from === null ? undefined : found.get(from);
   const now = to === null ? undefined : found.get(to);
-  const withMode = mode === undefined ? {} : { mode };
 
   if (now === undefined) {
     const path = old?.path ?? shown;
-    if (old?.text == null) return refuse('target_absent', `${path} does not exist, so it cannot be deleted.`, path);
-    return { ok: true, target: { kind: 'delete', path, text: old.text, hasBom: old.hasBom } };
+    if (old?.file.text == null)
+      return refuse('target_absent', `${path} does not exist, so it cannot be deleted.`, path);
+    return { ok: true, target: { kind: 'delete', path, file: old.file } };
   }
   if (old === undefined) {
-    if (now.text !== null)
+    if (now.file.text !== null)
       return refuse(
         'already_exists',
         `The diff creates ${now.path}, which exists already. Send a diff against its lines.`,
         now.path,
       );
-    return { ok: true, target: { kind: 'create', path: now.path, text: null, hasBom: false, ...withMode } };
+    return { ok: true, target: { kind: 'create', path: now.path, file: now.file, mode } };
   }
   if (old.path !== now.path) {
-    if (old.text === null)
+    if (old.file.text === null)
       return refuse('target_absent', `${old.path} does not exist, so it cannot be renamed.`, old.path);
-    if (now.text !== null)
+    if (now.file.text !== null)
       return refuse(
         'already_exists',
         `${old.path} cannot be renamed to ${now.path}: that file exists already.`,
         now.path,
       );
-    const { text, hasBom } = old;
-    return { ok: true, target: { kind: 'edit', path: now.path, from: old.path, text, hasBom, ...withMode } };
+    return { ok: true, target: { kind: 'edit', path: now.path, from: old.path, file: old.file, mode } };
   }
-  return {
-    ok: true,
-    target: {
-      kind: now.text === null ? 'create' : 'edit',
-      path: now.path,
-      text: now.text,
-      hasBom: now.hasBom,
-      ...withMode,
-    },
-  };
+  const kind = now.file.text === null ? 'create' : 'edit';
+  return { ok: true, target: { kind, path: now.path, file: now.file, mode } };
 };
 
 type Resolved =

@@ -48,7 +48,7 @@ const applied: Case[] = [
     diff: `${HEAD}@@ -3,3 +3,3 @@ function x() {\n c\n-d\n+D\n e\n`,
     expected: `f=${AFTER}`,
   },
-  { name: 'answer in CRLF', diff: (HEAD + HUNK).replaceAll('\n', '\r\n'), expected: `f=${AFTER}` },
+  { name: 'answer in CRLF', diff: (HEAD + HUNK).replaceAll('\n', '\r\n'), expected: `f=${AFTER}; [line_endings]` },
   { name: 'file in CRLF', diff: HEAD + HUNK, files: { f: LETTERS.replaceAll('\n', '\r\n') }, expected: `f=${AFTER}` },
   { name: 'a fence round it', diff: `\`\`\`diff\n${HEAD}${HUNK}\`\`\`\n`, expected: `f=${AFTER}` },
   {
