@@ -10,7 +10,7 @@ import { LineChain } from '../../locate/line-chain.js';
 import { type Level, levelBetween, LEVELS } from '../../locate/likeness.js';
 import type { Operation, QuotedLine } from './operations.js';
 
-const CHECK_DRIFT_LINES = 20; // bound: A single line check is looked for this many lines up and down.
+export const DRIFT_LINES = 100; // bound: An operation whose quotes stand elsewhere moves this far at most.
 const CHECK_CANDIDATES = 1_000; // bound: What stands in more places than this moves no operation: telling them apart would cost too much.
 
 /** What an operation quotes, with places relative to its first line. */
@@ -78,16 +78,12 @@ export const matchesContext = (context: readonly string[], lines: LineIndex, fro
   return loosest;
 };
 
-/** Contexts that are more than blank lines. */
-const tellingContexts = ({ before, after }: Claim): number =>
-  [before, after].filter((context) => context.some((line) => line.trim() !== '')).length;
+const isTelling = (context: readonly string[]): boolean => context.some((line) => line.trim() !== '');
 
-/**
- * Does an operation quote one check and nothing else? A check has 46,656 values: that it stands at its number is sound, that it stands
- * at one of some forty other lines proves little, and nothing in a long file.
- */
-export const isOneCheck = (claim: Claim): boolean =>
-  new Set(claim.checks.map(({ offset }) => offset)).size === 1 && tellingContexts(claim) === 0;
+/** Are the lines on both sides of a place quoted? An end of the file is what it is; a check quotes the neighbours of its line too. */
+const isHeldAt = ({ checks, length, before, after }: Claim, from: number, count: number): boolean =>
+  (from === 0 || isTelling(before) || checks.some(({ offset }) => offset === 0)) &&
+  (from + length === count || isTelling(after) || checks.some(({ offset }) => offset === Math.max(0, length - 1)));
 
 /** Adjacent lines that a claim is about. */
 interface Stretch {
@@ -152,20 +148,19 @@ export class ClaimFinder {
     return places.first.length === 1 && !places.more;
   }
 
-  /** Up to two other places where everything stands exactly; none where too little is quoted to move an edit by. */
+  /**
+   * Up to two other places where everything stands exactly; none where too little is quoted to move an edit by: less than two lines, or
+   * not on both sides. One check is less: it has 46,656 values, so that it stands at another line proves little.
+   */
   otherPlaces(claim: Claim): number[] {
-    const contexts = tellingContexts(claim);
-    const byChecks = claim.held && claim.checks.length > 0;
-    // A range moved by contexts alone must be held at both ends.
-    const byContext = contexts === 2 || (contexts === 1 && claim.length === 0);
-    if (!byChecks && !byContext) return [];
-    const reach = isOneCheck(claim) ? CHECK_DRIFT_LINES : this.#lines.length;
+    const { length: count } = this.#lines;
+    const checked = new Set(claim.checks.map(({ offset }) => offset)).size;
+    if (checked + claim.before.length + claim.after.length < 2) return [];
     const places: number[] = [];
     for (const from of this.#candidates(claim)) {
       if (places.length === 2) break;
-      const inReach = from !== claim.from && Math.abs(from - claim.from) <= reach;
-      if (inReach && from >= 0 && from + claim.length <= this.#lines.length)
-        if (matchesAt(claim, this.#lines, from) === 'exact') places.push(from);
+      const isOther = from !== claim.from && from >= 0 && from + claim.length <= count;
+      if (isOther && isHeldAt(claim, from, count) && matchesAt(claim, this.#lines, from) === 'exact') places.push(from);
     }
     return places;
   }

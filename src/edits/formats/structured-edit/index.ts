@@ -136,14 +136,13 @@ const outside = ({ operation, from, to }: Placed, file: OfferedFile, count: numb
   const [first, last] = region;
   const atEnd = from === count && last === count && operation.type !== 'prepend';
   const ok = from === to ? (first <= from + 1 && from + 1 <= last) || atEnd : first <= from + 1 && to <= last;
-  if (ok) return null;
+  const why = `lies outside of lines ${first} to ${last}, the part that this call is for. Leave it to the call for that part.`;
+  return ok ? null : unseenLines({ operation, from, to }, path, why);
+};
+
+const unseenLines = ({ operation: { type, index }, from, to }: Placed, path: string, why: string): Reason => {
   const what = to > from + 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
-  return {
-    code: 'unseen_lines',
-    path,
-    index: operation.index,
-    message: `The ${operation.type} touches ${what} of ${path}, which lies outside of lines ${first} to ${last}, the part that this call is for. Leave it to the call for that part.`,
-  };
+  return { code: 'unseen_lines', path, index, message: `The ${type} touches ${what} of ${path}, which ${why}` };
 };
 
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
@@ -156,14 +155,9 @@ const unseen = ({ operation, from, to }: Placed, file: OfferedFile, path: string
       ? isSeen(from) || isSeen(from + 1)
       : seen.some(([a, b]) => a <= from + 1 && to <= b) || everySeen(from, to, isSeen);
   if (ok) return null;
-  const what = to > from + 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
   const shown = seen.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).slice(0, 30);
-  return {
-    code: 'unseen_lines',
-    path,
-    index: operation.index,
-    message: `The ${operation.type} touches ${what} of ${path}, which the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`,
-  };
+  const why = `the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`;
+  return unseenLines({ operation, from, to }, path, why);
 };
 
 const everySeen = (from: number, to: number, isSeen: (line: number) => boolean): boolean => {

@@ -1,6 +1,7 @@
 /**
- * Where an operation means: its number is right when every check and context that it quotes stands there. Otherwise the one other
- * place where all of that stands (tolerance `line_drift`). A bare number without either is the tolerance `unchecked_lines`; so is a number that
+ * Where an operation means: its number is right when every check and context that it quotes stands there. In a known base, and where its
+ * checks stand, nothing else is. Otherwise it is the one other place where all of that stands, at least two lines on both sides (at an
+ * end of the file on one), at most `DRIFT_LINES` away (tolerance `line_drift`). A bare number without either is the tolerance `unchecked_lines`; so is a number that
  * decides between places with the same text, or an end of a range that nothing quoted covers, in a file that may have changed since.
  */
 import { quoted } from '../../../shared/text.js';
@@ -9,7 +10,7 @@ import { isKnownBase, LEVELS, levelsOn, toleranceOn } from '../../locate/likenes
 import type { LineIndex } from '../../text/lines.js';
 import { checkAt } from '../../listing.js';
 import { describeNearest, differs, nearest } from '../../locate/nearest.js';
-import { type Claim, claimOf, matchesAt, matchesContext, isOneCheck, ClaimFinder } from './claims.js';
+import { type Claim, claimOf, matchesAt, matchesContext, DRIFT_LINES, ClaimFinder } from './claims.js';
 import type { AnyOperation, Operation } from './operations.js';
 import type { ApplyOptions, Reason, UsedTolerance } from '../../types.js';
 
@@ -82,13 +83,12 @@ export class OperationLocator {
       return { ok: false, reason: { code: 'unchecked_lines', ...at, message } };
     }
     // Both ends of a file are where they are: what is said of them cannot mean another place.
-    const movable = operation.type !== 'append' && operation.type !== 'prepend' && allowed('line_drift');
-    const drifted = movable ? this.#finder.otherPlaces(claim) : [];
+    const drifted = operation.type === 'append' || operation.type === 'prepend' ? [] : this.#finder.otherPlaces(claim);
     const [only] = drifted;
-    if (only !== undefined && drifted.length === 1) {
-      // Where the file may have changed, one check proves too little to move an edit by, and so do parts that stand elsewhere too.
-      const proven = this.#known || (!isOneCheck(claim) && this.#finder.isEachOnce(claim));
-      if (proven) return place(only, [tolerance('line_drift', only)]);
+    const movable = !this.#known && allowed('line_drift') && !areChecked(claim, lines);
+    if (movable && only !== undefined && drifted.length === 1 && Math.abs(only - claim.from) <= DRIFT_LINES) {
+      // Parts that stand elsewhere too prove less.
+      if (this.#finder.isEachOnce(claim)) return place(only, [tolerance('line_drift', only)]);
       if (allowed('unchecked_lines'))
         return place(only, [tolerance('line_drift', only), tolerance('unchecked_lines', only)]);
     }
@@ -109,6 +109,10 @@ export class OperationLocator {
   }
 }
 
+/** Do all checks stand at their numbers, and are there some? */
+const areChecked = ({ checks, from }: Claim, lines: LineIndex): boolean =>
+  checks.length > 0 && checks.every(({ offset, quoted }) => checkAt(lines, from + offset + 1) === quoted.check);
+
 interface Missed {
   readonly path: string;
   readonly drifted?: readonly number[];
@@ -123,10 +127,13 @@ const mismatch = (
   { path, drifted = [], off }: Missed,
 ): Reason => {
   const at = { path, index: operation.index };
+  const places = drifted.map((from) => from + 1);
   const repeated =
-    drifted.length > 1
-      ? ` What it quotes stands in more than one other place, for example at lines ${drifted.map((p) => p + 1).join(' and ')}.`
-      : '';
+    places.length > 1
+      ? ` What it quotes stands in more than one other place, for example at lines ${places.join(' and ')}.`
+      : places.length === 1
+        ? ` All that it quotes stands together at line ${places.join('')}.`
+        : '';
   const wrong = claim.checks.find(({ offset, quoted }) => checkAt(lines, claim.from + offset + 1) !== quoted.check);
   if (wrong !== undefined) {
     const { line, check } = wrong.quoted;
