@@ -9,7 +9,7 @@ const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looke
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
   ['begin-patch', /^\*\*\* Begin Patch[ \t\r]*$/m],
-  ['unified-diff', /^(?:diff --(?:git|cc|combined) \S|--- [^\n]*\n\+\+\+ |@@ -\d)/m],
+  ['unified-diff', /^(?:diff --(?:git|cc|combined) \S|--- [^\n]*\n\+\+\+ |@@(?: |\r?$))/m],
   ['search-replace', /^(?:FILE: \S|FIND(?: @?\d+)?:[ \t\r]*$)/m],
   ['search-blocks', /^<{5,9} SEARCH[ \t\r]*$/m],
   ['whole-file', /^(?:FILE|DELETE) \S/m],

@@ -36,14 +36,18 @@ export interface Hunk {
 }
 
 const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: |$)/;
+/** `@@`, `@@ ... @@`, `@@ heading`: it states no lines. */
+const BARE = /^@@(?: (?! *[-+]?\d)|$)/;
 const NO_NEWLINE = /^\\ No newline at end of file/i;
 /** Few lines are worth the expression. */
 const isNoNewline = (line: string): boolean => line.startsWith('\\') && NO_NEWLINE.test(line);
 
-export const isHunkHeader = (line: string): boolean => HEADER.test(line);
+export const isHunkHeader = (line: string): boolean => HEADER.test(line) || BARE.test(line);
 
+/** The line of `diff`, `hg diff` or `svn diff` before the names of a file. */
+export const isPrelude = (line: string): boolean => /^(?:diff -|Index: )/.test(line);
 /** A line that begins something else, whatever counts say. */
-const isHard = (line: string): boolean => isHunkHeader(line) || line.startsWith('diff --git ');
+const isHard = (line: string): boolean => isHunkHeader(line) || isPrelude(line);
 /** Also the pair of lines that begins a file without `diff --git`; inside the counts they are a removed `-- x` and an added `++ y`. */
 const isSoft = (lines: readonly AnswerLine[], at: number): boolean =>
   (lines[at]?.text.startsWith('--- ') ?? false) &&
@@ -62,16 +66,16 @@ export type ReadHunk =
  * is known not to be cut; otherwise a last hunk with fewer lines than its header states is taken for a cut one.
  */
 export const readHunk = (lines: readonly AnswerLine[], at: number, fence: Fence | null, whole: boolean): ReadHunk => {
-  const [, oldStart = '', oldN, newStart = '', newN] = HEADER.exec(lines[at]?.text ?? '') ?? [];
-  const oldCount = Number(oldN ?? 1);
-  const newCount = Number(newN ?? 1);
+  const stated = HEADER.exec(lines[at]?.text ?? '');
+  const [, oldStart = '', oldN, newStart = '', newN] = stated ?? [];
   const ends = (i: number): boolean => {
     const line = lines[i];
     if (line === undefined || isHard(line.text)) return true;
     // A fence with a blank before it is a context line.
     return fence !== null && line.text.startsWith(fence.mark) && closesFence(line.text, fence);
   };
-  const end = endByCounts(lines, at + 1, { oldCount, newCount }, ends) ?? endByShape(lines, at + 1, ends);
+  const said = { oldCount: Number(oldN ?? 1), newCount: Number(newN ?? 1) };
+  const end = (stated && endByCounts(lines, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(lines, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
   let [oldLines, newLines] = [0, 0];
@@ -79,6 +83,7 @@ export const readHunk = (lines: readonly AnswerLine[], at: number, fence: Fence 
     if (sign !== '+') oldLines += 1;
     if (sign !== '-') newLines += 1;
   }
+  const { oldCount, newCount } = stated ? said : { oldCount: oldLines, newCount: newLines };
   if (!whole && (oldLines < oldCount || newLines < newCount) && restIsBlank(lines, end)) {
     const message = `The hunk "${lines[at]?.text ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
     return { ok: false, open: true, code: 'cut_hunk', message };
@@ -88,8 +93,8 @@ export const readHunk = (lines: readonly AnswerLine[], at: number, fence: Fence 
   return {
     ok: true,
     hunk: {
-      oldAt: place(oldStart, oldCount),
-      newAt: place(newStart, newCount),
+      oldAt: stated ? place(oldStart, oldCount) : -1,
+      newAt: stated ? place(newStart, newCount) : -1,
       oldCount,
       newCount,
       lines: body,

@@ -2,12 +2,17 @@
  * unified-diff: the edit as a diff against the files as they were shown.
  *
  *   answer   = *( prose / fence / file )
- *   file     = [ "diff --git " name " " name NL *extended ] [ "--- " name NL "+++ " name NL 1*hunk ]
+ *   file     = [ "diff --git " name " " name NL *extended / prelude ] [ "--- " name NL "+++ " name NL 1*hunk ]
+ *   prelude  = ( "diff -" / "Index: " ) … NL [ 20*"=" NL ]                  (of diff, hg diff and svn diff; it says nothing of its own)
  *   extended = ( "old mode " / "new mode " / "new file mode " / "deleted file mode " ) mode NL
  *            / ( "rename from " / "rename to " ) name NL / ( "similarity index " / "index " … ) NL
- *   hunk     = "@@ -" start [ "," count ] " +" start [ "," count ] " @@" [ " " heading ] NL 1*line
+ *   hunk     = ( "@@ -" start [ "," count ] " +" start [ "," count ] " @@" [ " " heading ] / "@@" [ " " words ] ) NL 1*line
  *   line     = ( " " / "-" / "+" ) text NL [ "\ No newline at end of file" NL ]
- *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes
+ *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes, then perhaps a time or revision
+ *
+ * Where the call offers one file, hunks without a header are of it. A hunk without numbers belongs to the one place where it fits.
+ * `--- old/x` and `+++ new/x`, or `x.orig` and `x`, are the file x; a side without lines whose time is 1970 or that is "(nonexistent)"
+ * is no file.
  *
  * Where a hunk of the answer holds a carriage return, the diff's bytes are exact: lines end at LF alone, context and removed lines are matched
  * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
@@ -34,7 +39,8 @@ const DIFF_REASONS_REPORTED = 10; // bound: Refusals told of one file of a diff;
 export const unifiedDiff: FormatModule = {
   format: 'unified-diff',
   read(body, context) {
-    const parsed = parseDiff(body, context.whole ?? false);
+    const [only, ...others] = context.files.keys();
+    const parsed = parseDiff(body, { whole: context.whole ?? false, only: others.length === 0 ? only : undefined });
     const edits = parsed.files.reduce((sum, file) => sum + file.hunks.length, 0);
     const reading: Reading = parsed.ok
       ? readFiles(parsed.files, parsed.notes, context)

@@ -69,7 +69,7 @@ export class HunkLocator {
   }
 
   locate(hunk: Hunk): Location {
-    const sound = !wrongCounts(hunk) && hunk.newAt - hunk.oldAt === this.#added;
+    const sound = hunk.oldAt >= 0 && !wrongCounts(hunk) && hunk.newAt - hunk.oldAt === this.#added;
     this.#added += hunk.newLines - hunk.oldLines;
     const broken = this.#broken(hunk);
     if (broken) return refused(...broken);
@@ -231,7 +231,7 @@ export class HunkLocator {
     if (tolerances.has('line_drift') && !toleranceOn('line_drift', this.#tolerances))
       return refused(
         'line_drift',
-        `It fits at line ${at + 1}, its header states line ${hunk.oldAt + 1}. Send it with the right line number.`,
+        `It fits at line ${at + 1}, its header states ${hunk.oldAt < 0 ? 'no line' : `line ${hunk.oldAt + 1}`}. Send it with the right line number.`,
       );
     return { ok: true, located: { hunk, at, tolerances: [...tolerances] } };
   }

@@ -59,6 +59,18 @@ export const readName = (text: string): string | null => {
   return name === '' ? null : name;
 };
 
+/** Between name and time or revision: a tab, as the tools write it, or what became of it. */
+const STAMP = /\t| (?=\d{4}-\d\d-\d\d \d\d:\d\d|\((?:revision \d{1,9}|working copy|nonexistent)\)$)/;
+/** How \`diff -N\`, \`hg diff\` and \`svn diff\` say that the file is not there. */
+const ABSENT = /^(?:1970-01-01 |1969-12-31 |Thu Jan 0?1 00:00:00 1970|\(nonexistent\)|\(revision 0\))/;
+
+/** The name of a `---` or `+++` line, and whether its stamp says that there is no such file. Null: as `readName`. */
+export const readStamped = (text: string): { readonly name: string; readonly isAbsent: boolean } | null => {
+  const at = text.startsWith('"') ? text.lastIndexOf('"') + 1 : text.search(STAMP);
+  const name = readName(at < 0 ? text : text.slice(0, at).trimEnd());
+  return name === null ? null : { name, isAbsent: at >= 0 && ABSENT.test(text.slice(at).trimStart()) };
+};
+
 // Prefixes come in pairs: git's own, and those of diff.mnemonicPrefix (index, worktree, commit, object) in both directions.
 const PAIRS: readonly (readonly [string, string])[] = [
   ['a/', 'b/'],
@@ -68,6 +80,8 @@ const PAIRS: readonly (readonly [string, string])[] = [
     `${y ?? ''}/`,
   ]),
 ];
+
+const BACKUPS = ['.orig', '.old', '.bak', '.new', '~'];
 
 export interface Names {
   readonly from: string | null;
@@ -87,6 +101,14 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
     return known(name) && !known(name.slice(2)) ? name : name.slice(2);
   };
   return { from: lone(from, 'a/'), to: lone(to, 'b/') };
+};
+
+/** The one file that `diff` was given under two names: `old/x` and `new/x` of two folders, `x.orig` and `x`. Null: they are two files. */
+export const sameFile = (from: string, to: string, known: (path: string) => boolean): string | null => {
+  const [short, long] = from.length < to.length ? [from, to] : [to, from];
+  if (long.startsWith(short) && BACKUPS.includes(long.slice(short.length))) return known(short) ? short : null;
+  const [old, now] = [from, to].map((name) => /^[^./][^/]*\/(.+)$/.exec(name)?.[1]);
+  return from !== to && old !== undefined && old === now && !known(from) && !known(to) ? old : null;
 };
 
 /** The two names of a `diff --git` line, with their prefixes; null where blanks in them leave several readings. */

@@ -1,8 +1,8 @@
 /** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
 import { quoted } from '../../../shared/text.js';
 import { readExtendedHeader, type FileHeader } from './target.js';
-import { type AnswerLine, type Hunk, isHunkHeader, isSignature, readHunk } from './hunk.js';
-import { readGitLine, readName } from './names.js';
+import { type AnswerLine, type Hunk, isHunkHeader, isPrelude, isSignature, readHunk } from './hunk.js';
+import { readGitLine, readStamped } from './names.js';
 import { Outside } from '../../detect.js';
 import { closesFence, CUT_INSIDE_FENCE } from '../../text/fence.js';
 import type { Reason } from '../../types.js';
@@ -18,9 +18,15 @@ export type ParsedDiff =
 const BINARY = 'Binary patches are not supported: only text files can be edited.';
 const COMBINED = 'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
 
-/** `whole`: the body is known not to be cut off, so that a slip at its end is not taken for a cut. */
-export const parseDiff = (body: string, whole: boolean): ParsedDiff => {
-  const parser = new DiffParser(body, whole);
+interface ParseOptions {
+  /** The body is known not to be cut off, so that a slip at its end is not taken for a cut. */
+  readonly whole: boolean;
+  /** The file that hunks without a header mean; undefined: several, or none, are offered. */
+  readonly only: string | undefined;
+}
+
+export const parseDiff = (body: string, options: ParseOptions): ParsedDiff => {
+  const parser = new DiffParser(body, options);
   const failure = parser.parse();
   const { files, prose } = parser;
   if (failure) return { ok: false, files, ...failure };
@@ -38,6 +44,9 @@ class DiffParser {
   prose = false;
   readonly #lines: readonly AnswerLine[];
   readonly #whole: boolean;
+  readonly #only: string | undefined;
+  /** A line that promises the names of a file stands before here. */
+  #promised = false;
   #at = 0;
   #hunks = 0;
   /** The last hunk's counts were right. */
@@ -48,13 +57,14 @@ class DiffParser {
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
   #gap: 'none' | 'blank' | 'fence' = 'none';
 
-  constructor(body: string, whole: boolean) {
+  constructor(body: string, { whole, only }: ParseOptions) {
     const lines = body.split('\n');
     if (lines.at(-1) === '') lines.pop();
     this.#lines = lines.map((line) =>
       line.endsWith('\r') ? { text: line.slice(0, -1), returned: true } : { text: line, returned: false },
     );
     this.#whole = whole;
+    this.#only = only;
   }
 
   parse(): Failure | null {
@@ -79,16 +89,15 @@ class DiffParser {
   #one(): Failure | null {
     const text = this.#text();
     const isFence = this.#outside.take(this.#at, text);
-    if (text.startsWith('diff --')) return this.#fileHeader(text);
+    if (/^diff --(git|cc|combined) /.test(text)) return this.#fileHeader(text);
     if (text.startsWith('--- ') && this.#text(1).startsWith('+++ '))
       return this.#names({ hunks: [], answerLine: this.#at + 1 });
-    if (isHunkHeader(text))
-      return this.#fail(
-        'hunk_without_file',
-        `The hunk at ${this.#here()} belongs to no file: put \`--- a/path\` and \`+++ b/path\` before it.`,
-      );
+    if (isHunkHeader(text)) return this.#withoutNames();
     if (text.startsWith('@@')) return this.#badHunkHeader(text);
-    if (text === '') this.#pass('blank', 1);
+    if (isPrelude(text)) {
+      this.#promised = true;
+      this.#pass('fence', /^={20,}$/.test(this.#text(1)) ? 2 : 1);
+    } else if (text === '') this.#pass('blank', 1);
     else if (isFence) this.#pass(this.#outside.fences.open === null ? 'fence' : 'blank', 1);
     else if (isSignature(this.#lines, this.#at)) this.#pass('fence', 2);
     else return this.#stray(text);
@@ -116,11 +125,24 @@ class DiffParser {
     return null;
   }
 
+  /** Hunks of the one file that is offered; behind prose they go on with it. */
+  #withoutNames(): Failure | null {
+    const only = this.#only;
+    if (only === undefined || this.#promised)
+      return this.#fail(
+        'hunk_without_file',
+        `The hunk at ${this.#here()} belongs to no file: put \`--- a/path\` and \`+++ b/path\` before it.`,
+      );
+    const file = this.files.at(-1) ?? { hunks: [], answerLine: this.#at + 1, from: only, to: only };
+    if (this.files.length === 0) this.#add(file);
+    else this.#outside.belongs(this.#at);
+    return this.#hunksOf(file);
+  }
+
   /** `diff --git` and the lines up to the first hunk. */
   #fileHeader(text: string): Failure | null {
     const file: FileDiff = { hunks: [], answerLine: this.#at + 1 };
     if (/^diff --(cc|combined) /.test(text)) return this.#unsupported(file, 'combined_diff', COMBINED);
-    if (!text.startsWith('diff --git ')) return this.#stray(text);
     const git = readGitLine(text.slice('diff --git '.length));
     if (git) file.git = git;
     for (this.#at++; ; this.#at++) {
@@ -136,13 +158,21 @@ class DiffParser {
 
   /** `---`, `+++` and the hunks after them. */
   #names(file: FileDiff): Failure | null {
-    const [from, to] = [this.#text(), this.#text(1)].map((line) => readName(line.slice(4)));
+    const [from, to] = [readStamped(this.#text().slice(4)), readStamped(this.#text(1).slice(4))];
     this.#add(file);
-    if (from == null || to == null)
+    if (from === null || to === null)
       return this.#fail('bad_header', `The file names at ${this.#here()} cannot be read.`);
-    file.from = from === '/dev/null' ? null : from;
-    file.to = to === '/dev/null' ? null : to;
+    file.from = from.name === '/dev/null' ? null : from.name;
+    file.to = to.name === '/dev/null' ? null : to.name;
     this.#at += 2;
+    const failure = this.#hunksOf(file);
+    const [hunk] = file.hunks;
+    if (file.hunks.length === 1 && from.isAbsent && hunk?.oldCount === 0) file.created = true;
+    if (file.hunks.length === 1 && to.isAbsent && hunk?.newCount === 0) file.deleted = true;
+    return failure;
+  }
+
+  #hunksOf(file: FileDiff): Failure | null {
     while (isHunkHeader(this.#text())) {
       const read = readHunk(this.#lines, this.#at, this.#outside.fences.open, this.#whole);
       if (!read.ok) return this.#fail(read.code, read.message, read.open);
@@ -181,12 +211,14 @@ class DiffParser {
     this.files.push(file);
     this.#outside.belongs(file.answerLine - 1);
     this.#inProse = false;
+    this.#promised = false;
     this.#gap = 'none';
   }
 
   /** A last header that promises more than it brings: a cut answer. */
   #unfinished(): Failure | null {
     const last = this.files.at(-1);
+    if (this.#promised) return this.#fail('bare_header', 'No names and hunks follow the last header line.', true);
     if (last === undefined || last.hunks.length > 0 || last.unsupported) return null;
     const { rename } = last;
     const complete =

@@ -1,5 +1,5 @@
 /** Which file a diff's header means, and what it does to it as a whole. */
-import { readName, withoutPrefixes } from './names.js';
+import { type Names, readName, sameFile, withoutPrefixes } from './names.js';
 import { lookUp } from '../../paths.js';
 import type { ContextFile, FormatContext, Reason } from '../../types.js';
 
@@ -152,6 +152,18 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
   return { ok: true, target: { kind, path: now.path, file: now.file, mode } };
 };
 
+const namesOfPair = (
+  from: string | null,
+  to: string | null,
+  file: FileHeader,
+  known: (path: string) => boolean,
+): Names => {
+  const names = withoutPrefixes({ from, to }, known);
+  const isGit = file.git !== undefined || file.rename !== undefined;
+  const same = isGit || names.from === null || names.to === null ? null : sameFile(names.from, names.to, known);
+  return same === null ? names : { from: same, to: same };
+};
+
 type Resolved =
   | { readonly ok: true; readonly from: string | null; readonly to: string | null }
   | { readonly ok: false; readonly code: string; readonly message: string };
@@ -162,9 +174,7 @@ const namesOf = (file: FileHeader, context: FormatContext): Resolved => {
   const at = `the header at line ${file.answerLine} of the answer`;
   const git = file.git && withoutPrefixes(file.git, known);
   const pair =
-    file.from === undefined || file.to === undefined
-      ? undefined
-      : withoutPrefixes({ from: file.from, to: file.to }, known);
+    file.from === undefined || file.to === undefined ? undefined : namesOfPair(file.from, file.to, file, known);
   const { rename } = file;
   if (rename) {
     if (rename.from === undefined || rename.to === undefined)
@@ -175,8 +185,9 @@ const namesOf = (file: FileHeader, context: FormatContext): Resolved => {
   }
   if (!pair && !git)
     return bad('bad_header', `The file names in ${at} cannot be told apart. Add \`---\` and \`+++\` lines.`);
-  const from = pair ? pair.from : file.created ? null : (git?.from ?? null);
-  const to = pair ? pair.to : file.deleted ? null : (git?.to ?? null);
+  const stamped = pair !== undefined && git === undefined;
+  const from = file.created && (stamped || !pair) ? null : ((pair ?? git)?.from ?? null);
+  const to = file.deleted && (stamped || !pair) ? null : ((pair ?? git)?.to ?? null);
   if (from === null && to === null) return bad('bad_header', `Both names in ${at} are /dev/null.`);
   if ((file.created && from !== null) || (file.deleted && to !== null))
     return bad('names_differ', `The names in ${at} do not fit its file mode line.`);

@@ -510,8 +510,12 @@ const refusals: Case[] = [
 const invalid: Case[] = [
   { name: 'nothing', diff: '', expected: 'invalid: no_edits' },
   { name: 'prose alone', diff: 'I cannot do that.\n', expected: 'invalid: no_edits' },
-  { name: 'a hunk of no file', diff: HUNK, expected: 'invalid: hunk_without_file' },
-  { name: 'a hunk without numbers', diff: `${HEAD}@@ ... @@\n a\n-b\n`, expected: 'invalid: bad_hunk_header' },
+  {
+    name: 'a hunk of no file, of two',
+    diff: HUNK,
+    files: { f: LETTERS, g: LETTERS },
+    expected: 'invalid: hunk_without_file',
+  },
   { name: 'a cut hunk header', diff: `${HEAD}@@ -1,3 +1`, expected: 'invalid open: bad_hunk_header' },
   { name: 'a cut hunk', diff: `${HEAD}@@ -3,3 +3,3 @@\n c\n-d\n`, expected: 'invalid open: cut_hunk' },
   { name: 'a hunk cut after its header', diff: `${HEAD}@@ -3,3 +3,3 @@\n`, expected: 'invalid open: cut_hunk' },
@@ -530,7 +534,7 @@ const invalid: Case[] = [
     expected: 'invalid open: bare_header',
   },
   { name: 'a fence not closed', diff: `\`\`\`diff\n${HEAD}${HUNK}`, expected: 'invalid open: cut_inside_fence' },
-  { name: 'text right after a hunk', diff: `${HEAD}${HUNK}diff --gi`, expected: 'invalid open: stray_line' },
+  { name: 'text right after a hunk', diff: `${HEAD}${HUNK}diff --gi`, expected: 'invalid open: bare_header' },
   { name: 'changed lines after prose', diff: `${HEAD}${HUNK}\nAnd also:\n+x\n y\n`, expected: 'invalid: stray_line' },
   {
     name: 'lines after `No newline`',
