@@ -1,5 +1,6 @@
 /** One hunk of a unified diff: how far it reaches, and its lines. The place in the file is found elsewhere (`unified-diff/locate.ts`). */
 import { closesFence, type Fence } from '../../text/fence.js';
+import { withoutBom } from '../../text/to-splices.js';
 
 export interface AnswerLine {
   readonly text: string;
@@ -34,6 +35,27 @@ export interface Hunk {
   /** 1-based line of the answer where the header stands. */
   readonly answerLine: number;
 }
+
+// A diff's bytes are exact where one of its lines holds a carriage return (`unified-diff/index.ts`).
+
+export const holdsReturn = ({ text, returned }: HunkLine): boolean => returned === true || text.includes('\r');
+
+/** The hunk with carriage returns as text. */
+export const withReturns = (hunk: Hunk): Hunk => ({
+  ...hunk,
+  lines: hunk.lines.map((line) =>
+    line.returned === true ? { ...line, text: `${line.text}\r`, raw: `${line.raw}\r` } : line,
+  ),
+});
+
+export const withoutBoms = (hunk: Hunk): Hunk => ({
+  ...hunk,
+  lines: hunk.lines.map((line) => ({
+    ...line,
+    text: withoutBom(line.text),
+    raw: line.unsigned ? withoutBom(line.raw) : line.raw,
+  })),
+});
 
 const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: |$)/;
 /** `@@`, `@@ ... @@`, `@@ heading`: it states no lines. */

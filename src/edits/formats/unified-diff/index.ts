@@ -18,21 +18,23 @@
  * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
  * differ are the tolerance `line_endings`. In a file of mixed ends so is a diff without carriage returns whose lines all end in LF there.
  *
+ * A diff that does not fit, and whose reverse fits as a whole, has been applied: its hunks are skipped with the note `already_present`.
+ *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
  * empty or new file). FallbackState: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: hunks.
  */
 import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
-import { exactBase, type SpliceBase, withoutBom } from '../../text/to-splices.js';
+import { exactBase, type SpliceBase } from '../../text/to-splices.js';
 import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
 import { type Change, ChangeList, changesFrom, changesPlan, type FilePlan } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
-import { type FileDiff, parseDiff } from './parse.js';
+import { type FileDiff, parseDiff, reversed } from './parse.js';
 import { type Target, targetOf } from './target.js';
 import { haveNothingInCommon, lineOrigins } from '../../text/line-diff.js';
 import type { ToleranceSettings } from '../../../shared/formats.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
-import type { Hunk, HunkLine } from './hunk.js';
+import { type Hunk, type HunkLine, holdsReturn, withoutBoms, withReturns } from './hunk.js';
 
 const DIFF_REASONS_REPORTED = 10; // bound: Refusals told of one file of a diff; each costs a look for the nearest place.
 
@@ -65,12 +67,35 @@ const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context
     } else reasons.push(target.reason);
     index += file.hunks.length;
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
+  if (reasons.length === 0) return { kind: 'plans', plans, tolerances, notes };
+  if (!areApplied(files, context, exact)) return { kind: 'refused', reasons };
+  const present = Array.from({ length: index }, (_, i) => ({
+    code: 'already_present',
+    index: i,
+    message: `Hunk ${i + 1} is already in the file.`,
+  }));
+  return { kind: 'plans', plans: [], tolerances: [], notes: [...notes, ...present] };
+};
+
+/** Would the whole diff, turned round, apply as it is written? Then it has been applied. */
+const areApplied = (files: readonly FileDiff[], context: FormatContext, exact: boolean): boolean => {
+  const tolerances = { ...context.options.tolerances, ...NO_LIKENESS, lost_blank: false };
+  const back = { context: { ...context, options: { ...context.options, tolerances } }, exact };
+  const taken = new Set<string>();
+  return files.every((file) => {
+    const turned = { ...reversed(file), first: 0 };
+    const target = targetOf(turned, back.context, 0, taken);
+    // Nothing proves that a file is gone.
+    return (
+      file.hunks.length > 0 &&
+      target.ok &&
+      target.target.kind !== 'create' &&
+      !Array.isArray(planFile(turned, target.target, back, []))
+    );
+  });
 };
 
 const NO_TEXT: Text = { lines: [], ends: [] };
-
-const holdsReturn = ({ text, returned }: HunkLine): boolean => returned === true || text.includes('\r');
 
 /** Where the hunks of one file stand, or why not. `exact`: what `at` counts in where that is not the file's own lines. */
 interface Found {
@@ -110,13 +135,6 @@ const findExactly = (file: ContextFile, wanted: Wanted): Found | null => {
   const found = find({ ...wanted, text: exact.text, hunks: wanted.hunks.map(withReturns), tolerances });
   return found.reasons.length > 0 ? null : { ...found, exact };
 };
-
-const withReturns = (hunk: Hunk): Hunk => ({
-  ...hunk,
-  lines: hunk.lines.map((line) =>
-    line.returned === true ? { ...line, text: `${line.text}\r`, raw: `${line.raw}\r` } : line,
-  ),
-});
 
 /** In the file's own lines. What the answer says of line ends is a tolerance where it differs. */
 const findByText = (file: ContextFile, wanted: Wanted, exact: boolean): Found => {
@@ -209,15 +227,6 @@ const planFile = (
     );
   return { plans };
 };
-
-const withoutBoms = (hunk: Hunk): Hunk => ({
-  ...hunk,
-  lines: hunk.lines.map((line) => ({
-    ...line,
-    text: withoutBom(line.text),
-    raw: line.unsigned ? withoutBom(line.raw) : line.raw,
-  })),
-});
 
 interface Composed {
   readonly changes: readonly Change[];

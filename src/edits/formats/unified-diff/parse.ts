@@ -11,6 +11,29 @@ export interface FileDiff extends FileHeader {
   readonly hunks: Hunk[];
 }
 
+const SIGNS = { '+': '-', '-': '+', ' ': ' ' } as const;
+/** A side without file has no prefix that the other could be paired with. */
+const prefixed = (name: string | null, other: string | null, [from, to]: readonly [string, string]): string | null =>
+  other === null && name?.startsWith(from) === true ? to + name.slice(from.length) : name;
+
+/** The diff of one file that undoes this one. */
+export const reversed = (file: FileDiff): FileDiff => ({
+  answerLine: file.answerLine,
+  ...(file.from === undefined || file.to === undefined
+    ? {}
+    : { from: prefixed(file.to, file.from, ['b/', 'a/']), to: prefixed(file.from, file.to, ['a/', 'b/']) }),
+  ...(file.git === undefined ? {} : { git: { from: file.git.to, to: file.git.from } }),
+  ...(file.rename === undefined ? {} : { rename: { from: file.rename.to ?? '', to: file.rename.from ?? '' } }),
+  created: file.deleted === true,
+  deleted: file.created === true,
+  hunks: file.hunks.map((hunk) => ({
+    ...hunk,
+    ...{ oldAt: hunk.newAt, oldCount: hunk.newCount, oldLines: hunk.newLines },
+    ...{ newAt: hunk.oldAt, newCount: hunk.oldCount, newLines: hunk.oldLines },
+    lines: hunk.lines.map((line) => ({ ...line, sign: SIGNS[line.sign] })),
+  })),
+});
+
 export type ParsedDiff =
   | { readonly ok: true; readonly files: readonly FileDiff[]; readonly notes: readonly Reason[] }
   | { readonly ok: false; readonly open: boolean; readonly files: readonly FileDiff[]; readonly reason: Reason };

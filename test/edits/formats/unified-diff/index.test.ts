@@ -441,7 +441,7 @@ const refusals: Case[] = [
   },
   {
     name: 'a final line end that is there',
-    diff: `${HEAD}@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n`,
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n`,
     files: { f: 'x\n' },
     expected: 'refused: final_newline',
   },
