@@ -59,7 +59,7 @@ const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
 };
 
 /** Stands for a body of the answer among the lines outside. */
-const BODY = '\0';
+export const BODY = '\0';
 
 /** What opens an edit beside the lines above: a malformed line of whole-file, a fence that a path stands before or in. */
 const MALFORMED: readonly RegExp[] = [

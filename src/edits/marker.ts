@@ -7,7 +7,7 @@
  * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
-import { detectFormat, openingOf, Outside, withoutIndent } from './detect.js';
+import { BODY, detectFormat, openingOf, Outside, withoutIndent } from './detect.js';
 import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason, MarkedBody } from './types.js';
@@ -64,22 +64,65 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
   return { body, marker: wrong ?? 'right', openFence, notes, stray: candidate.stray };
 };
 
+/** Where an object or a list of objects may begin. */
+const JSON_START = /^[ \t]*(?=\{|\[\s*\{)/gm;
+const EDIT_KEYS = ['operations', 'needs_lines', 'type', 'edits', 'old_string', 'old_str', 'search'];
+const isEdit = (value: Json | undefined): boolean =>
+  Array.isArray(value)
+    ? isEdit((value as readonly Json[])[0])
+    : isJsonObject(value) && EDIT_KEYS.some((key) => key in value);
+
+interface Edit {
+  readonly from: number;
+  readonly read: Extract<JsonRead, { kind: 'value' }>;
+}
+
+/** Several objects or lists that say edits, prose between them or not, are one list in their order. */
 const choose = (answer: string): Candidate | null => {
-  const starts = [...answer.matchAll(/^[ \t]*\{/gm)].slice(0, JSON_CANDIDATES).map((m) => m.index + m[0].length - 1);
-  const inline = answer.indexOf('{"');
-  if (starts.length === 0 && inline >= 0) starts.push(inline);
-  let first: Candidate | null = null;
-  for (const from of starts) {
-    const candidate = cut(answer, from);
-    if (candidate.read.kind === 'open' || candidate.ended) return candidate;
-    first ??= candidate;
+  const edits: Edit[] = [];
+  let other: Candidate | null = null;
+  let tried = 0;
+  for (let from = startFrom(answer, 0); from >= 0 && tried < JSON_CANDIDATES;) {
+    const read = readJson(answer, from);
+    if (read.kind === 'open') return cut(answer, from, read, edits);
+    const isOne = read.kind === 'value' && isEdit(read.value);
+    if (isOne) edits.push({ from, read });
+    else if (edits.length === 0) {
+      const candidate = cut(answer, from, read, []);
+      if (candidate.ended) return candidate;
+      other ??= candidate;
+    }
+    if (!isOne) tried += 1;
+    from = startFrom(answer, isOne ? read.end : from + 1);
   }
-  return first;
+  const last = edits.pop();
+  if (last === undefined) return other;
+  const candidate = cut(answer, last.from, last.read, edits);
+  if (edits.length === 0) return candidate;
+  const list = [...edits, last].map(({ from, read }) => answer.slice(from, read.end));
+  return { ...candidate, body: `[${list.join(',')}]${candidate.body.slice(last.read.end - last.from)}` };
 };
 
-const cut = (answer: string, from: number): Candidate => {
-  const { opening, hasProse: proseBefore, stray } = before(answer.slice(0, from));
-  const read = readJson(answer, from);
+const startFrom = (answer: string, from: number): number => {
+  JSON_START.lastIndex = from;
+  const match = JSON_START.exec(answer);
+  return match === null ? (from === 0 ? answer.indexOf('{"') : -1) : match.index + match[0].length;
+};
+
+/** What stands before `from`, with the edits taken out of it; lines keep their numbers. */
+const between = (answer: string, from: number, edits: readonly Edit[]): string => {
+  let [text, at] = ['', 0];
+  for (const edit of edits) {
+    const lines = answer.slice(edit.from, edit.read.end).split('\n').length - 1;
+    text += answer.slice(at, edit.from).replace(/[ \t]+$/, '') + BODY + '\n'.repeat(lines);
+    at = edit.read.end;
+  }
+  return text + answer.slice(at, from);
+};
+
+/** The value at `from`, with what stands round it; `edits`: those that stand before it. */
+const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[]): Candidate => {
+  const { opening, hasProse: proseBefore, stray } = before(between(answer, from, edits));
   const rest = answer.slice(read.kind === 'value' ? read.end : from);
   const [sameLine = '', ...behind] = rest.split('\n');
   const closing = behind.findIndex((line) => (read.kind === 'value' ? line.trim() !== '' : isBareFence(line)));
@@ -97,6 +140,7 @@ const cut = (answer: string, from: number): Candidate => {
 };
 
 const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {
+  if (Array.isArray(value)) return markerFault((value as readonly Json[]).at(-1) ?? null, nonce);
   if (!isJsonObject(value) || value.complete === undefined) return 'missing';
   const keys = Object.keys(value);
   const operations = keys.indexOf('operations');
@@ -162,7 +206,7 @@ const before = (text: string): Before => {
     opening: outside.fences.open,
     stray: outside.stray(0),
     head: lines.map((line, at) => (at === opened ? line : '')).join('\n'),
-    hasProse: lines.some((line, at) => at !== opened && line.trim() !== ''),
+    hasProse: lines.some((line, at) => at !== opened && line.trim() !== '' && line !== BODY),
   };
 };
 

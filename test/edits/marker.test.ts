@@ -41,7 +41,7 @@ describe('where the object stands', () => {
     ['before prose in its line', `${right} Done.`, shown('missing', `${right} Done.`, 'marker_missing')],
     ['before half an object', `${right}\n"a": 1}`, shown('missing', `${right}\n"a": 1}`, 'marker_missing')],
     ['before a diff', `${right}\n--- a\n+++ a\n`, shown('missing', `${right}\n--- a\n+++ a\n`, 'marker_missing')],
-    ['before another object', `${right}\n{"a": 1}`, shown('missing', '{"a": 1}', 'prose_before', 'marker_missing')],
+    ['before another object', `${right}\n{"a": 1}`, shown('missing', `${right}\n{"a": 1}`, 'marker_missing')],
     ['cut', '{"operations": [', shown('missing', '{"operations": [', 'marker_missing')],
     [
       'cut, behind another',

@@ -5,6 +5,8 @@
  *   insert  {line, content}                 replace {start_line, end_line, content}     delete {start_line, end_line}
  *   append  {content}                       prepend {content}
  *
+ * Several such objects, or a JSON list of them or of operations, are one list in their order; the last object has the marker.
+ *
  * each with `type`, `file_path` and optional `context_before`, `context_after` (the adjacent lines); or by symbol, without contexts:
  *   insert  {at: {symbol, position: "before" | "after" | "end", line?}, content}
  *   replace {at: {symbol, line?}, content}              delete  {at: {symbol, line?}}

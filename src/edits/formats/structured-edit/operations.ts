@@ -70,6 +70,26 @@ const SYMBOL_KEYS: Readonly<Record<string, readonly string[]>> = {
 const POSITIONS = ['before', 'after', 'end'] as const;
 const TOP_KEYS = ['summary', 'operations', 'complete', 'nonce'];
 
+/** How an operation may name its file. */
+const PATH_KEYS = ['file_path', 'path', 'file', 'filename'];
+/** What models write for a key. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  content: 'text code newcontent replacement',
+  line: 'linenumber',
+  start_line: 'start',
+  end_line: 'end',
+  at: 'symbol',
+  operations: 'edits changes',
+};
+/** The key, of those that are missing, that a wrong one means, as a part of a sentence. */
+const meant = (key: string, item: Fields, allowed: readonly string[]): string => {
+  const plain = key.toLowerCase().replace(/[_-]/g, '');
+  const means = (name: string): boolean =>
+    name.replace('_', '') === plain || (OTHER_WORDS[name] ?? '').split(' ').includes(plain);
+  const right = allowed.find((name) => !(name in item) && means(name));
+  return right === undefined ? '' : `, write \`${right}\``;
+};
+
 type Fields = Readonly<Record<string, Json>>;
 /** A fault on its way to its operation's reason. */
 class Fault extends Error {
@@ -86,32 +106,43 @@ export const readOperations = (value: Json): OperationsRead => {
     reasons: [{ code, message }],
     count: 0,
   });
-  if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object.');
-  const unknown = Object.keys(value).find((key) => !TOP_KEYS.includes(key));
-  if (unknown !== undefined)
-    return invalid(
-      'unknown_key',
-      `The object has the unknown key ${JSON.stringify(unknown)}; known are ${TOP_KEYS.join(', ')}.`,
-    );
-  const { operations, summary } = value;
-  if (!Array.isArray(operations)) return invalid('no_operations', 'The object has no array `operations`.');
+  const operations: Json[] = [];
+  let summary: string | null = null;
+  for (const part of Array.isArray(value) ? (value as readonly Json[]) : [value]) {
+    if (!isJsonObject(part)) return invalid('not_an_object', 'The answer is not a JSON object.');
+    if (part.operations === undefined && part.type !== undefined) {
+      operations.push(part);
+      continue;
+    }
+    const unknown = Object.keys(part).find((key) => !TOP_KEYS.includes(key));
+    if (unknown !== undefined)
+      return invalid(
+        'unknown_key',
+        `The object has the unknown key ${JSON.stringify(unknown)}${meant(unknown, part, TOP_KEYS)}; known are ${TOP_KEYS.join(', ')}.`,
+      );
+    if (!Array.isArray(part.operations)) return invalid('no_operations', 'The object has no array `operations`.');
+    if ((part.summary ?? null) !== null && typeof part.summary !== 'string')
+      return invalid('wrong_type', '`summary` must be a string.');
+    summary ??= (part.summary ?? null) as string | null;
+    for (const operation of part.operations as readonly Json[]) operations.push(operation);
+  }
   if (operations.length > BOUNDS.maxAnswer_edits) return { kind: 'invalid', reasons: [tooManyEdits()], count: 0 };
-  if (summary !== undefined && summary !== null && typeof summary !== 'string')
-    return invalid('wrong_type', '`summary` must be a string.');
 
   const read: AnyOperation[] = [];
   const reasons: Reason[] = [];
-  for (const [index, item] of (operations as readonly Json[]).entries()) {
+  for (const [index, item] of operations.entries()) {
     try {
       read.push(readOperation(item, index));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      const path = isJsonObject(item) && typeof item.file_path === 'string' ? { path: item.file_path } : {};
-      reasons.push({ code: error.code, ...path, index, message: error.message });
+      const path = isJsonObject(item)
+        ? PATH_KEYS.map((key) => item[key]).find((at) => typeof at === 'string')
+        : undefined;
+      reasons.push({ code: error.code, ...(path === undefined ? {} : { path }), index, message: error.message });
     }
   }
   if (reasons.length > 0) return { kind: 'invalid', reasons, count: operations.length };
-  return { kind: 'operations', operations: read, summary: summary ?? null };
+  return { kind: 'operations', operations: read, summary };
 };
 
 const readOperation = (item: Json, index: number): AnyOperation => {
@@ -130,13 +161,21 @@ const readOperation = (item: Json, index: number): AnyOperation => {
       'unknown_key',
       `A place by symbol (\`at\`) is for insert, replace and delete; ${kind} has its own place.`,
     );
-  const unknown = Object.keys(item).find((key) => !allowed.includes(key) && item[key] !== null);
+  const unknown = Object.keys(item).find(
+    (key) => !allowed.includes(key) && !PATH_KEYS.includes(key) && item[key] !== null,
+  );
   if (unknown !== undefined)
     throw new Fault(
       'unknown_key',
-      `A ${kind} operation ${bySymbol ? 'with `at` ' : ''}has no key ${JSON.stringify(unknown)}; it has ${allowed.join(', ')}.`,
+      `A ${kind} operation ${bySymbol ? 'with `at` ' : ''}has no key ${JSON.stringify(unknown)}${meant(unknown, item, allowed)}; it has ${allowed.join(', ')}.`,
     );
-  const path = text(item, 'file_path');
+  const [pathKey = 'file_path', other] = PATH_KEYS.filter((key) => (item[key] ?? null) !== null);
+  if (other !== undefined)
+    throw new Fault(
+      'unknown_key',
+      `The ${kind} operation names its file by \`${pathKey}\` and by \`${other}\`; give \`file_path\` alone.`,
+    );
+  const path = text(item, pathKey);
   if (path === null || path === '') throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
   const before = context(item, 'context_before');
   const after = context(item, 'context_after');
