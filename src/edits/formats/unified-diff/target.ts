@@ -105,51 +105,33 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
       shown,
     );
 
-  const seen = [from, to].filter((name): name is string => name !== null);
-  const found = new Map<string, { path: string; file: ContextFile }>();
-  for (const name of new Set(seen)) {
+  const sides: { readonly path: string; readonly file: ContextFile }[] = [];
+  for (const name of new Set([from ?? shown, to ?? shown])) {
     const looked = lookUp(name, context, index);
     if (!looked.ok) return looked;
-    if (taken.has(looked.path))
-      return refuse(
-        'file_twice',
-        `${looked.path} comes twice in the diff. Put all its hunks under one header.`,
-        looked.path,
-      );
-    found.set(name, { path: looked.path, file: looked.file });
+    const { path } = looked;
+    if (taken.has(path))
+      return refuse('file_twice', `${path} comes twice in the diff. Put all its hunks under one header.`, path);
+    sides.push(looked);
   }
-  for (const { path } of found.values()) taken.add(path);
-  const old = from === null ? undefined : found.get(from);
-  const now = to === null ? undefined : found.get(to);
-
-  if (now === undefined) {
-    const path = old?.path ?? shown;
-    if (old?.file.text == null)
-      return refuse('target_absent', `${path} does not exist, so it cannot be deleted.`, path);
-    return { ok: true, target: { kind: 'delete', path, file: old.file } };
-  }
-  if (old === undefined) {
-    if (now.file.text !== null)
-      return refuse(
-        'already_exists',
-        `The diff creates ${now.path}, which exists already. Send a diff against its lines.`,
-        now.path,
-      );
-    return { ok: true, target: { kind: 'create', path: now.path, file: now.file, mode } };
-  }
-  if (old.path !== now.path) {
-    if (old.file.text === null)
-      return refuse('target_absent', `${old.path} does not exist, so it cannot be renamed.`, old.path);
-    if (now.file.text !== null)
-      return refuse(
-        'already_exists',
-        `${old.path} cannot be renamed to ${now.path}: that file exists already.`,
-        now.path,
-      );
-    return { ok: true, target: { kind: 'edit', path: now.path, from: old.path, file: old.file, mode } };
-  }
-  const kind = now.file.text === null ? 'create' : 'edit';
-  return { ok: true, target: { kind, path: now.path, file: now.file, mode } };
+  for (const { path } of sides) taken.add(path);
+  const [old, now = old] = sides;
+  if (old === undefined || now === undefined) return refuse('bad_header', 'The header names no file.');
+  const { path } = now;
+  const isMove = old.path !== path;
+  const said = isMove ? 'renamed' : 'deleted';
+  if (old.file.text === null && (isMove || to === null))
+    return refuse('target_absent', `${old.path} does not exist, so it cannot be ${said}.`, old.path);
+  if (isMove && now.file.text !== null)
+    return refuse('already_exists', `${old.path} cannot be renamed to ${path}: that file exists already.`, path);
+  if (from === null && now.file.text !== null)
+    return refuse(
+      'already_exists',
+      `The diff creates ${path}, which exists already. Send a diff against its lines.`,
+      path,
+    );
+  const kind = to === null ? 'delete' : old.file.text === null ? 'create' : 'edit';
+  return { ok: true, target: { kind, path, file: old.file, mode, ...(isMove ? { from: old.path } : {}) } };
 };
 
 const namesOfPair = (
