@@ -3,6 +3,7 @@ import type { FilePlan } from './text/changes.js';
 import { type SpliceBase, quotesItsBom, spliced } from './text/to-splices.js';
 import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
+import { elisionReasons } from './locate/elision.js';
 import { type GuardedFile, guardFindings } from './guards/index.js';
 import { checkPath, lookUp } from './paths.js';
 import { decodeFile } from './text/codec.js';
@@ -221,6 +222,8 @@ class Work {
       this.#reasons.push(...resolved.reasons);
       return;
     }
+    const text = (plan.exact ?? file?.base)?.text ?? null;
+    this.#reasons.push(...elisionReasons(path, text, resolved.changes));
     const mode = plan.mode ?? file?.mode;
     const existed = file !== undefined && file.bytes !== null;
     const same = existed && !this.#moves.has(path) && resolved.splices.length === 0 && mode === file.mode;
@@ -229,10 +232,6 @@ class Work {
     this.#splices.set(path, resolved.splices);
     // An exact plan counts in other lines than guards do.
     if (plan.exact === undefined)
-      this.#made.set(path, {
-        base: file?.base?.text ?? null,
-        changes: resolved.changes,
-        rewritten: plan.rewritten ?? false,
-      });
+      this.#made.set(path, { base: text, changes: resolved.changes, rewritten: plan.rewritten ?? false });
   }
 }

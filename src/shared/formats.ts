@@ -23,6 +23,10 @@ export const TOLERANCES = {
     default: true,
     what: 'only a line number tells which lines are meant; a step never approves these by itself',
   },
+  part_of_line: {
+    default: true,
+    what: 'FIND is a part of one line, which stands once in the file; a step never approves it by itself',
+  },
   indent: { default: false, what: 'uniform shift of indentation' },
   lookalikes: { default: false, what: 'typographic look-alike characters' },
   elision: { default: false, what: 'an elided stretch in the middle of FIND' },
@@ -41,7 +45,6 @@ export const GUARDS = {
     default: 'ask',
     what: 'a block of new lines that stands twice in a row, or a definition that stands twice',
   },
-  elision: { default: 'refuse', what: 'a note in place of text that was there; `ask` where nothing is lost' },
   example: {
     default: 'refuse',
     what: "a line of the prompt's example that neither the file nor the instructions have",

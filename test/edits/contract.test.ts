@@ -114,6 +114,17 @@ describe.each([...FORMATS, ...DIALECTS])('%s', (format) => {
     expect('reasons' in outcome && outcome.reasons[0]?.code).toBe('bad_path');
   });
 
+  test('a line that stands for text is refused, unless the file has it', () => {
+    const left = '// ... existing code ...';
+    const said: Case = { ...plain, edits: [{ from: 1, to: 2, lines: ['B', left] }] };
+    const reasons = [{ code: 'elision', path: 'f.txt' }];
+    expect(run(format, said)).toMatchObject({ outcome: 'refused', reasons });
+    const lines = [...plain.lines, left];
+    expect(run(format, { ...said, lines, base: Buffer.from(lines.map((line) => `${line}\n`).join('')) })).toMatchObject(
+      { outcome: 'edited' },
+    );
+  });
+
   test('a binary file is refused', () => {
     expect(run(format, { ...plain, base: Buffer.from('a\0b') })).toMatchObject({
       outcome: 'refused',

@@ -70,6 +70,12 @@ const NEEDING: Readonly<Record<Tolerance, Sample>> = {
     }),
     result: 'a\nB\n',
   },
+  part_of_line: {
+    format: 'search-replace',
+    base: 'a\n  call(one, two);\nc\n',
+    answer: blocks(block('one, two\n', 'three\n')),
+    result: 'a\n  call(three);\nc\n',
+  },
   indent: {
     format: 'search-replace',
     base: '  a\n    b\n',
@@ -85,8 +91,8 @@ const NEEDING: Readonly<Record<Tolerance, Sample>> = {
   elision: {
     format: 'search-replace',
     base: 'a\nb\nc\nd\n',
-    answer: blocks(block('a\n// ...\nd\n', 'A\n// ...\nd\n')),
-    result: 'A\nb\nc\nd\n',
+    answer: blocks(block('a\n// ...\nd\n', 'A\nd\n')),
+    result: 'A\nd\n',
   },
 };
 

@@ -28,8 +28,8 @@ export interface ProposalParts {
   readonly unfinished?: readonly ClaimedUnfinished[];
 }
 
-/** FallbackState that a step never approves by itself: off by default, or lines that nothing confirmed. */
-const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'indent', 'lookalikes', 'elision']);
+/** Tolerances that a step never approves by itself: off by default, lines that nothing confirmed, a word that may have meant its line. */
+const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'part_of_line', 'indent', 'lookalikes', 'elision']);
 const KEY_DIGITS = 16;
 
 const isSame = (file: ProposalFile): boolean =>

@@ -5,7 +5,7 @@
 import { type Text, indexOf, type LineIndex, NO_LINES } from '../text/lines.js';
 import type { Finding, GuardSettings } from '../../shared/formats.js';
 import type { Change } from '../text/changes.js';
-import { elisionFindings, characterFindings, exampleFindings, nameFindings } from './lines.js';
+import { characterFindings, exampleFindings, nameFindings } from './lines.js';
 import { doubledBlocks } from './doubled.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './view.js';
@@ -82,7 +82,6 @@ const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, tr
   if (view === null) return modes(file);
   return [
     ...modes(file),
-    ...elisionFindings(view),
     ...exampleFindings(view, asked),
     ...shrinkage(view),
     ...(file.made?.rewritten === true ? distantRemovals(view) : []),

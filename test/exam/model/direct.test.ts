@@ -11,7 +11,7 @@ const block = (find: string, replace: string): string =>
 
 const asked = (first: string, second: string) =>
   withRehearsal(
-    [rule(second, { name: 'second', match: { contains: 'is only a part of line 3' } }), rule(first)],
+    [rule(second, { name: 'second', match: { contains: 'FIND stands nowhere' } }), rule(first)],
     async (rehearsal) => {
       if (task === undefined) throw new Error('no task 001_add');
       const options = { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', regeneration: 0 } as const;
@@ -20,17 +20,22 @@ const asked = (first: string, second: string) =>
     },
   );
 
-it('a word is refused, the line is named, and the next answer solves it', async () => {
+const unindented = block('return a - b;', 'const sum = a + b;\nreturn sum;');
+
+it('a quote without its indentation is refused, the line is named, and the next answer solves it', async () => {
   const right = block('  return a - b;', '  return a + b;');
-  const { outcome, verdicts, run } = await asked(block('a - b', 'a + b'), right);
+  const { outcome, verdicts, run } = await asked(unindented, right);
   expect({ outcome, verdicts }).toEqual({ outcome: 'solved', verdicts: ['refused', 'edited'] });
-  expect(run.refusals).toEqual([expect.stringContaining('The whole line 3 is `  return a - b;`')]);
+  expect(run.refusals).toEqual([expect.stringContaining('found "  return a - b;"')]);
 });
 
-it('a wrong edit is called wrong, a word sent twice is given up', async () => {
+it('a wrong edit is called wrong, a part of a line is taken, what is refused twice is given up', async () => {
   expect(await asked(block('  return a - b;', '  return a * b;'), '')).toMatchObject({ outcome: 'wrong' });
-  const word = block('a - b', 'a + b');
-  expect(await asked(word, word)).toMatchObject({ outcome: 'attempts_exhausted', verdicts: ['refused', 'refused'] });
+  expect(await asked(block('a - b', 'a + b'), '')).toMatchObject({ outcome: 'solved', verdicts: ['edited'] });
+  expect(await asked(unindented, unindented)).toMatchObject({
+    outcome: 'attempts_exhausted',
+    verdicts: ['refused', 'refused'],
+  });
 });
 
 it('a call that fails ends its task under the name of the failure', async () => {

@@ -9,7 +9,7 @@
  *
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
- * file. Add on an existing path is refused. FallbackState: lost_blank, line_endings, trailing_space, lookalikes, indent.
+ * file. Add on an existing path is refused. Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type ParsedPatch, type PatchedFile, parsePatch } from './parse.js';

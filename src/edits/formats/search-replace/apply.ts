@@ -7,38 +7,27 @@ import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
 import { carryLines, isKnownBase, levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import type { Change } from '../../text/changes.js';
 import { lineOrigins } from '../../text/line-diff.js';
-import { LineChain, type Places, type WantedLine } from '../../locate/line-chain.js';
-import { describeNearest, nearest } from '../../locate/nearest.js';
-import { composeElided, placeElided, splitElided } from './elision.js';
+import { LineChain, PLACES_KEPT, type Places, type WantedLine } from '../../locate/line-chain.js';
+import { isElided, placeElided, splitElided } from '../../locate/elision.js';
 import { shiftedPlaces } from '../../locate/indent.js';
 import type { Block, BlockReading } from './parse.js';
+import { placesOfPart, withinLine } from '../../locate/part.js';
+import {
+  absentReason,
+  type BlockOutcome,
+  type BlockText,
+  NUMBER_IS_REPORTED,
+  PART_STANDS_ONCE,
+  presentUnsure,
+  refused,
+  repeatedReason,
+  sameAndAbsent,
+  sameReason,
+} from './reasons.js';
 import type { ApplyOptions } from '../../types.js';
 
-export type BlockOutcome =
-  /** `line`: 1-based line of the base, where known. */
-  | { readonly kind: 'changed'; readonly tolerances: readonly Tolerance[]; readonly line?: number }
-  | {
-      readonly kind: 'skipped';
-      readonly code: 'no_change' | 'already_present';
-      readonly message: string;
-      /** `find_absent`, where another block changes the file: see `BlockApplier.#present` and `#unmoved`. */
-      readonly absent?: string;
-    }
-  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+export const PARTS_SOUGHT = 100; // bound: Blocks of a file that are looked for as a part of a line: each costs a pass over the file.
 
-const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
-/** What a dialect calls the parts of a block, for messages. */
-export interface BlockText {
-  readonly find: string;
-  /** The line between both parts. */
-  readonly divider: string;
-  /** How a block names a line of the file. */
-  readonly hint: string;
-}
-export const FIND_TEXT: BlockText = { find: 'FIND', divider: 'REPLACE:', hint: 'FIND @LINE:' };
-
-const NUMBER_IS_REPORTED =
-  'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
 const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
 const keyOf = ({ find, replace }: BlockReading): string => JSON.stringify([find, replace]);
@@ -60,6 +49,8 @@ export class BlockApplier {
   readonly #words: BlockText;
   #exists: boolean;
   #changed = false;
+  /** How often a part of a line was looked for. */
+  #sought = 0;
   /** Blocks that changed something, to know one that is sent again. */
   readonly #made: BlockReading[] = [];
   readonly #madeKeys = new Set<string>();
@@ -102,17 +93,16 @@ export class BlockApplier {
 
   /** A block that asks for nothing still says what the file holds: where that stands nowhere, the answer may be for another file. */
   #unmoved(find: readonly string[]): BlockOutcome {
-    const same = `${this.#words.find} and REPLACE are the same`;
-    const skipped = { kind: 'skipped', code: 'no_change', message: `${same}.` } as const;
-    if (this.#known || this.#quotes(find)) return skipped;
-    const remedy = `so that the answer may have been made for another state of it. Leave this block out if nothing is to change here, else send ${this.#words.find} as whole lines, exactly as the file has them.`;
-    return { ...skipped, absent: `${same}, and ${this.#words.find} stands nowhere in the file, ${remedy}` };
+    const { find: name } = this.#words;
+    const skipped = { kind: 'skipped', code: 'no_change', message: `${sameReason(name)}.` } as const;
+    return this.#known || this.#quotes(find) ? skipped : { ...skipped, absent: sameAndAbsent(name) };
   }
 
   /** Does FIND stand in the text, be it in several places, in other white space, or by a tolerance? */
   #quotes(find: readonly string[]): boolean {
     const likenesses = [...levelsOn(this.#tolerances), 'white_space'] as const;
     if (likenesses.some((likeness) => this.#chain.find(pattern(find), likeness).first.length > 0)) return true;
+    if (this.#parts(find).length > 0) return true;
     const parts = toleranceOn('elision', this.#tolerances) ? splitElided(find) : null;
     return parts !== null && placeElided(this.#texts(), parts) !== 'none';
   }
@@ -157,18 +147,18 @@ export class BlockApplier {
       if (places.first.length === 0) continue;
       const one = places.first.length === 1 && !places.more;
       const first = one ? places.first[0] : level === 'exact' ? this.#hinted(places, block.hint) : undefined;
-      if (first === undefined) return refused('find_repeated', this.#repeated(places));
+      if (first === undefined) return this.#repeated(places);
       const byNumber = !one && !this.#known;
       if (byNumber && !toleranceOn('unchecked_lines', this.#tolerances))
-        return refused('find_repeated', this.#repeated(places, NUMBER_IS_REPORTED));
+        return this.#repeated(places, NUMBER_IS_REPORTED);
       return this.#change(first, find, replace, byNumber ? { tolerances: ['unchecked_lines'] } : {});
     }
-    const loose = this.#indented(find, replace) ?? this.#elided(find, replace);
+    const loose = this.#indented(find, replace) ?? this.#elided(find, replace) ?? this.#part(find, replace);
     if (loose !== null) return loose;
     const present = this.#present(wanted, { find, replace });
-    if (present === null) return refused('find_absent', this.#absent(find, block.hint));
+    if (present === null) return this.#absent(find, block.hint);
     const message = `${this.#words.find} stands nowhere, and REPLACE is there already.`;
-    const unsure = present === 'made' || this.#known ? {} : { absent: this.#unsure() };
+    const unsure = present === 'made' || this.#known ? {} : { absent: presentUnsure(this.#words.find) };
     return { kind: 'skipped', code: 'already_present', message, ...unsure };
   }
 
@@ -213,7 +203,7 @@ export class BlockApplier {
     const [place] = found.places;
     if (place === undefined) return null;
     if (found.places.length > 1 || found.more)
-      return refused('find_repeated', this.#repeated({ first: found.places.map((p) => p.first), more: found.more }));
+      return this.#repeated({ first: found.places.map((p) => p.first), more: found.more });
     const kept = lineOrigins(find, replace);
     const shifted = replace.map((line, j) => ((kept[j] ?? -1) >= 0 ? line : place.shift(line)));
     if (shifted.includes(null))
@@ -233,27 +223,42 @@ export class BlockApplier {
   #elided(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
     const parts = toleranceOn('elision', this.#tolerances) ? splitElided(find) : null;
     if (parts === null) return null;
-    const nodes = [...this.#chain];
-    const place = placeElided(
-      nodes.map((node) => this.#chain.textOf(node)),
-      parts,
-    );
+    const place = placeElided(this.#texts(), parts);
     if (place === 'none') return null;
     if (place === 'several')
       return refused(
         'find_repeated',
         `The two parts of ${this.#words.find} round the line that stands for others fit in several places. Send ${this.#words.find} without leaving lines out.`,
       );
-    const stretch = nodes.slice(place.head, place.tail + parts.tail.length);
-    const made = composeElided(parts, stretch, replace);
-    if (made === null) return refused('elision', 'REPLACE leaves lines out in several places. Send all of its lines.');
-    const earlier = stretch.some((node) => this.#chain.originOf(node) < 0);
-    if (earlier && !toleranceOn('earlier_block', this.#tolerances)) return this.#joinBlocks();
-    this.#chain.replace(stretch, made);
-    this.#changed = true;
-    const line = this.#chain.originOf(stretch[0] ?? 0) + 1;
-    const tolerances: Tolerance[] = ['elision', ...(earlier ? (['earlier_block'] as const) : [])];
-    return { kind: 'changed', tolerances, ...(line > 0 ? { line } : {}) };
+    if (replace.some(isElided)) return refused('elision', 'REPLACE leaves lines out. Send all of its lines.');
+    const nodes = [...this.#chain].slice(place.head, place.tail + parts.tail.length);
+    const texts = nodes.map((node) => this.#chain.textOf(node));
+    return this.#change(nodes[0] ?? 0, texts, replace, { tolerances: ['elision'] });
+  }
+
+  /** Nodes of the lines that hold a FIND of one line as a part, each as often as it does; none where the tolerance is off. */
+  #parts([part = '', ...more]: readonly string[]): number[] {
+    if (more.length > 0 || part.trim() === '' || !toleranceOn('part_of_line', this.#tolerances)) return [];
+    if ((!this.#changed && !this.#base.includes(part)) || this.#sought >= PARTS_SOUGHT) return [];
+    this.#sought += 1;
+    const places = placesOfPart(this.#texts(), part, PLACES_KEPT + 1);
+    const nodes = places.length === 0 ? [] : [...this.#chain];
+    return places.map((at) => nodes[at] ?? 0);
+  }
+
+  /** The tolerance `part_of_line`; null: it is off, or FIND is no part of a line, or what comes is not the same part of lines. */
+  #part(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
+    // A block that is sent again has nothing to do with other lines that hold its FIND.
+    const [node, ...others] = this.#hasMade({ find, replace }) ? [] : this.#parts(find);
+    if (node === undefined) return null;
+    if (others.length > 0)
+      return this.#repeated(
+        { first: [node, ...others].slice(0, PLACES_KEPT), more: others.length >= PLACES_KEPT },
+        PART_STANDS_ONCE,
+      );
+    const text = this.#chain.textOf(node);
+    const lines = withinLine(text, find[0] ?? '', replace);
+    return lines === null ? null : this.#change(node, [text], lines, { tolerances: ['part_of_line'] });
   }
 
   #joinBlocks(): BlockOutcome {
@@ -278,21 +283,15 @@ export class BlockApplier {
     return nodes.every((node) => this.#chain.originOf(node) >= 0) ? 'base' : null;
   }
 
-  #unsure(): string {
-    return `${this.#words.find} stands nowhere in the file. REPLACE does, but other blocks were not done yet, so that it may have stood there before. Leave this block out if it is done, else send ${this.#words.find} as whole lines, exactly as the file has them.`;
+  #repeated({ first, more }: Places, remedy?: string): BlockOutcome {
+    const origins = first.map((node) => this.#chain.originOf(node));
+    return refused('find_repeated', repeatedReason(this.#words, origins, more, remedy));
   }
 
-  #repeated(places: Places, remedy?: string): string {
-    const lines = places.first.map((node) => this.#chain.originOf(node) + 1);
-    const base = lines.filter((line) => line > 0).join(', ');
-    const made = lines.includes(0) ? `${base === '' ? '' : ', and '}in text that an earlier block made` : '';
-    const addOrHint = `Add lines before or after until it stands in one place, or say which with \`${this.#words.hint}\`.`;
-    return `${this.#words.find} stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${places.more ? ' and more' : ''}. ${remedy ?? addOrHint}`;
-  }
-
-  #absent(find: readonly string[], hint: number | undefined): string {
-    const lines = this.#changed ? this.#texts() : this.#base.all;
-    const numbers = this.#changed ? ' (Lines are counted as the blocks before left the file.)' : '';
-    return `${this.#words.find} stands nowhere in the file. ${describeNearest(nearest(lines, find, hint))}${numbers} Send ${this.#words.find} as whole lines, exactly as the file has them.`;
+  #absent(lines: readonly string[], hint: number | undefined): BlockOutcome {
+    const elisionOn = toleranceOn('elision', this.#tolerances);
+    const sought = { lines, hint, changed: this.#changed, elisionOn };
+    const { code, message } = absentReason(this.#words, this.#changed ? this.#texts() : this.#base.all, sought);
+    return refused(code, message);
   }
 }

@@ -10,13 +10,15 @@
  * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
  * then that reading counts whose FIND stands in the file, if only one does.
- * FallbackState: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision. Edits, for the marker: blocks.
+ * Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line:
+ * a FIND of one line that no line is, and that stands once in the file as a part of one, is exactly those characters; REPLACE takes their place. Edits, for the marker: blocks.
  */
 import type { Text } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
 import { lookUp } from '../../paths.js';
-import { BlockApplier, FIND_TEXT, type BlockText } from './apply.js';
+import { BlockApplier } from './apply.js';
+import { type BlockText, FIND_TEXT } from './reasons.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './parse.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 

@@ -7,7 +7,7 @@
  * with the marker's keys `complete` and `nonce` last. `old_string` is any part of the text as the edits before left it, with LF as line
  * end whatever the file has, and must stand there exactly once, or with `replace_all` at least once. An empty one creates a file that
  * does not exist. An edit whose two strings are the same is skipped, unless it
- * stands nowhere, others change the file, and the file is not known to be the one that the answer was made for. FallbackState: earlier_block; without `replace_all` trailing_space and
+ * stands nowhere, others change the file, and the file is not known to be the one that the answer was made for. Tolerances: earlier_block; without `replace_all` trailing_space and
  * lookalikes (string-replace/loose.ts); CRLF and LF are the same anyway. Edits, for the marker: edits.
  */
 import type { FilePlan } from '../../text/changes.js';

@@ -163,8 +163,18 @@ const applied: Case[] = [
 
 const refusals: Case[] = [
   { name: 'FIND that stands nowhere', answer: block('x\n', 'y\n'), expected: 'refused: find_absent' },
-  { name: 'part of a line', answer: block('a\n', 'x\n'), files: { f: 'abc\n' }, expected: 'refused: find_absent' },
-  { name: 'another indentation', answer: block('a\n', 'x\n'), files: { f: '  a\n' }, expected: 'refused: find_absent' },
+  {
+    name: 'a part of a line that stands twice',
+    answer: block('a\n', 'x\n'),
+    files: { f: 'abca\n' },
+    expected: 'refused: find_repeated',
+  },
+  {
+    name: 'another indentation of several lines',
+    answer: block('a\nb\n', 'x\n'),
+    files: { f: '  a\n  b\n' },
+    expected: 'refused: find_absent',
+  },
   {
     name: 'an indentation other than that of the line',
     answer: block('  b\n', 'a\n'),

@@ -1,6 +1,3 @@
 start();
-one();
-two();
-three();
 finish();
 last();

@@ -1,6 +1,3 @@
 begin();
-one();
-two();
-three();
 end();
 last();

@@ -1,0 +1,79 @@
+/** Why a block is refused, in words that a model can act on. */
+import { quoted } from '../../../shared/text.js';
+import { isElided } from '../../locate/elision.js';
+import { describeNearest, nearest } from '../../locate/nearest.js';
+
+import type { Tolerance } from '../../../shared/formats.js';
+
+export type BlockOutcome =
+  /** `line`: 1-based line of the base, where known. */
+  | { readonly kind: 'changed'; readonly tolerances: readonly Tolerance[]; readonly line?: number }
+  | {
+      readonly kind: 'skipped';
+      readonly code: 'no_change' | 'already_present';
+      readonly message: string;
+      /** `find_absent`, where another block changes the file: see `BlockApplier.#present` and `#unmoved` (apply.ts). */
+      readonly absent?: string;
+    }
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+
+export const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
+
+/** What a dialect calls the parts of a block, for messages. */
+export interface BlockText {
+  readonly find: string;
+  /** The line between both parts. */
+  readonly divider: string;
+  /** How a block names a line of the file. */
+  readonly hint: string;
+}
+export const FIND_TEXT: BlockText = { find: 'FIND', divider: 'REPLACE:', hint: 'FIND @LINE:' };
+
+export const NUMBER_IS_REPORTED =
+  'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
+export const PART_STANDS_ONCE =
+  'A part of a line must stand once in the file. Send whole lines, exactly as the file has them.';
+
+const wholeLines = (find: string): string => `${find} as whole lines, exactly as the file has them`;
+
+export const sameReason = (find: string): string => `${find} and REPLACE are the same`;
+export const sameAndAbsent = (find: string): string =>
+  `${sameReason(find)}, and ${find} stands nowhere in the file, so that the answer may have been made for another state of it. Leave this block out if nothing is to change here, else send ${wholeLines(find)}.`;
+export const presentUnsure = (find: string): string =>
+  `${find} stands nowhere in the file. REPLACE does, but other blocks were not done yet, so that it may have stood there before. Leave this block out if it is done, else send ${wholeLines(find)}.`;
+
+/** `origins`: 0-based lines of the base, -1 in text that an earlier block made. */
+export const repeatedReason = (
+  { find, hint }: BlockText,
+  origins: readonly number[],
+  more: boolean,
+  remedy = `Add lines before or after until it stands in one place, or say which with \`${hint}\`.`,
+): string => {
+  const base = origins.flatMap((origin) => (origin < 0 ? [] : [origin + 1])).join(', ');
+  const made = origins.includes(-1) ? `${base === '' ? '' : ', and '}in text that an earlier block made` : '';
+  return `${find} stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${more ? ' and more' : ''}. ${remedy}`;
+};
+
+export interface Sought {
+  readonly lines: readonly string[];
+  readonly hint: number | undefined;
+  /** Blocks before have changed the text that was looked through. */
+  readonly changed: boolean;
+  readonly elisionOn: boolean;
+}
+export const absentReason = (
+  { find }: BlockText,
+  text: readonly string[],
+  { lines, hint, changed, elisionOn }: Sought,
+): { readonly code: 'elision' | 'find_absent'; readonly message: string } => {
+  const send = `Send ${wholeLines(find)}.`;
+  const elided = lines.find(isElided);
+  if (elided !== undefined) {
+    const off = elisionOn ? '' : 'The tolerance `elision`, which reads such a line, is off. ';
+    const message = `${find} leaves lines out: ${quoted(elided.trim(), 100)} stands for them, and the file has no such line there. ${off}${send}`;
+    return { code: 'elision', message };
+  }
+  const numbers = changed ? ' (Lines are counted as the blocks before left the file.)' : '';
+  const near = describeNearest(nearest(text, lines, hint));
+  return { code: 'find_absent', message: `${find} stands nowhere in the file. ${near}${numbers} ${send}` };
+};

@@ -1,6 +1,0 @@
-begin();
-one();
-two();
-three();
-end();
-last();
