@@ -11,7 +11,7 @@ const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
   ['begin-patch', /^\*\*\* Begin Patch[ \t\r]*$/m],
   ['unified-diff', /^(?:diff --(?:git|cc|combined) \S|--- [^\n]*\n\+\+\+ |@@(?: |\r?$))/m],
   ['search-replace', /^(?:FILE: \S|FIND(?: @?\d+)?:[ \t\r]*$)/m],
-  ['search-blocks', /^<{5,9} SEARCH[ \t\r]*$/m],
+  ['search-blocks', /^(?:<{5,9}|-{5,9}) SEARCH[ \t\r]*$/m],
   ['whole-file', /^(?:FILE|DELETE) \S/m],
 ];
 /** Where an answer's first line of a text format stands; -1: it has none. */

@@ -1,5 +1,70 @@
-/** Paths in answers are hostile: only workspace-relative paths that were offered, or that may be created, get further. */
+/** Paths in answers: which one a line names, and whether it gets further. They are hostile: only those that were offered or may be created do. */
+import { likeness } from './locate/nearest.js';
+import { openingFence } from './text/fence.js';
 import type { ContextFile, FormatContext, Reason } from './types.js';
+
+const PATH_CHARS = 300; // bound: A longer line names no file.
+const NAMES_OFFERED = 3; // bound: Paths that a refusal names in place of one that is not there.
+const LIKE_ENOUGH = 0.6; // bound: Share of a path that another one must have in common with it to be named.
+
+/** What stands before a path in Markdown and comments: a heading, an item, a quote, a comment, a label; and after it. */
+const BEFORE =
+  /^(?:(?:#{1,6}|[-*+>]|\d{1,3}[.)]|\/\/|--|<!--|\/\*)\s+|(?:[*_]{2})?(?:file|filename|file ?name|file ?path|path)(?:[*_]{2})?:(?:[*_]{2})?\s*)/i;
+const AFTER = /(?:\s*(?:-->|\*\/)|\s+\([^()]*\)|:)$/;
+const WRAPPED = /^(\*{1,3}|_{2}|`{1,2}|"|')(.+)\1$/;
+const INFO_KEY = /^\{?(?:file|filename|file_path|path|title|name)=|^[A-Za-z][\w+#-]*:(?=.)/;
+/** No blanks, and a folder or an ending. */
+const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#"'|]+$/;
+const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z]\w{0,15})$/i;
+
+type Files = ReadonlyMap<string, unknown>;
+
+/**
+ * The file that a line outside of every edit names: an offered path, or what looks like one, in Markdown formatting (`**b.py**`, `### b.py`,
+ * `File: b.py`), as a comment (`# b.py`), or in a fence's info string, alone or after a language. Null: it names none.
+ */
+export const namedPath = (line: string, files: Files): string | null => {
+  if (line.length > PATH_CHARS) return null;
+  const info = openingFence(line)?.info;
+  if (info === undefined) return pathIn(line.trim(), files);
+  for (const word of info.split(/\s+/)) {
+    const path = pathIn(word.replace(INFO_KEY, '').replace(/^\{\.?|\}$/g, ''), files);
+    if (path !== null) return path;
+  }
+  return null;
+};
+
+const pathIn = (text: string, files: Files): string | null => {
+  for (let left = text; left !== '';) {
+    const looks = LOOKS.test(left);
+    // A name that looks like none is one where it is offered.
+    if ((looks || /[./]/.test(left)) && files.has(left)) return left;
+    const inner = (
+      WRAPPED.test(left) ? left.replace(WRAPPED, '$2') : left.replace(BEFORE, '').replace(AFTER, '')
+    ).trim();
+    if (inner === left) return looks && ENDING.test(left) ? left : null;
+    left = inner;
+  }
+  return null;
+};
+
+/** The path that a block means: without `a/` or `b/` before it where only that is a file. */
+export const withoutPrefix = (path: string, { files }: FormatContext): string => {
+  const bare = /^[ab]\//.test(path) && !files.has(path) ? path.slice(2) : path;
+  return bare !== path && (files.get(bare)?.bytes ?? null) !== null ? bare : path;
+};
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+
+/** The paths most like one that is not there, as a sentence with a blank before it; '' where none is. They are named, never taken. */
+export const nearestPaths = (path: string, { files, options: { beside = [] } }: FormatContext): string => {
+  const there = [...beside, ...[...files].flatMap(([other, { bytes }]) => (bytes === null ? [] : [other]))];
+  const paths = [...new Set(there)].filter((other) => other !== path);
+  const same = paths.filter((other) => nameOf(other) === nameOf(path));
+  const scored = paths.map((other) => [likeness(other, path), other] as const).filter(([like]) => like >= LIKE_ENOUGH);
+  const like = same.length > 0 ? same : scored.sort(([a], [b]) => b - a).map(([, other]) => other);
+  return like.length === 0 ? '' : ` The nearest is ${like.slice(0, NAMES_OFFERED).join(', ')}.`;
+};
 
 /** Characters that some file systems drop when they compare names, so that `.g<U+200C>it` would mean `.git`. */
 const IGNORED_BY_FILE_SYSTEMS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
@@ -53,7 +118,7 @@ export type LookedUp =
 
 /**
  * The file that an answer's path means. `file.text` is null exactly where the file does not exist yet. Refusals: `bad_path`,
- * `file_not_offered`, `binary`, `encoding`.
+ * `file_not_offered` (the workspace has it), `unknown_file` (nothing says that it has), `binary`, `encoding`.
  */
 export const lookUp = (answered: string, context: FormatContext, index?: number): LookedUp => {
   const at = index === undefined ? {} : { index };
@@ -78,12 +143,14 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
     return { ok: true, path, file };
   }
   if (!mayCreate(path, context.options.mayCreateUnder ?? [])) {
-    const offered = [...context.files.keys()].slice(0, 20).join(', ');
-    return refuse(
-      'file_not_offered',
-      path,
-      `${path} was not offered for editing. Edit only: ${offered || '(no file)'}.`,
-    );
+    const offered = `Edit only: ${[...context.files.keys()].slice(0, 20).join(', ') || '(no file)'}.`;
+    return context.options.beside?.includes(path) === true
+      ? refuse('file_not_offered', path, `${path} was not offered for editing. ${offered}`)
+      : refuse(
+          'unknown_file',
+          path,
+          `There is no file ${path}, and none may be made there.${nearestPaths(path, context)} ${offered}`,
+        );
   }
   if (hasDeviceName(path)) return refuse('bad_path', path, `${path} is a device name on Windows. Choose another name.`);
   const [odd] = MISSHOWN.exec(path) ?? [];

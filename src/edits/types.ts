@@ -55,7 +55,7 @@ export interface ApplyOptions {
   readonly guards?: GuardSettings;
   /** What was asked for: a definition that it names may go. */
   readonly asked?: string;
-  /** Paths of files and folders that are there beside those offered, for the guard `file_name`. */
+  /** Paths of files and folders that are there beside those offered: for the guard `file_name`, and to tell a file that is not there. */
   readonly beside?: readonly string[];
 }
 
@@ -69,7 +69,7 @@ export interface Splice {
 /** Why something in an answer was not used: data that a model can act on and a person can read. */
 export interface Reason {
   /** Stable word, for example `find_absent`, `find_repeated`, `context_mismatch`, `out_of_range`, `overlap`, `unseen_lines`,
-   *  `file_not_offered`, `bad_path`, `not_json`, `unknown_operation`, `no_edits`, `marker_missing`, `cut_inside_string`. */
+   *  `file_not_offered`, `unknown_file`, `bad_path`, `not_json`, `unknown_operation`, `no_edits`, `marker_missing`, `cut_inside_string`. */
   readonly code: string;
   readonly path?: string;
   /** 0-based index of the operation, hunk or block in the answer. */

@@ -48,7 +48,7 @@ test('structured-edit: operations that do not fit the file are told by index, wi
     '0 failed check_mismatch',
     '1 unused',
     '2 failed out_of_range',
-    '3 failed file_not_offered',
+    '3 failed unknown_file',
   ]);
   expect(outcome.edits).toMatchObject({ failed: 3, unused: 1 });
 });

@@ -91,15 +91,14 @@ describe.each([...FORMATS, ...DIALECTS])('%s', (format) => {
 
   const [plain] = CASES as [Case];
 
-  test('a path that was not offered is refused', () => {
+  test('a path that was not offered is refused; whether the workspace has the file is told', () => {
     const answer = SAY[format]('other.txt', plain.lines, plain.edits);
-    const outcome = applyAnswer({
-      format,
-      answer,
-      files: new Map([['f.txt', { bytes: plain.base }]]),
-      options: { requireMarker: true },
-    });
-    expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'file_not_offered', path: 'other.txt' }] });
+    const files = new Map([['f.txt', { bytes: plain.base }]]);
+    const asked = (beside: readonly string[]) =>
+      applyAnswer({ format, answer, files, options: { requireMarker: true, beside } });
+    const reason = (code: string) => ({ outcome: 'refused', reasons: [{ code, path: 'other.txt' }] });
+    expect(asked([])).toMatchObject(reason('unknown_file'));
+    expect(asked(['other.txt'])).toMatchObject(reason('file_not_offered'));
   });
 
   test.each(['../f.txt', '/etc/passwd', '.git/config', 'a/.GIT/config', 'C:/x'])('the path %s is refused', (path) => {

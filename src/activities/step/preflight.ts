@@ -169,6 +169,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     }),
     targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
     fileList: [],
+    names: await putText(blobs, (await siblings()).join('\n')),
   };
   const estimate = estimateEdits(
     config,

@@ -1,7 +1,7 @@
 /**
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
-import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
+import { renderReasons, type AnswerOutcome, type OfferedFile, type Reason } from '../../edits/index.js';
 import { joinOperations } from '../../edits/internal.js';
 import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
 import { closeEditPrompt } from '../../model/prompts/index.js';
@@ -82,6 +82,10 @@ export const proposeEdit =
     const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
     const judged = { format: input.format, answer: answer.text, files, options };
     let outcome = await ports.edits.run('answer', judged, scope.signal);
+    if (snapshot.names !== undefined && 'reasons' in outcome && outcome.reasons.some(isUnknown)) {
+      const beside = (await getText(blobs, snapshot.names)).split('\n');
+      outcome = await ports.edits.run('answer', { ...judged, options: { ...options, beside } }, scope.signal);
+    }
     if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
       if (!region.isLast)
         return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, answer.text, nonce)) };
@@ -95,6 +99,8 @@ export const proposeEdit =
     }
     return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, call, scope.signal);
   };
+
+const isUnknown = ({ code }: Reason): boolean => code === 'unknown_file';
 
 const offered = (target: LoadedTarget, seen: Seen, region: LoadedRegion | null): OfferedFile => ({
   bytes: target.content,

@@ -51,6 +51,8 @@ export interface Snapshot {
   readonly targets: readonly SnapshotTarget[];
   /** For `pick`: what the model may choose from; empty otherwise. */
   readonly fileList: readonly string[];
+  /** Files of the workspace, a path a line, to tell a path that is not there from one that was not offered; absent: not known. */
+  readonly names?: BlobRef;
 }
 
 /** Targets that a model is asked for. */

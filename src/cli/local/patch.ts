@@ -39,9 +39,9 @@ export interface Gathered {
   /** Paths that lead out of the workspace, name no regular file, or are too large or too many: the answer is not applied. */
   readonly reasons: readonly Reason[];
   readonly newFileEol: '\n' | '\r\n';
-  /** Paths of the answer at which there is nothing. */
+  /** Paths of the answer at which there is nothing. New files end their lines as the first of them would. */
   readonly absent: readonly string[];
-  /** What differs from an absent one in letter case alone. */
+  /** Where any is absent, the files of the workspace and what differs from an absent one in letter case alone. */
   readonly beside: readonly string[];
 }
 interface Wanted extends Pick<ApplyAnswerInput, 'format' | 'answer' | 'options'> {
@@ -80,18 +80,14 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
       }
     }
   }
-  const newFileEol = await endingOf(workspace, absent);
-  return { files, reasons, newFileEol, absent, beside: await namesAround(workspace, absent) };
+  const [first] = absent;
+  if (first === undefined) return { files, reasons, newFileEol: '\n', absent, beside: [] };
+  const there = (await listWorkspaceFiles(workspace)).files;
+  const newFileEol = await eolForNewFile(workspace, first, there);
+  return { files, reasons, newFileEol, absent, beside: [...(await namesAround(workspace, absent)), ...there] };
 };
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
-
-/** How new files end their lines, as the first of them would. */
-const endingOf = async (workspace: string, absent: readonly string[]): Promise<'\n' | '\r\n'> => {
-  const [first] = absent;
-  if (first === undefined) return '\n';
-  return eolForNewFile(workspace, first, (await listWorkspaceFiles(workspace)).files);
-};
 
 export interface PatchOutcome {
   readonly format: AnswerFormat;

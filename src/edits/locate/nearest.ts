@@ -109,8 +109,8 @@ const compareAt = (text: readonly string[], wanted: readonly string[], start: nu
   return { line: start + 1, matching, firstDifference: first };
 };
 
-/** Share of the shorter line that the two have in common at their ends. */
-const likeness = (a: string, b: string): number => {
+/** Share of the longer of two texts that they have in common at their ends. */
+export const likeness = (a: string, b: string): number => {
   const shorter = Math.min(a.length, b.length);
   if (shorter === 0) return 0;
   let head = 0;

@@ -152,8 +152,8 @@ describe('deletions and new files', () => {
   });
   test('a file is made only where it was offered or may be created', () => {
     const made = `FILE src/b.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
-    expect(codes(withNonce(made))).toEqual(['file_not_offered']);
-    expect(codes(withNonce(made, { mayCreateUnder: ['lib'] }))).toEqual(['file_not_offered']);
+    expect(codes(withNonce(made))).toEqual(['unknown_file']);
+    expect(codes(withNonce(made, { mayCreateUnder: ['lib'] }))).toEqual(['unknown_file']);
     expect(text(withNonce(made, { mayCreateUnder: ['src/'] }), 'src/b.ts')).toBe('x\n');
   });
 });

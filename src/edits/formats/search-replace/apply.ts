@@ -23,6 +23,7 @@ import {
   repeatedReason,
   sameAndAbsent,
   sameReason,
+  strayReason,
 } from './reasons.js';
 import type { ApplyOptions } from '../../types.js';
 
@@ -82,6 +83,8 @@ export class BlockApplier {
         `A line \`${this.#words.divider}\` stands in it more than once, and it is not clear which one is the marker. Choose ${this.#words.find} and REPLACE so that no such line is in them.`,
       );
     const { find, replace } = reading;
+    const stray = strayReason(this.#words, reading);
+    if (stray !== null) return refused('marker_in_body', stray);
     if (find.length === 0) return this.#create(replace);
     if (!this.#exists)
       return refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
@@ -111,13 +114,13 @@ export class BlockApplier {
     return [...this.#chain].map((node) => this.#chain.textOf(node));
   }
 
-  /** Of several readings the one whose FIND stands in exactly one place, when no other does. */
-  #readingOf(block: Block): BlockReading | null {
-    const { readings } = block;
+  /** Of several readings the one whose FIND stands in exactly one place, when no other does; before that, those that would write a marker go. */
+  #readingOf({ readings }: Block): BlockReading | null {
     if (readings.length === 1) return readings[0] ?? null;
-    const fitting = readings.filter(
+    const stands = readings.filter(
       ({ find }) => find.length > 0 && this.#chain.find(pattern(find), 'exact').first.length > 0,
     );
+    const fitting = stands.length > 1 ? stands.filter((reading) => strayReason(this.#words, reading) === null) : stands;
     return fitting.length === 1 ? (fitting[0] ?? null) : null;
   }
 

@@ -4,10 +4,12 @@
  *   answer = *( prose / fence / block )
  *   block  = [ "FILE: " path NL ] "FIND" [ " " [ "@" ] line ] ":" NL *( text NL ) "REPLACE:" NL *( text NL ) "END" [ " " nonce ] NL
  *
- * FILE may be left out where the block before is of the same file. FIND is whole lines and must stand in exactly one place of the text
+ * FILE may be left out where the block before is of the same file; a line before FIND that names a file in Markdown formatting (`namedPath`) is
+ * as good, and so is `a/` or `b/` before a path where only what follows is a file. FIND is whole lines and must stand in exactly one place of the text
  * as the blocks before left it; a line number (of the file as it was shown) decides between several, which is the tolerance unchecked_lines unless the file is known to be that one. An empty FIND creates a file that
  * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
  * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
+ * A line of REPLACE that is a marker of conflict-marker blocks (search-blocks.ts) is refused unless FIND quotes it. Prose between blocks is passed over.
  * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
  * then that reading counts whose FIND stands in the file, if only one does.
  * Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line:
@@ -16,9 +18,9 @@
 import type { Text } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
-import { lookUp } from '../../paths.js';
+import { lookUp, withoutPrefix } from '../../paths.js';
 import { BlockApplier } from './apply.js';
-import { type BlockText, FIND_TEXT } from './reasons.js';
+import { type BlockText, FIND_TEXT, wordsFor } from './reasons.js';
 import { type Block, type ParsedBlocks, parseBlocks } from './parse.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
@@ -59,7 +61,8 @@ const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups
   for (const block of blocks) {
     let group = byAnswered.get(block.path);
     if (group === undefined) {
-      const found = lookUp(block.path, context, block.index);
+      const creates = block.readings.every(({ find }) => find.length === 0);
+      const found = lookUp(creates ? block.path : withoutPrefix(block.path, context), context, block.index);
       if (!found.ok) reasons.push(found.reason);
       group = found.ok ? (byPath.get(found.path) ?? { path: found.path, file: found.file, blocks: [] }) : null;
       byAnswered.set(block.path, group);
@@ -89,7 +92,7 @@ const readGroups = (
   const allNotes = [...notes];
   const reasons: Reason[] = [];
   for (const { path, file, blocks } of groups) {
-    const applier = new BlockApplier(file.text, blocks, { path, options: context.options }, words);
+    const applier = new BlockApplier(file.text, blocks, { path, options: context.options }, wordsFor(path, words));
     const unsure: Reason[] = [];
     for (const block of blocks) {
       if (reasons.length >= BLOCK_REASONS_REPORTED) break;

@@ -1,6 +1,7 @@
-/** From an answer to its blocks; grammar at the head of `search-replace.ts`. Nothing here looks at a file. */
+/** From an answer to its blocks; grammar at the head of `search-replace.ts`. Nothing here looks into a file. */
 import { quoted } from '../../../shared/text.js';
 import { Outside } from '../../detect.js';
+import { namedPath } from '../../paths.js';
 import type { FormatContext, Reason } from '../../types.js';
 
 const READINGS_TRIED = 8; // bound: More `REPLACE:` lines than this in one body are not tried one by one.
@@ -32,10 +33,10 @@ const ANY_END = /^END(?:[ \t]+\S{1,64})?[ \t]*$/;
 
 /**
  * With a nonce only `END <nonce>` ends a block, so that its body may hold any other line but `REPLACE:`. Without one the closing of a
- * fence shows that END was no line of the body, or the marker (`whole`).
+ * fence shows that END was no line of the body, or the next block, or the marker (`whole`).
  */
-export const parseBlocks = (body: string, { options: { nonce }, whole = false }: FormatContext): ParsedBlocks =>
-  new BlockParser(body, nonce, whole).parse();
+export const parseBlocks = (body: string, context: FormatContext): ParsedBlocks =>
+  new BlockParser(body, context).parse();
 
 class BlockParser {
   readonly #lines: readonly string[];
@@ -46,14 +47,18 @@ class BlockParser {
   /** A FILE line that no FIND has followed yet. */
   #waiting = false;
   readonly #outside = new Outside();
+  readonly #context: FormatContext;
+  readonly #whole: boolean;
   /** It is known that the last block has ended. */
   #ended: boolean;
-  readonly #whole: boolean;
+  /** The first line of prose behind a block of which that is not known. */
+  #proseAt: number | null = null;
 
-  constructor(body: string, nonce: string | undefined, whole: boolean) {
+  constructor(body: string, context: FormatContext) {
     this.#lines = body.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
-    this.#nonce = nonce;
-    this.#whole = this.#ended = whole || nonce !== undefined;
+    this.#context = context;
+    this.#nonce = context.options.nonce;
+    this.#whole = this.#ended = context.whole === true || this.#nonce !== undefined;
   }
 
   parse(): ParsedBlocks {
@@ -67,14 +72,20 @@ class BlockParser {
     if (fault) return { kind: 'invalid', blocks: this.#blocks, ...fault };
     if (this.#blocks.length === 0)
       return this.#invalid('no_edits', 'The answer holds no block: no line starts with `FILE: ` and a path.', false);
+    if (this.#proseAt !== null) {
+      this.#at = this.#proseAt;
+      return this.#astray(this.#lines[this.#at] ?? '');
+    }
     const notes = this.#outside.hasProse ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
     return { kind: 'blocks', blocks: this.#blocks, notes };
   }
 
   #between(line: string): ParsedBlocks | null {
+    const { files } = this.#context;
     const isFence = this.#outside.take(this.#at, line);
     if (isFence && this.#outside.fences.open === null) this.#ended = true;
-    const path = FILE.exec(line)?.[1]?.trimEnd();
+    const said = FILE.exec(line)?.[1]?.trimEnd();
+    const path = said !== undefined && !files.has(said) ? (namedPath(said, files) ?? said) : said;
     const find = FIND.exec(line);
     if (find || path !== undefined) this.#outside.belongs(this.#at);
     if (find) return this.#block(find[1]);
@@ -93,9 +104,9 @@ class BlockParser {
           'no_find',
           `Line ${this.#at + 1} of the answer, ${quoted(line, 120)}, should be \`FIND:\`.`,
         );
-      // Without a nonce the END before may have been a line of the body.
-      if (!this.#ended && this.#blocks.length > 0) return this.#astray(line);
-    }
+      this.#path = namedPath(line, files) ?? this.#path;
+      if (!this.#ended && this.#blocks.length > 0) this.#proseAt ??= this.#at;
+    } else if (!this.#waiting) this.#path = namedPath(line, files) ?? this.#path;
     this.#at++;
     return null;
   }
@@ -135,6 +146,7 @@ class BlockParser {
     });
     this.#waiting = false;
     this.#ended = this.#whole;
+    this.#proseAt = null;
     this.#at = end + 1;
     return null;
   }

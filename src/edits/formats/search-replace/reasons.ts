@@ -26,8 +26,31 @@ export interface BlockText {
   readonly divider: string;
   /** How a block names a line of the file. */
   readonly hint: string;
+  /** Lines that are markers of blocks: in a text they are refused. Null: the file may hold any. */
+  readonly stray: RegExp | null;
 }
-export const FIND_TEXT: BlockText = { find: 'FIND', divider: 'REPLACE:', hint: 'FIND @LINE:' };
+export const FIND_TEXT: BlockText = {
+  find: 'FIND',
+  divider: 'REPLACE:',
+  hint: 'FIND @LINE:',
+  stray: /^(?:[<-]{5,9} SEARCH|[>+]{5,9} REPLACE|:(?:start|end)_line:[ \t]*\d+)\s*$/,
+};
+
+/** Files whose text may hold any marker: headings and rules, examples, changes. */
+const HOLDS_MARKERS = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|diff|patch)$/i;
+
+export const wordsFor = (path: string, words: BlockText): BlockText =>
+  HOLDS_MARKERS.test(path) ? { ...words, stray: null } : words;
+
+/** Null: no line of REPLACE is a marker that FIND does not quote. */
+export const strayReason = (
+  { find, stray }: BlockText,
+  reading: { readonly find: readonly string[]; readonly replace: readonly string[] },
+): string | null => {
+  const line = reading.replace.find((text) => stray?.test(text) === true && !reading.find.includes(text));
+  if (line === undefined) return null;
+  return `REPLACE holds the line ${quoted(line, 100)}, which is a marker of a block. Send it without that line, and ${find} and REPLACE of each change in a block of their own.`;
+};
 
 export const NUMBER_IS_REPORTED =
   'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';

@@ -2,25 +2,35 @@
  * search-blocks, a dialect that other tools taught models: conflict-marker blocks.
  *
  *   answer = *( prose / fence / block )
- *   block  = [ path NL ] [ fence NL ] "<<<<<<< SEARCH" NL [ ":start_line:" line NL [ ":end_line:" line NL ] [ "-------" NL ] ]
- *            *( text NL ) "=======" NL *( text NL ) ">>>>>>> REPLACE" NL
+ *   block  = [ path NL ] [ fence NL ] open NL [ ":start_line:" line NL [ ":end_line:" line NL ] [ "-------" NL ] ]
+ *            *( text NL ) "=======" NL *( text NL ) close NL
+ *   open   = "<<<<<<< SEARCH" / "------- SEARCH"          close = ">>>>>>> REPLACE" / "+++++++ REPLACE"
  *
- * Five to nine `<`, `=`, `>` are accepted. The line before a block names its file where it is an offered path, or looks like a path
- * (no blanks, a dot or slash); else the file of the block before, else the only offered one. From there on it is search-replace:
- * SEARCH is whole lines that stand in exactly one place; `:start_line:` decides between several; an empty SEARCH creates a file that
- * does not exist. Edits, for the marker: blocks.
+ * Five to nine `<`, `-`, `=`, `>`, `+` are accepted. The last line before a block that names a file (`namedPath`: an offered path or one that
+ * looks like a path, also in Markdown formatting or a fence's info string) says its file; else the file of the block before, else the only
+ * offered one. From there on it is search-replace: SEARCH is whole lines that stand in exactly one place; `:start_line:` decides between
+ * several; an empty SEARCH creates a file that does not exist. A line of REPLACE that is one of these markers is refused, unless SEARCH
+ * quotes it or the file is Markdown, reStructuredText, AsciiDoc or a diff. Edits, for the marker: blocks.
  */
-import { readParsed } from './index.js';
+import { namedPath } from '../../paths.js';
 import { Outside } from '../../detect.js';
+import { readParsed } from './index.js';
 import type { Block, ParsedBlocks } from './parse.js';
 import type { FormatContext, FormatModule } from '../../types.js';
 
 const DIVIDERS = 100; // bound: Dividers of a block that are tried: each is a reading of its own, with its own copy of the lines.
 
-const WORDS = { find: 'SEARCH', divider: '=======', hint: ':start_line:LINE' };
-const SEARCH = /^<{5,9} SEARCH\s*$/;
+const SEARCH = /^(?:<{5,9}|-{5,9}) SEARCH\s*$/;
 const DIVIDER = /^={5,9}\s*$/;
-const REPLACE = /^>{5,9} REPLACE\s*$/;
+const REPLACE = /^(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
+/** Lines that only stand outside of a block where something is wrong with one. */
+const STRAY = /^(?:={5,9}|<{5,9}|>{5,9}|\+{5,9})\s*$/;
+const WORDS = {
+  find: 'SEARCH',
+  divider: '=======',
+  hint: ':start_line:LINE',
+  stray: /^(?:[<=>+-]{7}|={5,9}|[<-]{5,9} SEARCH|[>+]{5,9} REPLACE|:(?:start|end)_line:[ \t]*\d*)\s*$/,
+};
 const LINE = /^:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 const RULE = /^-{5,9}\s*$/;
 
@@ -44,10 +54,10 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
     const isFence = outside.take(at, line);
-    if (DIVIDER.test(line) || REPLACE.test(line))
+    if (STRAY.test(line) || REPLACE.test(line))
       return bad('stray_line', `Line ${at + 1} of the answer, ${line.trim()}, belongs to no block that is open.`);
     if (!SEARCH.test(line)) {
-      const named = namedFile(line, context);
+      const named = namedPath(line, context.files);
       path = named ?? path;
       prose ||= named === null && line.trim() !== '' && !isFence;
       continue;
@@ -86,13 +96,6 @@ const parse = (body: string, context: FormatContext): ParsedBlocks => {
   if (blocks.length === 0) return bad('no_edits', 'The answer holds no block: no line is `<<<<<<< SEARCH`.');
   const notes = prose ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
   return { kind: 'blocks', blocks, notes };
-};
-
-/** The path that a line outside of blocks names, or null. */
-const namedFile = (line: string, context: FormatContext): string | null => {
-  const name = line.trim();
-  if (context.files.has(name)) return name;
-  return /^[^\s`<>*#]+$/.test(name) && /[./]/.test(name) && /\w$/.test(name) ? name : null;
 };
 
 /** `:start_line:`, `:end_line:` and the rule after them, where they stand first in the block. */

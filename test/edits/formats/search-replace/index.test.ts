@@ -257,13 +257,13 @@ const refusals: Case[] = [
   {
     name: 'a file that was not offered',
     answer: block('x\n', 'y\n', { path: 'g' }),
-    expected: 'refused: file_not_offered',
+    expected: 'refused: unknown_file',
   },
   {
     name: 'a new file that may not be made',
     answer: block('', 'y\n', { path: 'g' }),
     options: { mayCreateUnder: ['dir'] },
-    expected: 'refused: file_not_offered',
+    expected: 'refused: unknown_file',
   },
   { name: 'a path out of the workspace', answer: block('x\n', 'y\n', { path: '../f' }), expected: 'refused: bad_path' },
   {
@@ -290,8 +290,13 @@ const refusals: Case[] = [
     expected: 'refused: marker_in_body',
   },
   {
-    name: 'prose between blocks',
-    answer: `${block('b\n', 'B\n')}And then:\n${block('c\n', 'C\n')}`,
+    name: 'prose after the last block, where nothing says that the answer is whole',
+    answer: `${block('b\n', 'B\n')}And then:\n`,
+    expected: 'refused: marker_in_body',
+  },
+  {
+    name: 'an END after prose',
+    answer: `${block('b\n', 'B\n')}And then:\nEND\n${block('c\n', 'C\n')}`,
     expected: 'refused: marker_in_body',
   },
   {

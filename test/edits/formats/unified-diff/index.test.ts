@@ -304,11 +304,11 @@ const refusals: Case[] = [
     diff: `${HEAD}@@ -1,3 +1,2 @@\n a\n-b\n c\n@@ -3,2 +2,1 @@\n c\n-d\n`,
     expected: 'refused: overlap',
   },
-  { name: 'a file that was not offered', diff: `--- a/g\n+++ b/g\n${HUNK}`, expected: 'refused: file_not_offered' },
+  { name: 'a file that was not offered', diff: `--- a/g\n+++ b/g\n${HUNK}`, expected: 'refused: unknown_file' },
   {
     name: 'a new file that may not be made',
     diff: '--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+1\n',
-    expected: 'refused: file_not_offered',
+    expected: 'refused: unknown_file',
   },
   { name: 'a path out of the workspace', diff: `--- a/../f\n+++ b/../f\n${HUNK}`, expected: 'refused: bad_path' },
   { name: 'an absolute path', diff: `--- /etc/passwd\n+++ /etc/passwd\n${HUNK}`, expected: 'refused: bad_path' },
@@ -361,7 +361,7 @@ const refusals: Case[] = [
   {
     name: 'a rename to a place that may not be written',
     diff: 'diff --git a/f b/g\nrename from f\nrename to g\n',
-    expected: 'refused: file_not_offered',
+    expected: 'refused: unknown_file',
   },
   {
     name: 'half a rename',
