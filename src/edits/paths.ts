@@ -14,7 +14,7 @@ const AFTER = /(?:\s*(?:-->|\*\/)|\s+\([^()]*\)|:)$/;
 const WRAPPED = /^(\*{1,3}|_{2}|`{1,2}|"|')(.+)\1$/;
 const INFO_KEY = /^\{?(?:file|filename|file_path|path|title|name)=|^[A-Za-z][\w+#-]*:(?=.)/;
 /** No blanks, and a folder or an ending. */
-const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#"'|]+$/;
+const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#]+$/;
 const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z]\w{0,15})$/i;
 
 type Files = ReadonlyMap<string, unknown>;
