@@ -20,7 +20,7 @@ export const openingOf = (format: AnswerFormat, answer: string): number =>
 
 const JSON_OPENING = /^[ \t]*\{/m;
 /** The keys by which the two JSON formats are told apart: whichever comes first in the object. */
-const JSON_KEY = /"(operations|old_string|new_string|edits)"\s*:/;
+const JSON_KEY = /"(operations|old_str(?:ing)?|new_str(?:ing)?|search|edits)"\s*:/;
 
 /**
  * The format of an answer, by the line that opens it: where several formats could, the one that opens first (what it quotes comes

@@ -7,6 +7,9 @@
  *          / "*** Update File: " path NL [ "*** Move to: " path NL ] 1*chunk
  *   chunk  = *( "@@" [ " " line that stands above ] NL ) 1*( ( " " / "-" / "+" ) text NL ) [ "*** End of File" NL ]
  *
+ * A heredoc (`apply_patch <<'EOF'`) and prose may stand round it; after its end no line may look like one of a patch. `a/` or `b/` before a path is passed
+ * over where only what follows is a file.
+ *
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
  * file. Add on an existing path is refused. Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent.
@@ -19,7 +22,7 @@ import { LineChain, type WantedLine } from '../../locate/line-chain.js';
 import { levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { describeNearest, nearest } from '../../locate/nearest.js';
-import { lookUp } from '../../paths.js';
+import { lookUp, withoutPrefix } from '../../paths.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 import { composeHunks } from '../unified-diff/index.js';
 
@@ -39,7 +42,7 @@ const readFiles = ({ files, notes }: Extract<ParsedPatch, { ok: true }>, context
   const reasons: Reason[] = [];
   const taken = new Set<string>();
   for (const file of files) {
-    const found = lookUp(file.path, context, file.index);
+    const found = lookUp(file.kind === 'add' ? file.path : withoutPrefix(file.path, context), context, file.index);
     if (!found.ok) reasons.push(found.reason);
     else if (taken.has(found.path)) reasons.push(twice(found.path, file.index));
     else {

@@ -32,6 +32,9 @@ export type ParsedPatch =
 
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*\S)\s*$/;
 const MOVE = /^\*\*\* Move to: (.*\S)\s*$/;
+/** Lines that only a patch has; an item of prose begins with "- ". */
+const OF_A_PATCH = /^(?:[+@]|-(?! )|\*\*\* )/;
+const HEREDOC_END = /^\w{1,20}["')]*\s*$/;
 const END_OF_FILE = /^\*\*\* End of File\s*$/;
 
 interface Draft {
@@ -95,8 +98,8 @@ export const parsePatch = (body: string): ParsedPatch => {
   }
   for (at += 1; at < lines.length; at += 1) {
     const text = lines[at] ?? '';
-    if (text.startsWith('*** ')) return fault('stray_line', stray(at, text));
-    outside.take(at, text);
+    if (OF_A_PATCH.test(text)) return fault('stray_line', stray(at, text));
+    if (!HEREDOC_END.test(text)) outside.take(at, text);
   }
   const behind = outside.fault(edits);
   if (behind !== null) return { ok: false, ...behind };

@@ -4,7 +4,8 @@
  *   EDIT   = { "file_path": "…", "old_string": "…", "new_string": "…" [, "replace_all": true ] }
  *   answer = EDIT / { "file_path": "…", "edits": [ EDIT, … ] }      (an edit's own `file_path` goes before the outer one)
  *
- * with the marker's keys `complete` and `nonce` last. `old_string` is any part of the text as the edits before left it, with LF as line
+ * with the marker's keys `complete` and `nonce` last. `path`, `file` or `filename` may stand for `file_path`, `old_str` or `search` for `old_string`,
+ * `new_str` or `replace` for `new_string`. `old_string` is any part of the text as the edits before left it, with LF as line
  * end whatever the file has, and must stand there exactly once, or with `replace_all` at least once. An empty one creates a file that
  * does not exist. An edit whose two strings are the same is skipped, unless it
  * stands nowhere, others change the file, and the file is not known to be the one that the answer was made for. Tolerances: earlier_block; without `replace_all` trailing_space and
@@ -26,6 +27,26 @@ export const PLACES_REPORTED = 50; // bound: Places of a text that is there seve
 
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary'];
 const EDIT_KEYS = ['file_path', 'old_string', 'new_string', 'replace_all'];
+
+/** Other tools' names of the keys. */
+const OTHER_KEYS: ReadonlyMap<string, string> = new Map([
+  ...['path', 'file', 'filename'].map((key) => [key, 'file_path'] as const),
+  ...['old_str', 'search'].map((key) => [key, 'old_string'] as const),
+  ...['new_str', 'replace'].map((key) => [key, 'new_string'] as const),
+]);
+
+/** The same object with our keys; one that is there under both names keeps its own, which nothing then knows. */
+const renamed = (value: Json): Json => {
+  if (!isJsonObject(value)) return value;
+  const taken = new Set(Object.keys(value));
+  const entries = Object.entries(value).map(([key, item]): [string, Json] => {
+    const name = OTHER_KEYS.get(key);
+    if (name === undefined || taken.has(name)) return [key, item];
+    taken.add(name);
+    return [name, item];
+  });
+  return Object.fromEntries(entries);
+};
 
 interface StringEdit {
   readonly index: number;
@@ -62,7 +83,7 @@ const readEdits = (body: string): readonly StringEdit[] | Reading => {
     );
   if (json.kind === 'broken') return invalid('not_json', `The answer is not one JSON object: ${json.message}.`);
   if (body.slice(json.end).trim() !== '') return invalid('not_json', 'Text follows after the JSON object.');
-  const { value } = json;
+  const value = renamed(json.value);
   if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object.');
   const items: Json = 'edits' in value ? (value.edits ?? null) : [value];
   if (!Array.isArray(items)) return invalid('no_operations', '`edits` is not an array.');
@@ -74,7 +95,9 @@ const readEdits = (body: string): readonly StringEdit[] | Reading => {
   if (stranger !== undefined)
     return invalid('unknown_key', `The object has the unknown key ${JSON.stringify(stranger)}.`);
   const edits: StringEdit[] = [];
-  for (const [index, item] of (items as readonly Json[]).entries()) {
+  for (const [index, item] of (items as readonly Json[])
+    .map((each) => (each === value ? each : renamed(each)))
+    .entries()) {
     if (!isJsonObject(item)) return invalid('wrong_type', 'The edit is not an object.', index);
     const unknown = item === value ? undefined : Object.keys(item).find((key) => !EDIT_KEYS.includes(key));
     if (unknown !== undefined)

@@ -31,6 +31,8 @@ describe('an answer that is no patch', () => {
     ],
     ['cut within a header', '*** Begin Patch\n*** Upd', 'truncated stray_line 0'],
     ['cut within a line', `*** Begin Patch\n${right}\nx`, 'truncated stray_line 0'],
+    ['a line of a chunk behind its end', `${patch(right)}+x\n`, 'invalid stray_line 1'],
+    ['another format behind its end', `${patch(right)}FILE f\nx\nEND FILE\n`, 'invalid stray_edit 1'],
     ['a header behind its end', `${patch(right)}*** Delete File: f\n`, 'invalid stray_line 1'],
     ['a line without sign', patch(right, 'c'), 'invalid stray_line 0'],
     ['a line without sign, later', patch(right, '@@', '-c', 'x', '+C'), 'invalid stray_line 0'],
