@@ -34,6 +34,19 @@ export const TOLERANCES = {
 export type Tolerance = keyof typeof TOLERANCES;
 export type ToleranceSettings = Partial<Record<Tolerance, boolean>>;
 
+/** Findings that the model is asked about before a person is. */
+export const REPAIRED: readonly string[] = [
+  ...[
+    'syntax',
+    'lost_symbol',
+    'doubled_block',
+    'distant_removal',
+    'dangling_reference',
+    'shrinkage',
+    'conflict_markers',
+  ],
+];
+
 /** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
 export const GUARDS = {
   syntax: { default: 'ask', what: 'syntax errors that the file did not have; `note` where one may only have moved' },
@@ -52,6 +65,10 @@ export const GUARDS = {
   distant_removal: {
     default: 'ask',
     what: 'lines gone from a file that was written whole, more than 3 lines from any that came',
+  },
+  dangling_reference: {
+    default: 'ask',
+    what: 'a definition that is gone while its name is still used, in the proposal or elsewhere in the workspace',
   },
   shrinkage: { default: 'ask', what: 'more than half of a file gone' },
   conflict_markers: { default: 'ask', what: 'new conflict markers' },
@@ -77,4 +94,6 @@ export interface Finding {
   /** 1-based lines of the result (or of the base, where lines went away), first and last, where known. */
   readonly lines?: readonly [number, number];
   readonly message: string;
+  /** The definition that is gone, where its name is defined nowhere else; a method's begins with a dot. */
+  readonly gone?: string;
 }

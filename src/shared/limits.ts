@@ -30,6 +30,7 @@ export const LIMITS = {
   maxFilesBeforeSplit: limit(1, 'files', [1, 1000], 'more target files than this are split: one model call a file'),
   maxFilesPerStep: limit(1000, 'files', [1, 1000], 'more target files than this are refused before anything is paid'),
   maxAttemptsPerFile: limit(2, 'attempts', [1, 20], 'invalid and refused answers per file and fallback'),
+  maxCallsPerFile: limit(8, 'answers', [1, 100], 'answers about a file before a person is asked, truncated ones too'),
   maxTotalChunks: limit(null, 'edit calls', [1, 10_000], 'edit calls of a step; default max(10, 2 x files)'),
   maxUnknownCalls: limit(
     2,

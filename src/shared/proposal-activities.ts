@@ -34,6 +34,8 @@ export interface BuildProposalInput extends ActivityBase {
   readonly selected?: readonly SelectedFiles[];
   /** What a commit hook staged for some of them (JSON blob, `StagedByHook`): taken where the file itself is as it was then. */
   readonly staged?: BlobRef;
+  /** Paths that the model may be asked about once more, before the proposal; absent: none. */
+  readonly repairable?: readonly string[];
 }
 /** A person chose among the changes of a proposal: its files are taken as it has them. */
 export interface SelectedFiles {
@@ -89,7 +91,13 @@ export type BuildProposalResult =
   | { readonly outcome: 'empty' }
   | {
       readonly outcome: 'refused';
-      readonly files: readonly { readonly path: string; readonly message: string; readonly refusal: BlobRef }[];
+      readonly files: readonly {
+        readonly path: string;
+        readonly message: string;
+        readonly refusal: BlobRef;
+        /** What it holds may be meant: the model is asked once more, and what is there stands where nothing better comes. */
+        readonly findings?: true;
+      }[];
     };
 
 export interface ApplyInput extends ActivityBase {

@@ -174,8 +174,20 @@ export type FallbackStep =
       readonly to: string;
     }
   | { readonly kind: 'exhausted' };
+export interface Repair {
+  readonly message: string;
+  readonly refusal: BlobRef;
+  /** Hash of the result: the same one a second time is meant. */
+  readonly result: string;
+}
 export type ProposeResult = { readonly usage: StepUsage } & (
-  | { readonly outcome: 'edited' | 'unchanged'; readonly accepted: BlobRef; readonly changed: readonly string[] }
+  | {
+      readonly outcome: 'edited' | 'unchanged';
+      readonly accepted: BlobRef;
+      readonly changed: readonly string[];
+      /** What guards found, for the model to mend; absent: nothing, or it is not asked. */
+      readonly repair?: Repair;
+    }
   | {
       readonly outcome: 'truncated';
       readonly reason: string;
@@ -188,7 +200,15 @@ export type ProposeResult = { readonly usage: StepUsage } & (
   /** No edit: the next call shows these lines, too. */
   | { readonly outcome: 'needs_lines'; readonly lines: LinesAsked; readonly to: string }
   /** Counted attempts: the next one is told `refusal`. */
-  | { readonly outcome: 'invalid' | 'refused' | 'unmarked'; readonly message: string; readonly refusal: BlobRef }
+  | {
+      readonly outcome: 'invalid' | 'refused' | 'unmarked';
+      readonly message: string;
+      readonly refusal: BlobRef;
+      /** The answer before was refused for the same reasons; absent: it was not. */
+      readonly repeated?: boolean;
+      /** The format to ask in once the attempts in this one are spent; absent: there is none. */
+      readonly next?: Format;
+    }
   /** Not tried again without a person. */
   | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost'; readonly message: string }
   | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down: ModelDown }

@@ -29,9 +29,13 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
   propose: () =>
     often([
       'edited=1',
+      'found=1',
+      'found',
       'unchanged',
       'invalid',
       'refused',
+      'refused>repeated',
+      'refused>format:structured-edit',
       'unmarked',
       'declined',
       'prompt_cut',
@@ -47,7 +51,7 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       ...FAILS,
     ]),
   order: () => ['reversed', undefined],
-  build: (n) => often(['empty', `refused:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
+  build: (n) => often(['empty', `refused:${path(n)}`, `dangling:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
   apply: (n) =>
     often(['busy', 'failed', `base_changed:${path(n)}`, `conflict:${path(n)}`, `touch:${path(n)}`, 'late', ...FAILS]),
   rebase: (n) => often([`conflict:${path(n)}`, 'empty', ...FAILS]),

@@ -90,6 +90,97 @@ describe('one file: outcome x attempt x tolerance -> next', () => {
   ])('$name', check);
 });
 
+describe('what guards find in an answer', () => {
+  test.each<Case>([
+    {
+      name: 'goes to the model first',
+      words: { propose: ['found'] },
+      effects: `${TO_REVIEW} > propose *#2 told > build > ask approval a.ts`,
+    },
+    {
+      name: 'a second time with the same result: meant',
+      limits: { maxAttemptsPerFile: 3 },
+      words: { propose: ['found=1', 'found=1'] },
+      effects: `${TO_REVIEW} > propose *#2 told > build > ask approval a.ts`,
+    },
+    {
+      name: 'a second time with another result: counts as an attempt',
+      limits: { maxAttemptsPerFile: 3 },
+      words: { propose: ['found=1', 'found=2', 'found=3', 'found=4'] },
+      effects: `${TO_REVIEW} > propose *#2 told > propose *#3 told > build > ask approval a.ts`,
+    },
+    {
+      name: 'the answer that fits is proposed where nothing better comes',
+      words: { propose: ['found', 'refused'] },
+      effects: `${TO_REVIEW} > propose *#2 told > build > ask approval a.ts`,
+    },
+    ...(['declined', 'prompt_cut', 'call_lost', 'truncated>exhausted', 'unmarked'] as const).map((outcome) => ({
+      name: `so it is after ${outcome}`,
+      words: { propose: outcome === 'unmarked' ? ['found', outcome, outcome] : ['found', outcome] },
+      effects: `${TO_REVIEW} > propose *#2 told > ${outcome === 'unmarked' ? 'propose *#3 told > ' : ''}build > ask approval a.ts`,
+    })),
+    {
+      name: 'one attempt: nobody is asked but the person',
+      limits: { maxAttemptsPerFile: 1 },
+      words: { propose: ['found'] },
+      effects: `${TO_REVIEW} > build > ask approval a.ts`,
+    },
+    {
+      name: 'in a call for all files: it is not split',
+      ...WHOLE,
+      words: { propose: ['found', 'invalid'] },
+      effects: 'preflight > propose * > propose *#2 told > build > ask approval a.ts,b.ts',
+    },
+    {
+      name: 'names that are left behind: files that use them are asked for once more',
+      files: TWO,
+      words: { build: ['dangling:b.ts', 'dangling:b.ts'] },
+      effects: 'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask approval a.ts,b.ts',
+    },
+    {
+      name: 'what was there stands where the model has nothing better',
+      files: TWO,
+      words: { propose: { 'b.ts': ['edited', 'refused'] }, build: ['dangling:b.ts', 'dangling:b.ts'] },
+      effects: 'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask approval a.ts,b.ts',
+    },
+  ])('$name', check);
+});
+
+describe('another format, and an end of all answers', () => {
+  test.each<Case>([
+    {
+      name: 'attempts spent: the next format has its own, and is not told',
+      words: { propose: ['refused>format:structured-edit', 'refused>format:structured-edit', 'refused', 'refused'] },
+      effects: `${TO_REVIEW} > propose *#2 told > propose *#3 structured-edit > propose *#4 structured-edit told > ask attempts_exhausted a.ts`,
+    },
+    {
+      name: 'the same refusal twice: at once',
+      limits: { maxAttemptsPerFile: 5 },
+      words: { propose: ['refused', 'refused>repeated'] },
+      effects: `${TO_REVIEW} > propose *#2 told > ask attempts_exhausted a.ts`,
+    },
+    {
+      name: 'maxCallsPerFile: refused, truncated and unmarked answers together',
+      limits: { maxCallsPerFile: 3 },
+      words: { propose: ['unmarked', 'truncated>budget:32768', 'refused>format:structured-edit'] },
+      effects: `${TO_REVIEW} > propose *#2 > propose *#2 32768 > ask attempts_exhausted a.ts`,
+    },
+    {
+      name: 'maxCallsPerFile: the last answer that fits is proposed',
+      limits: { maxCallsPerFile: 2 },
+      words: { propose: ['found', 'truncated>budget:32768'] },
+      effects: `${TO_REVIEW} > propose *#2 told > build > ask approval a.ts`,
+    },
+    {
+      name: 'maxCallsPerFile: answers for all files count for each',
+      ...WHOLE,
+      limits: { maxCallsPerFile: 3 },
+      words: { propose: { '*': ['invalid', 'invalid'], 'a.ts': ['truncated>budget:32768'] } },
+      effects: 'preflight > propose * > propose *#2 told > brief > propose a.ts > propose b.ts > ask truncation a.ts',
+    },
+  ])('$name', check);
+});
+
 describe('several files', () => {
   test.each<Case>([
     { name: 'one call over all', ...WHOLE, effects: 'preflight > propose * > build > ask approval a.ts,b.ts' },
@@ -319,7 +410,7 @@ describe('limits are decisions', () => {
     {
       name: 'chunk_limit: its default is ten calls, or two a file',
       files,
-      limits: { maxAttemptsPerFile: 20 },
+      limits: { maxAttemptsPerFile: 20, maxCallsPerFile: 20 },
       words: { propose: { 'a.ts': Array.from({ length: 12 }, () => 'invalid') } },
       effects: [
         'preflight',

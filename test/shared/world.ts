@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
 import type { ModelDown } from '../../src/shared/outage.js';
 import { NO_USAGE, type StepUsage } from '../../src/shared/usage.js';
-import { leftOut, pathsToApply, selectedFiles } from '../../src/workflows/step/effects.js';
+import type { Format } from '../../src/shared/formats.js';
+import { leftOut, pathsToApply, repairable, selectedFiles } from '../../src/workflows/step/effects.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
   ApplyResult,
@@ -153,17 +154,24 @@ export class World {
     const message = `${outcome} (${input.file})`;
     switch (outcome) {
       case 'edited':
+      case 'found':
       case 'unchanged': {
         const bases = this.bases.get(snapshot) ?? new Map<string, string>();
         const paths = input.file === '*' ? [...bases.keys()] : [input.file];
         // `edited=N` gives the same bytes wherever the same N stands.
         const version = detail === '' ? String((this.answers += 1)) : detail;
         const files = paths.map(
-          (path) => [path, outcome === 'edited' ? `${path} v${version}` : (bases.get(path) ?? '')] as const,
+          (path) => [path, outcome === 'unchanged' ? (bases.get(path) ?? '') : `${path} v${version}`] as const,
         );
         const accepted = blob(JSON.stringify([input.accepted, files, input.seq]));
         this.results.set(accepted, { heads: input.accepted, files });
-        return { ...base, outcome, accepted, changed: outcome === 'edited' ? paths : [] };
+        if (outcome === 'unchanged') return { ...base, outcome, accepted, changed: [] };
+        const repair = {
+          message: 'a definition is gone',
+          refusal: blob(`found ${this.asked.length}`),
+          result: version,
+        };
+        return { ...base, outcome: 'edited', accepted, changed: paths, ...(outcome === 'found' ? { repair } : {}) };
       }
       case 'truncated': {
         const [kind = '', to = ''] = detail.split(':');
@@ -179,7 +187,11 @@ export class World {
       case 'invalid':
       case 'refused':
       case 'unmarked':
-        return { ...base, outcome, message, refusal: blob(`refusal ${this.asked.length}`) };
+        return {
+          ...{ ...base, outcome, message, refusal: blob(`refusal ${this.asked.length}`) },
+          ...(detail === 'repeated' ? { repeated: true } : {}),
+          ...(detail.startsWith('format:') ? { next: detail.slice('format:'.length) as Format } : {}),
+        };
       case 'declined':
       case 'prompt_cut':
       case 'call_lost':
@@ -201,6 +213,15 @@ export class World {
           path,
           message: `${path}: conflict markers`,
           refusal: blob(`build ${path}`),
+        })),
+      };
+    const dangling = word.startsWith('dangling') ? after(word).filter((path) => repairable(state).includes(path)) : [];
+    if (dangling.length > 0)
+      return {
+        outcome: 'refused',
+        files: dangling.map((path) => ({
+          ...{ path, message: `${path} uses what is gone`, refusal: blob(`dangling ${path}`) },
+          findings: true,
         })),
       };
     const { exclude, manual } = leftOut(state);

@@ -6,7 +6,7 @@ import { namesAround } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { diffInput } from './prompt-inputs.js';
+import { diffInput, diffsOf } from './prompt-inputs.js';
 import { guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { unfinishedInAll } from '../../documents/plan/index.js';
@@ -17,7 +17,8 @@ import { withScratch } from '../../system/scratch.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { manualFile, stagedFiles } from './manual-files.js';
 import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
-import { putRefusal } from './refusals.js';
+import { danglingReferences, type Dangling } from './dangling.js';
+import { putRefusal, REFUSAL_CHARS } from './refusals.js';
 import { readGiven } from '../../system/given-file.js';
 
 // Guards look at the bytes that are to be proposed, whatever made them: an answer, a formatter, a merge with what a person saved.
@@ -70,7 +71,13 @@ export const buildProposal =
     const renames = results.flatMap((result) => result.renames);
     // The formatter may have changed the bytes since the answer was judged.
     const found = await runGuards(ports, { snapshot, changes: formatted, renames }, scope.signal);
-    const judged = [...selected.findings, ...found.map((finding) => ofPersons(finding, selected.inPart))];
+    const dangling = await danglingReferences(ports, { snapshot, changes: formatted, findings: found }, scope.signal);
+    const toMend = snapshot.config.repair
+      ? await repairs(ports, { dangling, changes: formatted, input }, scope.signal)
+      : [];
+    if (toMend.length > 0) return { outcome: 'refused', files: toMend };
+    const told = [...found, ...dangling.map(({ finding }) => finding)];
+    const judged = [...selected.findings, ...told.map((finding) => ofPersons(finding, selected.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
     if (refused.length > 0) return { outcome: 'refused', files: await refusals(ports, refused) };
     const parts: ProposalParts = {
@@ -107,9 +114,41 @@ async function refusals({ blobs }: ActivityPorts, findings: readonly Finding[]) 
         .join('\n');
       return {
         path,
-        message: message.slice(0, 800),
+        message: message.slice(0, REFUSAL_CHARS),
         refusal: await putRefusal(blobs, { kind: 'refused', reasons: message, answer: '' }),
       };
+    }),
+  );
+}
+
+/** Files that still use what is gone, and may be asked for once more. */
+async function repairs(
+  ports: ActivityPorts,
+  {
+    dangling,
+    changes,
+    input,
+  }: {
+    readonly dangling: readonly Dangling[];
+    readonly changes: readonly FileChange[];
+    readonly input: BuildProposalInput;
+  },
+  signal: AbortSignal,
+) {
+  const asking = dangling.filter(({ finding }) => finding.severity === 'ask');
+  const paths = (input.repairable ?? []).filter((path) => asking.some(({ uses }) => uses.has(path)));
+  const own = changes.filter(({ path }) => paths.includes(path));
+  const diffs = new Map((await diffsOf(ports, own, signal)).map(({ path, diff }) => [path, diff]));
+  return Promise.all(
+    paths.map(async (path) => {
+      const found = asking.flatMap(({ finding, uses }) => {
+        const lines = uses.get(path);
+        return lines === undefined ? [] : [`${finding.message} In this file: line ${lines.join(', ')}.`];
+      });
+      const message = `dangling_reference: ${found.join('\n')}`;
+      const reasons = `${message}\nChange what still uses it as well, or leave the definition. Where it is meant so, send the same edit again.`;
+      const refusal = await putRefusal(ports.blobs, { kind: 'refused', reasons, answer: diffs.get(path) ?? '' });
+      return { path, message: message.slice(0, REFUSAL_CHARS), refusal, findings: true as const };
     }),
   );
 }

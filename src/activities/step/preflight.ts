@@ -84,7 +84,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     instructions: await putText(blobs, job.instructions),
     category: job.category,
     mode,
-    config,
+    config: { ...config, repair: job.repair ?? config.repair },
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };

@@ -25,7 +25,7 @@ import {
   unfinishedOfRegions,
   wantedNext,
 } from './regions.js';
-import { putRefusal, readRefusal, nextFallback } from './refusals.js';
+import { isRepeated, nextFallback, nextFormat, putRefusal, readRefusal, REFUSAL_CHARS, repairOf } from './refusals.js';
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
 import { BOUNDS } from '../../shared/limits.js';
@@ -216,7 +216,9 @@ async function toResult(
       );
       const paths = gone.map(({ path }) => path);
       const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
-      return { usage, outcome: outcome.outcome, accepted, changed };
+      const repair =
+        outcome.outcome === 'edited' && region === null ? await repairOf(blobs, snapshot, outcome, answer.text) : null;
+      return { usage, outcome: outcome.outcome, accepted, changed, ...(repair === null ? {} : { repair }) };
     }
     case 'truncated': {
       const limits = snapshot.limits;
@@ -260,10 +262,22 @@ async function toResult(
     case 'refused':
     case 'unmarked': {
       const reasons = renderReasons(outcome.reasons);
-      const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text });
-      return { usage, outcome: outcome.outcome, message: reasons.slice(0, 800), refusal };
+      const codes = outcome.reasons.map(({ code }) => code);
+      const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text, codes });
+      const repeated = outcome.outcome !== 'unmarked' && (await isRepeated(blobs, input.refusal, codes));
+      const [only, ...others] = targets;
+      const isOne = only !== undefined && others.length === 0 && region === null && outcome.outcome !== 'unmarked';
+      const next = isOne ? nextFormat({ snapshot, model: wanted.model }, only, input.format) : null;
+      return {
+        usage,
+        outcome: outcome.outcome,
+        message: reasons.slice(0, REFUSAL_CHARS),
+        refusal,
+        ...(repeated ? { repeated } : {}),
+        ...(next === null ? {} : { next }),
+      };
     }
     case 'declined':
-      return { usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, 800) };
+      return { usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, REFUSAL_CHARS) };
   }
 }

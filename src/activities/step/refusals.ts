@@ -2,12 +2,23 @@
 import type { BlobRef } from '../../shared/ids.js';
 import { checkVersion } from '../../shared/problems.js';
 import { putJson, type BlobStore } from '../../stores/ports.js';
-import { getText } from './snapshot.js';
-import type { Format } from '../../shared/formats.js';
-import type { FallbackStep } from '../../shared/step-activities.js';
+import { formatsOf } from '../../documents/job/index.js';
+import { getText, type Snapshot, type SnapshotTarget } from './snapshot.js';
+import { REPAIRED, type Format } from '../../shared/formats.js';
+import { canonicalJson, sha256 } from '../../system/hash.js';
+import type { Edited } from '../../edits/index.js';
+import type { FallbackStep, Repair } from '../../shared/step-activities.js';
+
+export const REFUSAL_CHARS = 800; // bound: Of what was wrong with an answer so much is kept in history; the prompt has all.
 
 type Refusal =
-  | { readonly kind: 'refused'; readonly reasons: string; readonly answer: string }
+  | {
+      readonly kind: 'refused';
+      readonly reasons: string;
+      readonly answer: string;
+      /** Of the reasons, in any order; absent: not those of an answer that was read. */
+      readonly codes?: readonly string[];
+    }
   | {
       readonly kind: 'tests';
       readonly output: string;
@@ -24,18 +35,30 @@ const isRefusal = (value: unknown, ref: BlobRef): value is Refusal => {
   return true;
 };
 
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A diff.
+    return null;
+  }
+};
+
+/** Was the answer before refused for the same reasons? */
+export async function isRepeated(blobs: BlobStore, ref: BlobRef | null, codes: readonly string[]): Promise<boolean> {
+  const value = ref === null ? null : parsed(await getText(blobs, ref));
+  if (ref === null || !isRefusal(value, ref) || value.kind !== 'refused' || value.codes === undefined) return false;
+  const [before, now] = [new Set(value.codes), new Set(codes)];
+  return before.size === now.size && [...now].every((code) => before.has(code));
+}
+
 /** In the words that the prompt shows. A blob that is no refusal of ours is the diff that a person rejected. */
 export async function readRefusal(
   blobs: BlobStore,
   ref: BlobRef,
 ): Promise<{ readonly reasons: string; readonly answer: string }> {
   const text = await getText(blobs, ref);
-  let value: unknown = null;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // A diff.
-  }
+  const value = parsed(text);
   if (!isRefusal(value, ref))
     return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
   if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
@@ -43,6 +66,22 @@ export async function readRefusal(
   const look = advice === '' ? '' : ` What may help:${advice}\n`;
   const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back.${look} Their output:\n${value.output}`;
   return { reasons, answer: '(the edit fitted; its effect was wrong)' };
+}
+
+/** What the model is asked to look at once more; null: nothing. */
+export async function repairOf(
+  blobs: BlobStore,
+  { config }: Pick<Snapshot, 'config'>,
+  { files, findings }: Edited,
+  answer: string,
+): Promise<Repair | null> {
+  const told = findings.filter(({ guard, severity }) => severity === 'ask' && REPAIRED.includes(guard));
+  if (!config.repair || told.length === 0) return null;
+  const found = told.map(({ guard, message }) => `${guard}: ${message}`).join('\n');
+  const reasons = `The edit fits, and what came of it looks wrong:\n${found}\nSend the edit again without that. Where it is meant, send the same edit again.`;
+  const bytes = [...files].map(([path, file]) => [path, file === 'absent' ? file : sha256(file.bytes)]);
+  const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer });
+  return { message: found.slice(0, REFUSAL_CHARS), refusal, result: sha256(canonicalJson(bytes)) };
 }
 
 // What a truncated answer leads to, the cheaper remedy first: whole step -> split by file -> larger output budget -> a terser format -> a
@@ -76,4 +115,21 @@ export function nextFallback({
   const canBeTerser = format !== 'structured-edit' && !isNew && formats?.['structured-edit'] !== false;
   if (canBeTerser) return { kind: 'format', format: 'structured-edit', outputBudget_tokens };
   return { kind: 'exhausted' };
+}
+
+/**
+ * The format of the next attempts once those in `format` are spent: the file's own, then operations that name lines, then the file
+ * whole, where it is short; each once. Null: there is none.
+ */
+export function nextFormat(
+  { snapshot, model }: { readonly snapshot: Pick<Snapshot, 'config' | 'limits'>; readonly model: string },
+  { format: own, base, lines, bytes }: Pick<SnapshotTarget, 'format' | 'base' | 'lines' | 'bytes'>,
+  format: Format,
+): Format | null {
+  const { config, limits } = snapshot;
+  const isShort = lines <= (limits.maxLinesFullFile ?? Infinity) && bytes <= (limits.maxBytesFullFile ?? Infinity);
+  const others = [...(base === null ? [] : ['structured-edit' as const]), ...(isShort ? ['whole-file' as const] : [])];
+  const allowed = formatsOf(config, model);
+  const chain = [own, ...others.filter((other) => other !== own && allowed[other])];
+  return chain.slice(chain.indexOf(format) + 1)[0] ?? null;
 }

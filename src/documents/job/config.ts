@@ -119,6 +119,7 @@ const SHAPE = {
   encodings: z.array(z.strictObject({ pattern, encoding }, { error: 'a map with `pattern` and `encoding`' }), {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
+  repair: flag,
   requireCompleteSentinel: flag,
   plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
   worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
@@ -174,6 +175,7 @@ function filledIn(settings: Settings): ProjectConfig {
     protected: [...DEFAULT_PROTECTED, ...(settings.protected ?? [])],
     formatCommand: settings.formatCommand ?? null,
     encodings: settings.encodings ?? [],
+    repair: settings.repair ?? true,
     requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
     ...(settings.plan === undefined ? {} : { plan: withoutUndefined(settings.plan) }),
     ...(settings.worktree === undefined ? {} : { worktree: withoutUndefined(settings.worktree) }),

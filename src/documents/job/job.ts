@@ -41,6 +41,7 @@ const KEYS = {
   approval,
   model: text('the name of a model'),
   final_newline: flag,
+  repair: flag,
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
 const SHAPE = { ...KEYS, ...limitShape };
@@ -181,6 +182,7 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     approval: front.approval ?? null,
     model: front.model ?? null,
     finalNewline: front.final_newline ?? null,
+    repair: front.repair ?? null,
   };
 }
 

@@ -35,6 +35,7 @@ export interface Job {
   readonly approval: 'ask' | 'auto' | null;
   readonly model: string | null;
   readonly finalNewline: boolean | null;
+  readonly repair: boolean | null;
   readonly limits: Partial<Record<LimitName, number>>;
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
   readonly lines: Readonly<Record<string, number>>;
@@ -81,6 +82,8 @@ export interface ProjectConfig {
   /** Formatter command run on a scratch copy before the proposal is built; `{file}` is the path. Null: none. */
   readonly formatCommand: string | null;
   readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
+  /** Is the model asked about findings before a person is? */
+  readonly repair: boolean;
   readonly requireCompleteSentinel: boolean;
   /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };

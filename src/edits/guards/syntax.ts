@@ -74,6 +74,8 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
       const where = `${symbol.qualified} (${symbol.kind}, line ${symbol.from + 1} of the old ${path})`;
       const why =
         moved !== undefined ? ` moves to ${moved.path}.` : wanted ? ' is gone; the instructions name it.' : ' is gone.';
+      const name = lastName(symbol.qualified);
+      const isDefined = all.some(({ result: now }) => now.symbols.some((other) => lastName(other.qualified) === name));
       const doubt = hidden && moved === undefined && !wanted ? ' New syntax errors may only hide it.' : '';
       return {
         guard: 'lost_symbol',
@@ -81,9 +83,13 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
         path,
         lines: [symbol.from + 1, symbol.to],
         message: `${where}${why}${doubt}`,
+        ...(isDefined || hidden || UNCALLED.test(name) ? {} : { gone: symbol.kind === 'method' ? `.${name}` : name }),
       };
     });
   });
+
+/** Nobody calls these by name. */
+const UNCALLED = /^(?:constructor|__\w+__|default|<.*)$/;
 
 const parents = (qualified: string): string[] => {
   const parts = qualified.split('.');

@@ -10,6 +10,7 @@ import {
   approvedPaths,
   isUnfinished,
   maxChunks,
+  mayRepair,
   undecidedPaths,
   unfinishedPaths,
   type CallProgress,
@@ -190,6 +191,15 @@ export const leftOut = (
   const out = files.filter((file) => file.status !== 'done' || (applied.has(file.path) && !file.manual));
   const manual = files.filter((file) => file.manual && file.status === 'done');
   return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
+};
+
+/** Files of the coming proposal that the model may be asked about once more. */
+export const repairable = (state: StepState): readonly string[] => {
+  const { exclude, manual } = leftOut(state);
+  const out = new Set([...exclude, ...manual]);
+  return state.edits.files
+    .filter((file) => !out.has(file.path) && !file.deletes && file.selected === null && mayRepair(state, file))
+    .map((file) => file.path);
 };
 
 /** What a proposal takes from earlier proposals, by proposal; undefined: nothing, as in runs in which nobody chose among changes. */

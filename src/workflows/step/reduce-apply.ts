@@ -15,7 +15,6 @@ import type {
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import type { StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
-import { NO_USAGE } from '../../shared/usage.js';
 import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, resolveReview } from './transitions.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
@@ -69,7 +68,9 @@ function askForEntry(
   const chunk: Chunk = { file: entry.path, seq, total: files.length, attempt: entry, heads: [] };
   // What a person wrote is never asked for again over their head.
   if (entry.manual) return failChunk(state, chunk, { reason: 'engine_failed', message: refused.message }, now);
-  return onRefusedAnswer(state, chunk, { usage: NO_USAGE, outcome: 'refused', ...refused }, now);
+  if (refused.findings !== true) return onRefusedAnswer(state, chunk, { outcome: 'refused', ...refused }, now);
+  const attempt = { ...entry, kept: { accepted: null, heads: [], result: '' } };
+  return onRefusedAnswer(state, { ...chunk, attempt }, { outcome: 'findings', ...refused }, now);
 }
 
 export function onApplied(before: StepState, result: ApplyResult, now: number): StepState {

@@ -1,100 +1,24 @@
-/** Facts up to the proposal: preflight, chunks, outcomes and fallbacks. */
+/** Facts up to the proposal: chunks, outcomes and fallbacks. */
 import { within } from '../frame/machine.js';
 import type { Chunk } from './effects.js';
 import { answeredAgain } from '../../shared/outage.js';
-import type { PreflightResult, ProposeResult } from '../../shared/step-activities.js';
-import { isUnfinished, type CallProgress, type FileEntry, type StepState } from './state.js';
+import type { FallbackStep, ProposeResult } from '../../shared/step-activities.js';
+import {
+  answersLeft,
+  attemptsLeft,
+  isUnfinished,
+  mayRepair,
+  type CallProgress,
+  type FileEntry,
+  type Kept,
+  type StepState,
+} from './state.js';
 import { addUsage, type StepUsage } from '../../shared/usage.js';
-import { asking } from '../frame/decision-state.js';
 import { emit, onModelDown } from '../frame/log.js';
-import { endAfterRollback, withFiles } from './transitions.js';
+import { withFiles } from './transitions.js';
 import { cut } from '../../shared/rules.js';
 
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
-
-/** Fresh attempts at the first fallback. */
-const untried = (regeneration: number): Omit<CallProgress, 'format' | 'outputBudget_tokens'> => ({
-  status: 'pending',
-  attempts: 0,
-  regeneration,
-  model: null,
-  note: null,
-  refusal: null,
-  unmarkedAsked: false,
-  failure: null,
-  region: null,
-  linesAsked: null,
-});
-
-export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
-  if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
-  if (result.outcome === 'pick') {
-    if (state.base.picked === null) return { ...state, stage: { at: 'pick', snapshot: result.snapshot } };
-    // Asked for once: paths that lead nowhere must not be picked for ever.
-    return asking(state, 'engine_failed', 'preflight asks for files although they were picked');
-  }
-  const { base, edits, tests, answered, stage } = state;
-  const before = new Map(edits.files.map((file) => [file.path, file]));
-  const fresh = result.targets.map((target): FileEntry => {
-    const old = before.get(target.path);
-    return {
-      path: target.path,
-      isNew: target.isNew,
-      deletes: target.deletes === true,
-      bucket: target.bucket,
-      lines: target.lines,
-      ...untried(old?.regeneration ?? 1),
-      format: target.format,
-      outputBudget_tokens: target.outputBudget_tokens,
-      model: old?.model ?? null,
-      note: old?.note ?? null,
-      manual: false,
-      unreviewed: false,
-      verdict: null,
-      selected: null,
-    };
-  });
-  // What a person left out stays out, whatever base is taken anew.
-  const taken = fresh.filter((file) => before.get(file.path)?.status !== 'skipped');
-  const renewed = new Set(taken.map((file) => file.path));
-  const kept = edits.files.filter((file) => !renewed.has(file.path));
-  // Once by file, always by file: one call for all would ask for files that are decided, or be cut off again.
-  const renewsSome = stage.at === 'preflight' && stage.only !== null;
-  const split = result.shouldSplit || renewsSome || edits.split || kept.length > 0;
-  const regeneration = taken.reduce((most, file) => Math.max(most, file.regeneration), 1);
-  let next: StepState = {
-    ...state,
-    stage: { at: 'propose' },
-    base: { ...base, ready: result, limits: base.limits ?? result.limits },
-    tests: { ...tests, commands: base.ready === null ? result.test.commands : tests.commands },
-    answered: { ...answered, tests: answered.tests || result.test.found === null },
-    edits: {
-      ...edits,
-      files: [...kept, ...taken],
-      combined: split || result.combined === null ? null : { ...untried(regeneration), ...result.combined },
-      briefWanted: result.briefWanted,
-    },
-  };
-  next = emit(next, now, {
-    type: 'preflight_complete',
-    shouldSplit: result.shouldSplit,
-    reason: result.splitReason,
-    targetFileCount: result.targets.length,
-    estimatedComplexity: result.complexity,
-  });
-  for (const target of result.targets)
-    next = emit(next, now, {
-      type: 'format_chosen',
-      bucket: target.bucket,
-      file_path: target.path,
-      line_count: target.lines,
-      format: target.format,
-      ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
-    });
-  for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(state, message) });
-  if (result.shouldSplit && base.ready === null) next = splitByFile(next, result.splitReason, now, result.briefWanted);
-  return next;
-}
 
 /** One call a file from here on; `brief`: they agree on names beforehand. */
 export const splitByFile = (
@@ -103,11 +27,26 @@ export const splitByFile = (
   now: number,
   briefWanted = state.edits.files.length > 1,
 ): StepState =>
-  emit(within(state, 'edits', { combined: null, split: true, briefWanted }), now, {
-    type: 'edit_split_triggered',
-    reason,
-    file_count: state.edits.files.length,
-  });
+  emit(
+    within(state, 'edits', {
+      combined: null,
+      split: true,
+      briefWanted,
+      files: state.edits.files.map(countedIn(state)),
+    }),
+    now,
+    {
+      type: 'edit_split_triggered',
+      reason,
+      file_count: state.edits.files.length,
+    },
+  );
+
+/** Answers about all files were answers about each. */
+const countedIn =
+  ({ edits: { combined } }: StepState) =>
+  (file: FileEntry): FileEntry =>
+    combined !== null && isUnfinished(file) ? { ...file, answers: file.answers + combined.answers } : file;
 
 // ------------------------------------------------------------------------------------------------------------------------ propose
 export const spend = (state: StepState, usage: StepUsage): StepState => ({
@@ -156,8 +95,8 @@ function retarget(state: StepState, { file: path }: Chunk, change: Partial<CallP
 function onEach(state: StepState, chunk: Chunk, change: Partial<CallProgress>): StepState {
   if (chunk.file !== '*') return retarget(state, chunk, change);
   const { files, combined: asked } = state.edits;
-  const { regeneration, attempts, format, outputBudget_tokens, model, note } = chunk.attempt;
-  const own = files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {};
+  const { regeneration, attempts, answers, format, outputBudget_tokens, model, note } = chunk.attempt;
+  const own = files.length === 1 ? { attempts, answers, format, outputBudget_tokens, model, note } : {};
   const combined = change.status === 'failed' && asked !== null ? { ...asked, ...change } : null;
   return withFiles(within(state, 'edits', { combined }), 'all', (file) =>
     isUnfinished(file) ? { ...file, ...own, regeneration: Math.max(file.regeneration, regeneration), ...change } : file,
@@ -178,6 +117,25 @@ export function failChunk(
   });
 }
 
+/** No more answers are wanted: the last one that fits is taken with what was found in it, or a person is asked. */
+function onSpent(
+  state: StepState,
+  chunk: Chunk,
+  failure: NonNullable<CallProgress['failure']>,
+  now: number,
+): StepState {
+  const { kept } = chunk.attempt;
+  return kept === null ? failChunk(state, chunk, failure, now) : accept(state, chunk, kept, now);
+}
+
+function accept(state: StepState, chunk: Chunk, { accepted, heads }: Omit<Kept, 'result'>, now: number): StepState {
+  // Chunks side by side start from the same heads: each takes their place with one of its own.
+  const others = state.edits.accepted.filter((head) => !heads.includes(head));
+  const taken = accepted === null ? state : within(state, 'edits', { accepted: [...others, accepted] });
+  const next = onEach(taken, chunk, { status: 'done', failure: null, refusal: null, kept: null });
+  return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
+}
+
 function onTruncated(
   state: StepState,
   chunk: Chunk,
@@ -191,96 +149,117 @@ function onTruncated(
     partialLength: result.partialLength,
     stopReason: result.stopReason,
   });
-  const step = result.next;
+  const step: FallbackStep = answersLeft(state, chunk.attempt) > 0 ? result.next : { kind: 'exhausted' };
   switch (step.kind) {
-    case 'split': {
-      return splitByFile(withFiles(told, 'all', waiting), 'truncated', now);
+    case 'split':
+      return chunk.attempt.kept === null
+        ? splitByFile(withFiles(told, 'all', waiting), 'truncated', now)
+        : accept(told, chunk, chunk.attempt.kept, now);
+    case 'budget': {
+      const { outputBudget_tokens } = step;
+      const to = `output budget ${outputBudget_tokens} tokens`;
+      return fallback(told, chunk, { outputBudget_tokens, refusal: chunk.attempt.refusal, to }, now);
     }
-    case 'budget':
     case 'format': {
-      const format = step.kind === 'format' ? step.format : chunk.attempt.format;
-      const to = step.kind === 'format' ? `format ${step.format}` : `output budget ${step.outputBudget_tokens} tokens`;
-      const next = retarget(told, chunk, {
-        status: 'pending',
-        attempts: 0,
-        unmarkedAsked: false,
-        format,
-        outputBudget_tokens: step.outputBudget_tokens,
-        refusal: step.kind === 'format' ? null : chunk.attempt.refusal,
-      });
-      return emit(next, now, { type: 'fallback', file: chunk.file, to });
+      const { format, outputBudget_tokens } = step;
+      return fallback(told, chunk, { format, outputBudget_tokens, to: `format ${format}` }, now);
     }
     case 'regions': {
       const { format, outputBudget_tokens, region, to } = step;
-      const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
-      const next = retarget(told, chunk, { ...fresh, format, outputBudget_tokens, region });
-      return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
+      return fallback(told, chunk, { format, outputBudget_tokens, region, to }, now);
     }
     case 'exhausted':
-      return failChunk(told, chunk, { reason: 'truncation', message: result.reason }, now);
+      return onSpent(told, chunk, { reason: 'truncation', message: result.reason }, now);
   }
 }
+
+/** The next way to ask, with attempts of its own. */
+function fallback(
+  state: StepState,
+  chunk: Chunk,
+  { to, ...change }: Partial<CallProgress> & { readonly to: string },
+  now: number,
+): StepState {
+  const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
+  const next = retarget(state, chunk, { ...fresh, ...change });
+  return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
+}
+
+type Refused = Omit<Extract<ProposeResult, { outcome: 'invalid' | 'refused' | 'unmarked' }>, 'outcome' | 'usage'> & {
+  readonly outcome: 'invalid' | 'refused' | 'unmarked' | 'findings';
+};
 
 export function onRefusedAnswer(
   state: StepState,
   chunk: Chunk,
-  result: Extract<ProposeResult, { outcome: 'invalid' | 'refused' | 'unmarked' }>,
+  { outcome, message, refusal, repeated = false, next }: Refused,
   now: number,
 ): StepState {
-  const attempt = chunk.attempt.attempts + 1;
+  const { attempts, regeneration, unmarkedAsked, kept } = chunk.attempt;
   const told = emit(state, now, {
     type: 'answer_refused',
     file: chunk.file,
-    outcome: result.outcome,
-    attempt,
-    message: cut(state, result.message),
+    outcome,
+    attempt: attempts + 1,
+    message: cut(state, message),
   });
-  const regeneration = chunk.attempt.regeneration + 1;
-  if (result.outcome === 'unmarked') {
+  const again = { status: 'pending', regeneration: regeneration + 1, kept } as const;
+  const spent = answersLeft(state, chunk.attempt) <= 0;
+  if (outcome === 'unmarked') {
     // Asked once more the same way (no refusal told: the answer may be right), then a person decides.
-    if (chunk.attempt.unmarkedAsked)
-      return failChunk(told, chunk, { reason: 'unmarked', message: result.message }, now);
-    return retarget(told, chunk, { status: 'pending', regeneration, unmarkedAsked: true });
+    if (unmarkedAsked || spent) return onSpent(told, chunk, { reason: 'unmarked', message }, now);
+    return retarget(told, chunk, { ...again, unmarkedAsked: true });
   }
-  const maxAttempts = state.base.limits?.maxAttemptsPerFile ?? 2;
-  if (attempt < maxAttempts)
-    return retarget(told, chunk, { status: 'pending', attempts: attempt, regeneration, refusal: result.refusal });
+  if (!spent && !repeated && attemptsLeft(state, chunk.attempt) > 1)
+    return retarget(told, chunk, { ...again, attempts: attempts + 1, refusal });
+  if (spent || kept !== null) {
+    const why = spent ? `maxCallsPerFile is reached with answer ${chunk.attempt.answers}: ${message}` : message;
+    return onSpent(told, chunk, { reason: 'attempts_exhausted', message: why }, now);
+  }
   // The whole step's attempts are spent: one call a file is the next fallback, with attempts of its own.
   if (chunk.file === '*' && state.edits.files.length > 1)
-    return splitByFile(withFiles(told, 'all', waiting), result.outcome, now);
-  return failChunk(told, chunk, { reason: 'attempts_exhausted', message: result.message }, now);
+    return splitByFile(withFiles(told, 'all', waiting), outcome, now);
+  if (next !== undefined)
+    return fallback(told, chunk, { format: next, regeneration: regeneration + 1, to: `format ${next}` }, now);
+  return failChunk(told, chunk, { reason: 'attempts_exhausted', message }, now);
 }
 
 export interface Proposed {
   readonly chunk: Chunk;
   readonly result: ProposeResult;
 }
-export function onProposed(before: StepState, { chunk, result }: Proposed, now: number): StepState {
+export function onProposed(before: StepState, { chunk: asked, result }: Proposed, now: number): StepState {
   if (result.outcome === 'model_unavailable') {
     const pending = { status: 'pending' } as const;
-    const again = chunk.file === '*' ? withFiles(before, 'all', waiting) : retarget(before, chunk, pending);
+    const again = asked.file === '*' ? withFiles(before, 'all', waiting) : retarget(before, asked, pending);
     const counted = within(again, 'edits', { unanswered: before.edits.unanswered + 1 });
-    return onModelDown(counted, result.down, chunk.file, now);
+    return onModelDown(counted, result.down, asked.file, now);
   }
   // Calls that were cut off are no sign of a model that is back.
   const state = result.outcome === 'call_lost' ? before : { ...before, ...answeredAgain(before, now) };
-  const paid = within(spend(state, result.usage), 'edits', { calls: state.edits.calls + result.usage.calls });
+  const answers = asked.attempt.answers + (result.outcome === 'region_done' ? 0 : 1);
+  const chunk: Chunk = { ...asked, attempt: { ...asked.attempt, answers } };
+  const calls = state.edits.calls + result.usage.calls;
+  const paid = retarget(within(spend(state, result.usage), 'edits', { calls }), chunk, { answers });
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {
-      // Chunks side by side start from the same heads: each takes their place with one of its own.
-      const accepted = [...paid.edits.accepted.filter((head) => !chunk.heads.includes(head)), result.accepted];
-      const next = onEach(within(paid, 'edits', { accepted }), chunk, { status: 'done', failure: null, refusal: null });
-      return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
+      const fits = { accepted: result.accepted, heads: chunk.heads };
+      const { repair } = result;
+      // The same result a second time is meant.
+      if (repair === undefined || repair.result === chunk.attempt.kept?.result || !mayRepair(state, chunk.attempt))
+        return accept(paid, chunk, fits, now);
+      const attempt = { ...chunk.attempt, kept: { ...fits, result: repair.result } };
+      return onRefusedAnswer(paid, { ...chunk, attempt }, { outcome: 'findings', ...repair }, now);
     }
     case 'region_done': {
       const { region, to } = result;
-      const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
-      const next = retarget(paid, chunk, { ...fresh, region });
-      return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
+      return fallback(paid, chunk, { region, to }, now);
     }
     case 'needs_lines': {
       const { lines, to } = result;
+      if (answersLeft(state, chunk.attempt) <= 0)
+        return onSpent(paid, chunk, { reason: 'attempts_exhausted', message: to }, now);
       const regeneration = chunk.attempt.regeneration + 1;
       const next = retarget(paid, chunk, { status: 'pending', regeneration, linesAsked: lines });
       return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
@@ -294,6 +273,6 @@ export function onProposed(before: StepState, { chunk, result }: Proposed, now: 
     case 'declined':
     case 'prompt_cut':
     case 'call_lost':
-      return failChunk(paid, chunk, { reason: result.outcome, message: result.message }, now);
+      return onSpent(paid, chunk, { reason: result.outcome, message: result.message }, now);
   }
 }

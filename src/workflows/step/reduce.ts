@@ -19,15 +19,8 @@ import type {
 } from '../../shared/proposal-activities.js';
 import type { BriefResult, PickResult, PreflightResult } from '../../shared/step-activities.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onProposalBuilt, onVerified } from './reduce-apply.js';
-import {
-  failChunk,
-  onChunkStarted,
-  onPreflight,
-  onProposed,
-  onUsageCounted,
-  spend,
-  type Proposed,
-} from './reduce-propose.js';
+import { onPreflight } from './reduce-preflight.js';
+import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
 import type { FileEntry, StepState, Verdict } from './state.js';
 import { close, lookAgain, progressOf, resolveReview, withFiles } from './transitions.js';

@@ -45,11 +45,23 @@ export type Stage =
   | { readonly at: 'roll_back'; readonly then: AfterRollback }
   | Closed<StepOutcome>;
 
+export interface Kept {
+  /** Null: it is among the accepted results already. */
+  readonly accepted: BlobRef | null;
+  /** Heads of the accepted results that it follows. */
+  readonly heads: readonly BlobRef[];
+  /** `Repair.result`. */
+  readonly result: string;
+}
 /** What a chunk still has to go through; the whole step's call has one too. */
 export interface CallProgress {
   readonly status: FileStatus;
-  /** Invalid and refused answers at this fallback. */
+  /** Invalid and refused answers, and findings that the model was asked about, at this fallback. */
   readonly attempts: number;
+  /** Answers of all kinds since a person last asked, but for regions that are done: against `maxCallsPerFile`. */
+  readonly answers: number;
+  /** The last answer that fits, proposed with its findings where no better one comes; null: there is none. */
+  readonly kept: Kept | null;
   /** Up only when a new answer is wanted; part of the call key. */
   readonly regeneration: number;
   readonly format: Format;
@@ -192,6 +204,15 @@ export const changedLimits = ({ base: { limits, ready, early } }: StepState): Pa
 
 export const maxChunks = ({ base, edits, input }: StepState): number =>
   base.limits?.maxTotalChunks ?? defaultChunks({ input }, edits.files.length);
+
+export const attemptsLeft = ({ base }: StepState, { attempts }: CallProgress): number =>
+  (base.limits?.maxAttemptsPerFile ?? 2) - attempts;
+/** A run that began before this limit has none. */
+export const answersLeft = ({ base }: StepState, { answers }: CallProgress): number =>
+  (base.limits?.maxCallsPerFile ?? Infinity) - answers;
+/** May the model be asked about what was found in an answer of its own? */
+export const mayRepair = (state: StepState, attempt: CallProgress): boolean =>
+  attemptsLeft(state, attempt) > 1 && answersLeft(state, attempt) > 0;
 
 export const isUnfinished = ({ status }: { readonly status: FileStatus }): boolean =>
   status === 'pending' || status === 'in_progress';

@@ -8,7 +8,7 @@ import type { EditStepInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
-import { appliedPaths, leftOut, nextEffect, selectedFiles, type Chunk, type Effect } from './effects.js';
+import { appliedPaths, leftOut, nextEffect, repairable, selectedFiles, type Chunk, type Effect } from './effects.js';
 import { reduce, type Fact } from './reduce.js';
 import { changedLimits, initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
@@ -93,6 +93,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           snapshot: snapshotOf(state),
           accepted: edits.accepted,
           ...leftOut(state),
+          repairable: repairable(state),
           // Files of which a person chose among the changes: taken from the proposal that they looked at.
           ...(selected === undefined ? {} : { selected }),
           ...(applied.staged === null ? {} : { staged: applied.staged }),

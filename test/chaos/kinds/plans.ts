@@ -131,7 +131,7 @@ const terminates = person({
     let fired: string | null = null;
     return {
       afterStart: async (run) => {
-        await sleep(random.whole(300, 6_000));
+        await sleep(random.whole(300, 2_500));
         for (let tries = 0; fired === null && tries < 60; tries++) {
           const sent = await withHandle(world, run, (handle) => handle.terminate('chaos')).then(
             () => true,

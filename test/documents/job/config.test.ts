@@ -28,6 +28,7 @@ describe('emend.yaml', () => {
       approval: 'ask',
       formatCommand: null,
       encodings: [],
+      repair: true,
       requireCompleteSentinel: true,
       limits: {},
     });
@@ -61,6 +62,7 @@ describe('emend.yaml', () => {
         'protected: ["infra/**", "!package.json"]',
         'formatCommand: npx prettier --write {file}',
         'encodings: [{pattern: "*.sql", encoding: latin1}]',
+        'repair: false',
         'requireCompleteSentinel: false',
         'limits: {maxFilesBeforeSplit: 3}',
       ].join('\n'),
@@ -97,6 +99,7 @@ describe('emend.yaml', () => {
       approval: 'auto',
       formatCommand: 'npx prettier --write {file}',
       encodings: [{ pattern: '*.sql', encoding: 'latin1' }],
+      repair: false,
       requireCompleteSentinel: false,
       limits: { maxFilesBeforeSplit: 3 },
     });

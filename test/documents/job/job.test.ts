@@ -77,6 +77,7 @@ describe('good job files', () => {
         'approval: auto',
         'model: claude-opus-4-5',
         'final_newline: true',
+        'repair: false',
         'limits: {maxTotalChunks: 20}',
         'budget_usd: 1.5',
       ].join('\n'),
@@ -103,6 +104,7 @@ describe('good job files', () => {
       approval: 'auto',
       model: 'claude-opus-4-5',
       finalNewline: true,
+      repair: false,
       limits: { maxTotalChunks: 20, budget_usd: 1.5 },
     });
     expect(lines).toMatchObject({
@@ -111,7 +113,7 @@ describe('good job files', () => {
       'target_files.1': 3,
       context_files: 4,
       'context_files.0': 5,
-      budget_usd: 17,
+      budget_usd: 18,
     });
   });
 
