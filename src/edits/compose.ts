@@ -83,7 +83,7 @@ export const compose = (
           ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
           ...(change?.mode === undefined ? {} : { resultMode: change.mode }),
           ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
-          ...madeOf(made.get(path)),
+          ...made.get(path),
         };
       }),
     { ...options, movedTo: [...movedTo.keys()], movedAway: [...movedAway], beside: siblingsOf(offered, options) },
@@ -113,8 +113,6 @@ const withNearest = (reason: Reason, files: OfferedFiles, options: ApplyOptions)
     ? { ...reason, message: reason.message + nearestPaths(reason.path, { files, options }) }
     : reason;
 
-const madeOf = (made: GuardedFile['made']): Pick<GuardedFile, 'made'> => (made === undefined ? {} : { made });
-
 const siblingsOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions): string[] => [
   ...beside,
   ...[...offered].flatMap(([path, { bytes }]) => (bytes === null ? [] : [path])),
@@ -141,7 +139,7 @@ class Work {
   readonly #options: ApplyOptions;
   readonly #files = new Map<string, ResultFile | 'absent'>();
   readonly #splices = new Map<string, readonly Splice[]>();
-  readonly #made = new Map<string, NonNullable<GuardedFile['made']>>();
+  readonly #made = new Map<string, Pick<GuardedFile, 'made' | 'rewritten'>>();
   readonly #moves = new Map<string, string>();
   readonly #reasons: Reason[] = [];
   readonly #taken = new Set<string>();
@@ -167,7 +165,7 @@ class Work {
     files: Map<string, ResultFile | 'absent'>;
     splices: Map<string, readonly Splice[]>;
     renames: { from: string; to: string }[];
-    made: ReadonlyMap<string, NonNullable<GuardedFile['made']>>;
+    made: ReadonlyMap<string, Pick<GuardedFile, 'made' | 'rewritten'>>;
     reasons: Reason[];
   } {
     for (const [to, from] of this.#moves) {
@@ -239,6 +237,6 @@ class Work {
     this.#splices.set(path, resolved.splices);
     // An exact plan counts in other lines than guards do.
     if (plan.exact === undefined)
-      this.#made.set(path, { base: text, changes: resolved.changes, rewritten: plan.rewritten ?? false });
+      this.#made.set(path, { made: { base: text, changes: resolved.changes }, rewritten: plan.rewritten ?? false });
   }
 }

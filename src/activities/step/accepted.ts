@@ -3,7 +3,6 @@
  * many files a step has. The latest result of a file (highest `seq`) is the one that counts.
  */
 import type { ClaimedUnfinished } from '../../documents/plan/index.js';
-import type { Finding } from '../../shared/formats.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
@@ -14,7 +13,10 @@ import { NO_USAGE } from '../../shared/usage.js';
 import { looksSecret, NEW_FILE_MODE } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
-export type FileChange = Pick<ProposalFile, 'path' | 'base' | 'result'>;
+export type FileChange = Pick<ProposalFile, 'path' | 'base' | 'result'> & {
+  /** The model sent the file whole. */
+  readonly rewritten?: true;
+};
 export interface Accepted {
   readonly seq: number;
   readonly after: readonly BlobRef[];
@@ -23,7 +25,6 @@ export interface Accepted {
   readonly files: readonly FileChange[];
   readonly renames: readonly { readonly from: string; readonly to: string }[];
   readonly tolerances: readonly { readonly tolerance: string; readonly path: string; readonly line: number | null }[];
-  readonly findings: readonly Finding[];
   readonly summary: string | null;
   /** Tasks of a plan's phase that the answer says it leaves undone; absent: none. */
   readonly unfinished?: readonly ClaimedUnfinished[];
@@ -102,6 +103,7 @@ export async function keepAccepted(
         path,
         base,
         result: { ref: await blobs.put(result.bytes), mode: result.mode ?? base?.mode ?? NEW_FILE_MODE },
+        ...(input.format === 'whole-file' ? { rewritten: true as const } : {}),
       };
     }),
   );
@@ -112,7 +114,6 @@ export async function keepAccepted(
     files: [...gone.map(removal), ...changes],
     renames: edits?.renames ?? [],
     tolerances: (edits?.tolerances ?? []).map(({ tolerance, path, line }) => ({ tolerance, path, line: line ?? null })),
-    findings: edits?.findings ?? [],
     summary: edits?.summary ?? null,
     ...(unfinished === null ? { asked: false } : {}),
     ...(unfinished === null || unfinished.length === 0 ? {} : { unfinished }),

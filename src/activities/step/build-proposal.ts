@@ -40,7 +40,8 @@ export async function runGuards(
   const files = await Promise.all(
     guarded.map(async (change) => {
       const encoding = encodings.get(change.path) ?? null;
-      return { ...(await diffInput(blobs, change)), ...(encoding === null ? {} : { encoding }) };
+      const { rewritten = false } = change;
+      return { ...(await diffInput(blobs, change)), rewritten, ...(encoding === null ? {} : { encoding }) };
     }),
   );
   const movedTo = renames.map(({ to }) => to);
@@ -83,7 +84,7 @@ export const buildProposal =
     const parts: ProposalParts = {
       stepKey: input.stepKey,
       files: [
-        ...formatted.map((change) => ({ ...change, by: 'model' as const })),
+        ...formatted.map(({ path, base, result }) => ({ path, base, result, by: 'model' as const })),
         ...asManual.flatMap((change) => (change === null ? [] : [change])),
       ],
       renames: renames.filter(({ from, to }) => !out.has(from) && !out.has(to)),

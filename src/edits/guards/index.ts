@@ -26,7 +26,9 @@ export interface GuardedFile {
   readonly resultMode?: number;
   readonly encoding?: string;
   /** How the result was made, where known: then only what changed is looked at. */
-  readonly made?: { readonly base: Text | null; readonly changes: readonly Change[]; readonly rewritten?: boolean };
+  readonly made?: { readonly base: Text | null; readonly changes: readonly Change[] };
+  /** The answer held the file whole. */
+  readonly rewritten?: boolean;
 }
 
 export interface GuardOptions {
@@ -84,7 +86,7 @@ const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, tr
     ...modes(file),
     ...exampleFindings(view, asked),
     ...shrinkage(view),
-    ...(file.made?.rewritten === true ? distantRemovals(view) : []),
+    ...(file.rewritten === true ? distantRemovals(view) : []),
     ...conflictMarkers(view),
     ...characterFindings(view),
     ...shebang(view),

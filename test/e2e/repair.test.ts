@@ -1,0 +1,84 @@
+/** What guards find in an answer goes to the model first; a person is asked about what it leaves. */
+import { afterEach, expect, test } from '@jest/globals';
+import { scene, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const A = 'def calc(x):\n    return x + 1\n';
+const B = 'from a import calc\n\nprint(calc(2))\n';
+const C = 'import a\n\nprint(a.calc(3))\n';
+const renamed = (text: string): string => text.replaceAll('calc', 'compute');
+const once = (name: string, answer: string) => ({ name, match: { times: 1 }, answer });
+const job = (front: string): string =>
+  `---\n${front}\napproval: auto\ncommit: true\n---\n# Rename calc to compute everywhere\n`;
+const refusals = async (s: Scene, run: Parameters<Scene['events']>[0]): Promise<readonly string[]> =>
+  (await s.events(run)).flatMap((event) =>
+    event.type === 'answer_refused' ? [`${event.file} ${event.outcome} ${event.attempt}`] : [],
+  );
+
+test('a name that is left behind: its file is asked for again, a use outside of the targets goes to the person', async () => {
+  const s = (open = await scene({ 'a.py': A, 'b.py': B, 'c.py': C, 'notes.md': 'calc stays in prose\n' }, [
+    {
+      name: 'brief',
+      match: { contains: 'Now write the brief' },
+      answer: 'calc becomes compute.\nEMEND-COMPLETE {{nonce}}\n',
+    },
+    once('a', whole({ 'a.py': renamed(A) })),
+    once('b forgets', whole({ 'b.py': B })),
+    {
+      name: 'b',
+      match: { contains: 'Its name is still used: b.py:1, b.py:3, c.py:3.', times: 1 },
+      answer: whole({ 'b.py': renamed(B) }),
+    },
+  ]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.py, b.py]'));
+  const view = await s.settle(run);
+  expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['brief', 'a', 'b forgets', 'b']);
+  expect(await refusals(s, run)).toEqual(['b.py findings 1']);
+  expect(view.status.decision?.message).toContain('dangling_reference in a.py');
+  expect(view.proposal?.findings).toContainEqual(
+    expect.objectContaining({
+      guard: 'dangling_reference',
+      message: expect.stringMatching(/^calc \(function, line 1 .* Its name is still used: c\.py:3\.$/) as unknown,
+    }),
+  );
+  await s.answer(run, 'approve');
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 4 } });
+  expect([s.read('a.py'), s.read('b.py')]).toEqual([renamed(A), renamed(B)]);
+});
+
+const LONG = `"""What this module does,\nand why."""\n\n${Array.from({ length: 8 }, (_, i) => `LINE_${i} = ${i}\n`).join('')}LIMIT = 1\n`;
+const wanted = LONG.replace('LIMIT = 1', 'LIMIT = 2');
+const lost = wanted.slice(wanted.indexOf('LINE_0'));
+
+test('lines that a whole file lost: mended by the second answer, and applied without a person', async () => {
+  const s = (open = await scene({ 'm.py': LONG }, [
+    once('loses the docstring', whole({ 'm.py': lost })),
+    { name: 'mended', match: { contains: 'distant_removal' }, answer: whole({ 'm.py': wanted }) },
+  ]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [m.py]'));
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2 } });
+  expect(s.read('m.py')).toBe(wanted);
+});
+
+test('the same answer twice is meant: the person is asked; with repair: false at once', async () => {
+  const s = (open = await scene({ 'm.py': LONG }, [{ name: 'loses it', match: {}, answer: whole({ 'm.py': lost }) }]));
+  await s.worker();
+  for (const [name, front, calls] of [
+    ['twice.md', 'target_files: [m.py]', 2],
+    ['once.md', 'target_files: [m.py]\nrepair: false', 1],
+  ] as const) {
+    const run = await s.start(name, job(front));
+    const view = await s.settle(run);
+    expect(view.status).toMatchObject({ decision: { reason: 'approval' }, usage: { calls } });
+    expect(view.status.decision?.message).toContain('distant_removal in m.py');
+    await s.answer(run, 'skip');
+    await s.end(run);
+  }
+});
