@@ -102,6 +102,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
     ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
     ...(levelOf(input.score) === 'low' ? [] : [`complexity: ${levelOf(input.score)}`]),
+    ...(plan?.tree.main.repair === false ? ['repair: false'] : []),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
     `commit: ${JSON.stringify(commitMessage(title, input))}`,
     '---',

@@ -147,8 +147,8 @@ async function repairs(
         return lines === undefined ? [] : [`${finding.message} In this file: line ${lines.join(', ')}.`];
       });
       const message = `dangling_reference: ${found.join('\n')}`;
-      const reasons = `${message}\nChange what still uses it as well, or leave the definition. Where it is meant so, send the same edit again.`;
-      const refusal = await putRefusal(ports.blobs, { kind: 'refused', reasons, answer: diffs.get(path) ?? '' });
+      const answer = diffs.get(path) ?? '(no change of this file)';
+      const refusal = await putRefusal(ports.blobs, { kind: 'refused', reasons: message, answer, fits: true });
       return { path, message: message.slice(0, REFUSAL_CHARS), refusal, findings: true as const };
     }),
   );

@@ -16,6 +16,8 @@ type Refusal =
       readonly kind: 'refused';
       readonly reasons: string;
       readonly answer: string;
+      /** It fits, and what guards found may be meant; absent: nothing of it can be applied. */
+      readonly fits?: true;
       /** Of the reasons, in any order; absent: not those of an answer that was read. */
       readonly codes?: readonly string[];
     }
@@ -56,12 +58,12 @@ export async function isRepeated(blobs: BlobStore, ref: BlobRef | null, codes: r
 export async function readRefusal(
   blobs: BlobStore,
   ref: BlobRef,
-): Promise<{ readonly reasons: string; readonly answer: string }> {
+): Promise<{ readonly reasons: string; readonly answer: string; readonly fits?: true }> {
   const text = await getText(blobs, ref);
   const value = parsed(text);
   if (!isRefusal(value, ref))
     return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
-  if (value.kind === 'refused') return { reasons: value.reasons, answer: value.answer };
+  if (value.kind === 'refused') return value;
   const advice = value.suggestions.map((line) => `\n- ${line}`).join('');
   const look = advice === '' ? '' : ` What may help:${advice}\n`;
   const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back.${look} Their output:\n${value.output}`;
@@ -78,9 +80,8 @@ export async function repairOf(
   const told = findings.filter(({ guard, severity }) => severity === 'ask' && REPAIRED.includes(guard));
   if (!config.repair || told.length === 0) return null;
   const found = told.map(({ guard, message }) => `${guard}: ${message}`).join('\n');
-  const reasons = `The edit fits, and what came of it looks wrong:\n${found}\nSend the edit again without that. Where it is meant, send the same edit again.`;
   const bytes = [...files].map(([path, file]) => [path, file === 'absent' ? file : sha256(file.bytes)]);
-  const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer });
+  const refusal = await putRefusal(blobs, { kind: 'refused', reasons: found, answer, fits: true });
   return { message: found.slice(0, REFUSAL_CHARS), refusal, result: sha256(canonicalJson(bytes)) };
 }
 

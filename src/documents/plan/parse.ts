@@ -143,6 +143,7 @@ export function parsePlan(source: string, file: string): PlanDocument {
     source,
     eol: /\r\n|\n|\r/.exec(source)?.[0] === '\r\n' ? '\r\n' : '\n',
     frontMatter,
+    repair: frontMatter === null || !/^repair:[ \t]*false[ \t]*\r?$/m.test(source.slice(0, frontMatter.to)),
     title: outline.headings.find((heading) => heading.level === 1)?.text ?? null,
     metadata: metadata === null ? [] : within(fields, metadata),
     counter: counterOf(reading, frontMatter, phases[0]?.heading.from ?? source.length),

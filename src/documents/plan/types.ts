@@ -89,6 +89,8 @@ export interface PlanDocument {
   readonly source: string;
   readonly eol: '\n' | '\r\n';
   readonly frontMatter: Span | null;
+  /** `repair: false` in the front matter, for the jobs of all phases. */
+  readonly repair: boolean;
   readonly title: string | null;
   /** The lines of the section `## Metadata`. */
   readonly metadata: readonly Field[];

@@ -50,7 +50,8 @@ export interface EditPromptInput {
   /** The person's note (`revise`, `retry`). */
   readonly note: string | null;
   /** Why the last answer was refused, and that answer. */
-  readonly refusal: { readonly reasons: string; readonly answer: string } | null;
+  /** `fits`: the answer can be applied, and what was found in it may be meant. */
+  readonly refusal: { readonly reasons: string; readonly answer: string; readonly fits?: true } | null;
   /** The language of a file is known, so that definitions may be named instead of lines. Default false. */
   readonly symbols?: boolean;
   /** Lines that the model asked for, by path: shown beside what else is. */
@@ -173,18 +174,33 @@ function taskText(input: EditPromptInput): string {
     input.region === undefined ? '' : regionText(input.region, input.instructions.includes(UNFINISHED_ASKED)),
     section('Note of the reviewer', input.note?.trim() ?? ''),
     section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
-    refusal === null
-      ? ''
-      : section(
-          'Your last answer was refused',
-          `Nothing of it was applied: the files are as shown above. The refused answer:\n${fenced(bounded(withoutNonce(refusal.answer), REFUSED_ANSWER_BYTES))}\n\n` +
-            `Why it was refused:\n${bounded(refusal.reasons, REFUSED_REASONS_BYTES)}\n\n` +
-            'The same again would be refused again. Put that right and answer again, in full, from the original.',
-        ),
+    refusal === null ? '' : refusalText(refusal),
   ]
     .filter((text) => text !== '')
     .join('\n');
 }
+
+const refusalText = ({ reasons, answer, fits }: NonNullable<EditPromptInput['refusal']>): string => {
+  const [title, which, why, then] = fits === true
+    ? [
+        'Your last answer looks wrong',
+        'The',
+        'What looks wrong in what came of it',
+        'Where it is meant so, give the same answer again. Else put',
+      ]
+    : [
+        'Your last answer was refused',
+        'The refused',
+        'Why it was refused',
+        'The same again would be refused again. Put',
+      ];
+  return section(
+    title,
+    `Nothing of it was applied: the files are as shown above. ${which} answer:\n${fenced(bounded(withoutNonce(answer), REFUSED_ANSWER_BYTES))}\n\n` +
+      `${why}:\n${bounded(reasons, REFUSED_REASONS_BYTES)}\n\n` +
+      `${then} that right and answer again, in full, from the original.`,
+  );
+};
 
 const regionText = (
   { path, range: [from, to], index, count, outline, diff }: PromptRegion,

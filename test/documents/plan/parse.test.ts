@@ -23,6 +23,14 @@ describe('every construct', () => {
     expect(plan.title).toBe('Feature Implementation Plan');
   });
 
+  test.each([
+    ['---\nrepair: false\n---\n', false],
+    ['---\nrepair: true\n---\n', true],
+    ['repair: false\n\n', true],
+  ])('%j before the title: its phases ask the model about findings: %s', (front, repair) => {
+    expect(parsePlan(`${front}${EVERYTHING}`, 'p.md').repair).toBe(repair);
+  });
+
   test('objective over lines, dependencies, time, prerequisites', () => {
     expect(first?.objective).toBe('Lay the ground for everything.');
     expect(plan.phases.map(({ dependencies }) => dependencies?.on)).toEqual([[], [1], [1]]);
