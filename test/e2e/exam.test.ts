@@ -100,12 +100,14 @@ describe('the model exam', () => {
 
   it('ends at a pause that it does not answer, with nothing changed', async () => {
     const run = await examine('006', 'search-replace');
-    expect(run).toMatchObject({ outcome: 'attempts_exhausted', calls: 2, outside: [], after: { passed: false } });
-    expect(run.attempts.map(({ verdict }) => [verdict?.outcome, verdict?.reasons])).toEqual([
-      ['refused', ['find_absent']],
-      ['refused', ['find_absent']],
+    expect(run).toMatchObject({ outcome: 'attempts_exhausted', calls: 6, outside: [], after: { passed: false } });
+    // The same refusal twice, then structured-edit, then the file whole: neither format reads such an answer.
+    expect(run.attempts.map(({ format, verdict }) => [format, verdict?.outcome])).toEqual([
+      ...Array<[string, string]>(2).fill(['search-replace', 'refused']),
+      ...Array<[string, string]>(2).fill(['structured-edit', 'invalid']),
+      ...Array<[string, string]>(2).fill(['whole-file', 'invalid']),
     ]);
-    expect(run.refusals).toHaveLength(2);
+    expect(run.refusals).toHaveLength(6);
   });
 
   it('ends at its time limit, the cut-off call counted', async () => {
@@ -116,11 +118,11 @@ describe('the model exam', () => {
   it('replays what it has kept, and sees an outcome that differs', async () => {
     const kept = join(dir, 'answers');
     expect(await replay(kept, tasks)).toEqual({
-      answers: 4,
+      answers: 9,
       models: ['rehearsal'],
       differences: [],
-      edited: 2,
-      asked: ['004_even (auto), answer 1: lost_symbol'],
+      edited: 3,
+      asked: ['004_even (auto), answer 1: lost_symbol', '004_even (auto), answer 2: lost_symbol'],
     });
     const changed = tasks.map((each) =>
       each.id === '001_add' ? { ...each, base: new Map([['src/add.mjs', Buffer.from('another file\n')]]) } : each,

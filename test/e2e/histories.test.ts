@@ -65,7 +65,7 @@ test('finished: truncated whole step, split, a signal by hand', async () => {
 });
 
 test('paused: attempts exhausted; then retried, tests fail twice, aborted', async () => {
-  const s = (open = await scene(FILES, [{ ...wrong('a.js'), match: { contains: '- a.js', times: 2 } }, A]));
+  const s = (open = await scene(FILES, [{ ...wrong('a.js'), match: { contains: '- a.js', times: 4 } }, A]));
   await s.worker();
   const run = await s.start(
     'job.md',

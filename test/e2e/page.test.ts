@@ -243,7 +243,7 @@ inBrowser()('the review page', () => {
       const plan = await startDemo(s, { approval: 'auto', drift: 'a migration is needed first' });
       await open(page, /Demo plan/);
       const phase = page.getByRole('row', { name: /2\. Core logic/ });
-      await phase.getByText('completed').waitFor({ timeout: 120_000 });
+      await phase.getByText('completed', { exact: true }).waitFor({ timeout: 120_000 });
       const before = await page.getByRole('row').allInnerTexts();
       expect(before.map((text) => text.split(/[\t\n]/)[0])).toEqual([
         'Phase',

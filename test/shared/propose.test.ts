@@ -154,6 +154,12 @@ describe('another format, and an end of all answers', () => {
       effects: `${TO_REVIEW} > propose *#2 told > propose *#3 structured-edit > propose *#4 structured-edit told > ask attempts_exhausted a.ts`,
     },
     {
+      name: 'retried by a person: in the format of the file',
+      words: { propose: ['refused>format:structured-edit', 'refused>format:structured-edit', 'refused', 'refused'] },
+      decisions: ['retry'],
+      effects: `${TO_REVIEW} > propose *#2 told > propose *#3 structured-edit > propose *#4 structured-edit told > ask attempts_exhausted a.ts > say retry > propose *#5 > build > ask approval a.ts`,
+    },
+    {
       name: 'the same refusal twice: at once',
       limits: { maxAttemptsPerFile: 5 },
       words: { propose: ['refused', 'refused>repeated'] },

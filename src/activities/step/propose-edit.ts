@@ -28,6 +28,7 @@ import {
 import { isRepeated, nextFallback, nextFormat, putRefusal, readRefusal, REFUSAL_CHARS, repairOf } from './refusals.js';
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
+import { GUARDS } from '../../shared/formats.js';
 import { BOUNDS } from '../../shared/limits.js';
 
 // bound: Of the results accepted so far the newest this many are shown; the prompt bounds their bytes again.
@@ -266,8 +267,12 @@ async function toResult(
       const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text, codes });
       const repeated = outcome.outcome !== 'unmarked' && (await isRepeated(blobs, input.refusal, codes));
       const [only, ...others] = targets;
-      const isOne = only !== undefined && others.length === 0 && region === null && outcome.outcome !== 'unmarked';
-      const next = isOne ? nextFormat({ snapshot, model: wanted.model }, only, input.format) : null;
+      // What a guard refuses is wrong in every format.
+      const fitsNot = outcome.outcome !== 'unmarked' && codes.some((code) => !Object.hasOwn(GUARDS, code));
+      const next =
+        fitsNot && only !== undefined && others.length === 0 && region === null
+          ? nextFormat({ snapshot, model: wanted.model }, only, input.format)
+          : null;
       return {
         usage,
         outcome: outcome.outcome,

@@ -131,6 +131,13 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
       regeneration: stands && request.set?.inputBudget_tokens === undefined ? regeneration : regeneration + 1,
     };
   };
+  // The formats were tried one after the other: again from the file's own.
+  const ready = state.base.ready;
+  const ownFormat = ({ format, failure }: CallProgress, path: string | null): Partial<CallProgress> => {
+    const own = (path === null ? ready?.combined : ready?.targets.find((target) => target.path === path))?.format;
+    if (failure?.reason !== 'attempts_exhausted' || own === undefined || own === format) return {};
+    return { format: own, refusal: null };
+  };
   const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
   const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
     ...file,
@@ -146,7 +153,7 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: state.proposal?.diff ?? null }),
     // At a limit the files were not asked yet: their next answer is the first one, not a new one.
     retry: (file) => ({
-      ...(file.status === 'failed' ? askAgain(file, anew(file)) : file),
+      ...(file.status === 'failed' ? askAgain(file, { ...anew(file), ...ownFormat(file, file.path) }) : file),
       ...model,
       ...budget,
       ...note,
@@ -160,7 +167,7 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   if (request.answer !== 'retry') return withFiles(state, files, effect);
   // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
   const { combined: asked } = state.edits;
-  const again = asked?.status === 'failed' ? anew(asked) : {};
+  const again = asked?.status === 'failed' ? { ...anew(asked), ...ownFormat(asked, null) } : {};
   const combined = asked === null ? null : { ...asked, ...again, ...model, ...budget, ...note };
   const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
   return withFiles(within(state, 'edits', { combined }), reached, effect);
