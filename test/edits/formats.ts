@@ -90,7 +90,8 @@ const saySearchBlocks: Writer = (change, manner) => {
 
 const sayStrings: Writer = (change, manner) => {
   const said = finds(change, manner, true).map(({ find, replace }) => ({
-    old_string: find.join('\n'),
+    // Lines that go take the end of the last with them.
+    old_string: change.kind !== 'create' && replace.length === 0 ? body(find) : find.join('\n'),
     // A new file's text has its last line end, which is optional only where the last line is not empty.
     new_string: change.kind === 'create' ? body(replace) : replace.join('\n'),
   }));

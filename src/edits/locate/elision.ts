@@ -12,7 +12,8 @@ import type { Reason } from '../types.js';
 /** What comments begin and end with, in the languages that models write. */
 const COMMENT = /^\s*(\/\/+|\/\*+|\*|#+|--|;+|%+|<!--|\{\/\*|"""|''')\s*/;
 const COMMENT_END = /\s*(\*+\/\}?|-->|"""|''')?\s*$/;
-const DOTS = /(\.{3,}|…)/;
+/** Not those of code, as in `f(x, ...)`. */
+const DOTS = /^(?:\.{3,}|…)|[^,([{\s]\s*(?:\.{3,}|…)$|(?:\.{3,}|…)\s+\w/;
 const LEFT_OUT =
   /\b(rest|remainder|remaining|existing|unchanged|same|previous|other|omitted|elided|truncated|snipped?|as before|no changes?|keep)\b/i;
 const PHRASE =

@@ -119,6 +119,7 @@ describe('in new text', () => {
     expect(reasonsOf(line, true)).toEqual([]);
   });
   test.each([
+    '# variant: name omitted, cls _must_ be a keyword argument, @command(cls=CommandCls, ...)',
     '// sum of the other terms',
     '# load the rest of the file',
     'const rest = [...others];',
