@@ -72,7 +72,7 @@ test('reasons are told with their place, and no more than can be read', () => {
     { code: 'overlap', path: 'a.ts', index: 2, message: 'It overlaps.' },
     { code: 'x', message: 'Y.' },
   ]);
-  expect(shown).toBe('1. a.ts, edit 2 (counted from 0): It overlaps. (overlap)\n2. Y. (x)');
+  expect(shown).toBe('1. a.ts, edit 3: It overlaps. (overlap)\n2. Y. (x)');
   expect(
     renderReasons(new Array<never>(30).fill({ code: 'x', message: 'Y.' } as never))
       .split('\n')

@@ -186,12 +186,12 @@ const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
   let held: Placed | null = null;
   for (const next of inOrder(placed)) {
     if (held !== null && next.from < held.to) {
-      const [first, second] = [held.operation.index, next.operation.index].sort((a, b) => a - b);
+      const [first = 0, second = 0] = [held.operation.index, next.operation.index].sort((a, b) => a - b);
       reasons.push({
         code: 'overlap',
         path,
-        index: second ?? 0,
-        message: `Operation ${second ?? 0} (${next.operation.type} at line ${next.from + 1}) overlaps operation ${first ?? 0} (lines ${held.from + 1} to ${held.to}) in ${path}. Say both changes in one operation.`,
+        index: second,
+        message: `Operation ${second + 1} (${next.operation.type} at line ${next.from + 1}) overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Say both changes in one operation.`,
       });
     }
     if (held === null || next.to > held.to) held = next;
