@@ -169,10 +169,7 @@ export const renderReasons = (reasons: readonly Reason[]): string => {
 };
 
 const place = ({ path, index }: Reason): string => {
-  const parts = [
-    ...(path === undefined ? [] : [path]),
-    ...(index === undefined ? [] : [`edit ${index + 1}`]),
-  ];
+  const parts = [...(path === undefined ? [] : [path]), ...(index === undefined ? [] : [`edit ${index + 1}`])];
   return parts.length === 0 ? '' : `${parts.join(', ')}: `;
 };
 

@@ -88,12 +88,16 @@ const saySearchBlocks: Writer = (change, manner) => {
   return `${blocks.join('\n')}${complete(manner, 1, blocks.length)}`;
 };
 
+/** The base's last line has no end, and an empty line is to come after it. */
+const endsOpen = ({ base, baseFinal }: TrueChange, find: readonly string[], replace: readonly string[]): boolean =>
+  baseFinal === false && replace.at(-1) === '' && base.slice(-find.length).join('\n') === find.join('\n');
+
 const sayStrings: Writer = (change, manner) => {
   const said = finds(change, manner, true).map(({ find, replace }) => ({
     // Lines that go take the end of the last with them.
     old_string: change.kind !== 'create' && replace.length === 0 ? body(find) : find.join('\n'),
     // A new file's text has its last line end, which is optional only where the last line is not empty.
-    new_string: change.kind === 'create' ? body(replace) : replace.join('\n'),
+    new_string: change.kind === 'create' || endsOpen(change, find, replace) ? body(replace) : replace.join('\n'),
   }));
   return json({ file_path: change.path, edits: said }, manner);
 };

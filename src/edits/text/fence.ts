@@ -68,6 +68,8 @@ export const CUT_INSIDE_FENCE = {
   message: 'A fence round the answer was opened and not closed.',
 };
 
+const LONE_FENCE_CHARS = 6; // bound: A longer line of fence characters alone at a body's end is a rule of the file's own.
+
 const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc|txt)$|(^|\/)readme[^/]*$/i;
 const MARKDOWN_INFO = /^(md|mdx|markdown|rst|adoc|asciidoc)\b/i;
 /** Files whose content may be anything: no ending that tells, templates, and what tests or programs wrote. */
@@ -82,7 +84,8 @@ const ANYTHING =
 export const withoutBodyFence = (path: string, body: LineIndex, base: LineIndex): LineIndex | null => {
   const [first, last] = textOf(body);
   const opening = openingFence(body.line(first));
-  if (opening === null && !isBareFence(body.line(last))) return body;
+  const lone = openingFence(body.line(last));
+  if (opening === null && (lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS)) return body;
   const closed = opening !== null && last > first && closesFence(body.line(last), opening);
   const inner = body.slice(opening === null ? 0 : first + 1, Math.max(last, first + 1));
   const holdsFences = MARKDOWN_LIKE.test(path) || base.all.some((line) => openingFence(line) !== null);

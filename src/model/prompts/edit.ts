@@ -181,19 +181,20 @@ function taskText(input: EditPromptInput): string {
 }
 
 const refusalText = ({ reasons, answer, fits }: NonNullable<EditPromptInput['refusal']>): string => {
-  const [title, which, why, then] = fits === true
-    ? [
-        'Your last answer looks wrong',
-        'The',
-        'What looks wrong in what came of it',
-        'Where it is meant so, give the same answer again. Else put',
-      ]
-    : [
-        'Your last answer was refused',
-        'The refused',
-        'Why it was refused',
-        'The same again would be refused again. Put',
-      ];
+  const [title, which, why, then] =
+    fits === true
+      ? [
+          'Your last answer looks wrong',
+          'The',
+          'What looks wrong in what came of it',
+          'Where it is meant so, give the same answer again. Else put',
+        ]
+      : [
+          'Your last answer was refused',
+          'The refused',
+          'Why it was refused',
+          'The same again would be refused again. Put',
+        ];
   return section(
     title,
     `Nothing of it was applied: the files are as shown above. ${which} answer:\n${fenced(bounded(withoutNonce(answer), REFUSED_ANSWER_BYTES))}\n\n` +
