@@ -32,7 +32,8 @@ import { stringReplace } from './formats/string-replace/index.js';
 import { structuredEdit } from './formats/structured-edit/index.js';
 import { unifiedDiff } from './formats/unified-diff/index.js';
 import { wholeFile } from './formats/whole-file.js';
-import type { AnswerFormat } from '../shared/formats.js';
+import { TOLERANCES, type AnswerFormat, type Tolerance, type ToleranceSettings } from '../shared/formats.js';
+import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
 
@@ -105,10 +106,28 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const whole = found.marker === 'right' && !found.openFence;
   const context = { files: offered, options, whole };
   const read = MODULES[format].read(found.body, context);
-  const outcome = judge(read, found, offered, options);
+  const outcome = withTolerance(input, judge(read, found, offered, options), (tolerances) => {
+    const tried = { ...options, tolerances };
+    return judge(MODULES[format].read(found.body, { files: offered, options: tried, whole }), found, offered, tried);
+  });
   return read.edits === 0 || outcome.outcome === 'truncated'
     ? bounded(outcome)
     : { ...bounded(outcome), edits: editResults(read.edits, outcome) };
+};
+
+/** Names the tolerance that is off and with which all of a refused answer would fit. */
+const withTolerance = (
+  { options: { tolerances } }: ApplyAnswerInput,
+  outcome: AnswerOutcome,
+  judgeWith: (tolerances: ToleranceSettings) => AnswerOutcome,
+): AnswerOutcome => {
+  if (outcome.outcome !== 'refused') return outcome;
+  const off = (Object.keys(TOLERANCES) as Tolerance[]).filter((name) => !toleranceOn(name, tolerances));
+  const fits = off.find((name) => judgeWith({ ...tolerances, [name]: true }).outcome === 'edited');
+  if (fits === undefined) return outcome;
+  const [first, ...others] = outcome.reasons;
+  const hint = `The tolerance \`${fits}\` (${TOLERANCES[fits].what}) would fit and is off; \`tolerances: { ${fits}: true }\` in emend.yaml turns it on.`;
+  return first === undefined ? outcome : not('refused', [{ ...first, message: `${first.message} ${hint}` }, ...others]);
 };
 
 const judge = (

@@ -88,7 +88,12 @@ export const compose = (
       }),
     { ...options, movedTo: [...movedTo.keys()], movedAway: [...movedAway], beside: siblingsOf(offered, options) },
   );
-  const refusing = findings.filter((finding) => finding.severity === 'refuse');
+  const shifted = new Set(reading.tolerances.filter((used) => used.tolerance === 'indent').map(({ path }) => path));
+  const refusing = findings.filter(
+    ({ severity, guard, path }) =>
+      severity === 'refuse' ||
+      (severity === 'ask' && shifted.has(path) && (guard === 'syntax' || guard === 'lost_symbol')),
+  );
   if (refusing.length > 0)
     return {
       outcome: 'refused',

@@ -76,6 +76,8 @@ export interface Reason {
   readonly index?: number;
   /** One or more sentences: what was looked for, nearest place, first line that differs (expected, found), what to send instead. */
   readonly message: string;
+  /** For the next attempt alone, as it is text of the file: what stands at the nearest place, to be copied. */
+  readonly copy?: string;
 }
 
 export interface UsedTolerance {

@@ -37,7 +37,7 @@ const FOLDER = fileURLToPath(new URL('../scenarios/', import.meta.url));
 
 export const scenarioNames = (): string[] =>
   readdirSync(FOLDER)
-    .filter((name) => /^\d{3}_/.test(name))
+    .filter((name) => /^\d{3,4}_/.test(name))
     .sort();
 
 const treeOf = (folder: string): Map<string, Buffer> => {

@@ -264,7 +264,9 @@ async function toResult(
     case 'unmarked': {
       const reasons = renderReasons(outcome.reasons);
       const codes = outcome.reasons.map(({ code }) => code);
-      const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text, codes });
+      const copies = outcome.reasons.flatMap(({ path = '', copy }) => (copy === undefined ? [] : [`${path}: ${copy}`]));
+      const told = [reasons, ...copies].join('\n\n');
+      const refusal = await putRefusal(blobs, { kind: 'refused', reasons: told, answer: answer.text, codes });
       const repeated = outcome.outcome !== 'unmarked' && (await isRepeated(blobs, input.refusal, codes));
       const [only, ...others] = targets;
       // What a guard refuses is wrong in every format.

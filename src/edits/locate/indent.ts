@@ -1,11 +1,9 @@
 /**
- * The tolerance `indent`: the same lines, all shifted by the same indentation, or with n blanks for each tab where one n fits all of them.
- * New lines are shifted the same way; nothing else about them changes.
+ * The tolerance `indent`: the same lines, all shifted by the same indentation. New lines are shifted the same way; nothing else about them
+ * changes. Where there is a grammar, the result has no new syntax error and no definition of another name (compose.ts).
  */
 
 import type { LineChain } from './line-chain.js';
-
-const TAB_BLANKS = 16; // bound: Blanks that may stand for one tab.
 
 /** Puts a line of the answer into the file's indentation; null: the line does not have the indentation that would go. */
 export type Shift = (line: string) => string | null;
@@ -24,7 +22,7 @@ const indentShift = (wanted: readonly string[], found: readonly string[]): Shift
     pairs.push([a, b]);
   }
   if (pairs.length === 0) return null;
-  return added(pairs) ?? removed(pairs) ?? tabs(pairs) ?? blanks(pairs);
+  return added(pairs) ?? removed(pairs);
 };
 
 type Pairs = readonly (readonly [answer: string, file: string])[];
@@ -50,38 +48,6 @@ const added = (pairs: Pairs): Shift | null => {
 const removed = (pairs: Pairs): Shift | null => {
   const prefix = commonPrefix(pairs.map(([a, b]) => [b, a] as const));
   return prefix === null ? null : onText((line) => (line.startsWith(prefix) ? line.slice(prefix.length) : null));
-};
-
-const expand = (indent: string, n: number): string => indent.replaceAll('\t', ' '.repeat(n));
-
-/** The one n for which each tab of `tabbed` is n blanks of `blank`; null: none or several. */
-const blanksPerTab = (pairs: readonly (readonly [tabbed: string, blank: string])[]): number | null => {
-  const fitting: number[] = [];
-  for (let n = 1; n <= TAB_BLANKS; n += 1)
-    if (pairs.every(([tabbed, blank]) => !blank.includes('\t') && expand(tabbed, n) === blank)) fitting.push(n);
-  const [only] = fitting;
-  return fitting.length === 1 && only !== undefined ? only : null;
-};
-
-/** The answer has blanks, the file tabs. */
-const tabs = (pairs: Pairs): Shift | null => {
-  const n = blanksPerTab(pairs.map(([a, b]) => [b, a] as const));
-  if (n === null) return null;
-  return onText((line) => {
-    const indent = indentOf(line);
-    if (indent.includes('\t')) return null;
-    return '\t'.repeat(Math.floor(indent.length / n)) + ' '.repeat(indent.length % n) + line.slice(indent.length);
-  });
-};
-
-/** The answer has tabs, the file blanks. */
-const blanks = (pairs: Pairs): Shift | null => {
-  const n = blanksPerTab(pairs);
-  if (n === null) return null;
-  return onText((line) => {
-    const indent = indentOf(line);
-    return expand(indent, n) + line.slice(indent.length);
-  });
 };
 
 // Places of lines that stand in the file in another, uniformly shifted indentation (tolerance `indent`).

@@ -2,12 +2,15 @@
 
 import { quoted } from '../../shared/text.js';
 import { characterName } from '../text/codec.js';
+import type { Reason } from '../types.js';
 
 const CHARACTERS_NAMED = 4; // bound: Characters that are named where two lines look alike.
 const NEAREST_TEXT_LINES = 200_000; // bound: The nearest place is looked for in texts up to this length,
 const NEAREST_WANTED_LINES = 200; // bound: for so many lines of what was wanted,
 const NEAREST_PLACES_PER_LINE = 50; // bound: at so many places of each.
 const PART_OF_LINE_CHARS = 3; // bound: A part of a line is told as such from this length on.
+const COPIED_LINES = 30; // bound: The nearest place is shown whole up to so many lines,
+const COPIED_LINE_CHARS = 300; // bound: of at most so many characters each.
 const QUOTED_LINE_CHARS = 160; // bound: Of a line quoted in a refusal at most this much is shown.
 
 /** In which way two lines differ, the mildest first. */
@@ -36,6 +39,8 @@ export interface Nearest {
     readonly found: string | null;
     readonly dimension: Dimension;
   } | null;
+  /** What stands there, to be copied: as many lines as were wanted; empty: too many or too long. */
+  readonly lines: readonly string[];
 }
 
 /** No-break spaces and other spaces of their own width, and characters of no width. */
@@ -106,7 +111,9 @@ const compareAt = (text: readonly string[], wanted: readonly string[], start: nu
         dimension: found === null ? 'end of file' : dimensionOf(expected, found),
       };
   }
-  return { line: start + 1, matching, firstDifference: first };
+  const lines = text.slice(start, start + wanted.length);
+  const fits = lines.length <= COPIED_LINES && lines.every((line) => line.length <= COPIED_LINE_CHARS);
+  return { line: start + 1, matching, firstDifference: first, lines: fits ? lines : [] };
 };
 
 /** Share of the longer of two texts that they have in common at their ends. */
@@ -187,5 +194,14 @@ export const describeNearest = (near: Nearest | null): string => {
   if (first.dimension === 'only a part of the line')
     return `${asItIs(first.expected)} is only a part of line ${at}, and whole lines are wanted. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
   const found = first.found === null ? 'the file ends' : `found ${shown(first.found)}`;
-  return `The nearest place is line ${near.line}; line ${at} differs in ${first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension)}: expected ${shown(first.expected)}, ${found}.`;
+  const differing = first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension);
+  return `The nearest place is line ${near.line}; line ${at} differs in ${differing}: expected ${shown(first.expected)}, ${found}.`;
+};
+
+/** The lines of the nearest place, with their numbers above them. */
+export const copyOf = (near: Nearest | null): Pick<Reason, 'copy'> => {
+  if (near === null || near.lines.length === 0) return {};
+  const last = near.line + near.lines.length - 1;
+  const which = last === near.line ? `Line ${last}` : `Lines ${near.line} to ${last}`;
+  return { copy: `${which} of the file, to be copied:\n${near.lines.join('\n')}` };
 };

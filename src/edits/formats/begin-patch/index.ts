@@ -21,7 +21,7 @@ import { indexOf, type LineIndex } from '../../text/lines.js';
 import { LineChain, type WantedLine } from '../../locate/line-chain.js';
 import { levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
-import { describeNearest, nearest } from '../../locate/nearest.js';
+import { copyOf, describeNearest, nearest, type Nearest } from '../../locate/nearest.js';
 import { lookUp, withoutPrefix } from '../../paths.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 import { composeHunks } from '../unified-diff/index.js';
@@ -120,12 +120,13 @@ const locateAll = (
   let next = 0;
   for (const chunk of chunks) {
     const { index } = chunk;
-    const refuse = (code: string, message: string): void =>
+    const refuse = (code: string, message: string, near: Nearest | null = null): void =>
       void reasons.push({
         code,
         path,
         index,
         message: `The chunk at line ${chunk.answerLine} of the answer: ${message}`,
+        ...copyOf(near),
       });
     const below = anchor(chunk.above, named, next);
     if (typeof below === 'string') {
@@ -160,18 +161,13 @@ const locateAll = (
       fits.length === 0 && toleranceOn('indent', options.tolerances) ? indented(chain, chunk, below, lines) : null;
     const [at] = shifted === null ? fits : shifted.fits;
     if (shifted !== null) [fits, more] = [shifted.fits, shifted.more];
-    if (at === undefined)
-      refuse(
-        'context_mismatch',
-        `Its context and removed lines stand nowhere${below > 0 ? ` below line ${below}` : ''}${chunk.atEnd ? ' at the end of the file' : ''}. ${describeNearest(
-          nearest(
-            lines.all,
-            old.map((l) => l.text),
-            below + 1,
-          ),
-        )} Send these lines exactly as the file has them, chunks in the order of the file.`,
-      );
-    else if (fits.length > 1 || more)
+    if (at === undefined) {
+      const texts = old.map((l) => l.text);
+      const near = nearest(lines.all, texts, below + 1);
+      const where = `${below > 0 ? ` below line ${below}` : ''}${chunk.atEnd ? ' at the end of the file' : ''}`;
+      const message = `Its context and removed lines stand nowhere${where}. ${describeNearest(near)} Send these lines exactly as the file has them, chunks in the order of the file.`;
+      refuse('context_mismatch', message, near);
+    } else if (fits.length > 1 || more)
       refuse(
         'context_repeated',
         `Its context and removed lines stand in several places, at lines ${fits.map((n) => n + 1).join(', ')}${more ? ' and more' : ''}. Add context lines until they fit only one.`,

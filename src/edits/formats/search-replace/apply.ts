@@ -292,9 +292,8 @@ export class BlockApplier {
   }
 
   #absent(lines: readonly string[], hint: number | undefined): BlockOutcome {
-    const elisionOn = toleranceOn('elision', this.#tolerances);
-    const sought = { lines, hint, changed: this.#changed, elisionOn };
-    const { code, message } = absentReason(this.#words, this.#changed ? this.#texts() : this.#base.all, sought);
-    return refused(code, message);
+    const sought = { lines, hint, changed: this.#changed };
+    const text = this.#changed ? this.#texts() : this.#base.all;
+    return { kind: 'refused', ...absentReason(this.#words, text, sought) };
   }
 }

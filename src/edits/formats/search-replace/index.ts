@@ -105,7 +105,8 @@ const readGroups = (
       }
       const where = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): `;
       const said = { code: outcome.code, path, index, message: where + outcome.message };
-      (outcome.kind === 'refused' ? reasons : allNotes).push(said);
+      if (outcome.kind === 'skipped') allNotes.push(said);
+      else reasons.push(outcome.copy === undefined ? said : { ...said, copy: outcome.copy });
       if (outcome.kind === 'skipped' && outcome.absent !== undefined)
         unsure.push({ ...said, code: 'find_absent', message: where + outcome.absent });
     }

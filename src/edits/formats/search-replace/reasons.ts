@@ -1,9 +1,10 @@
 /** Why a block is refused, in words that a model can act on. */
 import { quoted } from '../../../shared/text.js';
 import { isElided } from '../../locate/elision.js';
-import { describeNearest, nearest } from '../../locate/nearest.js';
+import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 
 import type { Tolerance } from '../../../shared/formats.js';
+import type { Reason } from '../../types.js';
 
 export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */
@@ -15,7 +16,7 @@ export type BlockOutcome =
       /** `find_absent`, where another block changes the file: see `BlockApplier.#present` and `#unmoved` (apply.ts). */
       readonly absent?: string;
     }
-  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+  | ({ readonly kind: 'refused' } & Pick<Reason, 'code' | 'message' | 'copy'>);
 
 export const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
 
@@ -82,21 +83,20 @@ export interface Sought {
   readonly hint: number | undefined;
   /** Blocks before have changed the text that was looked through. */
   readonly changed: boolean;
-  readonly elisionOn: boolean;
 }
 export const absentReason = (
   { find }: BlockText,
   text: readonly string[],
-  { lines, hint, changed, elisionOn }: Sought,
-): { readonly code: 'elision' | 'find_absent'; readonly message: string } => {
+  { lines, hint, changed }: Sought,
+): Pick<Reason, 'code' | 'message' | 'copy'> => {
   const send = `Send ${wholeLines(find)}.`;
   const elided = lines.find(isElided);
   if (elided !== undefined) {
-    const off = elisionOn ? '' : 'The tolerance `elision`, which reads such a line, is off. ';
-    const message = `${find} leaves lines out: ${quoted(elided.trim(), 100)} stands for them, and the file has no such line there. ${off}${send}`;
+    const message = `${find} leaves lines out: ${quoted(elided.trim(), 100)} stands for them, and the file has no such line there. ${send}`;
     return { code: 'elision', message };
   }
   const numbers = changed ? ' (Lines are counted as the blocks before left the file.)' : '';
-  const near = describeNearest(nearest(text, lines, hint));
-  return { code: 'find_absent', message: `${find} stands nowhere in the file. ${near}${numbers} ${send}` };
+  const near = nearest(text, lines, hint);
+  const message = `${find} stands nowhere in the file. ${describeNearest(near)}${numbers} ${send}`;
+  return { code: 'find_absent', message, ...copyOf(near) };
 };

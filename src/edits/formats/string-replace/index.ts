@@ -15,7 +15,7 @@ import type { FilePlan } from '../../text/changes.js';
 import type { Tolerance } from '../../../shared/formats.js';
 import { lookUp } from '../../paths.js';
 import { isKnownBase, toleranceOn } from '../../locate/likeness.js';
-import { describeNearest, nearest } from '../../locate/nearest.js';
+import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import { isJsonObject, type Json, readJson } from '../../text/json.js';
 import { carried, loosePlaces } from './loose.js';
 import { answerLines } from '../../text/codec.js';
@@ -150,8 +150,8 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
     const used = (tolerance: Tolerance, line: number): number => tolerances.push({ tolerance, path, index, line });
     const fault = applyOne(edit, draft, used, { path, options: context.options });
     if (fault === null) continue;
-    const { code, message, absent } = fault;
-    (code === 'no_change' ? notes : reasons).push({ code, path, index, message });
+    const { absent, ...said } = fault;
+    (said.code === 'no_change' ? notes : reasons).push({ ...said, path, index });
     if (absent !== undefined) unsure.push({ code: 'find_absent', path, index, message: absent });
   }
   reasons.push(...unsure.filter(({ path }) => (drafts.get(path ?? '')?.made.length ?? 0) > 0));
@@ -166,7 +166,7 @@ const joined = (lines: readonly string[], lastEnd: string): string =>
   lines.join('\n') + (lines.length > 0 && lastEnd !== '' ? '\n' : '');
 
 /** `absent`: why an edit that asks for nothing is refused beside others that change its file. */
-type Fault = { readonly code: string; readonly message: string; readonly absent?: string } | null;
+type Fault = (Pick<Reason, 'code' | 'message' | 'copy'> & { readonly absent?: string }) | null;
 
 const SAME = '`old_string` and `new_string` are the same.';
 const NOT_THERE =
@@ -224,10 +224,11 @@ const applyOne = (
     if (places.length === 1) used(loose.tolerance, lineOf(from));
   }
   if (places.length === 0) {
-    const near = describeNearest(nearest(text.split('\n'), answerLines(old)));
+    const near = nearest(text.split('\n'), answerLines(old));
     return {
       code: 'find_absent',
-      message: `\`old_string\` stands nowhere in the file. ${near} Send it exactly as the file has it.`,
+      message: `\`old_string\` stands nowhere in the file. ${describeNearest(near)} Send it exactly as the file has it.`,
+      ...copyOf(near),
     };
   }
   if (!all && places.length > 1) {

@@ -72,8 +72,7 @@ export class OperationLocator {
         level === 'exact'
           ? level
           : levelsOn(this.#options.tolerances).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
-      if (used === undefined)
-        return { ok: false, reason: mismatch(claim, operation, lines, { path, off: level as Tolerance }) };
+      if (used === undefined) return { ok: false, reason: mismatch(claim, operation, lines, { path }) };
       const tolerances: UsedTolerance[] = used === 'exact' ? [] : [tolerance(used, claim.from)];
       const doubt = this.#doubt(claim);
       if (doubt === null) return place(claim.from, tolerances);
@@ -116,16 +115,9 @@ const areChecked = ({ checks, from }: Claim, lines: LineIndex): boolean =>
 interface Missed {
   readonly path: string;
   readonly drifted?: readonly number[];
-  /** All of it stands there, but for what this tolerance would allow. */
-  readonly off?: Tolerance;
 }
 
-const mismatch = (
-  claim: Claim,
-  operation: Operation,
-  lines: LineIndex,
-  { path, drifted = [], off }: Missed,
-): Reason => {
+const mismatch = (claim: Claim, operation: Operation, lines: LineIndex, { path, drifted = [] }: Missed): Reason => {
   const at = { path, index: operation.index };
   const places = drifted.map((from) => from + 1);
   const repeated =
@@ -162,6 +154,6 @@ const mismatch = (
   return {
     code: 'context_mismatch',
     ...at,
-    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated}${off === undefined ? '' : ` The tolerance \`${off}\`, which takes it for the same, is off.`} Quote the adjacent lines exactly, or number and check from the listing.`,
+    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`,
   };
 };

@@ -121,7 +121,10 @@ const find = ({ text, hunks, first, tolerances, known }: Wanted): Found => {
     if (reasons.length >= DIFF_REASONS_REPORTED) break;
     const location = locator.locate(hunk);
     if (location.ok) located.push(location.located);
-    else reasons.push({ code: location.code, index: first + i, message: location.message });
+    else {
+      const { code, message, copy } = location;
+      reasons.push({ code, index: first + i, message, ...(copy === undefined ? {} : { copy }) });
+    }
   }
   return { index: indexOf(text), located, reasons };
 };
@@ -150,7 +153,7 @@ const findByText = (file: ContextFile, wanted: Wanted, exact: boolean): Found =>
       reasons.push({
         code: 'line_endings',
         index: wanted.first + i,
-        message: `Line ${at + 1} of the file ends otherwise than the answer's: one of both has a carriage return. The tolerance \`line_endings\`, which takes them for the same, is off. Send the lines with the file's ends.`,
+        message: `Line ${at + 1} of the file ends otherwise than the answer's: one of both has a carriage return. Send the lines with the file's ends.`,
       });
     return { ...each, tolerances: [...new Set([...each.tolerances, 'line_endings' as const])] };
   });

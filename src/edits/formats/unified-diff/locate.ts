@@ -11,7 +11,8 @@ import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
 import { LineChain, type Places, type WantedLine } from '../../locate/line-chain.js';
 import { type Level, levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
-import { describeNearest, nearest } from '../../locate/nearest.js';
+import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
+import type { Reason } from '../../types.js';
 import type { Hunk, HunkLine } from './hunk.js';
 
 export interface Located {
@@ -22,7 +23,7 @@ export interface Located {
 }
 export type Location =
   | { readonly ok: true; readonly located: Located }
-  | { readonly ok: false; readonly code: string; readonly message: string };
+  | ({ readonly ok: false } & Pick<Reason, 'code' | 'message' | 'copy'>);
 
 const oldSide = (hunk: Hunk): HunkLine[] => hunk.lines.filter((line) => line.sign !== '+');
 const longestText = (lines: readonly HunkLine[]): string | undefined => longestOf(lines.map((line) => line.text));
@@ -155,7 +156,7 @@ export class HunkLocator {
       if (all.first.length > 1 || all.more) return refused('context_repeated', repeated(all));
       return this.#accept(hunk, old, at);
     }
-    return this.#indented(hunk, old) ?? refused('context_mismatch', this.#mismatch(hunk, old));
+    return this.#indented(hunk, old) ?? this.#mismatch(hunk, old);
   }
 
   /** The tolerance `indent`; null: it is off, or the old side stands nowhere in another indentation. */
@@ -236,13 +237,14 @@ export class HunkLocator {
     return { ok: true, located: { hunk, at, tolerances: [...tolerances] } };
   }
 
-  #mismatch(hunk: Hunk, old: readonly HunkLine[]): string {
+  #mismatch(hunk: Hunk, old: readonly HunkLine[]): Location {
     const near = nearest(
       this.#index.all,
       old.map((line) => line.text),
       hunk.oldAt + 1,
     );
-    return `Its context and removed lines stand nowhere in the file. ${describeNearest(near)} Send the hunk again with these lines exactly as the file has them.`;
+    const message = `Its context and removed lines stand nowhere in the file. ${describeNearest(near)} Send the hunk again with these lines exactly as the file has them.`;
+    return { ok: false, code: 'context_mismatch', message, ...copyOf(near) };
   }
 
   /** A statement about the end of the file that is not true of this file. */
